@@ -1,0 +1,48 @@
+//! What every part of Destage shares, and nothing else: no I/O, no clock, no policy.
+//!
+//! ```text
+//!  types     Lpn, Page, Slot, Nanos, Op, UnitId, PlaneId
+//!  request   what a policy is told of an access, and what it answers
+//!  plan      what a policy gives up: pages evicted, groups flushed, pages padded
+//!  policy    the trait: request, then (on a miss) evict until there is room, then admit
+//!  device    what a policy may ask the device when it must evict
+//!  pages     page -> slot, and the nodes of all known pages (dense or hashed)
+//!  list      intrusive lists over those nodes
+//! ```
+
+pub mod device;
+pub mod list;
+pub mod pages;
+pub mod plan;
+pub mod policy;
+pub mod request;
+pub mod types;
+
+pub use device::{Blind, DeviceView, NominalTimes, Unfinished};
+pub use list::List;
+pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
+pub use plan::{Evicted, Group, Pad, Plan};
+pub use policy::{Completion, Needs, Policy};
+pub use request::{Lookup, Request, Units};
+pub use types::{Lpn, NEVER, Nanos, Op, Page, PlaneId, Slot, UnitId};
+
+/// Frames that a fraction of a size stands for: `floor(f * size + 0.5)`, in binary64.
+///
+/// Half a frame rounds up (`spec/page-policies.md` 2.6). `fraction` is finite and not negative.
+pub fn share(fraction: f64, size: u32) -> u32 {
+    debug_assert!(fraction.is_finite() && fraction >= 0.0);
+    (fraction * f64::from(size) + 0.5).floor() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn half_a_frame_rounds_up() {
+        assert_eq!(share(0.5, 3), 2);
+        assert_eq!(share(0.25, 1), 0);
+        assert_eq!(share(1.0 / 3.0, 4), 1);
+        assert_eq!(share(16.0, 10), 160);
+    }
+}

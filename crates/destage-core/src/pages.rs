@@ -1,0 +1,332 @@
+//! The nodes of all pages that a policy knows, resident or ghost, and how a page finds its own.
+//!
+//! Two directories, one type parameter of every policy:
+//!
+//! * [`Dense`]: the pages of a decoded trace are numbered without gaps, so **the page is the
+//!   slot**: no hashing, no second look-up, and a ghost costs nothing more than its node.
+//! * [`Hashed`]: live use meets unknown page numbers; a hash map gives each known page a slot.
+//!
+//! A node is on at most one [`List`](crate::List); which one is written in the node, so "where is
+//! this page" is one load. A page on no list is unknown.
+
+use crate::types::{Page, Slot};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::ops::{Index, IndexMut};
+
+/// What is known of one page: its links, its list, its dirty bit, and room for a policy's own bits.
+///
+/// Twelve bytes: the replay of a large trace is bound by how many of these a cache line holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Neighbour towards the MRU end (head).
+    pub(crate) newer: u32,
+    /// Neighbour towards the LRU end (tail).
+    pub(crate) older: u32,
+    /// Tag of the list that the node is on; 0: none, the page is unknown.
+    pub list: u8,
+    /// Newer than flash. The only place where a dirty bit lives.
+    pub dirty: bool,
+    /// The policy's own: a reference bit, a small counter.
+    pub mark: u16,
+}
+
+impl Node {
+    const UNKNOWN: Node = Node { newer: 0, older: 0, list: 0, dirty: false, mark: 0 };
+}
+
+/// How a page finds its slot.
+pub trait Directory {
+    /// Slots that exist from the start, before the first page is met.
+    fn initial_slots(&self) -> u32;
+
+    /// The slots `0..reserved` are taken by list heads; pages may not use them. Only called once,
+    /// and only when [`initial_slots`](Directory::initial_slots) is 0.
+    fn reserve(&mut self, reserved: u32);
+
+    /// The page's slot; with [`Dense`] always there, known or not.
+    fn slot(&self, page: Page) -> Option<Slot>;
+
+    /// Gives the page a slot. The page has none.
+    fn insert(&mut self, page: Page) -> Slot;
+
+    /// Takes the page's slot back.
+    fn remove(&mut self, slot: Slot);
+
+    /// The page of a slot.
+    fn page(&self, slot: Slot) -> Page;
+}
+
+/// Dense ids `0..pages`: the page is the slot.
+#[derive(Clone, Debug)]
+pub struct Dense {
+    pages: u32,
+}
+
+impl Dense {
+    /// For pages `0..pages`; at most 2^32 - 256, to leave room for list heads.
+    pub fn new(pages: u32) -> Self {
+        assert!(pages <= u32::MAX - 256, "dense ids leave room for list heads");
+        Dense { pages }
+    }
+}
+
+impl Directory for Dense {
+    fn initial_slots(&self) -> u32 {
+        self.pages
+    }
+    fn reserve(&mut self, _: u32) {}
+    #[inline(always)]
+    fn slot(&self, page: Page) -> Option<Slot> {
+        Some(Slot(page.0 as u32))
+    }
+    #[inline(always)]
+    fn insert(&mut self, page: Page) -> Slot {
+        Slot(page.0 as u32)
+    }
+    #[inline(always)]
+    fn remove(&mut self, _: Slot) {}
+    #[inline(always)]
+    fn page(&self, slot: Slot) -> Page {
+        Page(u64::from(slot.0))
+    }
+}
+
+/// Any page numbers: a hash map, for live use. Slots of forgotten pages are used again.
+///
+/// The hash has a fixed seed: decisions never depend on it, and runs stay comparable.
+#[derive(Clone, Debug, Default)]
+pub struct Hashed {
+    slots: HashMap<u64, u32, FixedState>,
+    names: Vec<u64>,
+    free: Vec<u32>,
+}
+
+impl Hashed {
+    /// Empty; grows with the pages that the policy knows at a time.
+    pub fn new() -> Self {
+        Hashed::default()
+    }
+}
+
+impl Directory for Hashed {
+    fn initial_slots(&self) -> u32 {
+        0
+    }
+    fn reserve(&mut self, reserved: u32) {
+        self.names = vec![0; reserved as usize];
+    }
+    #[inline]
+    fn slot(&self, page: Page) -> Option<Slot> {
+        self.slots.get(&page.0).map(|&slot| Slot(slot))
+    }
+    fn insert(&mut self, page: Page) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.names.push(0);
+            u32::try_from(self.names.len() - 1).expect("fewer than 2^32 pages are known at a time")
+        });
+        self.names[slot as usize] = page.0;
+        let before = self.slots.insert(page.0, slot);
+        debug_assert!(before.is_none(), "a page has one slot");
+        Slot(slot)
+    }
+    fn remove(&mut self, slot: Slot) {
+        self.slots.remove(&self.names[slot.index()]);
+        self.free.push(slot.0);
+    }
+    fn page(&self, slot: Slot) -> Page {
+        Page(self.names[slot.index()])
+    }
+}
+
+/// All known pages: the directory and the nodes.
+#[derive(Clone, Debug)]
+pub struct Pages<D> {
+    directory: D,
+    nodes: Vec<Node>,
+    first_head: u32,
+}
+
+impl<D: Directory> Pages<D> {
+    /// No page known yet; room for the heads of `lists` lists (0..=200).
+    pub fn new(mut directory: D, lists: u8) -> Self {
+        assert!(lists <= 200, "a policy has at most 200 lists");
+        let pages = directory.initial_slots();
+        if pages == 0 {
+            directory.reserve(u32::from(lists));
+        }
+        let mut nodes = vec![Node::UNKNOWN; pages as usize + usize::from(lists)];
+        for head in pages..pages + u32::from(lists) {
+            nodes[head as usize].newer = head;
+            nodes[head as usize].older = head;
+        }
+        Pages { directory, nodes, first_head: pages }
+    }
+
+    /// Slot of the head node of list `tag` (1..=lists).
+    pub(crate) fn head(&self, tag: u8) -> u32 {
+        self.first_head + u32::from(tag) - 1
+    }
+
+    /// The slot of a known page.
+    #[inline(always)]
+    pub fn find(&self, page: Page) -> Option<Slot> {
+        let slot = self.directory.slot(page)?;
+        (self.nodes[slot.index()].list != 0).then_some(slot)
+    }
+
+    /// Makes the page known: clean, unmarked, on no list yet. It must be put on one, or its
+    /// `list` set, before the next look-up. The page must be unknown.
+    #[inline(always)]
+    pub fn insert(&mut self, page: Page) -> Slot {
+        let slot = self.directory.insert(page);
+        if slot.index() == self.nodes.len() {
+            self.nodes.push(Node::UNKNOWN);
+        }
+        let node = &mut self.nodes[slot.index()];
+        debug_assert!(node.list == 0, "the page is known already");
+        node.dirty = false;
+        node.mark = 0;
+        slot
+    }
+
+    /// The page is unknown from now on; it must be on no list. Returns it.
+    #[inline(always)]
+    pub fn remove(&mut self, slot: Slot) -> Page {
+        let page = self.directory.page(slot);
+        self.nodes[slot.index()].list = 0;
+        self.directory.remove(slot);
+        page
+    }
+
+    /// The page of a slot.
+    #[inline(always)]
+    pub fn page(&self, slot: Slot) -> Page {
+        self.directory.page(slot)
+    }
+
+    /// Slots that exist, list heads included: the length that a table beside this one needs.
+    pub fn slots(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Prefetches the page's node. Only dense pages: a hash look-up costs more than it hides.
+    #[inline(always)]
+    pub fn warm(&self, page: Page) {
+        if self.directory.initial_slots() != 0
+            && let Some(node) = self.nodes.get(page.0 as usize)
+        {
+            prefetch(node);
+        }
+    }
+
+    /// Prefetches the neighbours of the page's node; the node itself should be near already.
+    #[inline(always)]
+    pub fn warm_links(&self, page: Page) {
+        if self.directory.initial_slots() != 0
+            && let Some(node) = self.nodes.get(page.0 as usize)
+            && node.list != 0
+        {
+            prefetch(&self.nodes[node.newer as usize]);
+            prefetch(&self.nodes[node.older as usize]);
+        }
+    }
+}
+
+impl<D> Index<Slot> for Pages<D> {
+    type Output = Node;
+    #[inline(always)]
+    fn index(&self, slot: Slot) -> &Node {
+        &self.nodes[slot.index()]
+    }
+}
+
+impl<D> IndexMut<Slot> for Pages<D> {
+    #[inline(always)]
+    fn index_mut(&mut self, slot: Slot) -> &mut Node {
+        &mut self.nodes[slot.index()]
+    }
+}
+
+/// A column beside the nodes: one `T` per slot, for what fits in no node.
+#[derive(Clone, Debug)]
+pub struct PerSlot<T>(Vec<T>);
+
+impl<T: Copy + Default> PerSlot<T> {
+    /// As long as the node table is now.
+    pub fn new<D: Directory>(pages: &Pages<D>) -> Self {
+        PerSlot(vec![T::default(); pages.slots()])
+    }
+
+    /// Sets the value of a slot that [`Pages::insert`] just gave, which may be a new one.
+    #[inline]
+    pub fn set(&mut self, slot: Slot, value: T) {
+        if slot.index() >= self.0.len() {
+            self.0.resize(slot.index() + 1, T::default());
+        }
+        self.0[slot.index()] = value;
+    }
+
+    /// Prefetches the value of a dense page.
+    #[inline(always)]
+    pub fn warm(&self, page: Page) {
+        if let Some(value) = self.0.get(page.0 as usize) {
+            prefetch(value);
+        }
+    }
+}
+
+impl<T> Index<Slot> for PerSlot<T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, slot: Slot) -> &T {
+        &self.0[slot.index()]
+    }
+}
+
+impl<T> IndexMut<Slot> for PerSlot<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, slot: Slot) -> &mut T {
+        &mut self.0[slot.index()]
+    }
+}
+
+/// Asks the processor to bring a value near. Nothing on machines without a stable intrinsic.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing architecturally; the address comes from a live reference.
+    // Paid for by the `replay` bench (see benches/README.md, "look-ahead").
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hashed_page_gets_a_slot_again_after_it_was_forgotten() {
+        let mut pages = Pages::new(Hashed::new(), 1);
+        let slot = pages.insert(Page(1 << 60));
+        pages[slot].list = 1;
+        assert_eq!(pages.find(Page(1 << 60)), Some(slot));
+        assert_eq!(pages.page(slot), Page(1 << 60));
+        assert_eq!(pages.remove(slot), Page(1 << 60));
+        assert_eq!(pages.find(Page(1 << 60)), None);
+        assert_eq!(pages.insert(Page(5)), slot, "slots are used again");
+    }
+
+    #[test]
+    fn a_dense_page_is_its_own_slot() {
+        let mut pages = Pages::new(Dense::new(4), 2);
+        assert_eq!(pages.find(Page(3)), None);
+        let slot = pages.insert(Page(3));
+        pages[slot].list = 2;
+        assert_eq!(pages.find(Page(3)), Some(Slot(3)));
+    }
+}

@@ -1,0 +1,162 @@
+//! What a policy gives up: a buffer that the engine owns, clears and reuses.
+
+use crate::types::{Lpn, Page};
+use std::ops::Range;
+
+/// A page that leaves the buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evicted {
+    /// The page as the directory names it.
+    pub page: Page,
+    /// It was newer than flash, and so is in a flush group of this plan.
+    pub dirty: bool,
+}
+
+/// A page that is written only to complete a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pad {
+    /// By LPN: such a page may never occur in the trace and then has no id.
+    pub lpn: Lpn,
+    /// Its newest content is in the buffer (a clean copy): it need not be read from flash first.
+    pub in_buffer: bool,
+}
+
+/// One flush group: what goes to the device in one piece, pages and padding merged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    flushed: Range<usize>,
+    padded: Range<usize>,
+}
+
+/// The outcome of evictions: pages evicted, groups flushed, pages padded.
+///
+/// A flushed page that is not evicted stays in the buffer and is clean from now on ("write back,
+/// then keep").
+#[derive(Clone, Default, Debug)]
+pub struct Plan {
+    evicted: Vec<Evicted>,
+    flushed: Vec<Page>,
+    padded: Vec<Pad>,
+    groups: Vec<Group>,
+}
+
+impl Plan {
+    /// An empty plan.
+    pub fn new() -> Self {
+        Plan::default()
+    }
+
+    /// Forgets everything, keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.evicted.clear();
+        self.flushed.clear();
+        self.padded.clear();
+        self.groups.clear();
+    }
+
+    /// One page leaves; if dirty, it is flushed as a group of its own.
+    ///
+    /// All that a page-granular policy needs.
+    #[inline]
+    pub fn evict(&mut self, page: Page, dirty: bool) {
+        self.evicted.push(Evicted { page, dirty });
+        if dirty {
+            let at = self.flushed.len();
+            self.flushed.push(page);
+            self.groups.push(Group { flushed: at..at + 1, padded: self.padded.len()..self.padded.len() });
+        }
+    }
+
+    /// Opens a flush group; the `flush*` and `pad` calls that follow belong to it.
+    pub fn open_group(&mut self) {
+        let (flushed, padded) = (self.flushed.len(), self.padded.len());
+        self.groups.push(Group { flushed: flushed..flushed, padded: padded..padded });
+    }
+
+    /// A dirty page leaves with the open group. Pages of a group come in ascending order.
+    pub fn flush_and_evict(&mut self, page: Page) {
+        self.evicted.push(Evicted { page, dirty: true });
+        self.flush_and_keep(page);
+    }
+
+    /// A dirty page is written with the open group and stays, clean.
+    pub fn flush_and_keep(&mut self, page: Page) {
+        self.flushed.push(page);
+        self.open().flushed.end += 1;
+    }
+
+    /// A page that completes the open group's block, in ascending order.
+    pub fn pad(&mut self, lpn: Lpn, in_buffer: bool) {
+        self.padded.push(Pad { lpn, in_buffer });
+        self.open().padded.end += 1;
+    }
+
+    fn open(&mut self) -> &mut Group {
+        self.groups.last_mut().expect("open_group comes before the pages of a group")
+    }
+
+    /// Pages that leave the buffer, in the order of leaving.
+    #[inline]
+    pub fn evicted(&self) -> &[Evicted] {
+        &self.evicted
+    }
+
+    /// All flushed pages, group after group.
+    #[inline]
+    pub fn flushed(&self) -> &[Page] {
+        &self.flushed
+    }
+
+    /// All padding pages, group after group.
+    #[inline]
+    pub fn padded(&self) -> &[Pad] {
+        &self.padded
+    }
+
+    /// The groups in order: the buffer's own pages, and the padding pages.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = (&[Page], &[Pad])> {
+        self.groups
+            .iter()
+            .map(|g| (&self.flushed[g.flushed.clone()], &self.padded[g.padded.clone()]))
+    }
+
+    /// Number of flush groups.
+    #[inline]
+    pub fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dirty_victim_is_a_group_of_its_own_and_a_clean_one_is_none() {
+        let mut plan = Plan::new();
+        plan.evict(Page(7), false);
+        plan.evict(Page(8), true);
+        assert_eq!(plan.evicted().len(), 2);
+        let groups: Vec<_> = plan.groups().collect();
+        assert_eq!(groups, [(&[Page(8)][..], &[][..])]);
+    }
+
+    #[test]
+    fn groups_keep_their_pages_and_their_padding_apart() {
+        let mut plan = Plan::new();
+        plan.open_group();
+        plan.flush_and_evict(Page(0));
+        plan.flush_and_keep(Page(2));
+        plan.pad(Lpn(1), true);
+        plan.open_group();
+        plan.flush_and_evict(Page(9));
+        let groups: Vec<_> = plan.groups().collect();
+        assert_eq!(groups[0].0, [Page(0), Page(2)]);
+        assert_eq!(groups[0].1, [Pad { lpn: Lpn(1), in_buffer: true }]);
+        assert_eq!(groups[1], (&[Page(9)][..], &[][..]));
+        assert_eq!(plan.evicted().iter().map(|e| e.page.0).collect::<Vec<_>>(), [0, 9]);
+        plan.clear();
+        assert_eq!((plan.group_count(), plan.evicted().len(), plan.padded().len()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,109 @@
+//! The policy interface: one look-up, on a miss as many evictions as it takes, then admission.
+//!
+//! ```text
+//!             ┌───────────── Hit(slot) ─────────────────────────▶ done
+//!  request ───┤                     ┌──────────┐
+//!             ├── Miss(m) ─────────▶│ evict(m) │──▶ admit(r, m) ──▶ done
+//!             │                     └──────────┘
+//!             │              while no frame is free
+//!             └── Bypass ───────────────────────────────────────▶ done
+//! ```
+//!
+//! The engine owns the clock, the device, the "until there is room" loop and every counter, so no
+//! policy can count differently. What the look-up learned ("the page was a ghost in B2") travels
+//! as a value in [`Policy::Miss`], so the eviction that follows cannot destroy it.
+
+use crate::{DeviceView, Lookup, Nanos, Page, Plan, Request, Slot};
+
+/// What a policy needs beyond the access itself; a run that cannot supply it is refused when it
+/// is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Needs(u8);
+
+impl Needs {
+    /// Nothing: page and operation are enough.
+    pub const NONE: Needs = Needs(0);
+    /// The number of the page's next access, in [`Request::next_use`].
+    pub const NEXT_USE: Needs = Needs(1);
+    /// The page's units, in [`Request::units`].
+    pub const UNITS: Needs = Needs(2);
+    /// Which units collect, from [`DeviceView::in_gc`].
+    pub const GC_STATE: Needs = Needs(4);
+    /// The stream of submissions and completions, in [`Policy::fetched`] and [`Policy::destaged`].
+    pub const COMPLETIONS: Needs = Needs(8);
+
+    /// Both.
+    pub const fn and(self, other: Needs) -> Needs {
+        Needs(self.0 | other.0)
+    }
+
+    /// All of `other` is in `self`.
+    pub const fn contains(self, other: Needs) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A flash operation that the buffer caused, and that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Page of the operation; `None` for a padding page that has no name in this run.
+    pub page: Option<Page>,
+    /// Number of the operation among all host flash operations of the run, by submission, from 0.
+    pub submission: u64,
+    /// Submission to end, nanoseconds: queueing and collections are inside.
+    pub latency_ns: Nanos,
+}
+
+/// A cache or write-buffer policy: decides which pages stay.
+///
+/// An implementation keeps its own lists and the dirty bit of every resident page, and nothing
+/// else: no counters, no clock. Randomness comes from a seed in its parameters.
+pub trait Policy {
+    /// What a miss remembers from the look-up to the admission.
+    type Miss;
+
+    /// What a run must supply. A constant, so that the replay loop leaves out what is not needed.
+    const NEEDS: Needs = Needs::NONE;
+
+    /// Looks the page up; a hit also runs the policy's hit rule. Never evicts.
+    fn request(&mut self, r: &Request) -> Lookup<Self::Miss>;
+
+    /// Gives up at least one page. Only called while every frame is taken.
+    fn evict(&mut self, miss: &Self::Miss, device: &dyn DeviceView, plan: &mut Plan);
+
+    /// Takes the page in: clean after a read, dirty after a write. A frame is free.
+    fn admit(&mut self, r: &Request, miss: Self::Miss) -> Slot;
+
+    /// Frames of the buffer, at least 1.
+    fn frames(&self) -> u32;
+
+    /// Pages resident now, at most [`frames`](Policy::frames).
+    fn resident(&self) -> u32;
+
+    /// Every resident page with its dirty bit, in any order.
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool));
+
+    /// A flash read that the buffer caused has ended. Comes before `request` (in an untimed run
+    /// before `admit`), in the order of ends.
+    fn fetched(&mut self, _: &Completion) {}
+
+    /// A flash program that the buffer caused has ended.
+    fn destaged(&mut self, _: &Completion) {}
+
+    /// The host has trimmed the page: drop it without writing it. True if it was resident.
+    fn forget(&mut self, _: Page) -> bool {
+        false
+    }
+
+    /// Hint, some accesses ahead: this page is about to be looked up. Must not change a decision.
+    #[inline(always)]
+    fn warm(&self, _: Page) {}
+
+    /// Hint, a few accesses ahead and after [`warm`](Policy::warm): fetch what hangs on the page's
+    /// node, such as its neighbours in a list.
+    #[inline(always)]
+    fn warm_links(&self, _: Page) {}
+
+    /// Asserts every invariant of the policy's state. Slow; for tests, fuzzers and `--check`.
+    fn check(&self) {}
+}
