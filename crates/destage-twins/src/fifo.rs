@@ -1,0 +1,43 @@
+//! FIFO: evict the page loaded longest ago.
+//!
+//! Folklore. Mirrors section 3.2.
+
+use std::collections::VecDeque;
+
+use crate::{Buffer, Decision, Op, Twin, show};
+
+pub(crate) struct Fifo {
+    buffer: Buffer,
+    fifo: VecDeque<u64>, // all resident pages, newest to oldest
+}
+
+impl Fifo {
+    pub(crate) fn new(frames: usize) -> Fifo {
+        Fifo { buffer: Buffer::new(frames), fifo: VecDeque::new() }
+    }
+}
+
+impl Twin for Fifo {
+    fn access(&mut self, op: Op, page: u64) -> Decision {
+        if self.buffer.hit(op, page) {
+            return Decision::hit();
+        }
+        let decision = if self.buffer.full() {
+            let victim = self.fifo.pop_back().expect("a full cache has an oldest page");
+            self.buffer.evict(victim)
+        } else {
+            Decision::miss()
+        };
+        self.buffer.install(op, page);
+        self.fifo.push_front(page);
+        decision
+    }
+
+    fn lists(&self) -> String {
+        show("fifo", &self.fifo)
+    }
+
+    fn dirty_pages(&self) -> Vec<u64> {
+        self.buffer.dirty_pages()
+    }
+}

@@ -1,0 +1,390 @@
+//! Slow, obvious twins of the page policies.
+//!
+//! Every page policy of the specification (`page-policies.md`) is written here a second time, from
+//! its text alone, with lists that are searched from one end to the other. A twin is meant to be
+//! held beside the section it mirrors; the fast policies are then compared with the twins on as
+//! many traces as one likes.
+//!
+//! This file holds what the twins share: the interface, the table of names, the common model of
+//! section 2 (frames, parameters, lists) and [`run`], which keeps the counters of section 2.5.
+//!
+//! Lists run as in the specification: the front of a `VecDeque` is the MRU end (head, top), its
+//! back the LRU end (tail, bottom). Files that run the other way, as their section does, say so.
+//!
+//! Cost. O(s) or worse per access, by design. Parameters are trusted: ranges are the business of
+//! the code under test, so a wrong type or an unknown key is a panic that names it.
+
+mod acr;
+mod ad_lru;
+mod arc;
+mod ccf_lru;
+mod cfdc;
+mod cflru;
+mod clock;
+mod dual_queue;
+mod fifo;
+mod lirs;
+mod lru;
+mod lru_k;
+mod lru_wsr;
+mod min;
+mod mq;
+mod s3_fifo;
+mod sieve;
+mod two_q;
+mod w_tinylfu;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
+
+use serde_json::{Map, Value};
+
+/// The operation of one page access (spec 2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// The page is read; a resident page keeps its state.
+    Read,
+    /// The whole page is written; it is dirty afterwards.
+    Write,
+}
+
+/// What one access decided (spec 2.4).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// Whether the page was resident when the access arrived.
+    pub hit: bool,
+    /// Evicted pages in order; here none or one.
+    pub evicted: Vec<u64>,
+    /// Pages written to flash, as groups; here none, or one group that holds the dirty victim.
+    pub flushed: Vec<Vec<u64>>,
+}
+
+impl Decision {
+    /// A hit never evicts anything.
+    pub(crate) fn hit() -> Decision {
+        Decision { hit: true, evicted: Vec::new(), flushed: Vec::new() }
+    }
+
+    /// A miss while frames are free evicts nothing either.
+    pub(crate) fn miss() -> Decision {
+        Decision { hit: false, evicted: Vec::new(), flushed: Vec::new() }
+    }
+}
+
+/// A policy together with its frames, driven one access at a time.
+pub trait Twin {
+    /// Runs one access and says what was decided.
+    fn access(&mut self, op: Op, page: u64) -> Decision;
+
+    /// The state in the layout of the specification's tables, such as
+    /// `T1[3 1] T2[7] B1[] B2[4] p=1`, for failure messages.
+    fn lists(&self) -> String;
+
+    /// The resident pages that are dirty, in ascending order.
+    fn dirty_pages(&self) -> Vec<u64>;
+}
+
+/// The policies, in the order of the specification (section 1).
+pub const NAMES: &[&str] = &[
+    "lru",
+    "fifo",
+    "clock",
+    "lru-k",
+    "2q",
+    "arc",
+    "lirs",
+    "mq",
+    "min",
+    "dual-queue",
+    "cflru",
+    "lru-wsr",
+    "ccf-lru",
+    "ad-lru",
+    "cfdc",
+    "acr-c",
+    "acr-o",
+    "acr-h",
+    "s3-fifo",
+    "sieve",
+    "w-tinylfu",
+];
+
+/// The parameters of a policy (section 1), without the options that all of them accept.
+fn parameters(policy: &str) -> &'static [&'static str] {
+    match policy {
+        "lru-k" => &["k", "correlated_period", "retained_period"],
+        "2q" => &["in_fraction", "out_fraction"],
+        "lirs" => &["hir_fraction", "ghost_max"],
+        "mq" => &["queues", "life_time", "out_fraction"],
+        "dual-queue" => &["first_fraction"],
+        "cflru" => &["window_fraction"],
+        "ad-lru" => &["min_lc_fraction"],
+        "cfdc" => &["priority_fraction", "cluster_size"],
+        "acr-c" | "acr-o" => &["cost_read", "cost_write", "ghost_fraction", "window_fraction"],
+        "acr-h" => &["cost_read", "cost_write", "ghost_fraction", "window_fraction", "file_pages"],
+        "s3-fifo" => &["small_fraction", "ghost_fraction"],
+        "w-tinylfu" => &["window_fraction", "protected_fraction", "sample_factor"],
+        _ => &[],
+    }
+}
+
+/// Options that every policy accepts (section 2.5); they change counters, never decisions.
+const OPTIONS: &[&str] = &["fetch_on_write_miss", "flush_at_end"];
+
+/// A fresh twin of `policy` with `frames` frames, at least 1; `None` if there is no such policy.
+///
+/// `trace` is the whole access sequence: MIN looks ahead in it, `acr-h` counts its distinct pages.
+///
+/// # Panics
+///
+/// On no frames, on a parameter that the policy does not have, and on one of the wrong type.
+pub fn twin(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    trace: &[(Op, u64)],
+) -> Option<Box<dyn Twin>> {
+    if !NAMES.contains(&policy) {
+        return None;
+    }
+    assert!(frames >= 1, "a cache has at least one frame");
+    for key in params.keys() {
+        let known = parameters(policy).contains(&key.as_str()) || OPTIONS.contains(&key.as_str());
+        assert!(known, "{policy} has no parameter {key}, only {:?}", parameters(policy));
+    }
+    let params = &Params(params);
+    Some(match policy {
+        "lru" => Box::new(lru::Lru::new(frames)),
+        "fifo" => Box::new(fifo::Fifo::new(frames)),
+        "clock" => Box::new(clock::Clock::new(frames)),
+        "lru-k" => Box::new(lru_k::LruK::new(frames, params)),
+        "2q" => Box::new(two_q::TwoQ::new(frames, params)),
+        "arc" => Box::new(arc::Arc::new(frames)),
+        "lirs" => Box::new(lirs::Lirs::new(frames, params)),
+        "mq" => Box::new(mq::Mq::new(frames, params)),
+        "min" => Box::new(min::Min::new(frames, trace)),
+        "dual-queue" => Box::new(dual_queue::DualQueue::new(frames, params)),
+        "cflru" => Box::new(cflru::Cflru::new(frames, params)),
+        "lru-wsr" => Box::new(lru_wsr::LruWsr::new(frames)),
+        "ccf-lru" => Box::new(ccf_lru::CcfLru::new(frames)),
+        "ad-lru" => Box::new(ad_lru::AdLru::new(frames, params)),
+        "cfdc" => Box::new(cfdc::Cfdc::new(frames, params)),
+        "acr-c" => Box::new(acr::Acr::new(acr::Scheme::Conservative, frames, params, trace)),
+        "acr-o" => Box::new(acr::Acr::new(acr::Scheme::Optimistic, frames, params, trace)),
+        "acr-h" => Box::new(acr::Acr::new(acr::Scheme::Hybrid, frames, params, trace)),
+        "s3-fifo" => Box::new(s3_fifo::S3Fifo::new(frames, params)),
+        "sieve" => Box::new(sieve::Sieve::new(frames)),
+        "w-tinylfu" => Box::new(w_tinylfu::WTinyLfu::new(frames, params)),
+        _ => unreachable!("{policy} is in NAMES but has no twin"),
+    })
+}
+
+/// Everything that a run leaves behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// One decision per access.
+    pub decisions: Vec<Decision>,
+    /// All counters of section 2.5, those at 0 included.
+    pub counters: BTreeMap<&'static str, u64>,
+}
+
+/// Runs a whole trace through a twin; `None` if there is no such policy.
+///
+/// `params` holds the parameters of the policy and the options of section 2.5.
+///
+/// # Panics
+///
+/// As [`twin`].
+pub fn run(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    trace: &[(Op, u64)],
+) -> Option<Outcome> {
+    let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
+    let flush_at_end = Params(params).flag("flush_at_end");
+
+    let mut twin = twin(policy, frames, params, trace)?;
+    let mut decisions = Vec::new();
+    let mut counters = BTreeMap::from([
+        ("read_hits", 0),
+        ("read_misses", 0),
+        ("write_hits", 0),
+        ("write_misses", 0),
+        ("physical_reads", 0),
+        ("physical_writes", 0),
+        ("evictions", 0),
+        ("end_flushes", 0),
+    ]);
+    let mut add = |counter, by: usize| *counters.entry(counter).or_insert(0) += by as u64;
+
+    for &(op, page) in trace {
+        let decision = twin.access(op, page);
+        match (op, decision.hit) {
+            (Op::Read, true) => add("read_hits", 1),
+            (Op::Write, true) => add("write_hits", 1),
+            (Op::Read, false) => {
+                add("read_misses", 1);
+                add("physical_reads", 1);
+            }
+            (Op::Write, false) => {
+                add("write_misses", 1);
+                if fetch_on_write_miss {
+                    add("physical_reads", 1);
+                }
+            }
+        }
+        add("evictions", decision.evicted.len());
+        add("physical_writes", decision.flushed.iter().map(Vec::len).sum());
+        decisions.push(decision);
+    }
+    if flush_at_end {
+        let dirty = twin.dirty_pages().len();
+        add("end_flushes", dirty);
+        add("physical_writes", dirty);
+    }
+    Some(Outcome { decisions, counters })
+}
+
+/// The frames of section 2.2: which pages are resident, and which of them are dirty.
+///
+/// Every twin has one, so that none can differ in what makes a page dirty or what flushes it.
+pub(crate) struct Buffer {
+    frames: usize,
+    pages: Vec<Resident>, // in no particular order
+}
+
+struct Resident {
+    page: u64,
+    dirty: bool,
+}
+
+impl Buffer {
+    pub(crate) fn new(frames: usize) -> Buffer {
+        Buffer { frames, pages: Vec::new() }
+    }
+
+    pub(crate) fn full(&self) -> bool {
+        self.pages.len() == self.frames
+    }
+
+    /// Whether the access hits; if it does and is a write, the page becomes dirty.
+    pub(crate) fn hit(&mut self, op: Op, page: u64) -> bool {
+        for resident in &mut self.pages {
+            if resident.page == page {
+                if op == Op::Write {
+                    resident.dirty = true;
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    pub(crate) fn dirty(&self, page: u64) -> bool {
+        let resident = self.pages.iter().find(|resident| resident.page == page);
+        resident.expect("only resident pages are clean or dirty").dirty
+    }
+
+    /// The decision of a miss that gives up `victim`, which is flushed if it is dirty.
+    pub(crate) fn evict(&mut self, victim: u64) -> Decision {
+        assert!(self.full(), "page {victim} is evicted while frames are free");
+        let at = self.pages.iter().position(|resident| resident.page == victim);
+        let resident = self.pages.remove(at.expect("a victim is resident"));
+        Decision {
+            hit: false,
+            evicted: vec![victim],
+            flushed: if resident.dirty { vec![vec![victim]] } else { Vec::new() },
+        }
+    }
+
+    /// Installs the page of a miss: clean after a read, dirty after a write.
+    pub(crate) fn install(&mut self, op: Op, page: u64) {
+        assert!(!self.full(), "page {page} comes in without a free frame");
+        assert!(self.pages.iter().all(|resident| resident.page != page), "{page} comes in twice");
+        self.pages.push(Resident { page, dirty: op == Op::Write });
+    }
+
+    pub(crate) fn resident_pages(&self) -> Vec<u64> {
+        let mut pages: Vec<u64> = self.pages.iter().map(|resident| resident.page).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    pub(crate) fn dirty_pages(&self) -> Vec<u64> {
+        let mut pages = self.resident_pages();
+        pages.retain(|&page| self.dirty(page));
+        pages
+    }
+}
+
+/// `share(f, size)` of section 2.6; half a frame rounds up.
+pub(crate) fn share(fraction: f64, size: usize) -> usize {
+    (fraction * size as f64 + 0.5).floor() as usize
+}
+
+/// The parameters of a run; a key that is missing or `null` has its default.
+pub(crate) struct Params<'a>(&'a Map<String, Value>);
+
+impl Params<'_> {
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn fraction(&self, key: &str, default: f64) -> f64 {
+        self.get(key).map_or(default, |value| {
+            value.as_f64().unwrap_or_else(|| panic!("{key}: expected a number, got {value}"))
+        })
+    }
+
+    pub(crate) fn integer(&self, key: &str) -> Option<u64> {
+        self.get(key).map(|value| {
+            value.as_u64().unwrap_or_else(|| panic!("{key}: expected an integer, got {value}"))
+        })
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| {
+            value.as_bool().unwrap_or_else(|| panic!("{key}: expected true or false, got {value}"))
+        })
+    }
+}
+
+/// Takes the entry that fits out of a list, wherever it is.
+pub(crate) fn take<T>(list: &mut VecDeque<T>, fits: impl Fn(&T) -> bool) -> Option<T> {
+    let at = list.iter().position(fits)?;
+    list.remove(at)
+}
+
+/// Takes a page out of a list of pages; false if it is not there.
+pub(crate) fn take_page(list: &mut VecDeque<u64>, page: u64) -> bool {
+    take(list, |&other| other == page).is_some()
+}
+
+/// Puts an entry at the head of a ghost list (section 2.6): one without capacity stores nothing,
+/// a full one drops its oldest entry first.
+pub(crate) fn remember(ghosts: &mut VecDeque<u64>, page: u64, capacity: usize) {
+    if capacity == 0 {
+        return;
+    }
+    if ghosts.len() == capacity {
+        ghosts.pop_back();
+    }
+    ghosts.push_front(page);
+}
+
+/// A list as [`Twin::lists`] shows it: `T1[3 1]`.
+pub(crate) fn show<T: Display>(name: &str, entries: impl IntoIterator<Item = T>) -> String {
+    let entries: Vec<String> = entries.into_iter().map(|entry| entry.to_string()).collect();
+    format!("{name}[{}]", entries.join(" "))
+}
+
+/// A bit as the tables show it.
+pub(crate) fn bit(set: bool) -> u8 {
+    u8::from(set)
+}
+
+/// The state of a page as the tables show it.
+pub(crate) fn state(dirty: bool) -> char {
+    if dirty { 'D' } else { 'C' }
+}

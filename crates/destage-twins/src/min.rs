@@ -1,0 +1,71 @@
+//! MIN: the fewest misses that any policy without bypass can have; an offline bound.
+//!
+//! Belady, IBM Systems Journal 5(2), 1966. Mirrors section 3.9.
+
+use crate::{Buffer, Decision, Op, Twin, show};
+
+pub(crate) struct Min {
+    buffer: Buffer,
+    trace: Vec<u64>, // the pages of the whole trace
+    index: usize,    // of the access at hand
+}
+
+impl Min {
+    pub(crate) fn new(frames: usize, trace: &[(Op, u64)]) -> Min {
+        Min {
+            buffer: Buffer::new(frames),
+            trace: trace.iter().map(|&(_, page)| page).collect(),
+            index: 0,
+        }
+    }
+
+    fn next_access(&self, page: u64) -> Option<usize> {
+        self.trace[self.index + 1..].iter().position(|&other| other == page)
+    }
+
+    fn last_access(&self, page: u64) -> usize {
+        let last = self.trace[..self.index].iter().rposition(|&other| other == page);
+        last.expect("a resident page was accessed before")
+    }
+
+    /// Pages never accessed again are farther than all others; the longest unused goes first.
+    fn victim(&self) -> u64 {
+        let mut never_again = self.buffer.resident_pages();
+        never_again.retain(|&page| self.next_access(page).is_none());
+        let longest_unused = never_again.into_iter().min_by_key(|&page| self.last_access(page));
+        let farthest =
+            self.buffer.resident_pages().into_iter().max_by_key(|&page| self.next_access(page));
+        longest_unused.or(farthest).expect("a full cache has resident pages")
+    }
+}
+
+impl Twin for Min {
+    fn access(&mut self, op: Op, page: u64) -> Decision {
+        assert!(
+            self.trace.get(self.index) == Some(&page),
+            "MIN is driven with the trace that it was given"
+        );
+        let decision = if self.buffer.hit(op, page) {
+            Decision::hit()
+        } else {
+            let decision = if self.buffer.full() {
+                let victim = self.victim();
+                self.buffer.evict(victim)
+            } else {
+                Decision::miss()
+            };
+            self.buffer.install(op, page);
+            decision
+        };
+        self.index += 1;
+        decision
+    }
+
+    fn lists(&self) -> String {
+        show("resident", self.buffer.resident_pages())
+    }
+
+    fn dirty_pages(&self) -> Vec<u64> {
+        self.buffer.dirty_pages()
+    }
+}

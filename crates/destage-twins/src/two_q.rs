@@ -1,0 +1,73 @@
+//! 2Q: keep pages that come back after their first burst; let the rest pass a short queue.
+//!
+//! Johnson, Shasha. VLDB 1994, "full version". Mirrors section 3.5.
+
+use std::collections::VecDeque;
+
+use crate::{Buffer, Decision, Op, Params, Twin, remember, share, show, take_page};
+
+pub(crate) struct TwoQ {
+    buffer: Buffer,
+    a1in: VecDeque<u64>,  // FIFO of resident pages
+    am: VecDeque<u64>,    // LRU list of resident pages
+    a1out: VecDeque<u64>, // FIFO of ghosts
+    kin: usize,
+    kout: usize,
+}
+
+impl TwoQ {
+    pub(crate) fn new(frames: usize, params: &Params) -> TwoQ {
+        TwoQ {
+            buffer: Buffer::new(frames),
+            a1in: VecDeque::new(),
+            am: VecDeque::new(),
+            a1out: VecDeque::new(),
+            kin: share(params.fraction("in_fraction", 0.25), frames),
+            kout: share(params.fraction("out_fraction", 0.5), frames),
+        }
+    }
+
+    fn victim(&mut self) -> u64 {
+        if self.a1in.len() > self.kin || self.am.is_empty() {
+            let victim = self.a1in.pop_back().expect("A1in is all there is, or too long");
+            remember(&mut self.a1out, victim, self.kout);
+            victim
+        } else {
+            self.am.pop_back().expect("Am is not empty")
+        }
+    }
+}
+
+impl Twin for TwoQ {
+    fn access(&mut self, op: Op, page: u64) -> Decision {
+        if self.buffer.hit(op, page) {
+            // Hit in A1in: nothing.
+            if take_page(&mut self.am, page) {
+                self.am.push_front(page);
+            }
+            return Decision::hit();
+        }
+        let ghost = take_page(&mut self.a1out, page);
+        let decision = if self.buffer.full() {
+            let victim = self.victim();
+            self.buffer.evict(victim)
+        } else {
+            Decision::miss()
+        };
+        self.buffer.install(op, page);
+        if ghost {
+            self.am.push_front(page);
+        } else {
+            self.a1in.push_front(page);
+        }
+        decision
+    }
+
+    fn lists(&self) -> String {
+        [show("A1in", &self.a1in), show("Am", &self.am), show("A1out", &self.a1out)].join(" ")
+    }
+
+    fn dirty_pages(&self) -> Vec<u64> {
+        self.buffer.dirty_pages()
+    }
+}
