@@ -134,7 +134,10 @@ impl List {
     }
 
     /// All pages, MRU to LRU. For tests, checks and `for_each_resident`.
-    pub fn iter<'a, D: Directory>(&self, pages: &'a Pages<D>) -> impl Iterator<Item = Slot> + use<'a, D> {
+    pub fn iter<'a, D: Directory>(
+        &self,
+        pages: &'a Pages<D>,
+    ) -> impl Iterator<Item = Slot> + use<'a, D> {
         let head = self.head;
         let mut at = pages[Slot(head)].older;
         std::iter::from_fn(move || {

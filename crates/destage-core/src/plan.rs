@@ -64,7 +64,8 @@ impl Plan {
         if dirty {
             let at = self.flushed.len();
             self.flushed.push(page);
-            self.groups.push(Group { flushed: at..at + 1, padded: self.padded.len()..self.padded.len() });
+            self.groups
+                .push(Group { flushed: at..at + 1, padded: self.padded.len()..self.padded.len() });
         }
     }
 

@@ -1,0 +1,157 @@
+//! The hot loop: one policy over one decoded trace, without a device.
+//!
+//! Nothing is hashed and nothing is allocated here, and the policy is known at compile time. The
+//! time goes into waiting for memory, so the loop tells the policy which pages come next: it knows.
+
+use crate::accesses::{Access, BLOCK, Columns, Expander};
+use crate::counters::Counters;
+use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How far ahead a page's node is asked for. A cache miss lasts about 100 ns, an access 10 to 25.
+const AHEAD: usize = 16;
+
+/// How far ahead the node's neighbours are asked for; by then the node has come.
+const LINKS_AHEAD: usize = 6;
+
+/// Sees every decision of a run; the empty one costs nothing.
+pub trait Observer {
+    /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
+
+    /// After each block of accesses: how many in all. False stops the run.
+    fn progress(&mut self, _accesses: u64) -> bool {
+        true
+    }
+}
+
+/// Sees nothing.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    #[inline(always)]
+    fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
+}
+
+/// One run's input.
+#[derive(Clone, Copy)]
+pub struct Replay<'a> {
+    /// The decoded trace.
+    pub columns: Columns<'a>,
+    /// Next use of each access, for policies that need it; empty otherwise.
+    pub next_uses: &'a [u32],
+    /// Requests before which nothing counts.
+    pub warmup_requests: usize,
+    /// Set by whoever wants the run to stop early.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Replay<'_> {
+    /// Runs the policy over the trace; counts what comes after the warm-up.
+    ///
+    /// Returns `None` when it was stopped.
+    pub fn run<P: Policy, O: Observer>(
+        &self,
+        policy: &mut P,
+        observer: &mut O,
+    ) -> Option<Counters> {
+        let requests = self.columns.first_ids.len();
+        let warm = self.warmup_requests.min(requests);
+        let mut done = 0;
+        self.part(policy, observer, 0, warm, &mut done)?;
+        self.part(policy, observer, warm, requests, &mut done)
+    }
+
+    fn part<P: Policy, O: Observer>(
+        &self,
+        policy: &mut P,
+        observer: &mut O,
+        start: usize,
+        end: usize,
+        done: &mut u64,
+    ) -> Option<Counters> {
+        let mut counters = Counters::default();
+        let mut plan = Plan::new();
+        let mut expander = Expander::new(self.columns, start, end);
+        let mut block = [Access::default(); BLOCK + AHEAD];
+        let mut filled = expander.fill(&mut block, 0);
+        while filled > 0 {
+            // All but the last AHEAD are run; those are known already and come first in the next
+            // block, so that look-ahead never ends at a block's edge.
+            let run = if filled == block.len() { BLOCK } else { filled };
+            self.block(policy, observer, &block[..filled], run, *done, &mut plan, &mut counters);
+            *done += run as u64;
+            if !observer.progress(*done) || self.stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
+                return None;
+            }
+            block.copy_within(run..filled, 0);
+            filled = expander.fill(&mut block, filled - run);
+        }
+        Some(counters)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one block of the loop above, kept apart for the optimiser"
+    )]
+    fn block<P: Policy, O: Observer>(
+        &self,
+        policy: &mut P,
+        observer: &mut O,
+        block: &[Access],
+        run: usize,
+        first_access: u64,
+        plan: &mut Plan,
+        counters: &mut Counters,
+    ) {
+        for (i, &access) in block[..run].iter().enumerate() {
+            if let Some(far) = block.get(i + AHEAD) {
+                policy.warm(Page(far.id.into()));
+            }
+            if let Some(near) = block.get(i + LINKS_AHEAD) {
+                policy.warm_links(Page(near.id.into()));
+            }
+            let next_use = if P::NEEDS.contains(Needs::NEXT_USE) {
+                match self.next_uses[first_access as usize + i] {
+                    u32::MAX => NEVER,
+                    next => next.into(),
+                }
+            } else {
+                NEVER
+            };
+            let r = Request {
+                page: Page(access.id.into()),
+                // Every id is in the table; `get` has no panic path, so that a policy that never
+                // asks for the LPN pays no load for it.
+                lpn: Lpn(self.columns.lpns.get(access.id as usize).copied().unwrap_or(NEVER)),
+                op: access.op(),
+                first_of_request: access.first_of_request(),
+                next_use,
+                units: Units::NONE,
+                fetch: NEVER,
+            };
+            match policy.request(&r) {
+                Lookup::Hit(_) => {
+                    counters.hit(r.op);
+                    observer.access(&r, true, None);
+                }
+                Lookup::Miss(miss) => {
+                    counters.miss(r.op);
+                    plan.clear();
+                    while policy.resident() >= policy.frames() {
+                        policy.evict(&miss, &Blind, plan);
+                    }
+                    counters.evicted(plan);
+                    policy.admit(&r, miss);
+                    observer.access(&r, false, Some(plan));
+                }
+                Lookup::Bypass => {
+                    counters.miss(r.op);
+                    counters.bypasses += 1;
+                    plan.clear();
+                    observer.access(&r, false, Some(plan));
+                }
+            }
+        }
+    }
+}

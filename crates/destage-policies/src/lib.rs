@@ -1,0 +1,146 @@
+//! Cache and write-buffer policies: one policy, one file; one table.
+//!
+//! Each policy is generic over its [`Directory`]: [`Dense`](destage_core::Dense) in a replay,
+//! [`Hashed`](destage_core::Hashed) in a live buffer pool. Whoever knows a policy's name only at
+//! run time goes through [`build`], which dispatches once and then runs the policy's own code.
+//!
+//! ```
+//! use destage_core::{Blind, Hashed, Lookup, Lpn, Op, Page, Plan, Policy, Request};
+//! use destage_policies::{Setup, lru::Lru};
+//!
+//! let mut pool = Lru::new(&Setup::new(2), Hashed::new());
+//! let mut plan = Plan::new();
+//! for page in [10, 20, 10, 30] {
+//!     let r = Request::new(Page(page), Lpn(page), Op::Write);
+//!     if let Lookup::Miss(miss) = pool.request(&r) {
+//!         while pool.resident() == pool.frames() {
+//!             pool.evict(&miss, &Blind, &mut plan);
+//!         }
+//!         pool.admit(&r, miss);
+//!     }
+//! }
+//! assert_eq!(plan.evicted()[0].page, Page(20));
+//! ```
+
+pub mod params;
+#[cfg(test)]
+mod testing;
+
+use destage_core::{Directory, Policy};
+use params::{Param, ParamError, Params, Value, nearest};
+
+/// What the catalogue says of a policy (`destage policies`).
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Name, as users write it.
+    pub name: &'static str,
+    /// Its name in full.
+    pub title: &'static str,
+    /// Author, title, venue, year.
+    pub source: &'static str,
+    /// What it is for, in a sentence.
+    pub about: &'static str,
+    /// It looks at whether a page is clean or dirty.
+    pub flash_aware: bool,
+    /// It remembers pages that it has evicted.
+    pub ghosts: bool,
+    /// Time per access.
+    pub time: &'static str,
+    /// Parameters; empty if it has none.
+    pub params: &'static [Param],
+}
+
+/// All that a policy is built from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Frames of the buffer, at least 1.
+    pub frames: u32,
+    /// The policy's parameters, checked.
+    pub params: Params,
+    /// Distinct pages of the trace, where one is replayed.
+    pub trace_pages: Option<u64>,
+    /// Pages of an erase block: what block-clustering policies cluster by.
+    pub pages_per_block: u32,
+    /// Pages that exist; those from there on are never padded. `None`: no end.
+    pub device_pages: Option<u64>,
+}
+
+impl Setup {
+    /// `frames` frames, no parameters, nothing known of trace and device, erase blocks of 64 pages.
+    pub fn new(frames: u32) -> Self {
+        assert!(frames > 0, "a buffer has at least one frame");
+        Setup {
+            frames,
+            params: Params::default(),
+            trace_pages: None,
+            pages_per_block: 64,
+            device_pages: None,
+        }
+    }
+}
+
+/// What is done with a policy once its type is known.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Runs with the policy of the name that was asked for.
+    fn visit<P: Policy>(self, policy: P) -> Self::Output;
+}
+
+/// A policy that cannot be built (exit status 2).
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BuildError {
+    /// No policy has this name.
+    #[error("{0}")]
+    Unknown(String),
+    /// A parameter is wrong.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+}
+
+/// The one table: module, its catalogue entry, its constructor.
+macro_rules! policies {
+    ($($module:ident :: $info:ident => $constructor:path;)*) => {
+        /// Every policy, in the order of the catalogue.
+        pub static POLICIES: &[&Info] = &[$(&$module::$info),*];
+
+        /// Builds the policy of this name and hands it to `visitor`: the only dispatch of a run.
+        pub fn build<D: Directory, V: Visitor>(
+            name: &str,
+            setup: &Setup,
+            directory: D,
+            visitor: V,
+        ) -> Result<V::Output, BuildError> {
+            $(if name == $module::$info.name {
+                return Ok(visitor.visit($constructor(setup, directory)?));
+            })*
+            Err(unknown(name))
+        }
+    };
+}
+
+pub mod lru;
+
+policies! {
+    lru::INFO => lru::Lru::build;
+}
+
+/// The catalogue entry of a policy.
+pub fn info(name: &str) -> Result<&'static Info, BuildError> {
+    POLICIES.iter().copied().find(|i| i.name == name).ok_or_else(|| unknown(name))
+}
+
+/// Checks a policy's parameters and fills in the defaults.
+pub fn check_params<'a>(
+    name: &str,
+    given: impl IntoIterator<Item = (&'a str, &'a Value)>,
+) -> Result<Params, BuildError> {
+    Ok(Params::check(name, info(name)?.params, given)?)
+}
+
+fn unknown(name: &str) -> BuildError {
+    let names = || POLICIES.iter().map(|i| i.name);
+    let meant = nearest(name, names()).map(|n| format!(", did you mean {n}?")).unwrap_or_default();
+    let known = names().collect::<Vec<_>>().join(", ");
+    BuildError::Unknown(format!("unknown policy {name:?}{meant} (known: {known})"))
+}

@@ -1,0 +1,118 @@
+//! LRU: evict the page unused for longest.
+//!
+//! Folklore; Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems
+//! Journal 5(2), 1966. The baseline of all five papers.
+//!
+//! Rules. One list. Hit: the page moves to the MRU end. Miss: the page at the LRU end is evicted;
+//! the new one comes in at the MRU end.
+//!
+//! Cost. O(1); two links per page.
+
+use crate::{BuildError, Info, Setup};
+use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
+
+/// Catalogue entry.
+pub static INFO: Info = Info {
+    name: "lru",
+    title: "Least Recently Used",
+    source: "Belady, IBM Systems Journal 5(2), 1966",
+    about: "Evict the page unused for longest.",
+    flash_aware: false,
+    ghosts: false,
+    time: "O(1)",
+    params: &[],
+};
+
+/// The policy.
+pub struct Lru<D> {
+    pages: Pages<D>, // every resident page
+    list: List,      // all pages, MRU to LRU
+    frames: u32,
+}
+
+impl<D: Directory> Lru<D> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
+        let pages = Pages::new(directory, 1);
+        let list = List::new(&pages, 1);
+        Lru { pages, list, frames: setup.frames }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Lru::new(setup, directory))
+    }
+}
+
+impl<D: Directory> Policy for Lru<D> {
+    type Miss = ();
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
+        self.pages[slot].dirty |= r.op.is_write();
+        self.list.touch(&mut self.pages, slot);
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+        let victim =
+            self.list.pop_lru(&mut self.pages).expect("evict is only called on a full buffer");
+        let dirty = self.pages[victim].dirty;
+        plan.evict(self.pages.remove(victim), dirty);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        let slot = self.pages.insert(r.page);
+        self.pages[slot].dirty = r.op.is_write();
+        self.list.push_mru(&mut self.pages, slot);
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.list.len()
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.list
+            .iter(&self.pages)
+            .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.pages.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.pages.warm_links(page);
+    }
+
+    fn check(&self) {
+        self.list.check(&self.pages);
+        assert!(self.list.len() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::drive;
+    use destage_core::{Dense, Op::*};
+
+    #[test]
+    fn a_hit_saves_the_oldest_page_and_a_page_once_written_leaves_dirty() {
+        let mut lru = Lru::new(&Setup::new(2), Dense::new(4));
+        let steps = drive(&mut lru, &[(Write, 0), (Read, 1), (Read, 0), (Read, 2), (Read, 3)]);
+        assert!(steps[2].hit);
+        assert_eq!(steps[3].evicted, [(1, false)]);
+        assert_eq!(steps[4].evicted, [(0, true)]);
+    }
+}
