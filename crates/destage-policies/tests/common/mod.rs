@@ -1,0 +1,173 @@
+//! Drives a policy of the table over a short trace, over either directory, and records every
+//! decision; shared by the tests that compare with the vectors and with the twins.
+
+use destage_core::{
+    Blind, Dense, Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Slot,
+};
+use destage_policies::params::Value;
+use destage_policies::{Setup, Visitor, build, check_params};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What one access decided (spec 2.4), pages by their number in the trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The page was resident when the access arrived.
+    pub hit: bool,
+    /// Evicted pages in order.
+    pub evicted: Vec<u64>,
+    /// Pages written to flash, as groups.
+    pub flushed: Vec<Vec<u64>>,
+}
+
+/// Everything that a run leaves behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// One per access.
+    pub decisions: Vec<Decision>,
+    /// The resident pages at the end with their dirty bits, in ascending order.
+    pub resident: Vec<(u64, bool)>,
+}
+
+/// Which directory a run goes over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// Pages renumbered in ascending order.
+    Dense,
+    /// Page numbers as they are.
+    Hashed,
+}
+
+/// Runs a policy by name; `checked` asserts its invariants after every access.
+pub fn run(
+    policy: &str,
+    frames: u32,
+    params: &[(String, Value)],
+    trace: &[(Op, u64)],
+    over: Over,
+    checked: bool,
+) -> Outcome {
+    let names: Vec<u64> =
+        trace.iter().map(|&(_, page)| page).collect::<BTreeSet<_>>().into_iter().collect();
+    let given = params.iter().map(|(key, value)| (key.as_str(), value));
+    let setup = Setup {
+        params: check_params(policy, given).expect("parameters in range"),
+        trace_pages: Some(names.len() as u64),
+        ..Setup::new(frames)
+    };
+    let drive = Drive { names: &names, trace, over, checked };
+    match over {
+        Over::Dense => build(policy, &setup, Dense::new(names.len() as u32), drive),
+        Over::Hashed => build(policy, &setup, Hashed::new(), drive),
+    }
+    .expect("a policy of the table")
+}
+
+struct Drive<'a> {
+    names: &'a [u64], // ascending: the dense id of a page is its rank
+    trace: &'a [(Op, u64)],
+    over: Over,
+    checked: bool,
+}
+
+impl Drive<'_> {
+    fn name(&self, page: Page) -> u64 {
+        match self.over {
+            Over::Dense => self.names[page.0 as usize],
+            Over::Hashed => page.0,
+        }
+    }
+
+    fn page(&self, name: u64) -> Page {
+        match self.over {
+            Over::Dense => {
+                Page(self.names.binary_search(&name).expect("a page of the trace") as u64)
+            }
+            Over::Hashed => Page(name),
+        }
+    }
+}
+
+impl Visitor for Drive<'_> {
+    type Output = Outcome;
+
+    fn visit<P: Policy>(self, mut policy: P) -> Outcome {
+        let next_uses = next_uses(self.trace);
+        let mut plan = Plan::new();
+        let mut decisions = Vec::new();
+        for (&(op, name), next_use) in self.trace.iter().zip(next_uses) {
+            let r = Request { next_use, ..Request::new(self.page(name), Lpn(name), op) };
+            policy.warm(r.page);
+            policy.warm_links(r.page);
+            plan.clear();
+            let hit = match policy.request(&r) {
+                Lookup::Hit(_) => true,
+                Lookup::Bypass => false,
+                Lookup::Miss(miss) => {
+                    while policy.resident() == policy.frames() {
+                        policy.evict(&miss, &Blind, &mut plan);
+                    }
+                    let _: Slot = policy.admit(&r, miss);
+                    false
+                }
+            };
+            if self.checked {
+                policy.check();
+            }
+            decisions.push(Decision {
+                hit,
+                evicted: plan.evicted().iter().map(|e| self.name(e.page)).collect(),
+                flushed: plan
+                    .groups()
+                    .map(|(pages, _)| pages.iter().map(|&p| self.name(p)).collect())
+                    .collect(),
+            });
+        }
+        let mut resident = Vec::new();
+        policy.for_each_resident(&mut |page, dirty| resident.push((self.name(page), dirty)));
+        resident.sort_unstable();
+        assert_eq!(resident.len(), policy.resident() as usize, "every resident page is visited");
+        Outcome { decisions, resident }
+    }
+}
+
+/// For each access the index of the next one to its page.
+fn next_uses(trace: &[(Op, u64)]) -> Vec<u64> {
+    let mut next: HashMap<u64, u64> = HashMap::new();
+    let mut uses: Vec<u64> = trace
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(index, &(_, page))| next.insert(page, index as u64).unwrap_or(NEVER))
+        .collect();
+    uses.reverse();
+    uses
+}
+
+/// The counters of section 2.5 that follow from the decisions.
+pub fn counters(
+    trace: &[(Op, u64)],
+    outcome: &Outcome,
+    fetch_on_write_miss: bool,
+    flush_at_end: bool,
+) -> BTreeMap<&'static str, u64> {
+    let mut counters = BTreeMap::new();
+    let mut add = |counter, by: usize| *counters.entry(counter).or_insert(0) += by as u64;
+    for (&(op, _), decision) in trace.iter().zip(&outcome.decisions) {
+        let (counter, fetched) = match (op, decision.hit) {
+            (Op::Read, true) => ("read_hits", false),
+            (Op::Write, true) => ("write_hits", false),
+            (Op::Read, false) => ("read_misses", true),
+            (Op::Write, false) => ("write_misses", fetch_on_write_miss),
+        };
+        add(counter, 1);
+        add("physical_reads", usize::from(fetched));
+        add("evictions", decision.evicted.len());
+        add("physical_writes", decision.flushed.iter().map(Vec::len).sum());
+    }
+    if flush_at_end {
+        let dirty = outcome.resident.iter().filter(|(_, dirty)| *dirty).count();
+        add("end_flushes", dirty);
+        add("physical_writes", dirty);
+    }
+    counters
+}

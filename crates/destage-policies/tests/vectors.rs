@@ -1,0 +1,113 @@
+//! The conformance vectors of the page policies: every decision and every counter, for every
+//! policy of the table, over dense ids and over the hashed directory.
+
+mod common;
+
+use common::{Decision, Over, counters, run};
+use destage_core::Op;
+use destage_policies::POLICIES;
+use destage_policies::params;
+use serde_json::Value;
+
+const VECTORS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl");
+
+struct Vector {
+    name: String,
+    policy: String,
+    params: Vec<(String, params::Value)>,
+    fetch_on_write_miss: bool,
+    flush_at_end: bool,
+    frames: u32,
+    trace: Vec<(Op, u64)>,
+    decisions: Vec<Decision>,
+    counters: serde_json::Map<String, Value>,
+}
+
+fn vectors() -> Vec<Vector> {
+    let file = std::fs::read_to_string(VECTORS).expect("the vectors are part of the repository");
+    file.lines().map(vector).collect()
+}
+
+fn vector(line: &str) -> Vector {
+    let value: Value = serde_json::from_str(line).expect("one JSON object a line");
+    let list = |key: &str| value[key].as_array().expect("a list").iter();
+    let mut params = value["params"].as_object().expect("an object").clone();
+    let mut option = |key: &str| params.remove(key).is_some_and(|set| set == true);
+    Vector {
+        name: value["name"].as_str().expect("a string").to_string(),
+        policy: value["policy"].as_str().expect("a string").to_string(),
+        fetch_on_write_miss: option("fetch_on_write_miss"),
+        flush_at_end: option("flush_at_end"),
+        params: params.into_iter().map(|(key, value)| (key, param(&value))).collect(),
+        frames: value["frames"].as_u64().and_then(|f| f.try_into().ok()).expect("frames"),
+        trace: list("accesses").map(access).collect(),
+        decisions: list("decisions").map(decision).collect(),
+        counters: value["counters"].as_object().expect("an object").clone(),
+    }
+}
+
+fn param(value: &Value) -> params::Value {
+    match value {
+        Value::Null => params::Value::None,
+        Value::Number(n) if n.is_f64() => params::Value::Real(n.as_f64().expect("a number")),
+        Value::Number(n) => params::Value::Int(n.as_i128().expect("an integer")),
+        other => panic!("a parameter is a number or null, not {other}"),
+    }
+}
+
+fn access(value: &Value) -> (Op, u64) {
+    let op = if value[0] == "r" { Op::Read } else { Op::Write };
+    (op, value[1].as_u64().expect("a page"))
+}
+
+fn pages(value: &Value) -> Vec<u64> {
+    value.as_array().expect("a list of pages").iter().map(|p| p.as_u64().expect("a page")).collect()
+}
+
+fn decision(value: &Value) -> Decision {
+    Decision {
+        hit: value["hit"].as_bool().expect("true or false"),
+        evicted: pages(&value["evicted"]),
+        flushed: value["flushed"].as_array().expect("a list of groups").iter().map(pages).collect(),
+    }
+}
+
+/// Where a vector and the policy first differ.
+fn difference(vector: &Vector, over: Over) -> Option<String> {
+    let Vector { name, policy, frames, trace, .. } = vector;
+    let outcome = run(policy, *frames, &vector.params, trace, over, true);
+    for (index, (expected, got)) in vector.decisions.iter().zip(&outcome.decisions).enumerate() {
+        if expected != got {
+            let access = trace[index];
+            return Some(format!(
+                "{name}, {over:?}, access {index} {access:?}: expected {expected:?}, got {got:?}"
+            ));
+        }
+    }
+    let got = counters(trace, &outcome, vector.fetch_on_write_miss, vector.flush_at_end);
+    vector.counters.iter().find_map(|(counter, expected)| {
+        let got = got.get(counter.as_str()).copied().unwrap_or(0);
+        (*expected != got)
+            .then(|| format!("{name}, {over:?}, {counter}: expected {expected}, got {got}"))
+    })
+}
+
+#[test]
+fn every_vector_is_decided_and_counted_as_written() {
+    let vectors = vectors();
+    let mut differences = Vec::new();
+    for vector in vectors.iter().filter(|v| POLICIES.iter().any(|p| p.name == v.policy)) {
+        differences.extend(difference(vector, Over::Dense));
+        differences.extend(difference(vector, Over::Hashed));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn every_policy_of_the_table_has_vectors() {
+    let vectors = vectors();
+    for policy in POLICIES {
+        assert!(vectors.iter().any(|v| v.policy == policy.name), "{}", policy.name);
+    }
+}
