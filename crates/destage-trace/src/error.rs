@@ -1,0 +1,165 @@
+//! Errors that a user can cause, each with its place.
+
+use std::path::PathBuf;
+
+/// Why a record was not taken (`spec/trace-formats.md` section 3).
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// Fewer fields than the format has.
+    TooFewFields,
+    /// More fields than the format has.
+    TooManyFields,
+    /// A field that should be a number is not.
+    BadNumber,
+    /// A time that is no time of this format.
+    BadTime,
+    /// An operation that the format does not know.
+    UnknownOp,
+    /// A device name or number that cannot be one.
+    BadDevice,
+    /// Longer than `max_request_bytes`.
+    Oversized,
+    /// `offset + length` past 2^63, or a value outside the field's range.
+    OutOfRange,
+    /// The last record is shorter than a record.
+    TruncatedRecord,
+}
+
+/// Where in a file: what a message names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Text: line from 1 in the decompressed text, byte column of the field from 1.
+    Line {
+        /// Line, from 1.
+        line: u64,
+        /// Byte column, from 1; 0 if the whole line is meant.
+        column: u32,
+        /// The line, cut to 160 bytes around the field, and the caret line under it.
+        excerpt: Option<(String, String)>,
+    },
+    /// Binary: record number from 0, byte offset in the decompressed stream.
+    Record {
+        /// Record number, from 0.
+        record: u64,
+        /// Byte offset.
+        byte: u64,
+    },
+    /// The file as a whole.
+    File,
+}
+
+/// What can go wrong with a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file is not there (exit status 66).
+    #[error("{}: no such file", path.display())]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The file is there but cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// As given.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The data are wrong (exit status 65). `message` is whole but for the place.
+    #[error("{}", self.located())]
+    Data {
+        /// File, with the member of an archive as `outer.tar!inner.csv.gz`.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// `Offset: expected a whole number of bytes, found "9x437184"`.
+        message: String,
+        /// A line that says what would help, e.g. which option.
+        hint: Option<String>,
+    },
+    /// A compressed stream or archive ends early (exit status 65); `allow_truncated` would take it.
+    #[error(
+        "{file}: the {layer} stream ends early at its byte {offset}, after {records} records; \
+         --allow-truncated would use what came"
+    )]
+    Truncated {
+        /// As in `Data`.
+        file: String,
+        /// `gzip`, `xz`, `tar`, ...
+        layer: &'static str,
+        /// Offset in the compressed bytes of that layer.
+        offset: u64,
+        /// Records read from this file so far.
+        records: u64,
+    },
+    /// More malformed records than `max_errors` allows (exit status 65).
+    #[error("{message}\n  the last was {last}")]
+    TooManyErrors {
+        /// How many, of how many, and the rule.
+        message: String,
+        /// Message of the latest.
+        last: String,
+    },
+    /// A record stepped back further than the sorting window holds. Never reaches a user:
+    /// [`crate::stream::with_stream`] answers it by starting over with an external sort.
+    #[error("a record stepped back by more than the sorting window holds")]
+    BeyondWindow,
+    /// An option is wrong, or needed and absent (exit status 2).
+    #[error("{message}")]
+    Usage {
+        /// The whole message.
+        message: String,
+    },
+    /// An output could not be written (exit status 74).
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The user asked to stop (exit status 130).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl TraceError {
+    /// Exit status of the command line (`design.md` section 7).
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            TraceError::Usage { .. } => 2,
+            TraceError::Data { .. }
+            | TraceError::Truncated { .. }
+            | TraceError::TooManyErrors { .. } => 65,
+            TraceError::Missing { .. } | TraceError::Io { .. } => 66,
+            TraceError::BeyondWindow => 70,
+            TraceError::Write { .. } => 74,
+            TraceError::Interrupted => 130,
+        }
+    }
+
+    fn located(&self) -> String {
+        let TraceError::Data { file, place, message, hint } = self else { return String::new() };
+        let mut text = match place {
+            Place::Line { line, column: 0, .. } => format!("{file}:{line}: {message}"),
+            Place::Line { line, column, .. } => format!("{file}:{line}:{column}: {message}"),
+            Place::Record { record, byte } => {
+                format!("{file}: record {record} at byte {byte}: {message}")
+            }
+            Place::File => format!("{file}: {message}"),
+        };
+        if let Place::Line { excerpt: Some((line, caret)), .. } = place {
+            text.push_str(&format!("\n  {line}\n  {caret}"));
+        }
+        if let Some(hint) = hint {
+            text.push_str(&format!("\n  {hint}"));
+        }
+        text
+    }
+}
+
+/// Result of everything in this crate.
+pub type Result<T> = std::result::Result<T, TraceError>;

@@ -1,0 +1,32 @@
+//! From a trace file to columns that a replay can run over.
+//!
+//! ```text
+//!  source    open, peel compression and archives off, from content
+//!  formats/  one file a format: bytes -> records; one table of all of them
+//!  detect    which format is this, and why
+//!  stream    records of all files in one order, on one clock, in one address space
+//!  decode    records -> page accesses with dense ids; columns in a file
+//!  cache     decoded traces kept, checked and mapped again
+//!  next_use  the next access of each access, for MIN
+//!  info      what a trace looks like
+//!  synth     workloads made from a seed
+//!  convert   records -> other formats
+//! ```
+
+pub mod device_table;
+pub mod error;
+pub mod formats;
+pub mod input;
+pub mod options;
+pub mod record;
+pub mod tally;
+
+pub use device_table::DeviceTable;
+pub use error::{Category, Place, Result, TraceError};
+pub use formats::{
+    FORMATS, Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict,
+};
+pub use input::Input;
+pub use options::ReaderOptions;
+pub use record::{NO_RESPONSE, Record, RecordOp};
+pub use tally::{Limits, Tally};
