@@ -5,8 +5,8 @@
 
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::counters::Counters;
+use crate::result::Warmup;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far ahead a page's node is asked for. A cache miss lasts about 100 ns, an access 10 to 25.
 const AHEAD: usize = 16;
@@ -33,33 +33,81 @@ impl Observer for Unobserved {
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 }
 
+/// The next use of each access, as wide as the trace is long.
+#[derive(Clone, Copy, Debug)]
+pub enum NextUses<'a> {
+    /// No policy of the run needs them.
+    None,
+    /// Fewer than 2^32 - 1 accesses; `u32::MAX` is never.
+    Short(&'a [u32]),
+    /// More; `u64::MAX` is never.
+    Long(&'a [u64]),
+}
+
+impl NextUses<'_> {
+    #[inline(always)]
+    fn of(&self, access: usize) -> u64 {
+        match self {
+            NextUses::None => NEVER,
+            NextUses::Short(next) => match next[access] {
+                u32::MAX => NEVER,
+                next => next.into(),
+            },
+            NextUses::Long(next) => next[access],
+        }
+    }
+}
+
 /// One run's input.
 #[derive(Clone, Copy)]
 pub struct Replay<'a> {
     /// The decoded trace.
     pub columns: Columns<'a>,
-    /// Next use of each access, for policies that need it; empty otherwise.
-    pub next_uses: &'a [u32],
-    /// Requests before which nothing counts.
-    pub warmup_requests: usize,
-    /// Set by whoever wants the run to stop early.
-    pub stop: Option<&'a AtomicBool>,
+    /// Next use of each access, for policies that need it.
+    pub next_uses: NextUses<'a>,
+    /// Before what nothing counts.
+    pub warmup: Warmup,
+    /// Arrivals, nanoseconds, not decreasing; only a warm-up by time looks at them.
+    pub arrivals_ns: &'a [u64],
 }
 
 impl Replay<'_> {
-    /// Runs the policy over the trace; counts what comes after the warm-up.
+    /// Runs the policy over the trace; counts what comes after the warm-up, and says how many
+    /// requests that was.
     ///
-    /// Returns `None` when it was stopped.
+    /// Returns `None` when the observer stopped it. `physical_reads` and `physical_writes` are left
+    /// to the caller, who knows the run's options.
     pub fn run<P: Policy, O: Observer>(
         &self,
         policy: &mut P,
         observer: &mut O,
-    ) -> Option<Counters> {
+    ) -> Option<(Counters, u64)> {
         let requests = self.columns.first_ids.len();
-        let warm = self.warmup_requests.min(requests);
         let mut done = 0;
+        let warm = match self.warmup {
+            Warmup::None => 0,
+            Warmup::Percent(p) => (p / 100.0 * requests as f64).round() as usize,
+            Warmup::Requests(n) => usize::try_from(n).unwrap_or(requests),
+            Warmup::Nanos(ns) => {
+                let first = self.arrivals_ns.first().copied().unwrap_or(0);
+                self.arrivals_ns.partition_point(|&t| t - first < ns)
+            }
+            Warmup::Full => {
+                // One request at a time, because counting starts with a request, and only the
+                // policy knows when it is full.
+                let mut request = 0;
+                while request < requests && policy.resident() < policy.frames() {
+                    self.part(policy, observer, request, request + 1, &mut done)?;
+                    request += 1;
+                }
+                let counters = self.part(policy, observer, request, requests, &mut done)?;
+                return Some((counters, request as u64));
+            }
+        }
+        .min(requests);
         self.part(policy, observer, 0, warm, &mut done)?;
-        self.part(policy, observer, warm, requests, &mut done)
+        let counters = self.part(policy, observer, warm, requests, &mut done)?;
+        Some((counters, warm as u64))
     }
 
     fn part<P: Policy, O: Observer>(
@@ -81,7 +129,7 @@ impl Replay<'_> {
             let run = if filled == block.len() { BLOCK } else { filled };
             self.block(policy, observer, &block[..filled], run, *done, &mut plan, &mut counters);
             *done += run as u64;
-            if !observer.progress(*done) || self.stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
+            if !observer.progress(*done) {
                 return None;
             }
             block.copy_within(run..filled, 0);
@@ -112,10 +160,7 @@ impl Replay<'_> {
                 policy.warm_links(Page(near.id.into()));
             }
             let next_use = if P::NEEDS.contains(Needs::NEXT_USE) {
-                match self.next_uses[first_access as usize + i] {
-                    u32::MAX => NEVER,
-                    next => next.into(),
-                }
+                self.next_uses.of(first_access as usize + i)
             } else {
                 NEVER
             };

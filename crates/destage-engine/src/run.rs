@@ -1,0 +1,259 @@
+//! One run: a policy, a cache size, a trace; and many of them side by side.
+
+use crate::accesses::Columns;
+use crate::cost::Cost;
+use crate::counters::Counters;
+use crate::replay::{NextUses, Observer, Replay, Unobserved};
+use crate::result::{RunConfig, RunResult, Warmup};
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use destage_core::{Dense, Needs, Policy, Request};
+use destage_policies::params::Value;
+use destage_policies::{BuildError, Setup, Visitor, build};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Options of a run that hold for all policies of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// What is not counted.
+    pub warmup: Warmup,
+    /// A write miss reads the page from flash first; counts, never decides.
+    pub fetch_on_write_miss: bool,
+    /// Dirty pages are written after the last access; counts, never decides.
+    pub flush_at_end: bool,
+    /// Assert every law at every access; some ten times slower.
+    pub check: bool,
+    /// Cost model.
+    pub cost: Option<Cost>,
+}
+
+/// What a run is made of.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The decoded trace.
+    pub columns: Columns<'a>,
+    /// Next uses of its accesses, if a policy of the run needs them.
+    pub next_uses: NextUses<'a>,
+    /// Arrivals of its requests, nanoseconds, not decreasing; for a warm-up by time.
+    pub arrivals_ns: &'a [u64],
+}
+
+/// How a long call is followed and stopped from outside.
+#[derive(Default)]
+pub struct Hooks {
+    /// Set it to stop.
+    pub stop: AtomicBool,
+    /// Page accesses done so far, over all runs of the call.
+    pub accesses_done: AtomicU64,
+}
+
+/// Why a run gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The policy cannot be built (exit status 2).
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The run asks for what it does not have (exit status 2).
+    #[error("{0}")]
+    Impossible(String),
+    /// A law was broken (exit status 1).
+    #[error("{0}")]
+    Broken(String),
+    /// It was stopped (exit status 130).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Runs one policy at one size; `observer` sees every decision.
+pub fn run(
+    input: &Input<'_>,
+    spec: &PolicySpec,
+    frames: &Frames,
+    options: &RunOptions,
+    hooks: &Hooks,
+    observer: &mut impl Observer,
+) -> Result<RunResult, RunError> {
+    let params = spec.params(&Cost::policy_defaults(options.cost))?;
+    let setup = Setup {
+        params: params.clone(),
+        trace_pages: Some(input.columns.lpns.len() as u64),
+        ..Setup::new(frames.frames)
+    };
+    let directory = Dense::new(input.columns.lpns.len() as u32);
+    let visitor = Runner { input, options, hooks, observer };
+    let outcome = build(spec.name, &setup, directory, visitor)??;
+    let json = |(k, v): (&str, &Value)| (k.to_string(), to_json(v));
+    let mut warnings = Vec::new();
+    if outcome.counters.accesses() == 0 {
+        warnings.push(match options.warmup {
+            Warmup::Full => {
+                "the cache never filled: nothing was counted after the warm-up".to_string()
+            }
+            _ => "nothing was counted after the warm-up".to_string(),
+        });
+    }
+    let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
+        None => None,
+        Some(time) => Some(u64::try_from(time).map_err(|_| {
+            RunError::Impossible(
+                "the running time is beyond 2^64 cost units: choose a coarser unit".into(),
+            )
+        })?),
+    };
+    Ok(RunResult {
+        config: RunConfig {
+            policy: spec.name.to_string(),
+            given: spec.given.iter().map(|(k, v)| json((k, v))).collect(),
+            params: params.iter().map(json).collect::<BTreeMap<_, _>>(),
+            frames: frames.frames,
+            cache: frames.given.clone(),
+            warmup: options.warmup,
+            fetch_on_write_miss: options.fetch_on_write_miss,
+            flush_at_end: options.flush_at_end,
+            check: options.check,
+            cost: options.cost,
+        },
+        warmup_requests: outcome.warmup_requests,
+        counters: outcome.counters,
+        running_time,
+        warnings,
+    })
+}
+
+fn to_json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::None => serde_json::Value::Null,
+        Value::Bool(b) => (*b).into(),
+        Value::Int(i) => u64::try_from(*i).map_or_else(|_| (*i as f64).into(), Into::into),
+        Value::Real(r) => (*r).into(),
+        Value::Text(t) => t.clone().into(),
+    }
+}
+
+struct Outcome {
+    counters: Counters,
+    warmup_requests: u64,
+}
+
+struct Runner<'a, O> {
+    input: &'a Input<'a>,
+    options: &'a RunOptions,
+    hooks: &'a Hooks,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Visitor for Runner<'_, O> {
+    type Output = Result<Outcome, RunError>;
+
+    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
+        for (need, what) in [(Needs::UNITS, "units"), (Needs::GC_STATE, "collections")] {
+            if P::NEEDS.contains(need) {
+                return Err(RunError::Impossible(format!(
+                    "this policy looks at the device's {what}: it needs a device"
+                )));
+            }
+        }
+        self.replay(&mut policy)
+    }
+}
+
+impl<O: Observer> Runner<'_, O> {
+    fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
+        let replay = Replay {
+            columns: self.input.columns,
+            next_uses: self.input.next_uses,
+            warmup: self.options.warmup,
+            arrivals_ns: self.input.arrivals_ns,
+        };
+        let mut followed = Followed { observer: self.observer, hooks: self.hooks, reported: 0 };
+        let (mut counters, warmup_requests) =
+            replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
+        let fetches = if self.options.fetch_on_write_miss { counters.write_misses } else { 0 };
+        counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;
+        if self.options.flush_at_end {
+            let mut dirty = 0;
+            policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
+            counters.end_flushes = dirty;
+        }
+        counters.physical_writes =
+            counters.destaged_pages + counters.padding_writes + counters.end_flushes;
+        Ok(Outcome { counters, warmup_requests })
+    }
+}
+
+/// Passes decisions on to the caller's observer, and progress to the hooks.
+struct Followed<'a, O> {
+    observer: &'a mut O,
+    hooks: &'a Hooks,
+    reported: u64,
+}
+
+impl<O: Observer> Observer for Followed<'_, O> {
+    #[inline(always)]
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
+        self.observer.access(r, hit, plan);
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        self.hooks.accesses_done.fetch_add(accesses - self.reported, Ordering::Relaxed);
+        self.reported = accesses;
+        self.observer.progress(accesses) && !self.hooks.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs every policy at every size on `jobs` threads.
+///
+/// The result's order is that of policies, then sizes, whatever the number of threads.
+pub fn compare(
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &RunOptions,
+    jobs: usize,
+    hooks: &Hooks,
+) -> Result<Vec<RunResult>, RunError> {
+    // All are built once before the first runs: a typing error shows at once, not after an hour.
+    for spec in specs {
+        spec.params(&Cost::policy_defaults(options.cost))?;
+    }
+    let tasks: Vec<_> = specs.iter().flat_map(|p| sizes.iter().map(move |s| (p, s))).collect();
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Result<RunResult, RunError>>>> =
+        Mutex::new((0..tasks.len()).map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((spec, size)) = tasks.get(k) else { break };
+                    if hooks.stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let result = run(input, spec, size, options, hooks, &mut Unobserved);
+                    results.lock().expect("no thread panics while it holds the lock")[k] =
+                        Some(result);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().expect("all threads have ended");
+    results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect()
+}
+
+/// True if a policy of the list needs the next use of every access.
+pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
+    struct Asks;
+    impl Visitor for Asks {
+        type Output = bool;
+        fn visit<P: Policy>(self, _: P) -> bool {
+            P::NEEDS.contains(Needs::NEXT_USE)
+        }
+    }
+    specs.iter().any(|spec| {
+        let Ok(params) = spec.params(&[]) else { return false };
+        let setup = Setup { params, trace_pages: Some(1), ..Setup::new(1) };
+        build(spec.name, &setup, Dense::new(1), Asks).unwrap_or(false)
+    })
+}

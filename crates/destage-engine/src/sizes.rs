@@ -1,0 +1,200 @@
+//! Cache sizes as people write them: `32MiB`, `8192p`, `10%`, `auto` (design.md, section 7).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A cache size before it is known how large pages and trace are.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum CacheSize {
+    /// Bytes; rounded down to pages, less than one page is an error.
+    Bytes(u64),
+    /// Pages.
+    Pages(u64),
+    /// Per cent of the trace's unique pages; half a page rounds up, at least one.
+    Percent(f64),
+    /// Eight sizes from 0.1 % to 50 % of the unique pages, evenly spaced in the logarithm.
+    Auto,
+}
+
+/// A cache size made definite for one trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Frames {
+    /// Frames, 1..2^32.
+    pub frames: u32,
+    /// As the user gave it.
+    pub given: String,
+}
+
+/// Sizes in `auto`.
+const AUTO_SIZES: i32 = 8;
+/// Smallest and largest of them, as shares of the unique pages.
+const AUTO_RANGE: (f64, f64) = (0.001, 0.5);
+
+impl CacheSize {
+    /// Reads one size. Units: `B`, `KiB`, `MiB`, `GiB`, `TiB` and, meaning the same, `K`, `M`, `G`,
+    /// `T` with or without `B` in any case; `p` for pages; `%`. A bare number is refused.
+    pub fn parse(text: &str) -> Result<CacheSize, String> {
+        let text = text.trim();
+        let wrong = |why: &str| {
+            format!("cache size {text:?}: {why}; expected e.g. 32MiB, 8192p, 10% or auto")
+        };
+        if text.eq_ignore_ascii_case("auto") {
+            return Ok(CacheSize::Auto);
+        }
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..digits], text[digits..].trim());
+        let value: f64 = number.parse().map_err(|_| wrong("it does not start with a number"))?;
+        if unit.is_empty() {
+            return Err(wrong(if value == 0.0 {
+                "a cache has at least one page"
+            } else {
+                "the unit is missing"
+            }));
+        }
+        if value <= 0.0 {
+            return Err(wrong("a cache has at least one page"));
+        }
+        if unit == "%" {
+            return Ok(CacheSize::Percent(value));
+        }
+        if unit.eq_ignore_ascii_case("p") || unit.eq_ignore_ascii_case("pages") {
+            return number.parse().map(CacheSize::Pages).map_err(|_| wrong("pages are whole"));
+        }
+        let shift = match unit.to_ascii_lowercase().as_str() {
+            "b" => 0,
+            "k" | "kb" | "kib" => 10,
+            "m" | "mb" | "mib" => 20,
+            "g" | "gb" | "gib" => 30,
+            "t" | "tb" | "tib" => 40,
+            _ => return Err(wrong(&format!("unknown unit {unit:?}"))),
+        };
+        let bytes = value * (1u64 << shift) as f64;
+        if bytes >= u64::MAX as f64 {
+            return Err(wrong("too large"));
+        }
+        // Whole numbers stay exact beyond 2^53.
+        Ok(CacheSize::Bytes(match number.parse::<u64>() {
+            Ok(whole) => whole << shift,
+            Err(_) => bytes as u64,
+        }))
+    }
+
+    /// The frames it stands for; several for `auto`, where sizes that coincide are given once.
+    pub fn resolve(self, page_bytes: u64, unique_pages: u64) -> Result<Vec<Frames>, String> {
+        let given = self.to_string();
+        let share = |s: f64| (s * unique_pages as f64 + 0.5).floor().max(1.0);
+        let definite = |frames: u64, given: String| match u32::try_from(frames) {
+            Ok(0) => Err(format!("cache {given}: less than one page of {page_bytes} bytes")),
+            Ok(frames) => Ok(Frames { frames, given }),
+            Err(_) => {
+                Err(format!("cache {given}: {frames} pages; at most {} are possible", u32::MAX))
+            }
+        };
+        match self {
+            CacheSize::Bytes(bytes) => Ok(vec![definite(bytes / page_bytes, given)?]),
+            CacheSize::Pages(pages) => Ok(vec![definite(pages, given)?]),
+            CacheSize::Percent(p) => Ok(vec![definite(share(p / 100.0) as u64, given)?]),
+            CacheSize::Auto => {
+                let (low, high) = AUTO_RANGE;
+                let mut sizes: Vec<Frames> = Vec::new();
+                for k in 0..AUTO_SIZES {
+                    let s = low * (high / low).powf(f64::from(k) / f64::from(AUTO_SIZES - 1));
+                    let given = format!("{}%", two_digits(s * 100.0));
+                    let frames = definite(share(s) as u64, given)?;
+                    if sizes.last().is_none_or(|last| last.frames < frames.frames) {
+                        sizes.push(frames);
+                    }
+                }
+                Ok(sizes)
+            }
+        }
+    }
+}
+
+/// Two significant digits: how the sizes of `auto` are called.
+fn two_digits(x: f64) -> String {
+    if x >= 10.0 {
+        format!("{x:.0}")
+    } else if x >= 1.0 {
+        format!("{x:.1}")
+    } else {
+        format!("{x:.2}")
+    }
+}
+
+impl fmt::Display for CacheSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            CacheSize::Bytes(b) => f.write_str(&bytes(b)),
+            CacheSize::Pages(p) => write!(f, "{p}p"),
+            CacheSize::Percent(p) => write!(f, "{p}%"),
+            CacheSize::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+/// Bytes in the largest binary unit in which they are whole.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = (bytes.trailing_zeros() / 10).min(4) as usize;
+    if bytes == 0 { "0B".into() } else { format!("{}{}", bytes >> (10 * unit), UNITS[unit]) }
+}
+
+/// Reads a size in bytes such as a page size: `4KiB`, `4096`.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    if let Ok(plain) = text.trim().parse::<u64>() {
+        return Ok(plain);
+    }
+    match CacheSize::parse(text) {
+        Ok(CacheSize::Bytes(bytes)) => Ok(bytes),
+        _ => Err(format!("size {text:?}: expected bytes, e.g. 4096, 4KiB or 1MiB")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(text: &str) -> Vec<u32> {
+        let sizes = CacheSize::parse(text).unwrap().resolve(4096, 10_000).unwrap();
+        sizes.iter().map(|f| f.frames).collect()
+    }
+
+    #[test]
+    fn sizes_are_read_as_written() {
+        assert_eq!(frames("32MiB"), [8192]);
+        assert_eq!(frames("32m"), [8192]);
+        assert_eq!(frames("8192p"), [8192]);
+        assert_eq!(frames("10%"), [1000]);
+        assert_eq!(frames("0.005%"), [1], "half a page rounds up");
+        assert_eq!(frames("0.0001%"), [1], "at least one page");
+        assert_eq!(frames("6000B"), [1], "bytes round down");
+        assert_eq!(frames("1.5KiB".replace("1.5", "6.5").as_str()), [1]);
+    }
+
+    #[test]
+    fn auto_is_eight_sizes_from_a_thousandth_to_a_half() {
+        assert_eq!(frames("auto"), [10, 24, 59, 143, 349, 847, 2058, 5000]);
+        let tiny = CacheSize::Auto.resolve(4096, 3).unwrap();
+        assert_eq!(tiny.iter().map(|f| f.frames).collect::<Vec<_>>(), [1, 2], "no size twice");
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused_with_an_example() {
+        for text in ["0", "0MiB", "-1MiB", "32", "32 parsecs", "", "MiB", "1.5p", "99999999TiB"] {
+            let error = CacheSize::parse(text).unwrap_err();
+            assert!(error.contains("expected e.g. 32MiB"), "{error}");
+        }
+        assert!(
+            CacheSize::Bytes(4095).resolve(4096, 9).unwrap_err().contains("less than one page")
+        );
+        assert!(CacheSize::Pages(1 << 32).resolve(4096, 9).is_err());
+    }
+
+    #[test]
+    fn a_size_prints_as_it_is_written() {
+        for text in ["32MiB", "8192p", "10%", "0.5%", "auto", "1537KiB", "100B"] {
+            assert_eq!(CacheSize::parse(text).unwrap().to_string(), text);
+        }
+    }
+}

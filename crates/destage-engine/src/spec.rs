@@ -1,0 +1,121 @@
+//! Policies as people write them: `lru,cflru[window_fraction=0.75;...]`.
+
+use destage_policies::params::{Params, Value};
+use destage_policies::{BuildError, Info, check_params, info};
+
+/// A policy with the parameters that a user gave, by name and checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PolicySpec {
+    /// Name in the table.
+    pub name: &'static str,
+    /// Only what was given; defaults are filled in by [`params`](PolicySpec::params).
+    pub given: Vec<(String, Value)>,
+}
+
+impl PolicySpec {
+    /// With these parameters; names and ranges are checked.
+    pub fn new(name: &str, given: Vec<(String, Value)>) -> Result<PolicySpec, BuildError> {
+        let info: &'static Info = info(name)?;
+        let spec = PolicySpec { name: info.name, given };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// Reads `name` or `name[key=value;key=value]`.
+    pub fn parse(text: &str) -> Result<PolicySpec, BuildError> {
+        let text = text.trim();
+        let (name, rest) = match text.split_once('[') {
+            None => (text, None),
+            Some((name, rest)) => match rest.strip_suffix(']') {
+                Some(inside) => (name, Some(inside)),
+                None => {
+                    return Err(BuildError::Unknown(format!(
+                        "policy {text:?}: the closing ] is missing"
+                    )));
+                }
+            },
+        };
+        let mut given: Vec<(String, Value)> = Vec::new();
+        for pair in rest.unwrap_or("").split(';').filter(|p| !p.trim().is_empty()) {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(BuildError::Unknown(format!(
+                    "policy {text:?}: {:?} is no key=value",
+                    pair.trim()
+                )));
+            };
+            let key = key.trim();
+            if given.iter().any(|(k, _)| k == key) {
+                return Err(BuildError::Unknown(format!("policy {text:?}: {key} is given twice")));
+            }
+            given.push((key.to_string(), Value::parse(value)));
+        }
+        PolicySpec::new(name.trim(), given)
+    }
+
+    /// Reads a list; commas inside brackets do not separate.
+    pub fn parse_list(text: &str) -> Result<Vec<PolicySpec>, BuildError> {
+        let mut depth = 0usize;
+        text.split(|c| {
+            match c {
+                '[' => depth += 1,
+                ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        })
+        .filter(|part| !part.trim().is_empty())
+        .map(PolicySpec::parse)
+        .collect()
+    }
+
+    fn check(&self) -> Result<Params, BuildError> {
+        check_params(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v)))
+    }
+
+    /// All parameters, where `defaults` (a run's cost model) goes before the policy's own defaults.
+    pub fn params(&self, defaults: &[(&str, Value)]) -> Result<Params, BuildError> {
+        let declared = info(self.name)?.params;
+        let usable = defaults
+            .iter()
+            .filter(|(key, _)| declared.iter().any(|p| p.name == *key))
+            .filter(|(key, _)| !self.given.iter().any(|(k, _)| k == key))
+            .map(|(k, v)| (*k, v));
+        check_params(self.name, usable.chain(self.given.iter().map(|(k, v)| (k.as_str(), v))))
+    }
+
+    /// As in a table: `cflru[window_fraction=0.75]`.
+    pub fn label(&self) -> String {
+        if self.given.is_empty() {
+            return self.name.to_string();
+        }
+        let pairs: Vec<String> =
+            self.given.iter().map(|(k, v)| format!("{k}={v}").replace('"', "")).collect();
+        format!("{}[{}]", self.name, pairs.join(";"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_split_outside_brackets_only() {
+        let specs = PolicySpec::parse_list("lru, lru").unwrap();
+        assert_eq!(specs.len(), 2);
+        assert_eq!(specs[0].label(), "lru");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("lrru", "did you mean lru?"),
+            ("lru[k=2]", "lru has no parameters"),
+            ("lru[k", "closing ]"),
+            ("lru[k]", "no key=value"),
+            ("lru[k=1;k=2]", "given twice"),
+        ] {
+            let error = PolicySpec::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
