@@ -1,0 +1,561 @@
+//! `blktrace`: the binary event stream of the Linux block layer, one file per CPU or one merged dump.
+//!
+//! ```text
+//! 48 bytes in the byte order of the machine that wrote them, then `pdu_len` bytes of payload
+//!  0 u32 magic 0x65617400 + version    16 u64 sector    32 u32 pid       44 u16 error
+//!  4 u32 sequence                      24 u32 bytes     36 u32 device    46 u16 pdu_len
+//!  8 u64 time (ns)                     28 u32 action    40 u32 cpu
+//! ```
+//!
+//! `device` is `major << 20 | minor`. The low half of `action` is the event; the high half its
+//! categories. **Only the low half decides the event**: the categories differ between kernels, and the
+//! streams of tracefs (tracer `blk`, option `bin`) leave queue, issue and complete out. Exactly one kind
+//! of event makes requests (`event = "D"`, `"Q"` or `"C"`), since each I/O passes through all of them.
+//!
+//! Records of one stamp go by CPU, then sequence, then place in the file. Across the files of one
+//! recording this is what sorting by time does when the files stand in the order of their CPUs;
+//! within a merged dump the reader does it here.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::binary::{Records, field};
+use super::{BATCH_RECORDS, Format, Kind, Opening, RecordReader, Sample, Verdict};
+use crate::device_table::DeviceTable;
+use crate::error::{Category, Result};
+use crate::input::Input;
+use crate::options;
+use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::tally::Tally;
+
+/// Bytes of a record without its payload.
+const HEAD_BYTES: usize = 48;
+/// The upper 24 bits of the first word.
+const MAGIC: u32 = 0x6561_7400;
+/// The only version of the records that is read; the later ones are longer.
+const VERSION: u32 = 7;
+/// No version is as high as this, so that text which begins with the same letters is none.
+const VERSION_LIMIT: u32 = 16;
+/// "Sector" of the block layer, whatever the drive's own are.
+const SECTOR_BYTES: u64 = 512;
+
+/// Categories: bits of `action`.
+mod category {
+    pub(super) const WRITE: u32 = 1 << 17;
+    pub(super) const PC: u32 = 1 << 25;
+    pub(super) const NOTIFY: u32 = 1 << 26;
+    pub(super) const DISCARD: u32 = 1 << 29;
+}
+
+/// Which event makes a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Event {
+    /// Submitted to the block layer: for a cache above it.
+    Queue,
+    /// Given to the drive, after merging.
+    Issue,
+    /// Completed by the drive.
+    Complete,
+}
+
+impl Event {
+    /// The low half of `action`.
+    const fn number(self) -> u32 {
+        match self {
+            Event::Queue => 1,
+            Event::Issue => 7,
+            Event::Complete => 8,
+        }
+    }
+}
+
+/// What an event that makes no request is called in the table of ignored events: blkparse's letter
+/// and a word.
+fn event_name(action: u32) -> Cow<'static, str> {
+    let name = match (action & category::NOTIFY != 0, action & 0xffff) {
+        (true, 0) => "note: process name",
+        (true, 1) => "note: wall clock",
+        (true, 2) => "m message",
+        (false, 1) => "Q queue",
+        (false, 2) => "M back merge",
+        (false, 3) => "F front merge",
+        (false, 4) => "G get request",
+        (false, 5) => "S sleep",
+        (false, 6) => "R requeue",
+        (false, 7) => "D issue",
+        (false, 8) => "C complete",
+        (false, 9) => "P plug",
+        (false, 10) => "U unplug",
+        (false, 11) => "UT unplug by timer",
+        (false, 12) => "I insert",
+        (false, 13) => "X split",
+        (false, 14) => "B bounce",
+        (false, 15) => "A remap",
+        (false, 16) => "abort",
+        (false, 17) => "driver data",
+        (notify, number) => return format!("{} {number}", if notify { "note" } else { "action" }).into(),
+    };
+    name.into()
+}
+
+/// The byte order of the machine that wrote a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Endian {
+    Little,
+    Big,
+}
+
+impl Endian {
+    /// Byte order and version of a record that starts with these four bytes.
+    fn of(magic: [u8; 4]) -> Option<(Endian, u32)> {
+        [(Endian::Little, u32::from_le_bytes(magic)), (Endian::Big, u32::from_be_bytes(magic))]
+            .into_iter()
+            .find(|(_, word)| (MAGIC..MAGIC + VERSION_LIMIT).contains(word))
+            .map(|(endian, word)| (endian, word & 0xff))
+    }
+
+    fn u16(self, bytes: &[u8], at: usize) -> u16 {
+        match self {
+            Endian::Little => u16::from_le_bytes(field(bytes, at)),
+            Endian::Big => u16::from_be_bytes(field(bytes, at)),
+        }
+    }
+
+    fn u32(self, bytes: &[u8], at: usize) -> u32 {
+        match self {
+            Endian::Little => u32::from_le_bytes(field(bytes, at)),
+            Endian::Big => u32::from_be_bytes(field(bytes, at)),
+        }
+    }
+
+    fn u64(self, bytes: &[u8], at: usize) -> u64 {
+        match self {
+            Endian::Little => u64::from_le_bytes(field(bytes, at)),
+            Endian::Big => u64::from_be_bytes(field(bytes, at)),
+        }
+    }
+}
+
+/// The fields of one record that are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Head {
+    sequence: u32,
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    device: u32,
+    cpu: u32,
+    pdu_len: u16,
+}
+
+impl Head {
+    /// The record that starts `bytes`, which are at least [`HEAD_BYTES`].
+    fn parse(bytes: &[u8], endian: Endian) -> Head {
+        Head {
+            sequence: endian.u32(bytes, 4),
+            time_ns: endian.u64(bytes, 8),
+            sector: endian.u64(bytes, 16),
+            bytes: endian.u32(bytes, 24),
+            action: endian.u32(bytes, 28),
+            device: endian.u32(bytes, 36),
+            cpu: endian.u32(bytes, 40),
+            pdu_len: endian.u16(bytes, 46),
+        }
+    }
+
+    /// `major:minor` of the kernel's device number.
+    fn device_name(&self) -> String {
+        format!("{}:{}", self.device >> 20, self.device & 0xf_ffff)
+    }
+
+    /// Whether this is the event that makes requests, of an I/O that carries blocks.
+    fn is(&self, event: Event) -> bool {
+        self.action & (category::NOTIFY | category::PC) == 0 && self.action & 0xffff == event.number()
+    }
+
+    /// What it is called in the table of ignored events.
+    fn ignored_name(&self) -> Cow<'static, str> {
+        let name = event_name(self.action);
+        if self.action & category::PC != 0 && self.action & category::NOTIFY == 0 {
+            return format!("{name} of a SCSI command").into();
+        }
+        name
+    }
+
+    /// `None` where the sector does not fit its unit.
+    fn record(&self, device: u32) -> Option<Record> {
+        let op = if self.bytes == 0 {
+            RecordOp::Flush
+        } else if self.action & category::DISCARD != 0 {
+            RecordOp::Trim
+        } else if self.action & category::WRITE != 0 {
+            RecordOp::Write
+        } else {
+            RecordOp::Read
+        };
+        let offset_bytes = if op == RecordOp::Flush { 0 } else { self.sector.checked_mul(SECTOR_BYTES)? };
+        Some(Record {
+            time_ns: self.time_ns,
+            offset_bytes,
+            length_bytes: u64::from(self.bytes),
+            response_ns: NO_RESPONSE,
+            device,
+            op,
+        })
+    }
+}
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: "blktrace",
+    title: "Linux blktrace, binary",
+    kind: Kind::Binary,
+    about: "records of 48 bytes and a payload, one file per CPU or one merged dump; time in ns, 512-byte sectors",
+    has_times: true,
+    has_ops: true,
+    has_devices: true,
+    has_response: false,
+    coarse_ns: None,
+    confirmed: true,
+    detect,
+    open,
+    siblings: Some(siblings),
+};
+
+/// The files of the other CPUs beside `<dev>.blktrace.<n>`, itself included, in the order of their
+/// numbers; empty for any other name or if there is no other.
+fn siblings(path: &Path) -> Vec<PathBuf> {
+    let numbered = |path: &Path| -> Option<(String, u64)> {
+        let (stem, number) = path.file_name()?.to_str()?.rsplit_once('.')?;
+        let number = number.bytes().all(|c| c.is_ascii_digit()).then(|| number.parse().ok())??;
+        stem.ends_with(".blktrace").then(|| (stem.to_owned(), number))
+    };
+    let Some((stem, _)) = numbered(path) else { return Vec::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut all: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            let (other, number) = numbered(Path::new(&name))?;
+            // Spelled as the given path is, so that messages look like what the user wrote.
+            (other == stem).then(|| (number, path.with_file_name(name)))
+        })
+        .collect();
+    all.sort();
+    if all.len() > 1 { all.into_iter().map(|(_, path)| path).collect() } else { Vec::new() }
+}
+
+fn detect(sample: &Sample) -> Verdict {
+    if sample.bytes.len() < 4 {
+        return Verdict::No;
+    }
+    match Endian::of(field(sample.bytes, 0)) {
+        Some((endian, version)) => {
+            let order = if endian == Endian::Little { "little" } else { "big" };
+            Verdict::Yes(format!("the magic number, {order}-endian, version {version}"))
+        }
+        None => Verdict::No,
+    }
+}
+
+fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    input.ensure(HEAD_BYTES)?;
+    let records = Records::new(input, opening);
+    let endian = match records.input.window() {
+        bytes if bytes.len() >= 4 => expect_magic(&records, field(bytes, 0), None)?,
+        // Shorter than a record: the reader says so, with the place.
+        _ => Endian::Little,
+    };
+    Ok(Box::new(Blktrace {
+        records,
+        endian,
+        event: match opening.options.event {
+            options::Event::D => Event::Issue,
+            options::Event::Q => Event::Queue,
+            options::Event::C => Event::Complete,
+        },
+        known: FxHashMap::default(),
+        held: Vec::new(),
+    }))
+}
+
+/// The byte order of the record that starts with these four bytes, if it is one of ours.
+fn expect_magic(records: &Records, magic: [u8; 4], before: Option<Endian>) -> Result<Endian> {
+    let place = records.place(0, 0);
+    let found = u32::from_be_bytes(magic);
+    match Endian::of(magic) {
+        Some((endian, VERSION)) if before.is_none_or(|b| b == endian) => Ok(endian),
+        Some((endian, VERSION)) => Err(records.lost(
+            place,
+            format!("magic: the byte order changes to {endian:?}-endian in the middle"),
+            Some("convert the parts on their own"),
+        )),
+        Some((_, version)) if version > VERSION => Err(records.lost(
+            place,
+            format!("magic: blktrace version {version}, whose records are extended, is not read; expected {VERSION}"),
+            Some("convert it with blkparse: its text is format blkparse"),
+        )),
+        Some((_, version)) => {
+            Err(records.lost(place, format!("magic: expected blktrace version {VERSION}, found {version}"), None))
+        }
+        None => Err(records.lost(
+            place,
+            format!("magic: expected 0x{MAGIC:08x} + version, found the bytes {found:08x}"),
+            before.map(|_| "the length of the payload before it was wrong, or data are missing"),
+        )),
+    }
+}
+
+/// A request that waits until no other of its stamp can come.
+struct Held {
+    cpu: u32,
+    sequence: u32,
+    record: Record,
+}
+
+struct Blktrace {
+    records: Records,
+    endian: Endian,
+    event: Event,
+    /// Kernel device number to index in the table of names.
+    known: FxHashMap<u32, u32>,
+    /// Requests of one stamp, the latest.
+    held: Vec<Held>,
+}
+
+impl RecordReader for Blktrace {
+    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+        for _ in 0..BATCH_RECORDS {
+            if !self.next(out, devices, tally)? {
+                self.release(out);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Blktrace {
+    /// Takes one record; returns whether there was one.
+    fn next(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+        let at_hand = match self.records.input.window().len() {
+            enough if enough >= HEAD_BYTES => enough,
+            _ => self.records.input.ensure(HEAD_BYTES)?,
+        };
+        if at_hand == 0 {
+            return Ok(false);
+        }
+        if at_hand >= 4 {
+            expect_magic(&self.records, field(self.records.input.window(), 0), Some(self.endian))?;
+        }
+        if at_hand < HEAD_BYTES {
+            self.records.short(HEAD_BYTES, tally)?;
+            return Ok(false);
+        }
+        let head = Head::parse(self.records.input.window(), self.endian);
+        let bytes = HEAD_BYTES + usize::from(head.pdu_len);
+        if at_hand < bytes && self.records.input.ensure(bytes)? < bytes {
+            self.records.short(bytes, tally)?;
+            return Ok(false);
+        }
+        if head.is(self.event) {
+            let device = *self
+                .known
+                .entry(head.device)
+                .or_insert_with(|| devices.index(head.device_name().as_bytes()));
+            self.request(&head, device, out, tally)?;
+        } else {
+            tally.ignore(&head.ignored_name());
+        }
+        self.records.advance(1, bytes, tally);
+        Ok(true)
+    }
+
+    fn request(&mut self, head: &Head, device: u32, out: &mut Vec<Record>, tally: &mut Tally) -> Result<()> {
+        let place = self.records.place(0, 0);
+        let Some(record) = head.record(device) else {
+            let message = format!("sector: {} lies past 2^64 bytes", head.sector);
+            return self.records.reject(tally, place, Category::OutOfRange, message);
+        };
+        if self.held.first().is_some_and(|held| held.record.time_ns != record.time_ns) {
+            self.release(out);
+        }
+        // Judged now, while the place is known, and put aside.
+        let before = out.len();
+        self.records.take(record, place, out, tally)?;
+        if out.len() > before {
+            out.pop();
+            self.held.push(Held { cpu: head.cpu, sequence: head.sequence, record });
+        }
+        Ok(())
+    }
+
+    /// Hands on the requests of the latest stamp, by CPU, then sequence, then place.
+    fn release(&mut self, out: &mut Vec<Record>) {
+        self.held.sort_by_key(|held| (held.cpu, held.sequence));
+        out.extend(self.held.drain(..).map(|held| held.record));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{self, hex, read, read_err, read_with, request};
+
+    const EXAMPLE: &str = "
+        07746165 01000000 40420f00 00000000 00080000 00000000 00100000 07004a00 4d000000 10008000 00000000 00000000
+        07746165 02000000 e0fd1c00 00000000 00080000 00000000 00100000 08008a00 4d000000 10008000 00000000 00000000
+        07746165 03000000 80841e00 00000000 00100000 00000000 00400000 07004100 4d000000 10008000 00000000 00000000";
+
+    /// One record; `action` whole.
+    fn event(endian: Endian, time_ns: u64, sequence: u32, cpu: u32, sector: u64, bytes: u32, action: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        let word = |out: &mut Vec<u8>, value: u32| match endian {
+            Endian::Little => out.extend(value.to_le_bytes()),
+            Endian::Big => out.extend(value.to_be_bytes()),
+        };
+        let long = |out: &mut Vec<u8>, value: u64| match endian {
+            Endian::Little => out.extend(value.to_le_bytes()),
+            Endian::Big => out.extend(value.to_be_bytes()),
+        };
+        word(&mut out, MAGIC + VERSION);
+        word(&mut out, sequence);
+        long(&mut out, time_ns);
+        long(&mut out, sector);
+        for value in [bytes, action, 4711, 8 << 20 | 16, cpu, 0] {
+            word(&mut out, value);
+        }
+        out
+    }
+
+    fn issue(time_ns: u64, sequence: u32, cpu: u32, sector: u64) -> Vec<u8> {
+        event(Endian::Little, time_ns, sequence, cpu, sector, 4096, 1 << 16 | 7)
+    }
+
+    #[test]
+    fn the_example_of_the_specification() {
+        let trace = read(&FORMAT, hex(EXAMPLE), "x.blktrace.0");
+        assert_eq!(trace.records, [
+            request(1_000_000, RecordOp::Write, 2048 * 512, 4096),
+            request(2_000_000, RecordOp::Read, 4096 * 512, 16_384),
+        ]);
+        assert_eq!(trace.devices, ["8:16"]);
+        assert_eq!(trace.tally.ignored_events["C complete"], 1);
+        let trace = read_with(&FORMAT, hex(EXAMPLE), "x.blktrace.0", |o| o.event = options::Event::C);
+        assert_eq!(trace.records, [request(1_900_000, RecordOp::Write, 2048 * 512, 4096)]);
+    }
+
+    #[test]
+    fn detection_gives_its_reason() {
+        testing::detects(&FORMAT, &hex(EXAMPLE));
+        testing::detects(&FORMAT, &event(Endian::Big, 1, 1, 0, 0, 512, 7));
+        assert_eq!((FORMAT.detect)(&testing::sample(b"eat me")), Verdict::No);
+    }
+
+    #[test]
+    fn both_byte_orders_say_the_same() {
+        for action in [1 << 16 | 7, 1 << 17 | 7, 1 << 17 | 1 << 29 | 7] {
+            let [little, big] =
+                [Endian::Little, Endian::Big].map(|e| read(&FORMAT, event(e, 77, 1, 3, 2048, 4096, action), "x"));
+            assert_eq!(little.records, big.records);
+            assert_eq!(little.devices, big.devices);
+        }
+    }
+
+    #[test]
+    fn only_the_low_half_decides_the_event() {
+        // as tracefs has it: no queue, issue or complete bits
+        let bytes = [1u32, 7, 8].map(|low| event(Endian::Little, u64::from(low), 0, 0, 8, 512, 1 << 17 | low)).concat();
+        for (event, time_ns) in [(options::Event::Q, 1), (options::Event::D, 7), (options::Event::C, 8)] {
+            let trace = read_with(&FORMAT, bytes.clone(), "x", |o| o.event = event);
+            assert_eq!(trace.records, [request(time_ns, RecordOp::Write, 8 * 512, 512)]);
+        }
+    }
+
+    #[test]
+    fn operations() {
+        let op = |bytes, action| {
+            let trace = read(&FORMAT, event(Endian::Little, 5, 1, 0, 8, bytes, action), "x");
+            trace.records.first().map(|r| (r.op, r.offset_bytes, r.length_bytes))
+        };
+        assert_eq!(op(512, 1 << 16 | 7), Some((RecordOp::Read, 4096, 512)));
+        assert_eq!(op(512, 1 << 17 | 1 << 31 | 7), Some((RecordOp::Write, 4096, 512)));
+        assert_eq!(op(512, 1 << 17 | 1 << 29 | 7), Some((RecordOp::Trim, 4096, 512)));
+        assert_eq!(op(0, 1 << 18 | 7), Some((RecordOp::Flush, 0, 0)));
+        assert_eq!(op(512, 1 << 25 | 7), None, "a SCSI command");
+        assert_eq!(op(512, 1 << 26 | 1), None, "a note");
+    }
+
+    #[test]
+    fn notes_and_their_payloads_are_stepped_over() {
+        let mut bytes = event(Endian::Little, 0, 1, 0, 0, 0, 1 << 26);
+        bytes[46..48].copy_from_slice(&16u16.to_le_bytes());
+        bytes.extend(b"postgres\0\0\0\0\0\0\0\0");
+        bytes.extend(hex(EXAMPLE));
+        let trace = read(&FORMAT, bytes, "x");
+        assert_eq!(trace.records.len(), 2);
+        assert_eq!(trace.tally.ignored_events["note: process name"], 1);
+    }
+
+    #[test]
+    fn requests_of_one_stamp_go_by_cpu_then_sequence_then_place() {
+        let bytes = [
+            issue(10, 7, 1, 1),
+            issue(10, 9, 0, 2),
+            issue(10, 8, 0, 3),
+            issue(10, 8, 0, 4),
+            issue(20, 1, 1, 5),
+            issue(20, 1, 0, 6),
+            issue(15, 1, 0, 7),
+        ];
+        let sectors: Vec<u64> = read(&FORMAT, bytes.concat(), "x").records.iter().map(|r| r.offset_bytes / 512).collect();
+        assert_eq!(sectors, [3, 4, 2, 1, 6, 5, 7]);
+    }
+
+    #[test]
+    fn later_versions_and_lost_records_are_refused() {
+        let mut extended = hex(EXAMPLE);
+        extended[0] = 8;
+        let error = read_err(&FORMAT, extended, "x.blktrace.0");
+        assert!(error.starts_with("x.blktrace.0: record 0 at byte 0: magic: blktrace version 8"), "{error}");
+        assert!(error.contains("convert it with blkparse"), "{error}");
+
+        let mut lost = hex(EXAMPLE);
+        lost[46] = 1; // a payload that is not there
+        let error = testing::error_with(&FORMAT, lost, "x", |o| o.on_error = options::OnError::Skip).to_string();
+        assert!(error.starts_with("x: record 1 at byte 49: magic: expected 0x65617400"), "{error}");
+        assert!(error.contains("the length of the payload before it was wrong, or data are missing"), "{error}");
+    }
+
+    #[test]
+    fn sectors_past_all_addresses_are_out_of_range() {
+        let bytes = [issue(1, 1, 0, 8), issue(2, 2, 0, u64::MAX), issue(3, 3, 0, 8)].concat();
+        testing::rejects(&FORMAT, &bytes, Category::OutOfRange, "record 1 at byte 48: sector: ");
+        let huge = [issue(1, 1, 0, 8), event(Endian::Little, 2, 1, 0, 8, u32::MAX, 7)].concat();
+        testing::rejects(&FORMAT, &huge, Category::Oversized, "record 1 at byte 48: length: ");
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_is_an_error_or_a_clean_shorter_trace() {
+        testing::cut_anywhere(&FORMAT, &hex(EXAMPLE), 48);
+    }
+
+    #[test]
+    fn the_files_of_the_other_cpus_are_found_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["sda.blktrace.0", "sda.blktrace.10", "sda.blktrace.2", "sdb.blktrace.1", "sda.blktrace.x"] {
+            std::fs::write(folder.path().join(name), b"").unwrap();
+        }
+        let names = |given: &str| -> Vec<String> {
+            let found = siblings(&folder.path().join(given));
+            found.iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names("sda.blktrace.2"), ["sda.blktrace.0", "sda.blktrace.2", "sda.blktrace.10"]);
+        assert!(names("sdb.blktrace.1").is_empty(), "alone");
+        assert!(names("sda.blktrace.x").is_empty(), "no number");
+        assert!(names("merged.bin").is_empty());
+    }
+}

@@ -1,0 +1,457 @@
+//! `srt`: HP Labs traces (Cello 92 and 99, snake, hplajw), binary, with a text header.
+//!
+//! The header is lines of `key = value;`, the first of which starts with `$$TR_IOREC-`; a form feed ends
+//! it. Then records of big-endian u32 words:
+//!
+//! ```text
+//!  0 size in bytes, itself included     6 length in bytes      11 flags: bit 0 read
+//!  1 version << 16 | type               7 sector number        12 info
+//!  2, 3 enqueue time, s and us          8 device: the disk     13 queue length, version 4 only
+//!  4, 5 start and stop of service,        in bits 8..15        last: suspect flags, type 4 only
+//!       us after enqueue                9, 10 driver, cylinder
+//! ```
+//!
+//! Type 1 is a short I/O record; type 4 one that the tracer suspects to be wrong, which is left out, as
+//! are all other types. Times count from `tracedate` in the header. The sector is that of the disk, from
+//! the header too, and not always 512 bytes: without a header, or where it is silent, the option
+//! `sector_bytes` must say it.
+
+use std::collections::BTreeMap;
+
+use super::binary::{Records, u32_be};
+use super::{BATCH_RECORDS, Format, Kind, Opening, RecordReader, Sample, Verdict};
+use crate::device_table::DeviceTable;
+use crate::error::{Category, Place, Result, TraceError};
+use crate::input::Input;
+use crate::record::{Record, RecordOp};
+use crate::tally::Tally;
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: "srt",
+    title: "HP Labs SRT (Cello, snake, hplajw)",
+    kind: Kind::Binary,
+    about: "a text header, then big-endian records of 52 to 60 bytes; sectors as large as the header says",
+    has_times: true,
+    has_ops: true,
+    has_devices: true,
+    has_response: true,
+    coarse_ns: None,
+    confirmed: true,
+    detect,
+    open,
+    siblings: None,
+};
+
+/// How a header begins.
+const MAGIC: &[u8] = b"$$TR_IOREC-";
+/// What ends it.
+const FORM_FEED: u8 = 0x0c;
+/// Longest header believed.
+const HEADER_LIMIT_BYTES: usize = 1 << 20;
+/// Words 0 to 12, which every short I/O record has.
+const COMMON_BYTES: usize = 52;
+/// Largest record of another type that is stepped over; beyond it the size itself is taken as wrong.
+const RECORD_LIMIT_BYTES: usize = 64 * 1024;
+/// Type of a short I/O record.
+const SHORT_IO: u32 = 1;
+/// Type of one that is suspected to be wrong.
+const SUSPECT_IO: u32 = 4;
+
+/// Bytes of a record of type 1 or 4.
+fn expected_bytes(version: u32, kind: u32) -> usize {
+    COMMON_BYTES + if version == 4 { 4 } else { 0 } + if kind == SUSPECT_IO { 4 } else { 0 }
+}
+
+fn detect(sample: &Sample) -> Verdict {
+    if sample.bytes.starts_with(MAGIC) {
+        return Verdict::Yes("the header's $$TR_IOREC-".to_owned());
+    }
+    // Without a header: a chain of records, each as long as its own type and version want.
+    let (mut rest, mut chained) = (sample.bytes, 0);
+    while rest.len() >= 8 && chained < 100 {
+        let (size, version, kind) = (u32_be(rest, 0) as usize, u32_be(rest, 4) >> 16, u32_be(rest, 4) & 0xffff);
+        let fits = (1..=4).contains(&version) && matches!(kind, SHORT_IO | SUSPECT_IO) && size == expected_bytes(version, kind);
+        if !fits {
+            return Verdict::No;
+        }
+        chained += 1;
+        rest = &rest[size.min(rest.len())..];
+    }
+    if chained == 0 {
+        return Verdict::No;
+    }
+    Verdict::Maybe(format!(
+        "{chained} records of HP Labs SRT without its header: --format srt --srt-header false --sector-bytes N"
+    ))
+}
+
+/// What the header says that is needed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Header {
+    /// Nanoseconds since 1970, read as UTC; 0 if there is no date.
+    origin_ns: u64,
+    /// Sector size by disk number.
+    sector_bytes: BTreeMap<u32, u64>,
+    /// One that stands outside of the disks' table.
+    common_sector_bytes: Option<u64>,
+}
+
+impl Header {
+    /// Reads the header's text. Keys that are not needed are passed over, whatever they hold.
+    fn parse(text: &str) -> Header {
+        let mut header = Header::default();
+        // The names of the braces that are open: the text before `{` without its `=` or `->`.
+        let mut open: Vec<&str> = Vec::new();
+        let (mut from, mut quoted) = (0, false);
+        for (at, mark) in text.bytes().enumerate() {
+            quoted ^= mark == b'"';
+            if quoted || !matches!(mark, b'{' | b'}' | b',' | b';' | b'\n') {
+                continue;
+            }
+            let item = text[from..at].trim();
+            from = at + 1;
+            if mark == b'{' {
+                open.push(item.trim_end_matches(['=', '-', '>', ' ', '\t']));
+                continue;
+            }
+            header.take(item, &open);
+            if mark == b'}' {
+                open.pop();
+            }
+        }
+        header
+    }
+
+    /// One `key = value` inside the braces `open`.
+    fn take(&mut self, item: &str, open: &[&str]) {
+        let Some((key, value)) = item.split_once('=') else { return };
+        let value = value.trim();
+        match (key.trim(), open) {
+            ("tracedate", []) => self.origin_ns = parse_date(value.trim_matches('"')).unwrap_or(0),
+            ("sectorsize", []) => self.common_sector_bytes = parse_size(value),
+            ("sectorsize", ["disks", disk]) => {
+                if let (Ok(disk), Some(bytes)) = (disk.parse(), parse_size(value)) {
+                    self.sector_bytes.insert(disk, bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn parse_size(value: &str) -> Option<u64> {
+    value.parse().ok().filter(|bytes| (1..=1 << 20).contains(bytes))
+}
+
+/// `Sat May 30 00:03:06 1992` as nanoseconds since 1970 UTC; `None` for anything else or before 1970.
+fn parse_date(text: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let [_, month, day, clock, year] = fields[..] else { return None };
+    let month = MONTHS.iter().position(|m| m.eq_ignore_ascii_case(month))? as u64 + 1;
+    let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
+    let clock: Vec<u64> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = clock[..] else { return None };
+    let sane = (1..=31).contains(&day) && (1970..=2500).contains(&year) && hours < 24 && minutes < 60 && seconds < 61;
+    if !sane {
+        return None;
+    }
+    // Days before the month, in a year that begins in March, so that a leap day is the last one.
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    let days_since_1970 = days.checked_sub(719_468)?;
+    Some((days_since_1970 * 86_400 + hours * 3_600 + minutes * 60 + seconds) * 1_000_000_000)
+}
+
+fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    let options = &opening.options;
+    let mut reader = Srt {
+        sector_bytes: options.sector_bytes,
+        header: Header::default(),
+        records: Records::new(input, opening),
+    };
+    if options.srt_header {
+        reader.read_header()?;
+    } else if options.sector_bytes.is_none() {
+        let message = "srt: without a header the size of a sector must be given: --sector-bytes 256, 512, ...";
+        return Err(TraceError::Usage { message: message.to_owned() });
+    }
+    Ok(Box::new(reader))
+}
+
+struct Srt {
+    records: Records,
+    header: Header,
+    /// As given; goes before the header's.
+    sector_bytes: Option<u64>,
+}
+
+impl Srt {
+    /// Reads the header that the window begins with.
+    fn read_header(&mut self) -> Result<()> {
+        let mut searched = 0;
+        let end = loop {
+            let window = self.records.input.window();
+            if !window.starts_with(&MAGIC[..MAGIC.len().min(window.len())]) || searched > HEADER_LIMIT_BYTES {
+                let hint = "--srt-header false with --sector-bytes N reads a file without a header";
+                return Err(self.bad_header("a first line that starts with $$TR_IOREC-", Some(hint)));
+            }
+            if let Some(end) = memchr::memchr(FORM_FEED, &window[searched..]) {
+                break searched + end;
+            }
+            searched = window.len();
+            if !self.records.input.grow()? {
+                return Err(self.bad_header("a form feed (0x0c) at its end, found the end of the file", None));
+            }
+        };
+        self.header = Header::parse(&String::from_utf8_lossy(&self.records.input.window()[..end]));
+        self.records.input.consume(end + 1);
+        Ok(())
+    }
+
+    fn bad_header(&self, expected: &str, hint: Option<&str>) -> TraceError {
+        self.records.lost(self.records.place(0, 0), format!("header: expected {expected}"), hint)
+    }
+
+    /// Takes one record; returns whether there was one.
+    fn next(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+        let at_hand = self.records.input.ensure(COMMON_BYTES)?;
+        if at_hand == 0 {
+            return Ok(false);
+        }
+        if self.records.input.window().starts_with(MAGIC) {
+            // Days were put one after another, each with its own header and date.
+            self.read_header()?;
+            tally.header += 1;
+            return Ok(true);
+        }
+        if at_hand < 8 {
+            self.records.short(COMMON_BYTES, tally)?;
+            return Ok(false);
+        }
+        let (size, word) = (u32_be(self.records.input.window(), 0), u32_be(self.records.input.window(), 4));
+        let (bytes, version, kind) = (size as usize, word >> 16, word & 0xffff);
+        let place = self.records.place(0, 0);
+        let is_io = matches!(kind, SHORT_IO | SUSPECT_IO);
+        let expected = expected_bytes(version, kind);
+        if is_io && bytes != expected {
+            let message = format!("size: expected {expected} for version {version}, type {kind}, found {size}");
+            return Err(self.records.lost(place, message, None));
+        }
+        if !(8..=RECORD_LIMIT_BYTES).contains(&bytes) {
+            let message = format!("size: expected 8 to {RECORD_LIMIT_BYTES} bytes, found {size}");
+            return Err(self.records.lost(place, message, None));
+        }
+        if self.records.input.ensure(bytes)? < bytes {
+            self.records.short(bytes, tally)?;
+            return Ok(false);
+        }
+        match kind {
+            SHORT_IO => self.request(place, out, devices, tally)?,
+            SUSPECT_IO => tally.ignore("suspect I/O"),
+            other => tally.ignore(&format!("record type {other}")),
+        }
+        self.records.advance(1, bytes, tally);
+        Ok(true)
+    }
+
+    /// The short I/O record that the window begins with.
+    fn request(
+        &mut self,
+        place: Place,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let word = |number: usize| u32_be(self.records.input.window(), 4 * number);
+        let (seconds, microseconds) = (u64::from(word(2)), u64::from(word(3)));
+        if microseconds >= 1_000_000 {
+            let message = format!("enqueue time: expected less than 1000000 us, found {microseconds}");
+            return self.records.reject(tally, place, Category::BadTime, message);
+        }
+        let disk = word(8) >> 8 & 0xff;
+        let known = self.header.sector_bytes.get(&disk).copied().or(self.header.common_sector_bytes);
+        let Some(sector_bytes) = self.sector_bytes.or(known) else {
+            let message = format!(
+                "{}: the header has no sectorsize for disk {disk}; say it with --sector-bytes 256, 512, ...",
+                self.records.name()
+            );
+            return Err(TraceError::Usage { message });
+        };
+        let since_start_ns = seconds * 1_000_000_000 + microseconds * 1_000;
+        let record = Record {
+            time_ns: self.header.origin_ns + since_start_ns,
+            offset_bytes: u64::from(word(7)) * sector_bytes,
+            length_bytes: u64::from(word(6)),
+            response_ns: u64::from(word(5)) * 1_000,
+            device: devices.index(disk.to_string().as_bytes()),
+            op: if word(11) & 1 == 1 { RecordOp::Read } else { RecordOp::Write },
+        };
+        self.records.take(record, place, out, tally)
+    }
+}
+
+impl RecordReader for Srt {
+    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+        for _ in 0..BATCH_RECORDS {
+            if !self.next(out, devices, tally)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{self, hex, read, read_err, read_with};
+    use crate::options::{OnError, ReaderOptions};
+
+    const RECORDS: &str = "
+        00000038 00040001 00000000 000001f4 00000028 00002350 00001000 00000800 08000007 00000004 00000002 00000101 00000000 00000001
+        00000038 00040001 00000000 00000384 00002008 00003afc 00002000 00001800 08000107 00000004 00000006 00000000 00000000 00000001
+        00000038 00040001 00000001 00000014 00000023 00001b7b 00000400 00000810 08000007 00000004 00000002 00000001 00000000 00000001";
+
+    const HEADER: &str = "$$TR_IOREC-1.3 (made up)\0\nversion = 1.3;\ntracedate = \"Sat May 30 00:03:06 1992\";\n\
+        description = \"a {b, c = 1;\";\n\
+        disks = {\n\t0 -> {\n\t\tseekparms = {1, 2},\n\t\tadaptor = 1 -> { hp_ib , 1.2 , 250 },\n\
+        \t\tsectorsize  = 256,\n\t\tsections = {\n\t\t\t8 -> {\n\t\t\t\tsectorsize = 77\n\t\t\t}\n\t\t}\n\t},\n\
+        \t1 -> {\n\t\tsectorsize = 512,\n\t}\n};\n\x0c";
+
+    /// 30 May 1992 00:03:06 UTC.
+    const ORIGIN_NS: u64 = 707_184_186_000_000_000;
+
+    fn with_header(records: &[u8]) -> Vec<u8> {
+        [HEADER.as_bytes(), records].concat()
+    }
+
+    fn bare(options: &mut ReaderOptions) {
+        options.srt_header = false;
+        options.sector_bytes = Some(256);
+    }
+
+    /// time from the origin, device, operation, offset, length, response
+    type Row = (u64, u32, RecordOp, u64, u64, u64);
+
+    fn rows(records: &[Record], origin_ns: u64) -> Vec<Row> {
+        let row = |r: &Record| {
+            (r.time_ns - origin_ns, r.device, r.op, r.offset_bytes, r.length_bytes, r.response_ns)
+        };
+        records.iter().map(row).collect()
+    }
+
+    #[test]
+    fn the_examples_of_the_specification_without_a_header() {
+        let trace = read_with(&FORMAT, hex(RECORDS), "x.srt", bare);
+        assert_eq!(rows(&trace.records, 0), [
+            (500_000, 0, RecordOp::Read, 2048 * 256, 4096, 9_040_000),
+            (900_000, 1, RecordOp::Write, 6144 * 256, 8192, 15_100_000),
+            (1_000_020_000, 0, RecordOp::Read, 2064 * 256, 1024, 7_035_000),
+        ]);
+        assert_eq!(trace.devices, ["0", "1"]);
+    }
+
+    #[test]
+    fn the_header_gives_date_and_sector_size_of_each_disk() {
+        let trace = read(&FORMAT, with_header(&hex(RECORDS)), "x.srt");
+        assert_eq!(rows(&trace.records, ORIGIN_NS)[..2], [
+            (500_000, 0, RecordOp::Read, 2048 * 256, 4096, 9_040_000),
+            (900_000, 1, RecordOp::Write, 6144 * 512, 8192, 15_100_000),
+        ]);
+        let trace = read_with(&FORMAT, with_header(&hex(RECORDS)), "x.srt", |o| o.sector_bytes = Some(1024));
+        assert_eq!(trace.records[0].offset_bytes, 2048 * 1024, "what the user says goes first");
+    }
+
+    #[test]
+    fn days_put_one_after_another_keep_their_dates() {
+        let next_day = HEADER.replace("May 30", "May 31");
+        let bytes = [&with_header(&hex(RECORDS)), next_day.as_bytes(), &hex(RECORDS)].concat();
+        let trace = read(&FORMAT, bytes, "x.srt");
+        assert_eq!(trace.records[3].time_ns - trace.records[0].time_ns, 86_400_000_000_000);
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(parse_date("Thu Jan  1 00:00:00 1970"), Some(0));
+        assert_eq!(parse_date("Tue Feb 29 12:00:01 2000"), Some(951_825_601_000_000_000));
+        assert_eq!(parse_date("Sat May 30 00:03:06 1992"), Some(ORIGIN_NS));
+        for bad in ["", "Sat May 30 1992", "Sat Mai 30 00:03:06 1992", "Sat May 30 24:03:06 1992", "Sat May 30 00:03:06 1969"] {
+            assert_eq!(parse_date(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_sector_size_is_asked_for() {
+        let error = testing::error_with(&FORMAT, hex(RECORDS), "x", |o| o.srt_header = false);
+        assert!(error.exit_status() == 2 && error.to_string().contains("--sector-bytes"), "{error}");
+        let silent = HEADER.replace("sectorsize", "sectors");
+        let error = testing::error_with(&FORMAT, [silent.as_bytes(), &hex(RECORDS)].concat(), "x", |_| ());
+        assert!(error.exit_status() == 2 && error.to_string().contains("disk 0"), "{error}");
+    }
+
+    #[test]
+    fn detection_gives_its_reason() {
+        testing::detects(&FORMAT, &with_header(&[]));
+        assert!(matches!((FORMAT.detect)(&testing::sample(&hex(RECORDS))), Verdict::Maybe(r) if r.contains("--srt-header false")));
+        assert_eq!((FORMAT.detect)(&testing::sample(&[0; 64])), Verdict::No);
+    }
+
+    #[test]
+    fn suspect_and_other_records_are_counted_and_left_out() {
+        let mut bytes = hex("0000003c 00040004");
+        bytes.resize(0x3c, 0);
+        bytes.extend(hex("00000010 00020009 00000000 00000000"));
+        bytes.extend(hex(RECORDS));
+        let trace = read_with(&FORMAT, bytes, "x", bare);
+        assert_eq!(trace.records.len(), 3);
+        assert_eq!(trace.tally.ignored_events["suspect I/O"], 1);
+        assert_eq!(trace.tally.ignored_events["record type 9"], 1);
+    }
+
+    #[test]
+    fn records_of_older_versions_are_shorter() {
+        let mut bytes = hex(RECORDS)[..52].to_vec();
+        bytes[..8].copy_from_slice(&hex("00000034 00030001"));
+        assert_eq!(read_with(&FORMAT, bytes.repeat(2), "x", bare).records.len(), 2);
+    }
+
+    #[test]
+    fn a_wrong_size_ends_the_run_because_the_next_record_is_not_known() {
+        let mut bytes = with_header(&hex(RECORDS));
+        let at = HEADER.len() + 56;
+        bytes[at + 3] = 0x34;
+        let error = testing::error_with(&FORMAT, bytes, "x", |o| o.on_error = OnError::Skip).to_string();
+        assert!(error.starts_with(&format!("x: record 1 at byte {at}: size: expected 56 for version 4")), "{error}");
+        let zero = [HEADER.as_bytes(), &hex("00000000 00040009")].concat();
+        assert!(read_err(&FORMAT, zero, "x").contains("size: expected 8 to"));
+    }
+
+    #[test]
+    fn malformed_fields() {
+        let at = |word: usize| HEADER.len() + 56 + 4 * word;
+        let mut time = with_header(&hex(RECORDS));
+        time[at(3)..at(4)].copy_from_slice(&1_000_000u32.to_be_bytes());
+        testing::rejects(&FORMAT, &time, Category::BadTime, &format!("record 1 at byte {}: enqueue time", at(0)));
+        let mut length = with_header(&hex(RECORDS));
+        length[at(6)..at(7)].fill(0xff);
+        testing::rejects(&FORMAT, &length, Category::Oversized, &format!("record 1 at byte {}: length", at(0)));
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_is_an_error_or_a_clean_shorter_trace() {
+        let bytes = with_header(&hex(RECORDS));
+        for length in 0..bytes.len() {
+            let whole = length >= HEADER.len() && (length - HEADER.len()) % 56 == 0;
+            match testing::try_read(&FORMAT, Input::from_bytes("x", &bytes[..length]), ReaderOptions::default()) {
+                Ok(trace) => {
+                    assert!(whole);
+                    assert_eq!(trace.records.len(), (length - HEADER.len()) / 56);
+                }
+                Err(error) => assert!(!whole && error.exit_status() == 65, "{length}: {error}"),
+            }
+        }
+    }
+}
