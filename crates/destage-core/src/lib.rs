@@ -8,6 +8,8 @@
 //!  device    what a policy may ask the device when it must evict
 //!  pages     page -> slot, and the nodes of all known pages (dense or hashed)
 //!  list      intrusive lists over those nodes
+//!  table     the same with one small value per page in place of a node
+//!  queue     FIFOs in an array, from which a page may be taken in the middle
 //! ```
 
 pub mod device;
@@ -15,7 +17,9 @@ pub mod list;
 pub mod pages;
 pub mod plan;
 pub mod policy;
+pub mod queue;
 pub mod request;
+pub mod table;
 pub mod types;
 
 pub use device::{Blind, DeviceView, NominalTimes, Unfinished};
@@ -23,7 +27,9 @@ pub use list::List;
 pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
 pub use plan::{Evicted, Group, Pad, Plan};
 pub use policy::{Completion, Needs, Policy};
+pub use queue::{Places, Queue};
 pub use request::{Lookup, Request, Units};
+pub use table::{Brief, Entry, Table};
 pub use types::{Lpn, NEVER, Nanos, Op, Page, PlaneId, Slot, UnitId};
 
 /// Frames that a fraction of a size stands for: `floor(f * size + 0.5)`, in binary64.

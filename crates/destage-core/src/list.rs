@@ -87,6 +87,8 @@ impl List {
     pub fn push_mru<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
         let next = pages[Slot(self.head)].older;
         self.link(pages, slot, self.head, next);
+        pages[Slot(self.head)].older = slot.0;
+        pages.linked(next).newer = slot.0;
     }
 
     /// Puts a page that is on no list at the LRU end.
@@ -94,16 +96,17 @@ impl List {
     pub fn push_lru<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
         let previous = pages[Slot(self.head)].newer;
         self.link(pages, slot, previous, self.head);
+        pages[Slot(self.head)].newer = slot.0;
+        pages.linked(previous).older = slot.0;
     }
 
+    /// The page's own side of a link. Its neighbours' sides are the caller's.
     #[inline(always)]
     fn link<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot, newer: u32, older: u32) {
         let node = &mut pages[slot];
         node.newer = newer;
         node.older = older;
         node.list = self.tag;
-        pages[Slot(newer)].older = slot.0;
-        pages[Slot(older)].newer = slot.0;
         self.len += 1;
     }
 
@@ -112,9 +115,10 @@ impl List {
     #[inline(always)]
     pub fn unlink<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
         debug_assert_eq!(pages[slot].list, self.tag, "the page is on another list");
-        let node = pages[slot];
-        pages[Slot(node.newer)].older = node.older;
-        pages[Slot(node.older)].newer = node.newer;
+        let node = &pages[slot];
+        let (newer, older) = (node.newer, node.older);
+        pages.linked(newer).older = older;
+        pages.linked(older).newer = newer;
         self.len -= 1;
     }
 

@@ -204,6 +204,19 @@ impl<D: Directory> Pages<D> {
         page
     }
 
+    /// The node at the other end of a link that was read from this table.
+    ///
+    /// Only [`List`](crate::List) follows links, always within one table.
+    #[inline(always)]
+    pub(crate) fn linked(&mut self, link: u32) -> &mut Node {
+        debug_assert!((link as usize) < self.nodes.len());
+        // SAFETY: a link stored in a node is an index of this table: only `List::link` and
+        // `List::unlink` write links, with slots that they have indexed (checked) in the same table
+        // and with links read from it; head nodes start out linked to themselves, all others to 0;
+        // and the table never shrinks. Paid for by the `replay` bench: LRU is a tenth faster.
+        unsafe { self.nodes.get_unchecked_mut(link as usize) }
+    }
+
     /// The page of a slot.
     #[inline(always)]
     pub fn page(&self, slot: Slot) -> Page {
@@ -259,7 +272,12 @@ pub struct PerSlot<T>(Vec<T>);
 impl<T: Copy + Default> PerSlot<T> {
     /// As long as the node table is now.
     pub fn new<D: Directory>(pages: &Pages<D>) -> Self {
-        PerSlot(vec![T::default(); pages.slots()])
+        PerSlot::with_slots(pages.slots())
+    }
+
+    /// For this many slots.
+    pub fn with_slots(slots: usize) -> Self {
+        PerSlot(vec![T::default(); slots])
     }
 
     /// Sets the value of a slot that [`Pages::insert`] just gave, which may be a new one.
