@@ -119,10 +119,32 @@ macro_rules! policies {
     };
 }
 
+pub mod acr;
+pub mod ad_lru;
+pub mod ccf_lru;
+pub mod cfdc;
+pub mod cflru;
+pub mod clock;
+pub mod dual_queue;
+pub mod fifo;
 pub mod lru;
+pub mod lru_wsr;
+pub mod sieve;
 
 policies! {
     lru::INFO => lru::Lru::build;
+    fifo::INFO => fifo::Fifo::build;
+    clock::INFO => clock::Clock::build;
+    dual_queue::INFO => dual_queue::DualQueue::build;
+    cflru::INFO => cflru::Cflru::build;
+    lru_wsr::INFO => lru_wsr::LruWsr::build;
+    ccf_lru::INFO => ccf_lru::CcfLru::build;
+    ad_lru::INFO => ad_lru::AdLru::build;
+    cfdc::INFO => cfdc::Cfdc::build;
+    acr::CONSERVATIVE => acr::Acr::conservative;
+    acr::OPTIMISTIC => acr::Acr::optimistic;
+    acr::HYBRID => acr::Acr::hybrid;
+    sieve::INFO => sieve::Sieve::build;
 }
 
 /// The catalogue entry of a policy.

@@ -1,0 +1,506 @@
+//! ACR: clean and dirty pages share the frames by what each side has cost lately.
+//!
+//! Tang, Meng. ACR: an adaptive cost-aware buffer replacement algorithm for flash storage devices.
+//! Section III, formulas 1-7, Algorithm 1. Three policies, which differ in the cost formula only:
+//! `acr-c` (conservative), `acr-o` (optimistic), `acr-h` (hybrid).
+//!
+//! State. `L_C` holds the clean pages, `L_D` the dirty ones; each is a top part (T, MRU side) and a
+//! bottom part (B, LRU side) with a wanted length `delta` of the bottom, and each has a ghost list
+//! (H) of pages that left it without ever being hit; both ghost lists together have at most `G`.
+//!
+//! ```text
+//!        MRU                      LRU
+//!   L_C   L_CT ────▶│ L_CB (delta_C) ──▶ L_CH ┐
+//!                                             ├ at most G
+//!   L_D   L_DT ────▶│ L_DB (delta_D) ──▶ L_DH ┘
+//! ```
+//!
+//! Case I, a hit. In a bottom part: its `delta` - 1. A page of `L_C` goes to the MRU end of `L_CT`
+//! if read and of `L_DB` if written, one of `L_D` to that of `L_DT`. Adjust.
+//! Case II, a miss on a ghost of `L_CH` (`L_DH`): evict; `delta_C` (`delta_D`) + 1, at most the
+//! list; the page goes to the MRU end of `L_CT` if read, `L_DT` if written. Adjust.
+//! Case III, any other miss: evict if full; the page goes to the MRU end of `L_CB` or `L_DB`.
+//! Adjust.
+//! Evict. `beta = C_LC / (C_LC + C_LD)`; the victim is the LRU page of `L_D` if `|L_C| < beta s`,
+//! else that of `L_C`. If it was never hit it becomes a ghost of its list.
+//! Adjust. Once the buffer is full, pages move between T and B until each B has its `delta`.
+//!
+//! Costs, over the last `m` accesses: `R` counts operations on a list, `M` physical ones.
+//!
+//! ```text
+//!            C_LC                             C_LD
+//!   acr-c    M_LC C_r, or C_r if 0            M_LD (C_w + C_r), or C_w if M_LD = 0
+//!   acr-o    R_LC C_r                         R_LD (C_w + C_r)
+//!   acr-h    (R_LC (1 - s/n) + M_LC) C_r      (R_LD (1 - s/n) + M_LD) (C_w + C_r)
+//! ```
+//!
+//! Readings. Where the paper is open, silent or wrong, and what is done here:
+//!
+//! | paper | here |
+//! |---|---|
+//! | Case II never removes the page from its ghost list | removed before the eviction, which could drop this very entry (III.A: ghosts are not in the buffer) |
+//! | the victim is the LRU page of a bottom part, which may be empty | then of the top part: the LRU page of the whole list (III.B) |
+//! | the list that must give the victim may be empty (beta = 0) | the other one gives it, and counts as the list chosen |
+//! | ghosts full, but the list to delete from is empty | delete from the other one |
+//! | beta "over the recent s/2 requests", but plain counters in the listing | a sliding window of m accesses before the current one (III.B) |
+//! | 0/0 in formulas 4-7 | C_r and C_w, which formulas 2 and 3 use for "nothing seen yet" |
+//! | R counts reads of `L_C` and writes of `L_D` (III.B.2), or all operations on the list (Algorithm 1, table I) | Algorithm 1 |
+//! | a hit page goes to a top part (III.C), a written clean one to `L_DB` (line 5) | line 5 |
+//! | a write miss fetches the page, but no M counts it (lines 13, 18) | not counted |
+//! | Adjust cannot reach `delta` when the list is shorter | as far as possible, then `delta = |B|` (table I; else line 10 could shrink it) |
+//! | `delta` grows "in the beginning stage" (III.C), but line 1 of Adjust asks after the insertion | the listing: the page that fills the buffer already moves to the top |
+//! | s/2 for odd s | rounded up; m is at least 1 |
+//! | n, "the number of pages in a file" | a parameter; default: the distinct pages of the trace; s > n counts as s = n |
+//!
+//! Cost. O(1): running sums over the window, and Adjust moves a constant number of pages.
+
+use crate::params::{Default, Kind, Param, ParamError};
+use crate::{BuildError, Info, Setup};
+use destage_core::{
+    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+};
+
+const COST_READ: Param = Param {
+    name: "cost_read",
+    symbol: "C_r",
+    kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+    default: Default::Int(1),
+    unit: "any, the same as cost_write",
+    about: "Cost of reading a page; only the ratio matters. Default: the run's cost model, else \
+            the paper's first device.",
+};
+const COST_WRITE: Param = Param {
+    name: "cost_write",
+    symbol: "C_w",
+    default: Default::Int(118),
+    unit: "any, the same as cost_read",
+    about: "Cost of writing a page at random; only the ratio matters. Default: the run's cost \
+            model, else the paper's first device (its second is 1:2).",
+    ..COST_READ
+};
+const GHOST_FRACTION: Param = Param {
+    name: "ghost_fraction",
+    symbol: "|L_CH u L_DH|/s",
+    kind: Kind::Real { min: 0.0, max: 16.0 },
+    default: Default::Real(0.5),
+    unit: "of frames",
+    about: "Ghosts of both lists together. Default: the paper's experiments (III.A).",
+};
+const WINDOW_FRACTION: Param = Param {
+    name: "window_fraction",
+    symbol: "m/s",
+    kind: Kind::Real { min: 0.0, max: 16.0 },
+    default: Default::Real(0.5),
+    unit: "of frames",
+    about: "Accesses over which costs are counted, at least one. Default: the paper's experiments \
+            (III.B).",
+};
+const FILE_PAGES: Param = Param {
+    name: "file_pages",
+    symbol: "n",
+    kind: Kind::OptionalInt { min: 1, max: u64::MAX },
+    default: Default::None("distinct pages of the trace"),
+    unit: "pages",
+    about: "Pages of the file: an operation is physical with probability 1 - s/n (III.B.3).",
+};
+
+const SOURCE: &str = "Tang, Meng. ACR: an adaptive cost-aware buffer replacement algorithm for \
+                      flash storage devices, section III";
+
+/// Catalogue entry of the conservative scheme.
+pub static CONSERVATIVE: Info = Info {
+    name: "acr-c",
+    title: "Adaptive Cost-aware Replacement, conservative",
+    source: SOURCE,
+    about: "Clean and dirty pages share the frames by their physical operations.",
+    flash_aware: true,
+    ghosts: true,
+    time: "O(1)",
+    params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION],
+};
+
+/// Catalogue entry of the optimistic scheme.
+pub static OPTIMISTIC: Info = Info {
+    name: "acr-o",
+    title: "Adaptive Cost-aware Replacement, optimistic",
+    about: "Clean and dirty pages share the frames by their logical operations.",
+    ..CONSERVATIVE
+};
+
+/// Catalogue entry of the hybrid scheme.
+pub static HYBRID: Info = Info {
+    name: "acr-h",
+    title: "Adaptive Cost-aware Replacement, hybrid",
+    about: "Clean and dirty pages share the frames by their physical and logical operations.",
+    params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION, FILE_PAGES],
+    ..CONSERVATIVE
+};
+
+/// How the operations of the window become costs.
+#[derive(Clone, Copy, Debug)]
+enum Scheme {
+    Conservative,
+    Optimistic,
+    Hybrid { file_pages: u64 }, // n
+}
+
+/// L_C or L_D: its parts, MRU to LRU, and its ghosts.
+struct Side {
+    top: List,    // L_CT, L_DT
+    bottom: List, // L_CB, L_DB
+    ghosts: List, // L_CH, L_DH
+    delta: u32,   // wanted length of the bottom
+}
+
+impl Side {
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.top.len() + self.bottom.len()
+    }
+
+    /// Takes a page that is hit off the side.
+    #[inline(always)]
+    fn unlink<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
+        if self.bottom.holds(pages, slot) {
+            self.delta = self.delta.saturating_sub(1);
+            self.bottom.unlink(pages, slot);
+        } else {
+            self.top.unlink(pages, slot);
+        }
+    }
+
+    /// Moves the border until the bottom has its wanted length, or the top is empty.
+    #[inline(always)]
+    fn adjust<D: Directory>(&mut self, pages: &mut Pages<D>) {
+        while self.bottom.len() > self.delta {
+            let border = self.bottom.mru(pages).expect("a list longer than delta has a page");
+            self.bottom.unlink(pages, border);
+            self.top.push_lru(pages, border);
+        }
+        while self.bottom.len() < self.delta
+            && let Some(border) = self.top.pop_lru(pages)
+        {
+            self.bottom.push_mru(pages, border);
+        }
+    }
+}
+
+/// What one access has counted: bits of a record of the window.
+mod counted {
+    pub(super) const R_LC: u8 = 1; // not set: R_LD
+    pub(super) const M_LC: u8 = 2;
+    pub(super) const M_LD: u8 = 4;
+}
+
+/// R_LC, R_LD, M_LC and M_LD over the last m accesses.
+struct Window {
+    records: Vec<u8>, // a ring once it holds m
+    oldest: usize,    // in a full ring
+    m: usize,
+    r_lc: u64,
+    m_lc: u64,
+    m_ld: u64,
+}
+
+impl Window {
+    #[inline(always)]
+    fn push(&mut self, record: u8) {
+        let gone = if self.records.len() < self.m {
+            self.records.push(record);
+            0
+        } else {
+            let gone = std::mem::replace(&mut self.records[self.oldest], record);
+            self.oldest = if self.oldest + 1 == self.m { 0 } else { self.oldest + 1 };
+            gone
+        };
+        let change = |sum: &mut u64, bit: u8| {
+            *sum = *sum + u64::from(record & bit != 0) - u64::from(gone & bit != 0);
+        };
+        change(&mut self.r_lc, counted::R_LC);
+        change(&mut self.m_lc, counted::M_LC);
+        change(&mut self.m_ld, counted::M_LD);
+    }
+
+    /// Each access counts in exactly one of R_LC and R_LD.
+    fn r_ld(&self) -> u64 {
+        self.records.len() as u64 - self.r_lc
+    }
+}
+
+/// Where the look-up found a page that was not resident.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ghost {
+    /// Nowhere: Case III.
+    No,
+    /// In L_CH: Case II.
+    Clean,
+    /// In L_DH: Case II.
+    Dirty,
+}
+
+const CT: u8 = 1;
+const CB: u8 = 2;
+const DT: u8 = 3;
+const DB: u8 = 4;
+const CH: u8 = 5;
+const DH: u8 = 6;
+
+/// The policy. A node's `mark` is 1 if the page's *hit* counter is above 0: no more is asked of it.
+pub struct Acr<D> {
+    pages: Pages<D>, // every resident page and every ghost
+    c: Side,         // L_C and L_CH
+    d: Side,         // L_D and L_DH
+    ghosts: u32,     // G, most ghosts of both lists
+    window: Window,  // R_LC, R_LD, M_LC, M_LD
+    evicted: u8,     // what the eviction of this access has counted: M_LD or nothing
+    scheme: Scheme,
+    cost_read: u64,  // C_r
+    cost_write: u64, // C_w
+    frames: u32,     // s
+}
+
+impl<D: Directory> Acr<D> {
+    pub(crate) fn conservative(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Acr::new(setup, directory, Scheme::Conservative))
+    }
+
+    pub(crate) fn optimistic(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Acr::new(setup, directory, Scheme::Optimistic))
+    }
+
+    pub(crate) fn hybrid(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        let given = setup.params.optional_int(FILE_PAGES.name);
+        let file_pages = given.or(setup.trace_pages).ok_or_else(|| {
+            ParamError(format!(
+                "acr-h: file_pages = none: expected {}, pages, where no trace tells them",
+                Kind::Int { min: 1, max: u64::MAX }
+            ))
+        })?;
+        Ok(Acr::new(setup, directory, Scheme::Hybrid { file_pages }))
+    }
+
+    fn new(setup: &Setup, directory: D, scheme: Scheme) -> Self {
+        let pages = Pages::new(directory, 6);
+        let side = |top, bottom, ghosts| Side {
+            top: List::new(&pages, top),
+            bottom: List::new(&pages, bottom),
+            ghosts: List::new(&pages, ghosts),
+            delta: 0,
+        };
+        let share = |param: Param| share(setup.params.real(param.name), setup.frames);
+        Acr {
+            c: side(CT, CB, CH),
+            d: side(DT, DB, DH),
+            pages,
+            ghosts: share(GHOST_FRACTION),
+            window: Window {
+                records: Vec::new(),
+                oldest: 0,
+                m: share(WINDOW_FRACTION).max(1) as usize,
+                r_lc: 0,
+                m_lc: 0,
+                m_ld: 0,
+            },
+            evicted: 0,
+            scheme,
+            cost_read: setup.params.int(COST_READ.name),
+            cost_write: setup.params.int(COST_WRITE.name),
+            frames: setup.frames,
+        }
+    }
+
+    /// Whether `|L_C| < beta s`, that is, L_D is too long.
+    ///
+    /// Exactly, as `|L_C| C_LD < (s - |L_C|) C_LC`.
+    #[inline(always)]
+    fn l_d_is_too_long(&self) -> bool {
+        let w = &self.window;
+        let (c_r, c_w) = (self.cost_read, self.cost_write);
+        // C_LC and C_LD, each as a number of operations and the cost of one.
+        let (c_lc, c_ld) = match self.scheme {
+            Scheme::Conservative => (
+                (u128::from(w.m_lc.max(1)), c_r),
+                if w.m_ld == 0 { (1, c_w) } else { (u128::from(w.m_ld), c_w + c_r) },
+            ),
+            Scheme::Optimistic => ((u128::from(w.r_lc), c_r), (u128::from(w.r_ld()), c_w + c_r)),
+            Scheme::Hybrid { file_pages: n } => {
+                // n times the formula, so that it stays whole.
+                let logical = u128::from(n.saturating_sub(u64::from(self.frames)));
+                let n = u128::from(n);
+                let weigh = |r: u64, m: u64| u128::from(r) * logical + u128::from(m) * n;
+                ((weigh(w.r_lc, w.m_lc), c_r), (weigh(w.r_ld(), w.m_ld), c_w + c_r))
+            }
+        };
+        let ((n_c, cost_c), (n_d, cost_d)) =
+            if c_lc.0 == 0 && c_ld.0 == 0 { ((1, c_r), (1, c_w)) } else { (c_lc, c_ld) };
+        let l_c = u64::from(self.c.len());
+        product(n_d, cost_d, l_c) < product(n_c, cost_c, u64::from(self.frames) - l_c)
+    }
+
+    #[inline(always)]
+    fn adjust(&mut self) {
+        if self.resident() == self.frames {
+            self.c.adjust(&mut self.pages);
+            self.d.adjust(&mut self.pages);
+        }
+        self.c.delta = self.c.bottom.len();
+        self.d.delta = self.d.bottom.len();
+    }
+}
+
+/// `a * b * c` as (all but the last 64 bits, the last 64 bits).
+///
+/// `a` counts operations of at most 2^32 accesses, times n: below 2^97. With costs and frames it
+/// can pass 2^128, but not 2^192.
+#[inline(always)]
+fn product(a: u128, b: u64, c: u64) -> (u128, u64) {
+    let times = |(high, low): (u128, u64), by: u64| {
+        let low = u128::from(low) * u128::from(by);
+        (high * u128::from(by) + (low >> 64), low as u64)
+    };
+    times(times((a >> 64, a as u64), b), c)
+}
+
+impl<D: Directory> Policy for Acr<D> {
+    type Miss = Ghost;
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<Ghost> {
+        let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(Ghost::No) };
+        let write = r.op.is_write();
+        match self.pages[slot].list {
+            CT | CB => {
+                self.c.unlink(&mut self.pages, slot);
+                let node = &mut self.pages[slot];
+                if write {
+                    node.dirty = true;
+                    node.mark = 0;
+                    self.d.bottom.push_mru(&mut self.pages, slot);
+                } else {
+                    node.mark = 1;
+                    self.c.top.push_mru(&mut self.pages, slot);
+                }
+                self.window.push(counted::R_LC);
+            }
+            DT | DB => {
+                self.d.unlink(&mut self.pages, slot);
+                self.pages[slot].mark = 1;
+                self.d.top.push_mru(&mut self.pages, slot);
+                self.window.push(0);
+            }
+            CH => {
+                self.c.ghosts.unlink(&mut self.pages, slot);
+                self.pages.remove(slot);
+                return Lookup::Miss(Ghost::Clean);
+            }
+            _ => {
+                self.d.ghosts.unlink(&mut self.pages, slot);
+                self.pages.remove(slot);
+                return Lookup::Miss(Ghost::Dirty);
+            }
+        }
+        self.adjust();
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, _: &Ghost, _: &dyn DeviceView, plan: &mut Plan) {
+        let from_d = match (self.c.len(), self.d.len()) {
+            (0, _) => true,
+            (_, 0) => false,
+            _ => self.l_d_is_too_long(),
+        };
+        let (own, other) = if from_d {
+            self.evicted = counted::M_LD;
+            (&mut self.d, &mut self.c)
+        } else {
+            (&mut self.c, &mut self.d)
+        };
+        let q = own
+            .bottom
+            .pop_lru(&mut self.pages)
+            .or_else(|| own.top.pop_lru(&mut self.pages))
+            .expect("evict is only called on a full buffer");
+        plan.evict(self.pages.page(q), from_d);
+        if self.pages[q].mark != 0 || self.ghosts == 0 {
+            self.pages.remove(q);
+            return;
+        }
+        if own.ghosts.len() + other.ghosts.len() == self.ghosts {
+            let oldest = own
+                .ghosts
+                .pop_lru(&mut self.pages)
+                .or_else(|| other.ghosts.pop_lru(&mut self.pages))
+                .expect("G > 0 ghosts");
+            self.pages.remove(oldest);
+        }
+        own.ghosts.push_mru(&mut self.pages, q);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, ghost: Ghost) -> Slot {
+        match ghost {
+            Ghost::No => {}
+            Ghost::Clean => self.c.delta = self.c.len().min(self.c.delta + 1),
+            Ghost::Dirty => self.d.delta = self.d.len().min(self.d.delta + 1),
+        }
+        let slot = self.pages.insert(r.page);
+        let write = r.op.is_write();
+        self.pages[slot].dirty = write;
+        let side = if write { &mut self.d } else { &mut self.c };
+        let list = if ghost == Ghost::No { &mut side.bottom } else { &mut side.top };
+        list.push_mru(&mut self.pages, slot);
+        let counted = if write { 0 } else { counted::R_LC | counted::M_LC };
+        self.window.push(counted | std::mem::take(&mut self.evicted));
+        self.adjust();
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.c.len() + self.d.len()
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        for list in [&self.c.top, &self.c.bottom, &self.d.top, &self.d.bottom] {
+            list.iter(&self.pages)
+                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
+        }
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.pages.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.pages.warm_links(page);
+    }
+
+    fn check(&self) {
+        for (side, dirty) in [(&self.c, false), (&self.d, true)] {
+            for list in [&side.top, &side.bottom] {
+                list.check(&self.pages);
+                assert!(
+                    list.iter(&self.pages).all(|slot| self.pages[slot].dirty == dirty),
+                    "L_C holds clean pages, L_D dirty ones"
+                );
+            }
+            side.ghosts.check(&self.pages);
+            assert_eq!(side.delta, side.bottom.len(), "delta is the length of the bottom");
+        }
+        assert!(self.c.ghosts.len() + self.d.ghosts.len() <= self.ghosts);
+        assert!(self.resident() <= self.frames);
+        let count = |bit| self.window.records.iter().filter(|&r| r & bit != 0).count() as u64;
+        assert_eq!(self.window.r_lc, count(counted::R_LC));
+        assert_eq!(self.window.m_lc, count(counted::M_LC));
+        assert_eq!(self.window.m_ld, count(counted::M_LD));
+        assert!(self.window.records.len() <= self.window.m);
+        assert_eq!(self.evicted, 0, "every eviction is counted with its access");
+    }
+}
