@@ -15,6 +15,7 @@
 //! ```
 
 pub mod accesses;
+pub mod conform;
 pub mod cost;
 pub mod counters;
 pub mod replay;

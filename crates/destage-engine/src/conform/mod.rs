@@ -1,0 +1,333 @@
+//! Conformance vectors: tiny traces with every decision written out, run and compared.
+//!
+//! Layout of the files: `spec/README.md`. Page vectors run twice, over the hashed directory with
+//! the vector's own page numbers and over dense ids through the replay loop; both must decide and
+//! count as the vector says. Kinds that have no engine yet are counted as skipped. [`emit`] writes
+//! what we decide instead of comparing it, so that anyone can compare it with anything.
+//!
+//! ```text
+//!  json    one line of JSON, no key twice
+//!  vector  what a line says
+//!  run     a vector through a policy, over either directory
+//!  report  where vectors differ
+//! ```
+
+mod json;
+mod report;
+mod run;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+pub use report::{Difference, FileReport, Found, Over, Report};
+pub use run::{Fault, Outcome, run_vector};
+pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};
+
+use crate::run::Hooks;
+use destage_core::Hashed;
+use destage_policies::{BuildError, Setup, build, check_params};
+use report::first_difference;
+use run::{Dense, DenseRun, HashedRun};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use vector::{Kind, Malformed, kind, object, page_vector};
+
+/// Why vectors could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ConformError {
+    /// The file is missing or cannot be opened (exit status 66).
+    #[error("{}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file holds no vector, or cannot be read to its end (exit status 65).
+    #[error("{}: {message}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// A line is not a vector (exit status 65).
+    #[error("{}:{line}: {message}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Key, what was expected and what was found.
+        message: String,
+    },
+    /// What was emitted could not be written (exit status 74).
+    #[error("the output could not be written: {0}")]
+    Output(io::Error),
+    /// The two directories decide differently, or a policy frees no frame: our own bug (exit
+    /// status 70).
+    #[error("{}:{line}: {message}", path.display())]
+    Bug {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Where they differ.
+        message: String,
+    },
+    /// It was stopped (exit status 130).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Runs the vectors of these files through the built-in policies and compares.
+///
+/// # Errors
+///
+/// [`ConformError`] at the first line that is not a vector. A vector that differs is no error.
+pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError> {
+    report_on(files, hooks, |vector, place| {
+        let Runs { dense, hashed } = run_built_in(vector, place, hooks)?;
+        let dense = first_difference(vector, &dense);
+        let hashed = first_difference(vector, &hashed);
+        Ok(Compared::Found(match (dense, hashed) {
+            (Some(dense), Some(hashed)) if dense == hashed => Some((Over::Both, dense)),
+            (Some(dense), _) => Some((Over::Dense, dense)),
+            (None, Some(hashed)) => Some((Over::Hashed, hashed)),
+            (None, None) => None,
+        }))
+    })
+}
+
+/// Runs the page vectors of these files through a policy of the user's own and compares.
+///
+/// `run` makes a fresh policy for each vector, usually by [`run_vector`]. With `only`, vectors of
+/// policies with another name are skipped.
+///
+/// # Errors
+///
+/// As [`conform`]. A [`Fault`] of the policy counts as a difference.
+pub fn conform_own(
+    files: &[PathBuf],
+    only: Option<&str>,
+    hooks: &Hooks,
+    mut run: impl FnMut(&PageVector) -> Result<Outcome, Fault>,
+) -> Result<Report, ConformError> {
+    report_on(files, hooks, |vector, _| {
+        if let Some(only) = only
+            && vector.policy != only
+        {
+            return Ok(Compared::Skipped(format!("not a vector of {only}")));
+        }
+        let found = match run(vector) {
+            Ok(outcome) => first_difference(vector, &outcome),
+            Err(fault) => Some((&fault).into()),
+        };
+        Ok(Compared::Found(found.map(|found| (Over::Own, found))))
+    })
+}
+
+/// Runs every vector of a file and writes what was decided, in the vectors' own layout, one line
+/// per line; compares nothing, so that expectations may be absent.
+///
+/// A kind that has no engine yet gives `{"line": i, "skipped": "why"}`.
+///
+/// # Errors
+///
+/// [`ConformError`] at the first line that is not a vector; what came before it has been written.
+pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), ConformError> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Emitted<'a> {
+        Run { line: u64, decisions: &'a [Decision], counters: PageCounters },
+        Skipped { line: u64, skipped: &'a str },
+    }
+    let mut write = |line: &Emitted<'_>| {
+        serde_json::to_writer(&mut *output, line)
+            .map_err(io::Error::from)
+            .and_then(|()| output.write_all(b"\n"))
+            .map_err(ConformError::Output)
+    };
+    for_each_line(input, hooks, |place, entry| match entry {
+        Entry::Skipped(skipped) => write(&Emitted::Skipped { line: place.line, skipped }),
+        Entry::Page(vector) => {
+            let Runs { dense, hashed } = run_built_in(&vector, place, hooks)?;
+            if let Some(differs) = first_difference(&claim(*vector, &dense), &hashed) {
+                let what = format!("dense ids (expected) and hashed pages (got): {differs}");
+                return Err(place.bug(what));
+            }
+            let Outcome { decisions, counters } = &dense;
+            write(&Emitted::Run { line: place.line, decisions, counters: *counters })
+        }
+    })?;
+    output.flush().map_err(ConformError::Output)
+}
+
+/// The vector with what one run made of it as its expectation.
+fn claim(vector: PageVector, outcome: &Outcome) -> PageVector {
+    let decisions = outcome.decisions.iter().cloned().map(Expected::from).collect();
+    PageVector { decisions: Some(decisions), counters: Some(outcome.counters), ..vector }
+}
+
+/// A line of a file, for errors.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    path: &'a Path,
+    line: u64,
+}
+
+impl Place<'_> {
+    fn malformed(self, message: impl ToString) -> ConformError {
+        let message = message.to_string();
+        ConformError::Line { path: self.path.to_path_buf(), line: self.line, message }
+    }
+
+    fn bug(self, message: impl ToString) -> ConformError {
+        let message = message.to_string();
+        ConformError::Bug { path: self.path.to_path_buf(), line: self.line, message }
+    }
+}
+
+/// What a line asks for.
+enum Entry {
+    Page(Box<PageVector>),
+    /// Why it cannot be run.
+    Skipped(&'static str),
+}
+
+fn entry(line: &[u8]) -> Result<Entry, Malformed> {
+    let whole = |what: String| Malformed { key: String::new(), what };
+    let line = line.trim_ascii_end();
+    if line.is_empty() {
+        return Err(whole("expected a JSON object, found an empty line".into()));
+    }
+    let json = json::parse(line)
+        .map_err(|(column, what)| whole(format!("no JSON: {what} (column {column})")))?;
+    let vector = object(&json)?;
+    Ok(match kind(vector)? {
+        Kind::Page => Entry::Page(Box::new(page_vector(vector)?)),
+        Kind::Block => Entry::Skipped("block policies are not built yet"),
+        Kind::Ftl => Entry::Skipped("FTLs are not built yet"),
+        Kind::Device => Entry::Skipped("the device is not built yet"),
+    })
+}
+
+fn for_each_line(
+    path: &Path,
+    hooks: &Hooks,
+    mut visit: impl FnMut(Place<'_>, Entry) -> Result<(), ConformError>,
+) -> Result<(), ConformError> {
+    let open = |source| ConformError::Open { path: path.to_path_buf(), source };
+    let file = |message| ConformError::File { path: path.to_path_buf(), message };
+    if path.is_dir() {
+        return Err(file("expected a file of vectors, found a directory".into()));
+    }
+    let mut reader = BufReader::new(File::open(path).map_err(open)?);
+    let mut bytes = Vec::new();
+    let mut line = 0;
+    loop {
+        bytes.clear();
+        let read = reader
+            .read_until(b'\n', &mut bytes)
+            .map_err(|error| file(format!("after line {line}: {error}")))?;
+        if read == 0 {
+            break;
+        }
+        if hooks.stop.load(Ordering::Relaxed) {
+            return Err(ConformError::Interrupted);
+        }
+        line += 1;
+        let place = Place { path, line };
+        let entry = entry(&bytes).map_err(|what| place.malformed(what))?;
+        visit(place, entry)?;
+    }
+    if line == 0 {
+        return Err(file("the file is empty: expected one vector a line".into()));
+    }
+    Ok(())
+}
+
+/// What comparing a vector showed.
+enum Compared {
+    Skipped(String),
+    Found(Option<(Over, Found)>),
+}
+
+fn report_on(
+    files: &[PathBuf],
+    hooks: &Hooks,
+    mut compare: impl FnMut(&PageVector, Place<'_>) -> Result<Compared, ConformError>,
+) -> Result<Report, ConformError> {
+    let mut report = Report::default();
+    for path in files {
+        let mut file = FileReport { path: path.display().to_string(), ..FileReport::default() };
+        for_each_line(path, hooks, |place, entry| {
+            let vector = match entry {
+                Entry::Page(vector) => vector,
+                Entry::Skipped(reason) => {
+                    *file.skipped.entry(reason.to_string()).or_default() += 1;
+                    return Ok(());
+                }
+            };
+            match compare(&vector, place)? {
+                Compared::Skipped(reason) => {
+                    *file.skipped.entry(reason).or_default() += 1;
+                    return Ok(());
+                }
+                Compared::Found(None) => file.passed += 1,
+                Compared::Found(Some((over, found))) => {
+                    file.failed += 1;
+                    let PageVector { name, policy, .. } = &*vector;
+                    let (name, policy) = (name.clone(), policy.clone());
+                    let line = place.line;
+                    file.differences.push(Difference { line, name, policy, over, found });
+                }
+            }
+            for key in vector.unknown_keys {
+                *file.not_compared.entry(key).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        report.files.push(file);
+    }
+    Ok(report)
+}
+
+/// Outcomes of a vector through the built-in policy that it names.
+struct Runs {
+    dense: Outcome,
+    hashed: Outcome,
+}
+
+fn run_built_in(
+    vector: &PageVector,
+    place: Place<'_>,
+    hooks: &Hooks,
+) -> Result<Runs, ConformError> {
+    let refused = |error: BuildError| {
+        let key = match &error {
+            BuildError::Unknown(_) => "policy",
+            BuildError::Param(_) => "params",
+        };
+        place.malformed(format!("{key}: {error}"))
+    };
+    let name = vector.policy.as_str();
+    let given = vector.params.iter().map(|(key, value)| (key.as_str(), value));
+    let params = check_params(name, given).map_err(refused)?;
+    let dense = Dense::new(vector);
+    let trace_pages = Some(dense.pages().into());
+    let setup = Setup { params, trace_pages, ..Setup::new(vector.frames) };
+    // Hashed first: it notices a policy that frees no frame, where the replay loop would not end.
+    let hashed = build(name, &setup, Hashed::new(), HashedRun(vector))
+        .map_err(refused)?
+        .map_err(|fault| place.bug(Found::from(&fault)))?;
+    let visitor = DenseRun { vector, dense: &dense, stop: &hooks.stop };
+    let directory = destage_core::Dense::new(dense.pages());
+    let dense = build(name, &setup, directory, visitor).map_err(refused)?;
+    let dense = dense.ok_or(ConformError::Interrupted)?;
+    hooks.accesses_done.fetch_add(vector.accesses.len() as u64, Ordering::Relaxed);
+    Ok(Runs { dense, hashed })
+}

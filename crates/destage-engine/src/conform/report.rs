@@ -1,0 +1,175 @@
+//! What a run of conformance vectors showed: per file, and where each failed vector differs first.
+
+use super::run::{Fault, Outcome};
+use super::vector::{COUNTERS, Decision, Expected, PageVector};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What the vectors of some files showed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Report {
+    /// One per file, in the order given.
+    pub files: Vec<FileReport>,
+}
+
+/// What the vectors of one file showed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct FileReport {
+    /// The file, as it was named.
+    pub path: String,
+    /// Vectors that agreed in all that they list.
+    pub passed: u64,
+    /// Vectors that differed.
+    pub failed: u64,
+    /// Vectors that were not run, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Where each failed vector differs first, in the order of the file.
+    pub differences: Vec<Difference>,
+    /// Keys that are not part of the layout and were not compared, with the number of vectors
+    /// that have them: a mistyped `decisions` shows here.
+    pub not_compared: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Vectors that agreed.
+    pub fn passed(&self) -> u64 {
+        self.files.iter().map(|file| file.passed).sum()
+    }
+
+    /// Vectors that differed.
+    pub fn failed(&self) -> u64 {
+        self.files.iter().map(|file| file.failed).sum()
+    }
+
+    /// Vectors that were not run.
+    pub fn skipped(&self) -> u64 {
+        self.files.iter().flat_map(|file| file.skipped.values()).sum()
+    }
+}
+
+/// Which run of a vector differed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// Pages named by dense ids, through the replay loop.
+    Dense,
+    /// Pages named by their numbers, through a hash map.
+    Hashed,
+    /// Both, in the same way.
+    Both,
+    /// A policy of the user's own, pages named by their numbers.
+    Own,
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Over::Dense => "dense ids",
+            Over::Hashed => "hashed pages",
+            Over::Both => "dense ids and hashed pages",
+            Over::Own => "own policy",
+        })
+    }
+}
+
+/// The first place where a vector differs.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Difference {
+    /// Line of the vector, from 1.
+    pub line: u64,
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its policy.
+    pub policy: String,
+    /// Which run differs.
+    pub over: Over,
+    /// What differs.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.name.is_empty() { &self.policy } else { &self.name };
+        write!(f, "line {} ({name}), {}: {}", self.line, self.over, self.found)
+    }
+}
+
+/// What differs.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "differs", rename_all = "snake_case")]
+pub enum Found {
+    /// The decision of an access.
+    Decision {
+        /// Number of the access, from 0.
+        access: u64,
+        /// `r` or `w`.
+        op: char,
+        /// Its page.
+        page: u64,
+        /// What the vector says.
+        expected: Expected,
+        /// What the policy did.
+        got: Decision,
+    },
+    /// A counter; looked at when all decisions agree.
+    Counter {
+        /// Its name.
+        counter: &'static str,
+        /// What the vector says.
+        expected: u64,
+        /// What was counted.
+        got: u64,
+    },
+    /// The policy could not go on.
+    Fault {
+        /// Number of the access, from 0, if it happened in one.
+        access: Option<u64>,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Found::Decision { access, op, page, expected, got } => {
+                write!(f, "access {access} ({op} {page}): expected {expected}, got {got}")
+            }
+            Found::Counter { counter, expected, got } => {
+                write!(f, "{counter}: expected {expected}, got {got}")
+            }
+            Found::Fault { access: Some(access), message } => {
+                write!(f, "access {access}: {message}")
+            }
+            Found::Fault { access: None, message } => f.write_str(message),
+        }
+    }
+}
+
+impl From<&Fault> for Found {
+    fn from(fault: &Fault) -> Self {
+        Found::Fault { access: fault.access, message: fault.message.clone() }
+    }
+}
+
+/// Where an outcome first differs from what the vector says, decisions before counters.
+pub(super) fn first_difference(vector: &PageVector, outcome: &Outcome) -> Option<Found> {
+    let expected = vector.decisions.iter().flatten();
+    let mut pairs = expected.zip(&outcome.decisions).enumerate();
+    if let Some((i, (expected, got))) = pairs.find(|(_, (expected, got))| !expected.agrees(got)) {
+        let (op, page) = vector.accesses[i];
+        return Some(Found::Decision {
+            access: i as u64,
+            op: if op.is_write() { 'w' } else { 'r' },
+            page,
+            expected: expected.clone(),
+            got: got.clone(),
+        });
+    }
+    let expected = vector.counters?.0;
+    let got = outcome.counters.0;
+    let at = (0..COUNTERS.len()).find(|&k| expected[k] != got[k])?;
+    Some(Found::Counter { counter: COUNTERS[at], expected: expected[at], got: got[at] })
+}

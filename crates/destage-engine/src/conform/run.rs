@@ -1,0 +1,212 @@
+//! Runs a page vector: access by access through any policy, or through the replay loop.
+//!
+//! Two ways on purpose. [`run_vector`] names pages by their numbers and drives the policy as a live
+//! buffer pool would; [`dense`] numbers them by rank and goes through [`Replay`], the loop that
+//! every real run uses. Both must decide what the vector says.
+
+use super::vector::{Decision, PageCounters, PageVector};
+use crate::accesses::Columns;
+use crate::counters::Counters;
+use crate::replay::{NextUses, Observer, Replay};
+use crate::result::Warmup;
+use destage_core::{Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
+use destage_policies::Visitor;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a policy made of a vector, in the vectors' own terms.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// One per access.
+    pub decisions: Vec<Decision>,
+    /// Counted by the rules of `spec/page-policies.md` 2.5.
+    pub counters: PageCounters,
+}
+
+/// A policy that broke the contract of [`Policy`] and cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// Number of the access, from 0, if it happened in one.
+    pub access: Option<u64>,
+    /// What happened.
+    pub message: String,
+}
+
+/// Drives a policy over pages named by their numbers, one access at a time.
+///
+/// Built-in or of the user's own; `policy` is empty and has the vector's frames. Next uses are
+/// supplied whether or not they are needed; there is no device.
+///
+/// # Errors
+///
+/// [`Fault`] if an eviction leaves the buffer as full as it was, or if it has no frame.
+pub fn run_vector<P: Policy>(mut policy: P, vector: &PageVector) -> Result<Outcome, Fault> {
+    let next_uses = next_uses(&vector.accesses);
+    let mut decisions = Vec::with_capacity(vector.accesses.len());
+    let mut counters = Counters::default();
+    let mut plan = Plan::new();
+    for (i, &(op, page)) in vector.accesses.iter().enumerate() {
+        let mut r = Request::new(Page(page), Lpn(page), op);
+        r.next_use = next_uses[i];
+        plan.clear();
+        let hit = match policy.request(&r) {
+            Lookup::Hit(_) => {
+                counters.hit(op);
+                true
+            }
+            Lookup::Miss(miss) => {
+                counters.miss(op);
+                while policy.resident() >= policy.frames() {
+                    let before = policy.resident();
+                    policy.evict(&miss, &Blind, &mut plan);
+                    if policy.resident() >= before {
+                        return Err(Fault {
+                            access: Some(i as u64),
+                            message: format!(
+                                "evict freed no frame: {before} pages resident before it, {} after",
+                                policy.resident()
+                            ),
+                        });
+                    }
+                }
+                counters.evicted(&plan);
+                policy.admit(&r, miss);
+                false
+            }
+            Lookup::Bypass => {
+                counters.miss(op);
+                counters.bypasses += 1;
+                false
+            }
+        };
+        decisions.push(decision(hit, &plan, |page| page.0));
+    }
+    Ok(Outcome { decisions, counters: finish(&policy, &counters, vector) })
+}
+
+/// Runs a built-in policy over pages named by their numbers.
+pub(super) struct HashedRun<'a>(pub(super) &'a PageVector);
+
+impl Visitor for HashedRun<'_> {
+    type Output = Result<Outcome, Fault>;
+
+    fn visit<P: Policy>(self, policy: P) -> Self::Output {
+        run_vector(policy, self.0)
+    }
+}
+
+/// A vector's trace as a decoded trace: pages numbered by rank.
+pub(super) struct Dense {
+    lpns: Vec<u64>,
+    ids: Vec<u32>,
+    extents: Vec<u32>,
+    next_uses: Vec<u64>,
+}
+
+impl Dense {
+    /// Ranks the vector's pages.
+    pub(super) fn new(vector: &PageVector) -> Dense {
+        let mut lpns: Vec<u64> = vector.accesses.iter().map(|&(_, page)| page).collect();
+        lpns.sort_unstable();
+        lpns.dedup();
+        let rank = |page| lpns.partition_point(|&lpn| lpn < page) as u32;
+        let ids = vector.accesses.iter().map(|&(_, page)| rank(page)).collect();
+        // One page each (`Extent`): bit 0 is the write bit, the count starts at bit 3.
+        let one_page = |op: Op| 1 << 3 | u32::from(op.is_write());
+        let extents = vector.accesses.iter().map(|&(op, _)| one_page(op)).collect();
+        Dense { lpns, ids, extents, next_uses: next_uses(&vector.accesses) }
+    }
+
+    /// Distinct pages.
+    pub(super) fn pages(&self) -> u32 {
+        self.lpns.len() as u32
+    }
+}
+
+/// Runs a built-in policy over dense ids, through the replay loop.
+pub(super) struct DenseRun<'a> {
+    pub(super) vector: &'a PageVector,
+    pub(super) dense: &'a Dense,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Visitor for DenseRun<'_> {
+    /// `None` when it was stopped.
+    type Output = Option<Outcome>;
+
+    fn visit<P: Policy>(self, mut policy: P) -> Option<Outcome> {
+        let Dense { lpns, ids, extents, next_uses } = self.dense;
+        let replay = Replay {
+            columns: Columns { first_ids: ids, extents, lpns },
+            next_uses: NextUses::Long(next_uses),
+            warmup: Warmup::None,
+            arrivals_ns: &[],
+        };
+        let decisions = Vec::with_capacity(ids.len());
+        let mut recorder = Recorder { lpns, decisions, stop: self.stop };
+        let (counters, _) = replay.run(&mut policy, &mut recorder)?;
+        let counters = finish(&policy, &counters, self.vector);
+        Some(Outcome { decisions: recorder.decisions, counters })
+    }
+}
+
+/// Keeps every decision, pages translated back to their numbers.
+struct Recorder<'a> {
+    lpns: &'a [u64],
+    decisions: Vec<Decision>,
+    stop: &'a AtomicBool,
+}
+
+impl Observer for Recorder<'_> {
+    fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
+        self.decisions.push(match plan {
+            Some(plan) => decision(hit, plan, |page| self.lpns[page.0 as usize]),
+            None => Decision { hit, ..Decision::default() },
+        });
+    }
+
+    fn progress(&mut self, _: u64) -> bool {
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+fn decision(hit: bool, plan: &Plan, number: impl Fn(Page) -> u64) -> Decision {
+    Decision {
+        hit,
+        evicted: plan.evicted().iter().map(|evicted| number(evicted.page)).collect(),
+        flushed: plan
+            .groups()
+            .map(|(pages, _)| pages.iter().map(|&page| number(page)).collect())
+            .collect(),
+    }
+}
+
+/// The counters of a vector, with the options of its run put in.
+fn finish<P: Policy>(policy: &P, counters: &Counters, vector: &PageVector) -> PageCounters {
+    let mut end_flushes = 0;
+    if vector.flush_at_end {
+        policy.for_each_resident(&mut |_, dirty| end_flushes += u64::from(dirty));
+    }
+    let fetched_writes = if vector.fetch_on_write_miss { counters.write_misses } else { 0 };
+    PageCounters([
+        counters.read_hits,
+        counters.read_misses,
+        counters.write_hits,
+        counters.write_misses,
+        counters.read_misses + fetched_writes + counters.padding_reads,
+        counters.destaged_pages + counters.padding_writes + end_flushes,
+        counters.evictions,
+        end_flushes,
+    ])
+}
+
+/// Number of the next access to the same page, for each access; [`NEVER`] if there is none.
+fn next_uses(accesses: &[(Op, u64)]) -> Vec<u64> {
+    let mut next_uses = vec![NEVER; accesses.len()];
+    let mut next = HashMap::new();
+    for (i, &(_, page)) in accesses.iter().enumerate().rev() {
+        next_uses[i] = next.insert(page, i as u64).unwrap_or(NEVER);
+    }
+    next_uses
+}
