@@ -1,0 +1,184 @@
+//! CLOCK: LRU's effect without moving pages on a hit.
+//!
+//! Corbato, A paging experiment with the Multics system, MIT, 1968; described in SAC, section 2.1.
+//!
+//! Rules. A list of all pages, each with a bit `ref`. Hit: `ref` is set. Miss: the page at the tail,
+//! while its `ref` is set, loses it and moves to the head; the first tail page without it is
+//! evicted. The new page comes in at the head, `ref` clear.
+//!
+//! ```text
+//!            hand
+//!             ▼
+//!     6  7  8 1  2  3  4  5       ring: the hand stands at the tail, the head is left of it;
+//!     0  1  0 1  0  1  1  0       passing a page moves it from the tail to the head
+//! ```
+//!
+//! Readings. A page comes in unreferenced: SAC says that a *hit* marks a page as reused.
+//!
+//! Cost. O(1) amortised; a byte per page and a word per frame.
+
+use crate::{BuildError, Info, Setup};
+use destage_core::{
+    Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
+};
+
+/// Catalogue entry.
+pub static INFO: Info = Info {
+    name: "clock",
+    title: "CLOCK, second chance",
+    source: "Corbato, MIT Project MAC, 1968",
+    about: "Evict the oldest page that was not hit since the hand last passed it.",
+    flash_aware: false,
+    ghosts: false,
+    time: "O(1) amortised",
+    params: &[],
+};
+
+/// The mark of a page: its reference bit.
+const REF: u8 = 1;
+
+/// The policy.
+pub struct Clock<D> {
+    pages: Table<D, Brief>, // every resident page; mark = ref
+    ring: Vec<Slot>,        // one page a frame; the frame under the hand may be free
+    hand: usize,            // at the tail; the head is just behind it
+    resident: u32,
+    frames: u32,
+}
+
+impl<D: Directory> Clock<D> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
+        Clock {
+            pages: Table::new(directory),
+            ring: Vec::new(),
+            hand: 0,
+            resident: 0,
+            frames: setup.frames,
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Clock::new(setup, directory))
+    }
+
+    /// The frame after this one.
+    #[inline(always)]
+    fn next(&self, frame: usize) -> usize {
+        if frame + 1 == self.ring.len() { 0 } else { frame + 1 }
+    }
+
+    /// Pages from tail to head.
+    fn iter(&self) -> impl Iterator<Item = Slot> {
+        let (behind, ahead) = self.ring.split_at(self.hand);
+        // A free frame is the one under the hand.
+        let free = self.ring.len() - self.resident as usize;
+        ahead.iter().skip(free).chain(behind).copied()
+    }
+}
+
+impl<D: Directory> Policy for Clock<D> {
+    type Miss = ();
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
+        let page = &mut self.pages[slot];
+        page.access(r.op.is_write());
+        page.set_mark(REF);
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+        let victim = loop {
+            let tail = self.ring[self.hand];
+            if self.pages[tail].mark() != REF {
+                break tail;
+            }
+            self.pages[tail].set_mark(0);
+            self.hand = self.next(self.hand);
+        };
+        self.resident -= 1;
+        let dirty = self.pages[victim].dirty();
+        plan.evict(self.pages.remove(victim), dirty);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        let slot = self.pages.insert(r.page, Brief::new(r.op.is_write(), 0));
+        if self.resident as usize == self.ring.len() {
+            self.ring.push(slot); // no page has been evicted yet: the head is the end of the ring
+        } else {
+            self.ring[self.hand] = slot; // the frame that the eviction left under the hand
+            self.hand = self.next(self.hand);
+        }
+        self.resident += 1;
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.resident
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        for slot in self.iter() {
+            visit(self.pages.page(slot), self.pages[slot].dirty());
+        }
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.pages.warm(page);
+    }
+
+    fn check(&self) {
+        assert!(self.resident <= self.frames);
+        assert!(
+            self.ring.len() - self.resident as usize <= 1,
+            "at most one frame of the ring free"
+        );
+        for slot in self.iter() {
+            let found = self.pages.find(self.pages.page(slot));
+            assert_eq!(found, Some(slot), "a page of the ring is resident");
+            assert!(self.pages[slot].mark() <= REF);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{drive, reads, victims};
+    use destage_core::{Dense, Op::*};
+
+    #[test]
+    fn a_page_that_was_hit_is_passed_once() {
+        let mut clock = Clock::new(&Setup::new(3), Dense::new(6));
+        let steps = drive(
+            &mut clock,
+            &[(Read, 1), (Write, 2), (Read, 3), (Read, 1), (Write, 4), (Read, 2), (Read, 5)],
+        );
+        assert_eq!(steps[4].evicted, [(2, true)]);
+        assert_eq!(victims(&steps), [2, 3, 1]);
+        assert_eq!(clock.iter().map(|s| s.0).collect::<Vec<_>>(), [4, 2, 5]);
+    }
+
+    #[test]
+    fn with_all_pages_hit_the_oldest_goes() {
+        let mut clock = Clock::new(&Setup::new(3), Dense::new(6));
+        let steps = drive(&mut clock, &reads(&[1, 2, 3, 3, 2, 1, 4]));
+        assert_eq!(victims(&steps), [1]);
+    }
+
+    #[test]
+    fn a_page_comes_in_unreferenced() {
+        let mut clock = Clock::new(&Setup::new(2), Dense::new(6));
+        assert_eq!(victims(&drive(&mut clock, &reads(&[1, 2, 1, 3, 4]))), [2, 1]);
+    }
+}
