@@ -217,6 +217,15 @@ impl<D: Directory> Pages<D> {
         unsafe { self.nodes.get_unchecked_mut(link as usize) }
     }
 
+    /// Prefetches the node that follows the oldest of a list: the oldest itself has just come near,
+    /// as a neighbour of the one that left. Old pages are cold in every sense.
+    #[inline(always)]
+    pub(crate) fn warm_next_victim(&mut self, head: u32) {
+        let oldest = self.nodes[head as usize].newer;
+        let next = self.linked(oldest).newer;
+        prefetch(&self.nodes, next as usize);
+    }
+
     /// The page of a slot.
     #[inline(always)]
     pub fn page(&self, slot: Slot) -> Page {

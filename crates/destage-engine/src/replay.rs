@@ -16,6 +16,10 @@ const LINKS_AHEAD: usize = 6;
 
 /// Sees every decision of a run; the empty one costs nothing.
 pub trait Observer {
+    /// It wants to be shown every access. If not, evictions are counted a block at a time, which
+    /// saves a third of the instructions of a miss.
+    const SEES_ACCESSES: bool = true;
+
     /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
 
@@ -29,6 +33,8 @@ pub trait Observer {
 pub struct Unobserved;
 
 impl Observer for Unobserved {
+    const SEES_ACCESSES: bool = false;
+
     #[inline(always)]
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 }
@@ -182,21 +188,24 @@ impl Replay<'_> {
                 }
                 Lookup::Miss(miss) => {
                     counters.miss(r.op);
-                    plan.clear();
                     while policy.resident() >= policy.frames() {
                         policy.evict(&miss, &Blind, plan);
                     }
-                    counters.evicted(plan);
                     policy.admit(&r, miss);
-                    observer.access(&r, false, Some(plan));
+                    if O::SEES_ACCESSES {
+                        observer.access(&r, false, Some(plan));
+                        counters.evicted(plan);
+                        plan.clear();
+                    }
                 }
                 Lookup::Bypass => {
                     counters.miss(r.op);
                     counters.bypasses += 1;
-                    plan.clear();
                     observer.access(&r, false, Some(plan));
                 }
             }
         }
+        counters.evicted(plan);
+        plan.clear();
     }
 }

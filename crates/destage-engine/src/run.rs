@@ -191,6 +191,8 @@ struct Followed<'a, O> {
 }
 
 impl<O: Observer> Observer for Followed<'_, O> {
+    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
+
     #[inline(always)]
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
         self.observer.access(r, hit, plan);
