@@ -152,7 +152,10 @@ impl TraceError {
             Place::File => format!("{file}: {message}"),
         };
         if let Place::Line { excerpt: Some((line, caret)), .. } = place {
-            text.push_str(&format!("\n  {line}\n  {caret}"));
+            text.push_str(&format!("\n  {line}"));
+            if !caret.is_empty() {
+                text.push_str(&format!("\n  {caret}"));
+            }
         }
         if let Some(hint) = hint {
             text.push_str(&format!("\n  {hint}"));

@@ -13,13 +13,16 @@
 //!  convert   records -> other formats
 //! ```
 
+pub mod detect;
 pub mod device_table;
 pub mod error;
+pub mod fields;
 pub mod formats;
 pub mod input;
 pub mod options;
 pub mod record;
 pub mod tally;
+pub mod text;
 
 pub use device_table::DeviceTable;
 pub use error::{Category, Place, Result, TraceError};

@@ -443,7 +443,8 @@ pub struct ReaderOptions {
     pub order: Order,
     pub spread: Option<Spread>,
     pub device: Vec<String>,
-    pub devices: Devices,
+    /// `None`: stacked, but formats that meet several devices by accident ask.
+    pub devices: Option<Devices>,
     pub wrap: Wrap,
     pub from_ns: Option<u64>,
     pub for_ns: Option<u64>,
@@ -492,7 +493,7 @@ impl Default for ReaderOptions {
             order: Order::default(),
             spread: None,
             device: Vec::new(),
-            devices: Devices::default(),
+            devices: None,
             wrap: Wrap::default(),
             from_ns: None,
             for_ns: None,
@@ -537,7 +538,8 @@ const ORDER: Choices<Order> =
     &[("time", Order::Time), ("file", Order::File), ("strict", Order::Strict)];
 const SPREAD: Choices<Option<Spread>> =
     &[("none", Some(Spread::None)), ("uniform", Some(Spread::Uniform))];
-const DEVICES: Choices<Devices> = &[("stack", Devices::Stack), ("separate", Devices::Separate)];
+const DEVICES: Choices<Option<Devices>> =
+    &[("stack", Some(Devices::Stack)), ("separate", Some(Devices::Separate))];
 const WRAP: Choices<Wrap> =
     &[("none", Wrap::None), ("modulo", Wrap::Modulo), ("extend", Wrap::Extend)];
 const EVENT: Choices<Event> = &[("D", Event::D), ("Q", Event::Q), ("C", Event::C)];

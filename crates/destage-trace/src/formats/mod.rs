@@ -5,6 +5,33 @@
 //! implements [`RecordReader`] over an [`Input`] itself. Neither sorts, rebases, filters or splits:
 //! that is `stream`'s.
 
+pub mod alibaba;
+pub mod arc;
+pub(crate) mod binary;
+pub mod biosnoop;
+pub mod blkparse;
+pub mod blktrace;
+pub mod diskmon;
+pub mod disksim;
+pub mod fio_iolog;
+pub mod fiu;
+pub mod k5cloud;
+pub mod lcs;
+pub mod mqsim;
+pub mod ms_etw;
+pub mod msr;
+pub(crate) mod object;
+pub mod oracle_general;
+pub mod pages;
+pub mod spc;
+pub mod srt;
+pub mod systor17;
+pub mod tencent;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod vscsi;
+pub mod vscsi_text;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -129,6 +156,8 @@ pub struct Opening {
     pub format: &'static Format,
     /// Found out, not given.
     pub detected: bool,
+    /// Reading only to see how much of a sample fits: the format is not doubted again.
+    pub probe: bool,
 }
 
 impl Opening {
@@ -221,8 +250,74 @@ pub struct Format {
     pub siblings: Option<fn(&Path) -> Vec<PathBuf>>,
 }
 
+impl Format {
+    /// A text format with times, operations and devices, the usual case; rows change what differs.
+    pub const fn text(
+        name: &'static str,
+        title: &'static str,
+        about: &'static str,
+        detect: fn(&Sample) -> Verdict,
+        open: fn(Input, &Opening) -> Result<Box<dyn RecordReader>>,
+    ) -> Format {
+        Format {
+            name,
+            title,
+            kind: Kind::Text,
+            about,
+            has_times: true,
+            has_ops: true,
+            has_devices: true,
+            has_response: false,
+            coarse_ns: None,
+            confirmed: true,
+            detect,
+            open,
+            siblings: None,
+        }
+    }
+}
+
+/// Counts, among the first hundred lines, those that `fits`; a text format is recognised if more
+/// than half do, so that one bad line does not hide it.
+pub(crate) fn most_lines(sample: &Sample, what: &str, fits: impl Fn(&[u8]) -> bool) -> Verdict {
+    if !sample.is_text() {
+        return Verdict::No;
+    }
+    let lines = sample.lines(100);
+    let fitting = lines.iter().filter(|line| fits(line)).count();
+    if fitting * 2 > lines.len() {
+        Verdict::Yes(format!("{fitting} of the first {} lines are {what}", lines.len()))
+    } else {
+        Verdict::No
+    }
+}
+
 /// Every format, in the order of help and documentation.
-pub static FORMATS: &[&Format] = &[];
+pub static FORMATS: &[&Format] = &[
+    &msr::FORMAT,
+    &spc::FORMAT,
+    &systor17::FORMAT,
+    &ms_etw::FORMAT,
+    &srt::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &vscsi::FORMAT,
+    &vscsi_text::FORMAT,
+    &oracle_general::FORMAT,
+    &oracle_general::FORMAT_OP,
+    &lcs::FORMAT,
+    &blkparse::FORMAT,
+    &blktrace::FORMAT,
+    &fio_iolog::FORMAT,
+    &disksim::FORMAT,
+    &mqsim::FORMAT,
+    &fiu::FORMAT,
+    &k5cloud::FORMAT,
+    &biosnoop::FORMAT,
+    &diskmon::FORMAT,
+    &arc::FORMAT,
+    &pages::FORMAT,
+];
 
 /// The format of this name.
 pub fn find(name: &str) -> Option<&'static Format> {

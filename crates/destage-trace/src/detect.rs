@@ -1,0 +1,222 @@
+//! Which format is this, and why.
+//!
+//! Every format looks at the first 64 KiB and answers yes, no or maybe with a reason
+//! (`spec/trace-formats.md` section 4). One yes decides. The file's name only breaks ties; what is
+//! still open then is an error that lists the candidates with their reasons. Some things that look
+//! like traces are known and refused with a hint.
+
+use std::sync::Arc;
+
+use crate::device_table::{DeviceTable, printable};
+use crate::error::{Place, Result, TraceError};
+use crate::fields::{Fields, parse_u64};
+use crate::formats::{FORMATS, Format, Kind, Opening, Sample, Verdict};
+use crate::input::Input;
+use crate::options::{OnError, ReaderOptions};
+use crate::tally::Tally;
+
+/// A format and why it is, or could be, the one.
+pub type Candidate = (&'static Format, String);
+
+/// What all formats together say.
+#[derive(Clone, Debug)]
+pub enum Detected {
+    /// It is this one.
+    Known(&'static Format, String),
+    /// Two yeses, or only maybes: best first.
+    Open(Vec<Candidate>),
+    /// Nothing fits.
+    Unknown,
+    /// Known, and not a trace that can be read: a message and a hint.
+    Refused(&'static str, &'static str),
+}
+
+/// Asks every format.
+pub fn detect(sample: &Sample) -> Detected {
+    if let Some((message, hint)) = refused(sample) {
+        return Detected::Refused(message, hint);
+    }
+    let (mut yes, mut maybe) = (Vec::new(), Vec::new());
+    for format in FORMATS.iter().copied() {
+        match (format.detect)(sample) {
+            Verdict::Yes(why) => yes.push((format, why)),
+            Verdict::Maybe(why) => maybe.push((format, why)),
+            Verdict::No => {}
+        }
+    }
+    let candidates = if yes.is_empty() { maybe } else { yes };
+    let sure = candidates.len() == 1 && candidates.iter().all(|(f, _)| says_yes(f, sample));
+    let mut named = candidates.iter().filter(|(format, _)| name_suggests(sample.name, format.name));
+    match (named.next(), named.next()) {
+        _ if sure => {
+            let (format, why) =
+                candidates.into_iter().next().unwrap_or((FORMATS[0], String::new()));
+            Detected::Known(format, why)
+        }
+        (Some((format, why)), None) => {
+            Detected::Known(format, format!("{why}, and its name says so"))
+        }
+        _ if candidates.is_empty() => Detected::Unknown,
+        _ => Detected::Open(candidates),
+    }
+}
+
+fn says_yes(format: &Format, sample: &Sample) -> bool {
+    matches!((format.detect)(sample), Verdict::Yes(_))
+}
+
+/// [`detect`], with everything but a known format as an error.
+pub fn require(sample: &Sample) -> Result<Candidate> {
+    let refuse = |message: String, hint: &str| {
+        Err(TraceError::Data {
+            file: sample.name.to_owned(),
+            place: Place::File,
+            message,
+            hint: Some(hint.to_owned()),
+        })
+    };
+    match detect(sample) {
+        Detected::Known(format, why) => Ok((format, why)),
+        Detected::Refused(message, hint) => refuse(message.to_owned(), hint),
+        Detected::Unknown => refuse(
+            format!("cannot tell its format: {}", looks_like(sample)),
+            "--format NAME says it; `destage trace formats` lists them, csv reads any table",
+        ),
+        Detected::Open(candidates) => {
+            let list: Vec<String> =
+                candidates.iter().map(|(f, why)| format!("{} ({why})", f.name)).collect();
+            refuse(
+                format!("its format is not clear; it could be {}", list.join("; or ")),
+                "--format NAME decides",
+            )
+        }
+    }
+}
+
+/// Whether a file's name names the format or has its ending.
+fn name_suggests(name: &str, format: &str) -> bool {
+    const ENDINGS: &[(&str, &str)] = &[
+        (".spc", "spc"),
+        (".srt", "srt"),
+        (".vscsi", "vscsi"),
+        (".lis", "arc"),
+        (".trc", "pages"),
+        (".lcs", "lcs"),
+        ("oraclegeneral", "oracle-general"),
+        (".blktrace.", "blktrace"),
+        ("iolog", "fio-iolog"),
+        (".parquet", "parquet"),
+        ("k5", "k5cloud"),
+        ("ssdsim", "mqsim"),
+    ];
+    let name = name.to_ascii_lowercase();
+    let name = name.rsplit(['/', '!', '\\']).next().unwrap_or(&name);
+    let plain = |text: &str| text.replace(['-', '_'], "");
+    plain(name).contains(&plain(format))
+        || ENDINGS.iter().any(|(part, of)| *of == format && name.contains(part))
+}
+
+/// Files that are no traces of ours, though people try them.
+fn refused(sample: &Sample) -> Option<(&'static str, &'static str)> {
+    let bytes = sample.bytes;
+    let wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    if wide || matches!(bytes, [a, 0, b, 0, ..] if a.is_ascii_graphic() && b.is_ascii_graphic()) {
+        return Some((
+            "the text is UTF-16; traces are read as ASCII or UTF-8",
+            "convert it first, e.g. iconv -f UTF-16 -t UTF-8",
+        ));
+    }
+    if !sample.is_text() {
+        return None;
+    }
+    let lines = sample.lines(20);
+    let first = lines.first()?;
+    if first.trim_ascii_start().starts_with(b"TIME(ms)") {
+        return Some((
+            "this is the output of bpftrace's biosnoop, whose columns are others than those of bcc's",
+            "record with bcc's biosnoop, or read it with --format csv and columns",
+        ));
+    }
+    if first.starts_with(b"device_id,capacity") {
+        return Some(("this is a table of device sizes, not a trace", "give the trace beside it"));
+    }
+    // time, value, direction, block size, offset[, priority]: a blank behind every comma.
+    let fio_log = |line: &&[u8]| {
+        let f = Fields::<6>::separated(line, b',');
+        let blanks = memchr::memmem::find_iter(line, b", ").count();
+        (4..=6).contains(&f.count)
+            && blanks == f.count - 1
+            && (0..4).all(|i| parse_u64(f.bytes(i)).is_ok())
+            && matches!(f.bytes(2), b"0" | b"1" | b"2")
+    };
+    if lines.iter().all(fio_log) {
+        return Some((
+            "this is a bandwidth or latency log of fio (time, value, direction, ...), not a trace",
+            "record the requests with fio --write_iolog=FILE",
+        ));
+    }
+    None
+}
+
+/// What the beginning looks like, for a message.
+fn looks_like(sample: &Sample) -> String {
+    if sample.bytes.is_empty() {
+        return "the file is empty".to_owned();
+    }
+    match sample.lines(1).first() {
+        Some(line) if sample.is_text() => {
+            let shown = &line[..line.len().min(80)];
+            let columns = Fields::<1>::commas(line).count;
+            format!("its first line is \"{}\" ({columns} fields between commas)", printable(shown))
+        }
+        _ => {
+            let head: Vec<String> =
+                sample.bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
+            format!("it is binary and begins with {}", head.join(" "))
+        }
+    }
+}
+
+/// The two formats nearest to a sample, but for `except`: those that recognise it first, then those
+/// whose reader takes most of its records.
+pub fn closest(sample: &Sample, except: &str) -> Vec<Candidate> {
+    let text = sample.is_text();
+    let mut ranked = Vec::new();
+    for format in FORMATS.iter().copied().filter(|f| f.name != except && f.name != "csv") {
+        let rank = match (format.detect)(sample) {
+            Verdict::Yes(why) => Some((0, 0, why)),
+            Verdict::Maybe(why) => Some((1, 0, why)),
+            Verdict::No if text && format.kind == Kind::Text => match share_read(sample, format) {
+                0 => None,
+                percent => {
+                    Some((2, 100 - percent, format!("takes {percent} % of the first lines")))
+                }
+            },
+            Verdict::No => None,
+        };
+        ranked.extend(rank.map(|(class, misses, why)| (class, misses, format, why)));
+    }
+    ranked.sort_by_key(|&(class, misses, ..)| (class, misses));
+    ranked.into_iter().take(2).map(|(_, _, format, why)| (format, why)).collect()
+}
+
+/// Percentage of a text sample's first hundred lines that a format's reader takes as requests.
+fn share_read(sample: &Sample, format: &'static Format) -> u64 {
+    let lines = sample.lines(100);
+    let count = lines.len() as u64;
+    let options = Arc::new(ReaderOptions {
+        on_error: OnError::Skip,
+        max_errors: Some(u64::MAX),
+        ..ReaderOptions::default()
+    });
+    let mut tally = Tally::new(&options);
+    let opening = Opening { options, format, detected: true, probe: true };
+    let Ok(mut reader) =
+        (format.open)(Input::from_bytes(sample.name, lines.join(&b'\n')), &opening)
+    else {
+        return 0;
+    };
+    let (mut out, mut devices) = (Vec::new(), DeviceTable::new());
+    while reader.fill(&mut out, &mut devices, &mut tally).unwrap_or(false) {}
+    out.len() as u64 * 100 / count.max(1)
+}

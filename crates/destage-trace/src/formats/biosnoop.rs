@@ -1,0 +1,128 @@
+//! `biosnoop`: the tool of bcc.
+//!
+//! ```text
+//! TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)
+//! 0.001400    my db          1950   nvme0n1 W 2048       4096       0.40
+//! ```
+//! A line is printed on completion: arrival is TIME minus LAT, and minus QUE where that column (`-Q`)
+//! stands before it. COMM may hold blanks, so columns are counted from the right. Sectors are of 512
+//! bytes; T other than R and W is an ignored event. `Possibly lost N samples` becomes a warning.
+
+use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
+use crate::error::{Category, Result};
+use crate::fields::{Fields, parse_decimal, time, unexpected, whole};
+use crate::input::Input;
+use crate::record::{Record, RecordOp};
+use crate::text::{Context, LineParser, TextReader};
+
+/// The row of the table. No real file was at hand: unconfirmed.
+pub static FORMAT: Format = Format {
+    has_response: true,
+    confirmed: false,
+    ..Format::text(
+        "biosnoop",
+        "biosnoop (bcc)",
+        "TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms); arrival = TIME - LAT - QUE",
+        detect,
+        open,
+    )
+};
+
+const SECTOR_BYTES: u64 = 512;
+const SECOND_NS: u64 = 1_000_000_000;
+const MILLISECOND_NS: u64 = 1_000_000;
+
+fn detect(sample: &Sample) -> Verdict {
+    most_lines(sample, "biosnoop's header or TIME COMM PID DISK T SECTOR BYTES LAT", |line| {
+        is_header(line) || [false, true].iter().any(|&queue| fits(line, queue))
+    })
+}
+
+fn is_header(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"TIME(s)")
+}
+
+/// Whether a line can be read with (or without) a QUE column.
+fn fits(line: &[u8], queue: bool) -> bool {
+    let columns = columns(line);
+    let tail = 3 + usize::from(queue);
+    let Some(op) = columns.len().checked_sub(tail + 1).filter(|&op| op >= 4) else { return false };
+    let text = |i: usize| &line[columns[i].clone()];
+    text(op).len() == 1
+        && text(op)[0].is_ascii_uppercase()
+        && text(0).contains(&b'.')
+        && (op + 3..columns.len()).chain([0]).all(|i| parse_decimal(text(i), 1).is_ok())
+}
+
+fn columns(line: &[u8]) -> Vec<std::ops::Range<usize>> {
+    const MOST: usize = 64;
+    let fields = Fields::<MOST>::blanks(line);
+    let count = fields.count.min(MOST);
+    fields.at.into_iter().take(count).collect()
+}
+
+fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    TextReader::boxed(input, opening, BioSnoop { queue: None })
+}
+
+#[derive(Clone)]
+struct BioSnoop {
+    /// Whether there is a QUE column; `None` until the header or the first line tells.
+    queue: Option<bool>,
+}
+
+impl LineParser for BioSnoop {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+        if is_header(line) {
+            self.queue = Some(memchr::memmem::find(line, b"QUE(ms)").is_some());
+            return Ok(Parsed::Skip(Skipped::Header));
+        }
+        if memchr::memmem::find(line, b"ossibly lost").is_some() {
+            let text = crate::device_table::printable(line.trim_ascii());
+            context.tally.warn(format!("biosnoop lost events: {text}"));
+            return Ok(Parsed::Skip(Skipped::Comment));
+        }
+        let queue = match self.queue {
+            Some(queue) => queue,
+            None => *self.queue.insert(!fits(line, false) && fits(line, true)),
+        };
+        let columns = columns(line);
+        let least = 8 + usize::from(queue);
+        if columns.len() < least {
+            let message = format!("expected at least {least} fields, got {}", columns.len());
+            return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+        }
+        let right = |i: usize| columns[columns.len() - i].clone();
+        let shift = usize::from(queue);
+        let latency_ns = time(line, right(1), "LAT", "milliseconds", MILLISECOND_NS)?;
+        let queued_ns =
+            if queue { time(line, right(2), "QUE", "milliseconds", MILLISECOND_NS)? } else { 0 };
+        let done_ns = time(line, columns[0].clone(), "TIME", "seconds", SECOND_NS)?;
+        let op_at = right(4 + shift);
+        let op = match &line[op_at.clone()] {
+            b"R" => RecordOp::Read,
+            b"W" => RecordOp::Write,
+            other if other.len() == 1 && other[0].is_ascii_alphabetic() => {
+                return Ok(Parsed::Skip(Skipped::Event(format!("T = {}", other[0] as char))));
+            }
+            _ => return Err(unexpected(line, op_at, Category::UnknownOp, "T", "one letter")),
+        };
+        let sector = whole(line, right(3 + shift), "SECTOR", "sectors", Category::BadNumber)?;
+        let length_bytes = whole(line, right(2 + shift), "BYTES", "bytes", Category::BadNumber)?;
+        let offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or_else(|| Fault {
+            category: Category::OutOfRange,
+            field: right(3 + shift),
+            message: "SECTOR: does not fit 64 bits as bytes".to_owned(),
+        })?;
+        let response_ns = latency_ns.saturating_add(queued_ns);
+        if response_ns > done_ns {
+            context
+                .tally
+                .note("biosnoop: requests issued before the first event are put at time 0");
+        }
+        let device = context.devices.index(&line[right(5 + shift)]);
+        context.extent_field = right(2 + shift);
+        let time_ns = done_ns.saturating_sub(response_ns);
+        Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
+    }
+}

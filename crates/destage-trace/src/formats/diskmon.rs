@@ -1,0 +1,95 @@
+//! `diskmon`: the log of Sysinternals DiskMon.
+//!
+//! ```text
+//! 0 -> 0.000210 -> 0.00038147 -> 0 -> Write -> 2048 -> 8        (-> is a tab)
+//! number, time_s, duration_s, disk, Read|Write, sector, sectors
+//! ```
+//! Tab separated, CRLF, often with a trailing tab; sectors of 512 bytes of the whole disk, which is
+//! the device. The number may restart. A decimal comma, as localised Windows writes it, is accepted in
+//! this format only.
+
+use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
+use crate::error::{Category, Result};
+use crate::fields::{Fields, parse_decimal, parse_u64};
+use crate::input::Input;
+use crate::record::{Record, RecordOp};
+use crate::text::{Context, LineParser, TextReader};
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    has_response: true,
+    ..Format::text(
+        "diskmon",
+        "Sysinternals DiskMon",
+        "number, seconds, duration, disk, Read|Write, sector, sectors; tab separated",
+        detect,
+        open,
+    )
+};
+
+const SECTOR_BYTES: u64 = 512;
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn op_of(field: &[u8]) -> Option<RecordOp> {
+    if field.eq_ignore_ascii_case(b"read") {
+        Some(RecordOp::Read)
+    } else if field.eq_ignore_ascii_case(b"write") {
+        Some(RecordOp::Write)
+    } else {
+        None
+    }
+}
+
+fn detect(sample: &Sample) -> Verdict {
+    most_lines(sample, "DiskMon's seven columns between tabs", |line| {
+        let f = split(line);
+        f.count == 7 && parse_u64(f.bytes(0)).is_ok() && op_of(f.bytes(4)).is_some()
+    })
+}
+
+/// Fields between tabs, without those that trailing tabs make.
+fn split(line: &[u8]) -> Fields<'_, 8> {
+    Fields::separated(line.trim_ascii_end(), b'\t')
+}
+
+fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    TextReader::boxed(input, opening, DiskMon)
+}
+
+#[derive(Clone)]
+struct DiskMon;
+
+/// Seconds with a point or a comma.
+fn seconds(f: &Fields<8>, i: usize, name: &str) -> std::result::Result<u64, Fault> {
+    let field = f.bytes(i);
+    match field.iter().position(|&c| c == b',') {
+        None => f.time(i, name, "seconds", SECOND_NS),
+        Some(at) => {
+            let mut dotted = field.to_vec();
+            dotted[at] = b'.';
+            parse_decimal(&dotted, SECOND_NS).map_err(|_| {
+                f.unexpected(i, Category::BadTime, name, "a decimal number of seconds")
+            })
+        }
+    }
+}
+
+impl LineParser for DiskMon {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+        let f = split(line);
+        f.expect(7..=7)?;
+        f.whole(0, "number", "the record")?;
+        let time_ns = seconds(&f, 1, "time")?;
+        let response_ns = seconds(&f, 2, "duration")?;
+        let disk = f
+            .whole(3, "disk", "the disk")
+            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let op = op_of(f.bytes(4))
+            .ok_or_else(|| f.unexpected(4, Category::UnknownOp, "operation", "Read or Write"))?;
+        let offset_bytes = f.bytes_in(5, "sector", "sectors", SECTOR_BYTES)?;
+        let length_bytes = f.bytes_in(6, "length", "sectors", SECTOR_BYTES)?;
+        let device = context.devices.index(disk.to_string().as_bytes());
+        context.extent_field = f.at[6].clone();
+        Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
+    }
+}

@@ -1,0 +1,152 @@
+//! `fiu`: the FIU traces (I/O deduplication, SRCMap).
+//!
+//! ```text
+//! 700100200300 4100 my daemon 2048 8 W 6 0 0f1e2d3c4b5a69788796a5b4c3d2e1f0
+//! time_ns pid process lba sectors W|R major minor md5
+//! ```
+//! Times are not an epoch. The process name may hold blanks, so the first two columns are counted from
+//! the left and the last six from the right. Conversions that drop the hash, the device numbers or both
+//! are accepted; without numbers the device is the file's name.
+
+use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
+use crate::error::{Category, Result};
+use crate::fields::{is_blank, parse_u64, unexpected, whole};
+use crate::input::Input;
+use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::text::{Context, LineParser, TextReader};
+
+/// The row of the table.
+pub static FORMAT: Format = Format::text(
+    "fiu",
+    "FIU I/O deduplication, SRCMap",
+    "time_ns pid process lba sectors W|R major minor md5; sectors; device major:minor",
+    detect,
+    open,
+);
+
+const SECTOR_BYTES: u64 = 512;
+
+fn detect(sample: &Sample) -> Verdict {
+    most_lines(sample, "time pid process lba sectors W|R ...", |line| {
+        Tail::of(line).is_some_and(|tail| {
+            tail.left.iter().chain(&tail.extent).all(|at| parse_u64(&line[at.clone()]).is_ok())
+        })
+    })
+}
+
+fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    TextReader::boxed(input, opening, Fiu)
+}
+
+type At = std::ops::Range<usize>;
+
+/// Where the columns of a line are, found from both ends.
+struct Tail {
+    left: [At; 2],
+    extent: [At; 2],
+    op: At,
+    device: Option<[At; 2]>,
+}
+
+/// Columns of a line, by runs of blanks; long process names make many.
+fn columns(line: &[u8]) -> Vec<At> {
+    let mut columns = Vec::with_capacity(12);
+    let mut start = None;
+    for (i, &c) in line.iter().enumerate() {
+        match (is_blank(c), start) {
+            (true, Some(from)) => {
+                columns.push(from..i);
+                start = None;
+            }
+            (false, None) => start = Some(i),
+            _ => {}
+        }
+    }
+    columns.extend(start.map(|from| from..line.len()));
+    columns
+}
+
+impl Tail {
+    /// `None` if no column near the end is the operation with the right columns behind it: device
+    /// numbers and a hash, either alone, or nothing.
+    fn of(line: &[u8]) -> Option<Tail> {
+        let columns = columns(line);
+        let text = |i: usize| &line[columns[i].clone()];
+        let number = |i: usize| parse_u64(text(i)).is_ok();
+        let hash = |i: usize| text(i).len() == 32 && text(i).iter().all(u8::is_ascii_hexdigit);
+        let n = columns.len();
+        if n < 6 {
+            return None;
+        }
+        // The operation, and whether device numbers follow it.
+        let (op, device) = if n >= 9 && hash(n - 1) && number(n - 2) && number(n - 3) {
+            (n - 4, true)
+        } else if hash(n - 1) {
+            (n - 2, false)
+        } else if n >= 8 && number(n - 1) && number(n - 2) {
+            (n - 3, true)
+        } else {
+            (n - 1, false)
+        };
+        if op < 5 || text(op).len() != 1 || !text(op)[0].is_ascii_alphabetic() {
+            return None;
+        }
+        Some(Tail {
+            left: [columns[0].clone(), columns[1].clone()],
+            extent: [columns[op - 2].clone(), columns[op - 1].clone()],
+            op: columns[op].clone(),
+            device: device.then(|| [columns[op + 1].clone(), columns[op + 2].clone()]),
+        })
+    }
+}
+
+#[derive(Clone)]
+struct Fiu;
+
+impl LineParser for Fiu {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+        let Some(tail) = Tail::of(line) else {
+            let count = columns(line).len();
+            if count < 6 {
+                let message = format!("expected at least 6 fields, got {count}");
+                return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+            }
+            let message =
+                "expected time pid process lba sectors W|R, then device numbers, a hash, both or nothing".to_owned();
+            return Err(Fault { category: Category::UnknownOp, field: 0..0, message });
+        };
+        let number =
+            |at: &At, name: &str, of: &str| whole(line, at.clone(), name, of, Category::BadNumber);
+        let time_ns = whole(line, tail.left[0].clone(), "time", "nanoseconds", Category::BadTime)?;
+        number(&tail.left[1], "pid", "the process")?;
+        let scaled = |at: &At, name: &str| {
+            number(at, name, "sectors")?.checked_mul(SECTOR_BYTES).ok_or_else(|| Fault {
+                category: Category::OutOfRange,
+                field: at.clone(),
+                message: format!("{name}: does not fit 64 bits as bytes"),
+            })
+        };
+        let offset_bytes = scaled(&tail.extent[0], "lba")?;
+        let length_bytes = scaled(&tail.extent[1], "length")?;
+        let op = match &line[tail.op.clone()] {
+            b"R" | b"r" => RecordOp::Read,
+            b"W" | b"w" => RecordOp::Write,
+            _ => return Err(unexpected(line, tail.op, Category::UnknownOp, "operation", "W or R")),
+        };
+        let device = match tail.device {
+            Some([major, minor]) => {
+                context.devices.index(&[&line[major], b":".as_slice(), &line[minor]].concat())
+            }
+            None => context.devices.index(context.file_device.as_bytes()),
+        };
+        context.extent_field = tail.extent[1].clone();
+        Ok(Parsed::Record(Record {
+            time_ns,
+            offset_bytes,
+            length_bytes,
+            response_ns: NO_RESPONSE,
+            device,
+            op,
+        }))
+    }
+}

@@ -1,0 +1,119 @@
+//! `mqsim`: traces of MQSim and SSDsim.
+//!
+//! ```text
+//! 51200 0 81920 32 1
+//! time device sector sectors op
+//! ```
+//! Integers between blanks; op 0 is a write, 1 a read, and nothing else (MQSim takes anything else as
+//! a read). The unit of time is outside the file: ns unless `time_unit` says us or ps. Unlike MQSim,
+//! the device column is heeded, addresses are not wrapped, and a short line is malformed rather than
+//! the end of the trace.
+
+use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
+use crate::error::{Category, Result, TraceError};
+use crate::fields::{Fields, parse_u64};
+use crate::input::Input;
+use crate::options::TimeUnit;
+use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::text::{Context, LineParser, TextReader};
+
+/// The row of the table.
+pub static FORMAT: Format = Format::text(
+    "mqsim",
+    "MQSim, SSDsim",
+    "time device sector sectors 0|1; integers, 0 write, 1 read; time_unit ns unless given",
+    detect,
+    open,
+);
+
+const SECTOR_BYTES: u64 = 512;
+
+fn detect(sample: &Sample) -> Verdict {
+    most_lines(sample, "time device sector sectors 0|1, all whole numbers", |line| {
+        let f = Fields::<5>::blanks(line);
+        f.count == 5
+            && (0..5).all(|i| parse_u64(f.bytes(i)).is_ok())
+            && matches!(f.bytes(4), b"0" | b"1")
+    })
+}
+
+fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    let (unit, name) = match opening.options.time_unit.unwrap_or(TimeUnit::Ns) {
+        TimeUnit::Ps => (Scale::Divide(1_000), "picoseconds"),
+        TimeUnit::Ns => (Scale::Multiply(1), "nanoseconds"),
+        TimeUnit::Us => (Scale::Multiply(1_000), "microseconds"),
+        TimeUnit::Ms => (Scale::Multiply(1_000_000), "milliseconds"),
+        TimeUnit::S => (Scale::Multiply(1_000_000_000), "seconds"),
+        TimeUnit::Filetime => (Scale::Multiply(100), "100-ns ticks"),
+        TimeUnit::None => {
+            let message =
+                "time_unit: format mqsim has times; expected ns, us, ps, ms or s".to_owned();
+            return Err(TraceError::Usage { message });
+        }
+    };
+    let assumed = opening.options.time_unit.is_none().then_some(opening.detected);
+    TextReader::boxed(input, opening, MqSim { unit, name, assumed })
+}
+
+#[derive(Clone, Copy)]
+enum Scale {
+    Multiply(u64),
+    Divide(u64),
+}
+
+#[derive(Clone)]
+struct MqSim {
+    unit: Scale,
+    name: &'static str,
+    /// The unit was not given; `true` if the format was not given either.
+    assumed: Option<bool>,
+}
+
+impl LineParser for MqSim {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+        match self.assumed.take() {
+            Some(true) => context.tally.warn(
+                "mqsim: times taken as ns; files in microseconds circulate, and DiskSim files may have whole \
+                 milliseconds: --time-unit us, --format disksim",
+            ),
+            Some(false) => context.tally.note("mqsim: times taken as ns (--time-unit)"),
+            None => {}
+        }
+        let f = Fields::<6>::blanks(line);
+        f.expect(5..=5)?;
+        let ticks = f
+            .whole(0, "time", self.name)
+            .map_err(|fault| Fault { category: Category::BadTime, ..fault })?;
+        let time_ns = match self.unit {
+            Scale::Multiply(by) => ticks.checked_mul(by).ok_or_else(|| f.too_large(0, "time"))?,
+            Scale::Divide(by) => ticks / by,
+        };
+        let unit = f
+            .whole(1, "device", "the device")
+            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let offset_bytes = f.bytes_in(2, "sector", "sectors", SECTOR_BYTES)?;
+        let length_bytes = f.bytes_in(3, "length", "sectors", SECTOR_BYTES)?;
+        let op = match f.bytes(4) {
+            b"0" => RecordOp::Write,
+            b"1" => RecordOp::Read,
+            _ => {
+                return Err(f.unexpected(
+                    4,
+                    Category::UnknownOp,
+                    "operation",
+                    "0 (write) or 1 (read)",
+                ));
+            }
+        };
+        let device = context.devices.index(unit.to_string().as_bytes());
+        context.extent_field = f.at[3].clone();
+        Ok(Parsed::Record(Record {
+            time_ns,
+            offset_bytes,
+            length_bytes,
+            response_ns: NO_RESPONSE,
+            device,
+            op,
+        }))
+    }
+}

@@ -1,0 +1,80 @@
+//! `vscsi-text`: the text form of VMware vscsiStats traces.
+//!
+//! ```text
+//! # comment
+//! 2147483649,4096,1,write,20480,9000000
+//! serial,length,nSG,read|write,lbn,time_us
+//! ```
+//! Length in bytes, lbn in 512-byte sectors, time in microseconds of host uptime. Serial numbers
+//! wrap and say nothing about order. One file is one virtual disk: the device is the file's name.
+
+use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
+use crate::error::{Category, Result};
+use crate::fields::{Fields, parse_u64};
+use crate::input::Input;
+use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::text::{Context, LineParser, TextReader};
+
+/// The row of the table. No real file was at hand: unconfirmed.
+pub static FORMAT: Format = Format {
+    has_devices: false,
+    confirmed: false,
+    ..Format::text(
+        "vscsi-text",
+        "VMware vscsiStats, text",
+        "serial,length,nSG,read|write,lbn,time_us; length in bytes, lbn in sectors",
+        detect,
+        open,
+    )
+};
+
+const SECTOR_BYTES: u64 = 512;
+const MICROSECOND_NS: u64 = 1_000;
+
+fn detect(sample: &Sample) -> Verdict {
+    most_lines(sample, "comments or serial,length,nSG,read|write,lbn,time_us", |line| {
+        let f = Fields::<6>::commas(line);
+        line.starts_with(b"#")
+            || (f.count == 6
+                && matches!(f.bytes(3), b"read" | b"write")
+                && parse_u64(f.bytes(0)).is_ok_and(|serial| serial <= u64::from(u32::MAX))
+                && [1, 2, 4, 5].iter().all(|&i| parse_u64(f.bytes(i)).is_ok()))
+    })
+}
+
+fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    TextReader::boxed(input, opening, VscsiText)
+}
+
+#[derive(Clone)]
+struct VscsiText;
+
+impl LineParser for VscsiText {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+        if line.starts_with(b"#") {
+            return Ok(Parsed::Skip(Skipped::Comment));
+        }
+        let f = Fields::<7>::commas(line);
+        f.expect(6..=6)?;
+        f.whole(0, "serial", "the command")?;
+        let length_bytes = f.whole(1, "length", "bytes")?;
+        f.whole(2, "nSG", "scatter-gather elements")?;
+        let op = match f.bytes(3) {
+            op if op.eq_ignore_ascii_case(b"read") => RecordOp::Read,
+            op if op.eq_ignore_ascii_case(b"write") => RecordOp::Write,
+            _ => return Err(f.unexpected(3, Category::UnknownOp, "command", "read or write")),
+        };
+        let offset_bytes = f.bytes_in(4, "lbn", "sectors", SECTOR_BYTES)?;
+        let time_ns = f.time(5, "time", "microseconds", MICROSECOND_NS)?;
+        let device = context.devices.index(context.file_device.as_bytes());
+        context.extent_field = f.at[1].clone();
+        Ok(Parsed::Record(Record {
+            time_ns,
+            offset_bytes,
+            length_bytes,
+            response_ns: NO_RESPONSE,
+            device,
+            op,
+        }))
+    }
+}

@@ -1,0 +1,371 @@
+//! The reader that all text formats share: it splits lines, counts, builds messages with their
+//! place, and applies `on_error`; a format only parses one line.
+//!
+//! Speed. A trace is read line by line hundreds of millions of times, so a format may offer
+//! [`LineParser::quick`]: it takes one whole, ordinary line straight from the window and leaves
+//! everything that is unusual to the careful [`LineParser::line`]. The two must agree where both
+//! answer; a property test of each format says so.
+
+use crate::device_table::{DeviceTable, printable};
+use crate::error::{Place, Result, TraceError};
+use crate::formats::{
+    BATCH_RECORDS, Facts, Fault, Opening, Parsed, RecordReader, SAMPLE_BYTES, Sample, Skipped,
+};
+use crate::input::Input;
+use crate::options::Order;
+use crate::record::Record;
+use crate::tally::{Extent, Tally};
+use crate::{detect, fields};
+
+/// Longest line, in bytes, without its end.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// Bytes of a line that a message shows.
+const EXCERPT_BYTES: usize = 160;
+
+/// Lines after which a format is no longer doubted, and the fewest that allow a judgement.
+const DOUBT_LINES: u64 = 100;
+const DOUBT_LEAST: u64 = 10;
+
+/// A text format: one line becomes a record.
+pub trait LineParser: Clone + Send + 'static {
+    /// Takes one ordinary line, its end included, from the head of `window`: the record and the
+    /// bytes used. `None` leaves the line to [`LineParser::line`]; a line that `line` would not
+    /// take must not be taken here either.
+    #[inline(always)]
+    fn quick(&mut self, _window: &[u8]) -> Option<(Record, usize)> {
+        None
+    }
+
+    /// Parses one line without its end. It is neither blank nor does it hold NUL or CR.
+    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault>;
+
+    /// As [`RecordReader::facts`].
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+
+    /// The end of the file: warnings that need all of it.
+    fn finish(&mut self, _context: &mut Context) {}
+}
+
+/// What a line parser may use beside the line.
+pub struct Context<'a> {
+    /// Names become indices.
+    pub devices: &'a mut DeviceTable,
+    /// For notes and warnings.
+    pub tally: &'a mut Tally,
+    /// Device name for formats without one.
+    pub file_device: &'a str,
+    /// Set to the field that an oversized or out-of-range extent is blamed on.
+    pub extent_field: std::ops::Range<usize>,
+}
+
+/// Lines of an [`Input`], through a [`LineParser`].
+pub struct TextReader<P> {
+    input: Input,
+    opening: Opening,
+    parser: P,
+    file_device: String,
+    /// Lines begun so far; the current line's number.
+    line: u64,
+    /// Records so far, and the time of the last, for `order = "strict"`.
+    last_time_ns: u64,
+    strict: bool,
+    doubted: bool,
+}
+
+impl<P: LineParser> TextReader<P> {
+    /// A reader of `input`, as a trait object for the table of formats.
+    pub fn boxed(input: Input, opening: &Opening, parser: P) -> Result<Box<dyn RecordReader>> {
+        Ok(Box::new(TextReader {
+            file_device: input.device_name(),
+            strict: opening.options.order == Order::Strict,
+            input,
+            opening: opening.clone(),
+            parser,
+            line: 0,
+            last_time_ns: 0,
+            doubted: false,
+        }))
+    }
+
+    /// The ordinary lines at the head of the window.
+    fn quick_lines(&mut self, out: &mut Vec<Record>, target: usize, tally: &mut Tally) {
+        if self.line == 0 {
+            return; // the first line may begin with a byte-order mark, or be a header
+        }
+        let window = self.input.window();
+        let limits = tally.limits;
+        let (mut used, before) = (0, out.len());
+        while out.len() < target {
+            let Some((record, bytes)) = self.parser.quick(&window[used..]) else { break };
+            if limits.extent(&record) != Extent::Fine
+                || (self.strict && record.time_ns < self.last_time_ns)
+            {
+                break;
+            }
+            self.last_time_ns = record.time_ns;
+            out.push(record);
+            used += bytes;
+        }
+        let lines = (out.len() - before) as u64;
+        self.line += lines;
+        tally.lines += lines;
+        self.input.consume(used);
+    }
+
+    /// The length of the next line without its LF, and of what to consume; `None` at the end.
+    fn next_line(&mut self) -> Result<Option<(usize, usize)>> {
+        let mut seen = 0;
+        loop {
+            let window = self.input.window();
+            if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
+                let length = seen + end;
+                return if length > MAX_LINE_BYTES + 1 {
+                    Err(self.too_long())
+                } else {
+                    Ok(Some((length, length + 1)))
+                };
+            }
+            seen = window.len();
+            if seen > MAX_LINE_BYTES + 1 {
+                return Err(self.too_long());
+            }
+            if !self.input.grow()? {
+                break;
+            }
+        }
+        // A cut-off stream may have cut off a line: a record is never used in part.
+        if seen == 0 || self.input.truncated() {
+            self.input.consume(seen);
+            return Ok(None);
+        }
+        Ok(Some((seen, seen)))
+    }
+
+    /// Takes the next line, whatever it is; `false` at the end.
+    fn careful_line(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
+        if self.line == 0 {
+            self.begin()?;
+        }
+        let Some((length, consumed)) = self.next_line()? else { return Ok(false) };
+        self.line += 1;
+        tally.lines += 1;
+        let window = self.input.window();
+        let line = &window[..length];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() > MAX_LINE_BYTES {
+            return Err(self.too_long());
+        }
+        if let Some(at) = memchr::memchr2(0, b'\r', line) {
+            let what =
+                if line[at] == 0 { "a NUL byte" } else { "a carriage return without line feed" };
+            return Err(self.error(
+                line,
+                at..at + 1,
+                format!("binary data in a text trace: {what}"),
+            ));
+        }
+        if line.iter().all(|&c| fields::is_blank(c)) {
+            tally.blank += 1;
+            self.input.consume(consumed);
+            return Ok(true);
+        }
+        let mut context =
+            Context { devices, tally, file_device: &self.file_device, extent_field: 0..0 };
+        let parsed = self.parser.line(line, &mut context);
+        let extent_field = context.extent_field;
+        let outcome = match parsed {
+            Ok(Parsed::Record(record)) => match tally.limits.extent(&record) {
+                Extent::Fine if self.strict && record.time_ns < self.last_time_ns => {
+                    let step = self.last_time_ns - record.time_ns;
+                    let message =
+                        format!("time steps back by {step} ns, and order = \"strict\" forbids it");
+                    return Err(self.error(line, 0..0, message));
+                }
+                Extent::Fine => {
+                    self.last_time_ns = record.time_ns;
+                    out.push(record);
+                    Ok(())
+                }
+                Extent::ZeroLength => {
+                    tally.zero_length += 1;
+                    Ok(())
+                }
+                bad => {
+                    let (category, message) = tally.limits.extent_message(bad, &record);
+                    Err(Fault { category, field: extent_field, message })
+                }
+            },
+            Ok(Parsed::Skip(skipped)) => {
+                match skipped {
+                    Skipped::Header => tally.header += 1,
+                    Skipped::Comment => tally.comment += 1,
+                    Skipped::ZeroLength => tally.zero_length += 1,
+                    Skipped::Event(name) => tally.ignore(&name),
+                }
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = outcome {
+            let error = self.error(line, fault.field, fault.message);
+            self.doubt(tally)?;
+            tally.reject(fault.category, error)?;
+        }
+        self.input.consume(consumed);
+        Ok(true)
+    }
+
+    /// Looks at the very first bytes.
+    fn begin(&mut self) -> Result<()> {
+        self.input.ensure(4)?;
+        let window = self.input.window();
+        let wide = window.starts_with(b"\xff\xfe") || window.starts_with(b"\xfe\xff");
+        // Without a mark: ASCII text has every other byte 0 then.
+        let bare = matches!(window, [a, 0, b, 0, ..] | [0, a, 0, b, ..] if *a != 0 && *b != 0);
+        if wide || bare {
+            return Err(TraceError::Data {
+                file: self.input.name().to_owned(),
+                place: Place::File,
+                message: "the text is UTF-16; traces are read as ASCII or UTF-8".to_owned(),
+                hint: Some("convert it first, e.g. iconv -f UTF-16 -t UTF-8".to_owned()),
+            });
+        }
+        if window.starts_with(b"\xef\xbb\xbf") {
+            self.input.consume(3);
+        }
+        Ok(())
+    }
+
+    /// A malformed line among the first hundred: is the format right at all? Looks ahead, once.
+    fn doubt(&mut self, tally: &Tally) -> Result<()> {
+        if self.doubted || self.opening.probe || self.line > DOUBT_LINES {
+            return Ok(());
+        }
+        self.doubted = true;
+        self.input.ensure(SAMPLE_BYTES)?;
+        let window = self.input.window();
+        let sample = Sample {
+            bytes: &window[..window.len().min(SAMPLE_BYTES)],
+            whole: self.input.at_end() && window.len() <= SAMPLE_BYTES,
+            size: None,
+            name: self.input.name(),
+        };
+        // Lines before this one were fine, but for those that were skipped and counted.
+        let (mut bad, mut seen) = (tally.error_count(), self.line - 1);
+        let mut parser = self.parser.clone();
+        let (mut devices, mut counts) =
+            (DeviceTable::new(), Tally { limits: tally.limits, ..Tally::default() });
+        let lines = sample.lines((DOUBT_LINES + 1 - self.line) as usize);
+        for line in &lines {
+            seen += 1;
+            let mut context = Context {
+                devices: &mut devices,
+                tally: &mut counts,
+                file_device: &self.file_device,
+                extent_field: 0..0,
+            };
+            bad += u64::from(parser.line(line, &mut context).is_err());
+        }
+        if seen < DOUBT_LEAST || bad * 2 <= seen {
+            return Ok(());
+        }
+        let how = if self.opening.detected { "detected" } else { "given" };
+        let name = self.opening.format.name;
+        let message =
+            format!("{bad} of the first {seen} records are malformed as format {name} ({how})");
+        let closest = detect::closest(&sample, name);
+        let hint = if closest.is_empty() {
+            "no other format fits it either; --format csv with columns reads any table".to_owned()
+        } else {
+            let list: Vec<String> =
+                closest.iter().map(|(format, why)| format!("{} ({why})", format.name)).collect();
+            format!("closest formats: {}", list.join("; "))
+        };
+        let first = lines.first().copied().unwrap_or_default();
+        let mut error = self.error(first, 0..0, message);
+        if let TraceError::Data { hint: place, .. } = &mut error {
+            *place = Some(hint);
+        }
+        Err(error)
+    }
+
+    fn too_long(&self) -> TraceError {
+        TraceError::Data {
+            file: self.input.name().to_owned(),
+            place: Place::Line { line: self.line + 1, column: 0, excerpt: None },
+            message: format!(
+                "binary data in a text trace: a line of more than {MAX_LINE_BYTES} bytes"
+            ),
+            hint: None,
+        }
+    }
+
+    fn error(&self, line: &[u8], field: std::ops::Range<usize>, message: String) -> TraceError {
+        let column = if field.is_empty() && field.start == 0 { 0 } else { field.start as u32 + 1 };
+        TraceError::Data {
+            file: self.input.name().to_owned(),
+            place: Place::Line { line: self.line, column, excerpt: Some(excerpt(line, field)) },
+            message,
+            hint: Some(self.opening.hint()),
+        }
+    }
+}
+
+impl<P: LineParser> RecordReader for TextReader<P> {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
+        let target = out.len() + BATCH_RECORDS;
+        // A file of comments or ignored events must not keep the caller from its interrupt check.
+        for _ in 0..BATCH_RECORDS {
+            self.quick_lines(out, target, tally);
+            if out.len() >= target {
+                return Ok(true);
+            }
+            if !self.careful_line(out, devices, tally)? {
+                tally.truncated |= self.input.truncated();
+                let file_device = &self.file_device;
+                self.parser.finish(&mut Context {
+                    devices,
+                    tally,
+                    file_device,
+                    extent_field: 0..0,
+                });
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn facts(&self) -> Facts {
+        self.parser.facts()
+    }
+}
+
+/// The line cut to [`EXCERPT_BYTES`] around `field`, and the carets under the field (none if the
+/// whole line is meant).
+fn excerpt(line: &[u8], field: std::ops::Range<usize>) -> (String, String) {
+    let before = EXCERPT_BYTES.saturating_sub(field.len()) / 2;
+    let start = field.start.saturating_sub(before).min(line.len().saturating_sub(EXCERPT_BYTES));
+    let end = (start + EXCERPT_BYTES).min(line.len());
+    let show = |range: std::ops::Range<usize>| printable(&line[range]).replace("\\x09", " ");
+    let shown = show(start..end);
+    if field.is_empty() && field.start == 0 {
+        return (shown, String::new());
+    }
+    let (from, to) = (field.start.clamp(start, end), field.end.clamp(start, end));
+    let blanks = show(start..from).chars().count();
+    let carets = show(from..to).chars().count().max(1);
+    (shown, format!("{}{}", " ".repeat(blanks), "^".repeat(carets)))
+}
