@@ -90,6 +90,25 @@ impl Replay<'_> {
     ) -> Option<(Counters, u64)> {
         let requests = self.columns.first_ids.len();
         let mut done = 0;
+        let Some(warm) = self.warmup_requests() else {
+            // One request at a time, because counting starts with a request, and only the policy
+            // knows when it is full.
+            let mut request = 0;
+            while request < requests && policy.resident() < policy.frames() {
+                self.part(policy, observer, request, request + 1, &mut done)?;
+                request += 1;
+            }
+            let counters = self.part(policy, observer, request, requests, &mut done)?;
+            return Some((counters, request as u64));
+        };
+        self.part(policy, observer, 0, warm, &mut done)?;
+        let counters = self.part(policy, observer, warm, requests, &mut done)?;
+        Some((counters, warm as u64))
+    }
+
+    /// Requests before which nothing counts, if that is known before the run.
+    pub(crate) fn warmup_requests(&self) -> Option<usize> {
+        let requests = self.columns.first_ids.len();
         let warm = match self.warmup {
             Warmup::None => 0,
             Warmup::Percent(p) => (p / 100.0 * requests as f64).round() as usize,
@@ -98,22 +117,9 @@ impl Replay<'_> {
                 let first = self.arrivals_ns.first().copied().unwrap_or(0);
                 self.arrivals_ns.partition_point(|&t| t - first < ns)
             }
-            Warmup::Full => {
-                // One request at a time, because counting starts with a request, and only the
-                // policy knows when it is full.
-                let mut request = 0;
-                while request < requests && policy.resident() < policy.frames() {
-                    self.part(policy, observer, request, request + 1, &mut done)?;
-                    request += 1;
-                }
-                let counters = self.part(policy, observer, request, requests, &mut done)?;
-                return Some((counters, request as u64));
-            }
-        }
-        .min(requests);
-        self.part(policy, observer, 0, warm, &mut done)?;
-        let counters = self.part(policy, observer, warm, requests, &mut done)?;
-        Some((counters, warm as u64))
+            Warmup::Full => return None,
+        };
+        Some(warm.min(requests))
     }
 
     fn part<P: Policy, O: Observer>(
