@@ -129,6 +129,7 @@ pub mod dual_queue;
 pub mod fifo;
 pub mod lru;
 pub mod lru_wsr;
+pub mod s3_fifo;
 pub mod sieve;
 
 policies! {
@@ -144,6 +145,7 @@ policies! {
     acr::CONSERVATIVE => acr::Acr::conservative;
     acr::OPTIMISTIC => acr::Acr::optimistic;
     acr::HYBRID => acr::Acr::hybrid;
+    s3_fifo::INFO => s3_fifo::S3Fifo::build;
     sieve::INFO => sieve::Sieve::build;
 }
 
