@@ -63,7 +63,10 @@ impl Records {
 
     /// The place of the record `ahead` records and `bytes` bytes after the window's begin.
     pub(crate) fn place(&self, ahead: usize, bytes: usize) -> Place {
-        Place::Record { record: self.number + ahead as u64, byte: self.input.position() + bytes as u64 }
+        Place::Record {
+            record: self.number + ahead as u64,
+            byte: self.input.position() + bytes as u64,
+        }
     }
 
     /// Moves past `count` records that take `bytes` bytes, and counts them.
@@ -78,10 +81,18 @@ impl Records {
     pub(crate) fn whole(&mut self, record_bytes: usize, tally: &mut Tally) -> Result<usize> {
         let at_hand = self.input.ensure(record_bytes * BATCH_RECORDS)?;
         let count = (at_hand / record_bytes).min(BATCH_RECORDS);
-        if count == 0 && at_hand > 0 {
-            self.short(record_bytes, tally)?;
+        if count == 0 {
+            if at_hand > 0 {
+                self.short(record_bytes, tally)?;
+            }
+            self.ended(tally);
         }
         Ok(count)
+    }
+
+    /// The end of the file: says whether it was cut off.
+    pub(crate) fn ended(&self, tally: &mut Tally) {
+        tally.truncated |= self.input.truncated();
     }
 
     /// The window holds the last bytes of the file, fewer than the `expected` ones of a record.
@@ -95,7 +106,8 @@ impl Records {
             return Ok(());
         }
         tally.lines += 1;
-        let message = format!("the file ends inside a record: expected {expected} bytes, found {rest}");
+        let message =
+            format!("the file ends inside a record: expected {expected} bytes, found {rest}");
         self.reject(tally, place, Category::TruncatedRecord, message)
     }
 
@@ -133,7 +145,12 @@ impl Records {
 
     /// An error after which the begin of the next record is not known, so that nothing can be skipped.
     #[cold]
-    pub(crate) fn lost(&self, place: Place, message: impl Into<String>, hint: Option<&str>) -> TraceError {
+    pub(crate) fn lost(
+        &self,
+        place: Place,
+        message: impl Into<String>,
+        hint: Option<&str>,
+    ) -> TraceError {
         TraceError::Data {
             file: self.name.clone(),
             place,

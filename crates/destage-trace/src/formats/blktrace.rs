@@ -95,7 +95,9 @@ fn event_name(action: u32) -> Cow<'static, str> {
         (false, 15) => "A remap",
         (false, 16) => "abort",
         (false, 17) => "driver data",
-        (notify, number) => return format!("{} {number}", if notify { "note" } else { "action" }).into(),
+        (notify, number) => {
+            return format!("{} {number}", if notify { "note" } else { "action" }).into();
+        }
     };
     name.into()
 }
@@ -173,7 +175,8 @@ impl Head {
 
     /// Whether this is the event that makes requests, of an I/O that carries blocks.
     fn is(&self, event: Event) -> bool {
-        self.action & (category::NOTIFY | category::PC) == 0 && self.action & 0xffff == event.number()
+        self.action & (category::NOTIFY | category::PC) == 0
+            && self.action & 0xffff == event.number()
     }
 
     /// What it is called in the table of ignored events.
@@ -196,7 +199,8 @@ impl Head {
         } else {
             RecordOp::Read
         };
-        let offset_bytes = if op == RecordOp::Flush { 0 } else { self.sector.checked_mul(SECTOR_BYTES)? };
+        let offset_bytes =
+            if op == RecordOp::Flush { 0 } else { self.sector.checked_mul(SECTOR_BYTES)? };
         Some(Record {
             time_ns: self.time_ns,
             offset_bytes,
@@ -234,7 +238,8 @@ fn siblings(path: &Path) -> Vec<PathBuf> {
         stem.ends_with(".blktrace").then(|| (stem.to_owned(), number))
     };
     let Some((stem, _)) = numbered(path) else { return Vec::new() };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut all: Vec<(u64, PathBuf)> = entries
         .filter_map(|entry| {
@@ -327,10 +332,16 @@ struct Blktrace {
 }
 
 impl RecordReader for Blktrace {
-    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         for _ in 0..BATCH_RECORDS {
             if !self.next(out, devices, tally)? {
                 self.release(out);
+                self.records.ended(tally);
                 return Ok(false);
             }
         }
@@ -340,7 +351,12 @@ impl RecordReader for Blktrace {
 
 impl Blktrace {
     /// Takes one record; returns whether there was one.
-    fn next(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn next(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         let at_hand = match self.records.input.window().len() {
             enough if enough >= HEAD_BYTES => enough,
             _ => self.records.input.ensure(HEAD_BYTES)?,
@@ -374,7 +390,13 @@ impl Blktrace {
         Ok(true)
     }
 
-    fn request(&mut self, head: &Head, device: u32, out: &mut Vec<Record>, tally: &mut Tally) -> Result<()> {
+    fn request(
+        &mut self,
+        head: &Head,
+        device: u32,
+        out: &mut Vec<Record>,
+        tally: &mut Tally,
+    ) -> Result<()> {
         let place = self.records.place(0, 0);
         let Some(record) = head.record(device) else {
             let message = format!("sector: {} lies past 2^64 bytes", head.sector);
@@ -411,7 +433,15 @@ mod tests {
         07746165 03000000 80841e00 00000000 00100000 00000000 00400000 07004100 4d000000 10008000 00000000 00000000";
 
     /// One record; `action` whole.
-    fn event(endian: Endian, time_ns: u64, sequence: u32, cpu: u32, sector: u64, bytes: u32, action: u32) -> Vec<u8> {
+    fn event(
+        endian: Endian,
+        time_ns: u64,
+        sequence: u32,
+        cpu: u32,
+        sector: u64,
+        bytes: u32,
+        action: u32,
+    ) -> Vec<u8> {
         let mut out = Vec::new();
         let word = |out: &mut Vec<u8>, value: u32| match endian {
             Endian::Little => out.extend(value.to_le_bytes()),
@@ -438,13 +468,17 @@ mod tests {
     #[test]
     fn the_example_of_the_specification() {
         let trace = read(&FORMAT, hex(EXAMPLE), "x.blktrace.0");
-        assert_eq!(trace.records, [
-            request(1_000_000, RecordOp::Write, 2048 * 512, 4096),
-            request(2_000_000, RecordOp::Read, 4096 * 512, 16_384),
-        ]);
+        assert_eq!(
+            trace.records,
+            [
+                request(1_000_000, RecordOp::Write, 2048 * 512, 4096),
+                request(2_000_000, RecordOp::Read, 4096 * 512, 16_384),
+            ]
+        );
         assert_eq!(trace.devices, ["8:16"]);
         assert_eq!(trace.tally.ignored_events["C complete"], 1);
-        let trace = read_with(&FORMAT, hex(EXAMPLE), "x.blktrace.0", |o| o.event = options::Event::C);
+        let trace =
+            read_with(&FORMAT, hex(EXAMPLE), "x.blktrace.0", |o| o.event = options::Event::C);
         assert_eq!(trace.records, [request(1_900_000, RecordOp::Write, 2048 * 512, 4096)]);
     }
 
@@ -458,8 +492,8 @@ mod tests {
     #[test]
     fn both_byte_orders_say_the_same() {
         for action in [1 << 16 | 7, 1 << 17 | 7, 1 << 17 | 1 << 29 | 7] {
-            let [little, big] =
-                [Endian::Little, Endian::Big].map(|e| read(&FORMAT, event(e, 77, 1, 3, 2048, 4096, action), "x"));
+            let [little, big] = [Endian::Little, Endian::Big]
+                .map(|e| read(&FORMAT, event(e, 77, 1, 3, 2048, 4096, action), "x"));
             assert_eq!(little.records, big.records);
             assert_eq!(little.devices, big.devices);
         }
@@ -468,8 +502,12 @@ mod tests {
     #[test]
     fn only_the_low_half_decides_the_event() {
         // as tracefs has it: no queue, issue or complete bits
-        let bytes = [1u32, 7, 8].map(|low| event(Endian::Little, u64::from(low), 0, 0, 8, 512, 1 << 17 | low)).concat();
-        for (event, time_ns) in [(options::Event::Q, 1), (options::Event::D, 7), (options::Event::C, 8)] {
+        let bytes = [1u32, 7, 8]
+            .map(|low| event(Endian::Little, u64::from(low), 0, 0, 8, 512, 1 << 17 | low))
+            .concat();
+        for (event, time_ns) in
+            [(options::Event::Q, 1), (options::Event::D, 7), (options::Event::C, 8)]
+        {
             let trace = read_with(&FORMAT, bytes.clone(), "x", |o| o.event = event);
             assert_eq!(trace.records, [request(time_ns, RecordOp::Write, 8 * 512, 512)]);
         }
@@ -511,7 +549,11 @@ mod tests {
             issue(20, 1, 0, 6),
             issue(15, 1, 0, 7),
         ];
-        let sectors: Vec<u64> = read(&FORMAT, bytes.concat(), "x").records.iter().map(|r| r.offset_bytes / 512).collect();
+        let sectors: Vec<u64> = read(&FORMAT, bytes.concat(), "x")
+            .records
+            .iter()
+            .map(|r| r.offset_bytes / 512)
+            .collect();
         assert_eq!(sectors, [3, 4, 2, 1, 6, 5, 7]);
     }
 
@@ -520,14 +562,22 @@ mod tests {
         let mut extended = hex(EXAMPLE);
         extended[0] = 8;
         let error = read_err(&FORMAT, extended, "x.blktrace.0");
-        assert!(error.starts_with("x.blktrace.0: record 0 at byte 0: magic: blktrace version 8"), "{error}");
+        assert!(
+            error.starts_with("x.blktrace.0: record 0 at byte 0: magic: blktrace version 8"),
+            "{error}"
+        );
         assert!(error.contains("convert it with blkparse"), "{error}");
 
         let mut lost = hex(EXAMPLE);
         lost[46] = 1; // a payload that is not there
-        let error = testing::error_with(&FORMAT, lost, "x", |o| o.on_error = options::OnError::Skip).to_string();
+        let error =
+            testing::error_with(&FORMAT, lost, "x", |o| o.on_error = options::OnError::Skip)
+                .to_string();
         assert!(error.starts_with("x: record 1 at byte 49: magic: expected 0x65617400"), "{error}");
-        assert!(error.contains("the length of the payload before it was wrong, or data are missing"), "{error}");
+        assert!(
+            error.contains("the length of the payload before it was wrong, or data are missing"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -546,14 +596,23 @@ mod tests {
     #[test]
     fn the_files_of_the_other_cpus_are_found_in_their_order() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["sda.blktrace.0", "sda.blktrace.10", "sda.blktrace.2", "sdb.blktrace.1", "sda.blktrace.x"] {
+        for name in [
+            "sda.blktrace.0",
+            "sda.blktrace.10",
+            "sda.blktrace.2",
+            "sdb.blktrace.1",
+            "sda.blktrace.x",
+        ] {
             std::fs::write(folder.path().join(name), b"").unwrap();
         }
         let names = |given: &str| -> Vec<String> {
             let found = siblings(&folder.path().join(given));
             found.iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
-        assert_eq!(names("sda.blktrace.2"), ["sda.blktrace.0", "sda.blktrace.2", "sda.blktrace.10"]);
+        assert_eq!(
+            names("sda.blktrace.2"),
+            ["sda.blktrace.0", "sda.blktrace.2", "sda.blktrace.10"]
+        );
         assert!(names("sdb.blktrace.1").is_empty(), "alone");
         assert!(names("sda.blktrace.x").is_empty(), "no number");
         assert!(names("merged.bin").is_empty());

@@ -108,32 +108,51 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     };
     let header = input.window();
     if header.len() < 16 {
-        return Err(wrong(0, format!("expected {HEADER_BYTES} bytes, found {}", header.len()), None));
+        return Err(wrong(
+            0,
+            format!("expected {HEADER_BYTES} bytes, found {}", header.len()),
+            None,
+        ));
     }
     let magic = u64_le(header, 0);
     if magic != MAGIC {
-        return Err(wrong(0, format!("expected the magic number {MAGIC:016x}, found {magic:016x}"), None));
+        return Err(wrong(
+            0,
+            format!("expected the magic number {MAGIC:016x}, found {magic:016x}"),
+            None,
+        ));
     }
     let version = u64_le(header, 8);
     let Some(layout) = Layout::of(version) else {
         let early = is_early(header);
         let message = if early {
-            "the early lcs layout, with a format string instead of a version, is not read".to_owned()
+            "the early lcs layout, with a format string instead of a version, is not read"
+                .to_owned()
         } else {
             format!("expected version 1 to 8, found {version}")
         };
-        return Err(wrong(8, message, early.then_some("convert it with libCacheSim's traceConv first")));
+        return Err(wrong(
+            8,
+            message,
+            early.then_some("convert it with libCacheSim's traceConv first"),
+        ));
     };
     if header.len() < HEADER_BYTES {
-        return Err(wrong(0, format!("expected {HEADER_BYTES} bytes, found {}", header.len()), None));
+        return Err(wrong(
+            0,
+            format!("expected {HEADER_BYTES} bytes, found {}", header.len()),
+            None,
+        ));
     }
     let end_magic = u64_le(header, HEADER_BYTES - 8);
     if end_magic != MAGIC {
-        let message = format!("expected the magic number {MAGIC:016x} at its end, found {end_magic:016x}");
+        let message =
+            format!("expected the magic number {MAGIC:016x} at its end, found {end_magic:016x}");
         return Err(wrong(HEADER_BYTES as u64 - 8, message, None));
     }
     let options = &opening.options;
-    let tenants = Tenants::new(input.device_name(), options.tenant_is_device && layout.op_at().is_some());
+    let tenants =
+        Tenants::new(input.device_name(), options.tenant_is_device && layout.op_at().is_some());
     input.consume(HEADER_BYTES);
     Ok(Box::new(Lcs {
         layout,
@@ -154,10 +173,16 @@ struct Lcs {
 }
 
 impl RecordReader for Lcs {
-    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         let size = self.layout.record_bytes;
         let count = self.records.whole(size, tally)?;
-        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate() {
+        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate()
+        {
             let place = self.records.place(i, i * size);
             let (op, device) = match self.layout.op_at() {
                 None => (self.plain_op, self.tenants.file(devices)),
@@ -241,17 +266,32 @@ mod tests {
     fn every_version_has_its_record_size() {
         let sizes: Vec<_> = (0..=9).map(|v| Layout::of(v).map(|l| l.record_bytes)).collect();
         let sized = |n| Some(n);
-        assert_eq!(sizes, [
-            None, sized(24), sized(28), sized(36), sized(40), sized(44), sized(52), sized(68), sized(100), None
-        ]);
+        assert_eq!(
+            sizes,
+            [
+                None,
+                sized(24),
+                sized(28),
+                sized(36),
+                sized(40),
+                sized(44),
+                sized(52),
+                sized(68),
+                sized(100),
+                None
+            ]
+        );
         for version in 3..=8 {
             let mut records = wide(version, 5, 7, 4096, 12, 1);
             records.extend(wide(version, 6, 8, 4096, 13, 1));
             let trace = read(&FORMAT, file(version, &records), "x");
-            assert_eq!(trace.records, [
-                request(5_000_000_000, RecordOp::Read, 7 * 4096, 4096),
-                request(6_000_000_000, RecordOp::Write, 8 * 4096, 4096),
-            ]);
+            assert_eq!(
+                trace.records,
+                [
+                    request(5_000_000_000, RecordOp::Read, 7 * 4096, 4096),
+                    request(6_000_000_000, RecordOp::Write, 8 * 4096, 4096),
+                ]
+            );
         }
     }
 
@@ -261,7 +301,8 @@ mod tests {
         let trace = read(&FORMAT, file(1, &record), "x");
         assert_eq!(trace.records, [request(100_000_000_000, RecordOp::Read, 7 * 4096, 4096)]);
         assert_eq!(trace.facts.has_ops, Some(false));
-        let trace = read_with(&FORMAT, file(1, &record), "x", |o| o.default_op = Some(RecordOp::Write));
+        let trace =
+            read_with(&FORMAT, file(1, &record), "x", |o| o.default_op = Some(RecordOp::Write));
         assert_eq!(trace.records[0].op, RecordOp::Write);
     }
 
@@ -273,14 +314,19 @@ mod tests {
 
     #[test]
     fn headers_that_are_not_read_say_why() {
-        assert!(read_err(&FORMAT, file(9, &[]), "x").starts_with("x: record 0 at byte 8: header: expected version 1 to 8, found 9"));
+        assert!(
+            read_err(&FORMAT, file(9, &[]), "x")
+                .starts_with("x: record 0 at byte 8: header: expected version 1 to 8, found 9")
+        );
         let mut early = file(0x7f3c_3c3c, &[]);
         early[EARLY_HEADER_BYTES - 8..EARLY_HEADER_BYTES].copy_from_slice(&MAGIC.to_le_bytes());
         let error = read_err(&FORMAT, early, "x");
         assert!(error.contains("early lcs layout") && error.contains("convert"), "{error}");
         let mut end = file(2, &hex(V2));
         end[HEADER_BYTES - 1] ^= 1;
-        assert!(read_err(&FORMAT, end, "x").contains("at byte 8184: header: expected the magic number"));
+        assert!(
+            read_err(&FORMAT, end, "x").contains("at byte 8184: header: expected the magic number")
+        );
         for length in 0..HEADER_BYTES {
             let error = read_err(&FORMAT, &file(2, &[])[..length], "x");
             assert!(error.contains("header: expected"), "{length}: {error}");
@@ -291,13 +337,16 @@ mod tests {
     fn malformed_records() {
         let file_of = |record: Vec<u8>| file(3, &[wide(3, 5, 7, 4096, 12, 1), record].concat());
         let place = format!("record 1 at byte {}: ", HEADER_BYTES + 36);
-        let rejects = |record, category| testing::rejects(&FORMAT, &file_of(record), category, &place);
+        let rejects =
+            |record, category| testing::rejects(&FORMAT, &file_of(record), category, &place);
         rejects(wide(3, 5, 7, 4096, 15, 1), Category::UnknownOp);
         rejects(wide(3, 5, 7, -4096, 12, 1), Category::OutOfRange);
         rejects(wide(3, 5, 1 << 60, 4096, 12, 1), Category::OutOfRange);
         rejects(wide(3, 5, 7, 4096, 12, 1)[..35].to_vec(), Category::TruncatedRecord);
         let huge = file_of(wide(3, 5, 7, 1 << 40, 12, 1));
-        let error = testing::error_with(&FORMAT, huge, "x", |o| o.object = Some(crate::options::Object::Page));
+        let error = testing::error_with(&FORMAT, huge, "x", |o| {
+            o.object = Some(crate::options::Object::Page)
+        });
         assert!(error.to_string().contains("length: 1099511627776 bytes"), "{error}");
     }
 
@@ -305,9 +354,15 @@ mod tests {
     fn a_file_cut_inside_its_records_is_an_error_or_a_clean_shorter_trace() {
         let bytes = file(2, &hex(V2).repeat(2));
         for length in HEADER_BYTES..bytes.len() {
-            match testing::try_read(&FORMAT, Input::from_bytes("x", &bytes[..length]), Default::default()) {
+            match testing::try_read(
+                &FORMAT,
+                Input::from_bytes("x", &bytes[..length]),
+                Default::default(),
+            ) {
                 Ok(trace) => assert_eq!(trace.records.len() * 28, length - HEADER_BYTES),
-                Err(error) => assert!(error.to_string().contains("the file ends inside a record"), "{error}"),
+                Err(error) => {
+                    assert!(error.to_string().contains("the file ends inside a record"), "{error}")
+                }
             }
         }
     }

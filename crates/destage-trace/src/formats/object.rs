@@ -77,12 +77,20 @@ impl Objects {
     #[inline]
     pub(crate) fn is_simple(&self, id: u64, size_bytes: u32) -> bool {
         match self.object {
-            None => size_bytes == PAGE_BYTES as u32 && id < FIRST_DOUBTFUL_ID && PAGE_BYTES <= self.max_request_bytes,
+            None => {
+                size_bytes == PAGE_BYTES as u32
+                    && id < FIRST_DOUBTFUL_ID
+                    && PAGE_BYTES <= self.max_request_bytes
+            }
             Some(Object::Opaque) => {
-                size_bytes > 0 && id < FIRST_GIVEN_PAGE && self.page_bytes <= self.max_request_bytes.min(1 << 18)
+                size_bytes > 0
+                    && id < FIRST_GIVEN_PAGE
+                    && self.page_bytes <= self.max_request_bytes.min(1 << 18)
             }
             Some(_) => {
-                size_bytes > 0 && u64::from(size_bytes) <= self.max_request_bytes && id < FIRST_DOUBTFUL_ID
+                size_bytes > 0
+                    && u64::from(size_bytes) <= self.max_request_bytes
+                    && id < FIRST_DOUBTFUL_ID
             }
         }
     }
@@ -169,11 +177,14 @@ pub(crate) fn take(
         return Err(ask(records, place, size_bytes));
     }
     let Some((offset_bytes, length_bytes)) = objects.extent(id, size_bytes) else {
-        let message = format!("object id: {id} lies past 2^63 bytes; --object opaque takes ids as names of pages");
+        let message = format!(
+            "object id: {id} lies past 2^63 bytes; --object opaque takes ids as names of pages"
+        );
         return records.reject(tally, place, Category::OutOfRange, message);
     };
     let time_ns = u64::from(time_s) * TICK_NS;
-    let record = Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device, op };
+    let record =
+        Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device, op };
     records.take(record, place, out, tally)
 }
 
@@ -229,12 +240,16 @@ mod tests {
     fn a_simple_access_is_one_that_every_rule_allows() {
         for object in [None, Some(Object::Page), Some(Object::Sector), Some(Object::Opaque)] {
             let mut objects = Objects::new(&ReaderOptions { object, ..ReaderOptions::default() });
-            for id in [0, 1, FIRST_GIVEN_PAGE - 1, FIRST_GIVEN_PAGE, FIRST_DOUBTFUL_ID - 1, u64::MAX] {
+            for id in
+                [0, 1, FIRST_GIVEN_PAGE - 1, FIRST_GIVEN_PAGE, FIRST_DOUBTFUL_ID - 1, u64::MAX]
+            {
                 for size in [0, 1, 4096, 1 << 28, u32::MAX] {
                     if objects.is_simple(id, size) {
                         let extent = objects.extent(id, u64::from(size)).unwrap();
                         assert_eq!(objects.simple_extent(id, size), extent);
-                        assert!(extent.1 > 0 && extent.1 <= 256 << 20 && extent.0 + extent.1 <= 1 << 63);
+                        assert!(
+                            extent.1 > 0 && extent.1 <= 256 << 20 && extent.0 + extent.1 <= 1 << 63
+                        );
                     }
                 }
             }
@@ -243,7 +258,8 @@ mod tests {
 
     #[test]
     fn every_operation_of_the_specification_has_its_meaning() {
-        let codes = |op| (0..=255u8).filter(|&code| operation(code) == Some(op)).collect::<Vec<_>>();
+        let codes =
+            |op| (0..=255u8).filter(|&code| operation(code) == Some(op)).collect::<Vec<_>>();
         assert_eq!(codes(RecordOp::Read), [0, 1, 2, 12]);
         assert_eq!(codes(RecordOp::Write), [3, 4, 5, 6, 7, 8, 10, 11, 13, 14]);
         assert_eq!(codes(RecordOp::Trim), [9]);

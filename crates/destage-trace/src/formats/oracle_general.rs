@@ -101,11 +101,13 @@ fn detect(sample: &Sample, layout: Layout) -> Verdict {
     if seen == 0 {
         return Verdict::No;
     }
-    let reason = format!("times do not decrease and next accesses lie ahead in {seen} records of {size} bytes");
+    let reason = format!(
+        "times do not decrease and next accesses lie ahead in {seen} records of {size} bytes"
+    );
     match sample.size {
-        Some(bytes) if bytes % size as u64 != 0 => {
-            Verdict::Maybe(format!("{reason}, but the file's {bytes} bytes are no multiple of {size}"))
-        }
+        Some(bytes) if bytes % size as u64 != 0 => Verdict::Maybe(format!(
+            "{reason}, but the file's {bytes} bytes are no multiple of {size}"
+        )),
         _ => Verdict::Yes(reason),
     }
 }
@@ -116,7 +118,10 @@ fn open(input: Input, opening: &Opening, layout: Layout) -> Result<Box<dyn Recor
     Ok(Box::new(OracleGeneral {
         layout,
         objects: Objects::new(options),
-        tenants: object::Tenants::new(device_name, options.tenant_is_device && layout == Layout::WithOp),
+        tenants: object::Tenants::new(
+            device_name,
+            options.tenant_is_device && layout == Layout::WithOp,
+        ),
         plain_op: options.default_op.unwrap_or(RecordOp::Read),
         records: Records::new(input, opening),
     }))
@@ -131,18 +136,26 @@ struct OracleGeneral {
 }
 
 impl RecordReader for OracleGeneral {
-    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         let size = self.layout.record_bytes();
         let count = self.records.whole(size, tally)?;
         let window = &self.records.input.window()[..count * size];
         let simple = self.layout == Layout::Plain
-            && window.chunks_exact(size).all(|r| self.objects.is_simple(u64_le(r, 4), u32_le(r, 12)));
+            && window
+                .chunks_exact(size)
+                .all(|r| self.objects.is_simple(u64_le(r, 4), u32_le(r, 12)));
         if simple {
             // Nothing in this batch can be wrong, so that it is converted in one sweep.
             let (device, op) = (self.tenants.file(devices), self.plain_op);
             let objects = &self.objects;
             out.extend(window.chunks_exact(size).map(|r| {
-                let (offset_bytes, length_bytes) = objects.simple_extent(u64_le(r, 4), u32_le(r, 12));
+                let (offset_bytes, length_bytes) =
+                    objects.simple_extent(u64_le(r, 4), u32_le(r, 12));
                 let time_ns = u64::from(u32_le(r, 0)) * object::TICK_NS;
                 Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device, op }
             }));
@@ -168,14 +181,20 @@ impl OracleGeneral {
         tally: &mut Tally,
     ) -> Result<()> {
         let size = self.layout.record_bytes();
-        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate() {
+        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate()
+        {
             let place = self.records.place(i, i * size);
             let (op, device) = match self.layout {
                 Layout::Plain => (self.plain_op, self.tenants.file(devices)),
                 Layout::WithOp => match object::operation(bytes[16]) {
                     Some(op) => (op, self.tenants.device(u32::from(u16_le(bytes, 17)), devices)),
                     None => {
-                        self.records.reject(tally, place, Category::UnknownOp, object::unknown(bytes[16]))?;
+                        self.records.reject(
+                            tally,
+                            place,
+                            Category::UnknownOp,
+                            object::unknown(bytes[16]),
+                        )?;
                         continue;
                     }
                 },
@@ -217,10 +236,13 @@ mod tests {
     #[test]
     fn the_examples_of_the_specification() {
         let trace = read(&FORMAT, hex(PLAIN), "w01.oracleGeneral");
-        assert_eq!(trace.records, [
-            request(100_000_000_000, RecordOp::Read, 7 * 4096, 4096),
-            request(100_000_000_000, RecordOp::Read, 9 * 4096, 4096),
-        ]);
+        assert_eq!(
+            trace.records,
+            [
+                request(100_000_000_000, RecordOp::Read, 7 * 4096, 4096),
+                request(100_000_000_000, RecordOp::Read, 9 * 4096, 4096),
+            ]
+        );
     }
 
     #[test]
@@ -257,7 +279,9 @@ mod tests {
         let verdict = |bytes: &[u8]| (FORMAT.detect)(&testing::sample(bytes));
         let mut longer = hex(PLAIN);
         longer.push(0);
-        assert!(matches!(verdict(&longer), Verdict::Maybe(reason) if reason.contains("no multiple of 24")));
+        assert!(
+            matches!(verdict(&longer), Verdict::Maybe(reason) if reason.contains("no multiple of 24"))
+        );
         let mut back = hex(PLAIN);
         back[24] = 0x63;
         assert_eq!(verdict(&back), Verdict::No, "time steps back");
@@ -308,7 +332,10 @@ mod tests {
         let mut bytes = hex(PLAIN);
         bytes[24 + 12..24 + 16].fill(0xff);
         let error = testing::error_with(&FORMAT, bytes, "x", |o| o.object = Some(Object::Page));
-        assert!(error.to_string().starts_with("x: record 1 at byte 24: length: 4294967295"), "{error}");
+        assert!(
+            error.to_string().starts_with("x: record 1 at byte 24: length: 4294967295"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -326,7 +353,10 @@ mod tests {
         let mut careful = read(&FORMAT, bytes, "x").records;
         careful.insert(5000, simple[5000]);
         assert_eq!(simple, careful);
-        assert_eq!(simple[9999], request(9_999_000_000_000, RecordOp::Read, 9999 * 7 % 977 * 4096, 4096));
+        assert_eq!(
+            simple[9999],
+            request(9_999_000_000_000, RecordOp::Read, 9999 * 7 % 977 * 4096, 4096)
+        );
     }
 
     #[test]

@@ -70,8 +70,11 @@ fn detect(sample: &Sample) -> Verdict {
     // Without a header: a chain of records, each as long as its own type and version want.
     let (mut rest, mut chained) = (sample.bytes, 0);
     while rest.len() >= 8 && chained < 100 {
-        let (size, version, kind) = (u32_be(rest, 0) as usize, u32_be(rest, 4) >> 16, u32_be(rest, 4) & 0xffff);
-        let fits = (1..=4).contains(&version) && matches!(kind, SHORT_IO | SUSPECT_IO) && size == expected_bytes(version, kind);
+        let (size, version, kind) =
+            (u32_be(rest, 0) as usize, u32_be(rest, 4) >> 16, u32_be(rest, 4) & 0xffff);
+        let fits = (1..=4).contains(&version)
+            && matches!(kind, SHORT_IO | SUSPECT_IO)
+            && size == expected_bytes(version, kind);
         if !fits {
             return Verdict::No;
         }
@@ -154,7 +157,11 @@ fn parse_date(text: &str) -> Option<u64> {
     let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
     let clock: Vec<u64> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
     let [hours, minutes, seconds] = clock[..] else { return None };
-    let sane = (1..=31).contains(&day) && (1970..=2500).contains(&year) && hours < 24 && minutes < 60 && seconds < 61;
+    let sane = (1..=31).contains(&day)
+        && (1970..=2500).contains(&year)
+        && hours < 24
+        && minutes < 60
+        && seconds < 61;
     if !sane {
         return None;
     }
@@ -194,16 +201,21 @@ impl Srt {
         let mut searched = 0;
         let end = loop {
             let window = self.records.input.window();
-            if !window.starts_with(&MAGIC[..MAGIC.len().min(window.len())]) || searched > HEADER_LIMIT_BYTES {
+            if !window.starts_with(&MAGIC[..MAGIC.len().min(window.len())])
+                || searched > HEADER_LIMIT_BYTES
+            {
                 let hint = "--srt-header false with --sector-bytes N reads a file without a header";
-                return Err(self.bad_header("a first line that starts with $$TR_IOREC-", Some(hint)));
+                return Err(
+                    self.bad_header("a first line that starts with $$TR_IOREC-", Some(hint))
+                );
             }
             if let Some(end) = memchr::memchr(FORM_FEED, &window[searched..]) {
                 break searched + end;
             }
             searched = window.len();
             if !self.records.input.grow()? {
-                return Err(self.bad_header("a form feed (0x0c) at its end, found the end of the file", None));
+                return Err(self
+                    .bad_header("a form feed (0x0c) at its end, found the end of the file", None));
             }
         };
         self.header = Header::parse(&String::from_utf8_lossy(&self.records.input.window()[..end]));
@@ -216,7 +228,12 @@ impl Srt {
     }
 
     /// Takes one record; returns whether there was one.
-    fn next(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn next(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         let at_hand = self.records.input.ensure(COMMON_BYTES)?;
         if at_hand == 0 {
             return Ok(false);
@@ -231,13 +248,16 @@ impl Srt {
             self.records.short(COMMON_BYTES, tally)?;
             return Ok(false);
         }
-        let (size, word) = (u32_be(self.records.input.window(), 0), u32_be(self.records.input.window(), 4));
+        let (size, word) =
+            (u32_be(self.records.input.window(), 0), u32_be(self.records.input.window(), 4));
         let (bytes, version, kind) = (size as usize, word >> 16, word & 0xffff);
         let place = self.records.place(0, 0);
         let is_io = matches!(kind, SHORT_IO | SUSPECT_IO);
         let expected = expected_bytes(version, kind);
         if is_io && bytes != expected {
-            let message = format!("size: expected {expected} for version {version}, type {kind}, found {size}");
+            let message = format!(
+                "size: expected {expected} for version {version}, type {kind}, found {size}"
+            );
             return Err(self.records.lost(place, message, None));
         }
         if !(8..=RECORD_LIMIT_BYTES).contains(&bytes) {
@@ -268,11 +288,13 @@ impl Srt {
         let word = |number: usize| u32_be(self.records.input.window(), 4 * number);
         let (seconds, microseconds) = (u64::from(word(2)), u64::from(word(3)));
         if microseconds >= 1_000_000 {
-            let message = format!("enqueue time: expected less than 1000000 us, found {microseconds}");
+            let message =
+                format!("enqueue time: expected less than 1000000 us, found {microseconds}");
             return self.records.reject(tally, place, Category::BadTime, message);
         }
         let disk = word(8) >> 8 & 0xff;
-        let known = self.header.sector_bytes.get(&disk).copied().or(self.header.common_sector_bytes);
+        let known =
+            self.header.sector_bytes.get(&disk).copied().or(self.header.common_sector_bytes);
         let Some(sector_bytes) = self.sector_bytes.or(known) else {
             let message = format!(
                 "{}: the header has no sectorsize for disk {disk}; say it with --sector-bytes 256, 512, ...",
@@ -294,9 +316,15 @@ impl Srt {
 }
 
 impl RecordReader for Srt {
-    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         for _ in 0..BATCH_RECORDS {
             if !self.next(out, devices, tally)? {
+                self.records.ended(tally);
                 return Ok(false);
             }
         }
@@ -346,22 +374,30 @@ mod tests {
     #[test]
     fn the_examples_of_the_specification_without_a_header() {
         let trace = read_with(&FORMAT, hex(RECORDS), "x.srt", bare);
-        assert_eq!(rows(&trace.records, 0), [
-            (500_000, 0, RecordOp::Read, 2048 * 256, 4096, 9_040_000),
-            (900_000, 1, RecordOp::Write, 6144 * 256, 8192, 15_100_000),
-            (1_000_020_000, 0, RecordOp::Read, 2064 * 256, 1024, 7_035_000),
-        ]);
+        assert_eq!(
+            rows(&trace.records, 0),
+            [
+                (500_000, 0, RecordOp::Read, 2048 * 256, 4096, 9_040_000),
+                (900_000, 1, RecordOp::Write, 6144 * 256, 8192, 15_100_000),
+                (1_000_020_000, 0, RecordOp::Read, 2064 * 256, 1024, 7_035_000),
+            ]
+        );
         assert_eq!(trace.devices, ["0", "1"]);
     }
 
     #[test]
     fn the_header_gives_date_and_sector_size_of_each_disk() {
         let trace = read(&FORMAT, with_header(&hex(RECORDS)), "x.srt");
-        assert_eq!(rows(&trace.records, ORIGIN_NS)[..2], [
-            (500_000, 0, RecordOp::Read, 2048 * 256, 4096, 9_040_000),
-            (900_000, 1, RecordOp::Write, 6144 * 512, 8192, 15_100_000),
-        ]);
-        let trace = read_with(&FORMAT, with_header(&hex(RECORDS)), "x.srt", |o| o.sector_bytes = Some(1024));
+        assert_eq!(
+            rows(&trace.records, ORIGIN_NS)[..2],
+            [
+                (500_000, 0, RecordOp::Read, 2048 * 256, 4096, 9_040_000),
+                (900_000, 1, RecordOp::Write, 6144 * 512, 8192, 15_100_000),
+            ]
+        );
+        let trace = read_with(&FORMAT, with_header(&hex(RECORDS)), "x.srt", |o| {
+            o.sector_bytes = Some(1024)
+        });
         assert_eq!(trace.records[0].offset_bytes, 2048 * 1024, "what the user says goes first");
     }
 
@@ -378,7 +414,13 @@ mod tests {
         assert_eq!(parse_date("Thu Jan  1 00:00:00 1970"), Some(0));
         assert_eq!(parse_date("Tue Feb 29 12:00:01 2000"), Some(951_825_601_000_000_000));
         assert_eq!(parse_date("Sat May 30 00:03:06 1992"), Some(ORIGIN_NS));
-        for bad in ["", "Sat May 30 1992", "Sat Mai 30 00:03:06 1992", "Sat May 30 24:03:06 1992", "Sat May 30 00:03:06 1969"] {
+        for bad in [
+            "",
+            "Sat May 30 1992",
+            "Sat Mai 30 00:03:06 1992",
+            "Sat May 30 24:03:06 1992",
+            "Sat May 30 00:03:06 1969",
+        ] {
             assert_eq!(parse_date(bad), None, "{bad}");
         }
     }
@@ -386,16 +428,22 @@ mod tests {
     #[test]
     fn an_unknown_sector_size_is_asked_for() {
         let error = testing::error_with(&FORMAT, hex(RECORDS), "x", |o| o.srt_header = false);
-        assert!(error.exit_status() == 2 && error.to_string().contains("--sector-bytes"), "{error}");
+        assert!(
+            error.exit_status() == 2 && error.to_string().contains("--sector-bytes"),
+            "{error}"
+        );
         let silent = HEADER.replace("sectorsize", "sectors");
-        let error = testing::error_with(&FORMAT, [silent.as_bytes(), &hex(RECORDS)].concat(), "x", |_| ());
+        let error =
+            testing::error_with(&FORMAT, [silent.as_bytes(), &hex(RECORDS)].concat(), "x", |_| ());
         assert!(error.exit_status() == 2 && error.to_string().contains("disk 0"), "{error}");
     }
 
     #[test]
     fn detection_gives_its_reason() {
         testing::detects(&FORMAT, &with_header(&[]));
-        assert!(matches!((FORMAT.detect)(&testing::sample(&hex(RECORDS))), Verdict::Maybe(r) if r.contains("--srt-header false")));
+        assert!(
+            matches!((FORMAT.detect)(&testing::sample(&hex(RECORDS))), Verdict::Maybe(r) if r.contains("--srt-header false"))
+        );
         assert_eq!((FORMAT.detect)(&testing::sample(&[0; 64])), Verdict::No);
     }
 
@@ -423,8 +471,13 @@ mod tests {
         let mut bytes = with_header(&hex(RECORDS));
         let at = HEADER.len() + 56;
         bytes[at + 3] = 0x34;
-        let error = testing::error_with(&FORMAT, bytes, "x", |o| o.on_error = OnError::Skip).to_string();
-        assert!(error.starts_with(&format!("x: record 1 at byte {at}: size: expected 56 for version 4")), "{error}");
+        let error =
+            testing::error_with(&FORMAT, bytes, "x", |o| o.on_error = OnError::Skip).to_string();
+        assert!(
+            error
+                .starts_with(&format!("x: record 1 at byte {at}: size: expected 56 for version 4")),
+            "{error}"
+        );
         let zero = [HEADER.as_bytes(), &hex("00000000 00040009")].concat();
         assert!(read_err(&FORMAT, zero, "x").contains("size: expected 8 to"));
     }
@@ -434,10 +487,20 @@ mod tests {
         let at = |word: usize| HEADER.len() + 56 + 4 * word;
         let mut time = with_header(&hex(RECORDS));
         time[at(3)..at(4)].copy_from_slice(&1_000_000u32.to_be_bytes());
-        testing::rejects(&FORMAT, &time, Category::BadTime, &format!("record 1 at byte {}: enqueue time", at(0)));
+        testing::rejects(
+            &FORMAT,
+            &time,
+            Category::BadTime,
+            &format!("record 1 at byte {}: enqueue time", at(0)),
+        );
         let mut length = with_header(&hex(RECORDS));
         length[at(6)..at(7)].fill(0xff);
-        testing::rejects(&FORMAT, &length, Category::Oversized, &format!("record 1 at byte {}: length", at(0)));
+        testing::rejects(
+            &FORMAT,
+            &length,
+            Category::Oversized,
+            &format!("record 1 at byte {}: length", at(0)),
+        );
     }
 
     #[test]
@@ -445,7 +508,11 @@ mod tests {
         let bytes = with_header(&hex(RECORDS));
         for length in 0..bytes.len() {
             let whole = length >= HEADER.len() && (length - HEADER.len()) % 56 == 0;
-            match testing::try_read(&FORMAT, Input::from_bytes("x", &bytes[..length]), ReaderOptions::default()) {
+            match testing::try_read(
+                &FORMAT,
+                Input::from_bytes("x", &bytes[..length]),
+                ReaderOptions::default(),
+            ) {
                 Ok(trace) => {
                     assert!(whole);
                     assert_eq!(trace.records.len(), (length - HEADER.len()) / 56);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{Format, Opening, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Result, TraceError};
+use crate::formats::Facts;
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::tally::Tally;
-use crate::formats::Facts;
 
 /// What a file holds.
 #[derive(Debug)]
@@ -46,7 +46,11 @@ pub(crate) fn sample(bytes: &[u8]) -> Sample<'_> {
 }
 
 /// Reads `input` to its end.
-pub(crate) fn try_read(format: &'static Format, input: Input, options: ReaderOptions) -> Result<Whole> {
+pub(crate) fn try_read(
+    format: &'static Format,
+    input: Input,
+    options: ReaderOptions,
+) -> Result<Whole> {
     let mut tally = Tally::new(&options);
     let opening = Opening { options: Arc::new(options), format, detected: true, probe: false };
     let mut reader = (format.open)(input, &opening)?;
@@ -70,7 +74,8 @@ pub(crate) fn read_with(
 ) -> Whole {
     let mut options = ReaderOptions::default();
     set(&mut options);
-    try_read(format, Input::from_bytes(name, bytes), options).unwrap_or_else(|error| panic!("{error}"))
+    try_read(format, Input::from_bytes(name, bytes), options)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The message of a file that cannot be read, with options.
@@ -100,7 +105,12 @@ pub(crate) fn detects(format: &Format, bytes: &[u8]) {
 
 /// The file is malformed in one record: under `stop` an error of exit status 65 that names the place
 /// and what would skip it; under `skip` counted under `category`.
-pub(crate) fn rejects(format: &'static Format, bytes: &[u8], category: Category, place_and_message: &str) {
+pub(crate) fn rejects(
+    format: &'static Format,
+    bytes: &[u8],
+    category: Category,
+    place_and_message: &str,
+) {
     let error = error_with(format, bytes, "x", |_| ());
     let text = error.to_string();
     assert_eq!(error.exit_status(), 65, "{text}");
@@ -117,10 +127,11 @@ pub(crate) fn cut_anywhere(format: &'static Format, bytes: &[u8], record_bytes: 
     let whole = read(format, bytes, "x").records;
     for length in 0..bytes.len() {
         let cut = &bytes[..length];
-        let skip = try_read(format, Input::from_bytes("x", cut), ReaderOptions {
-            on_error: OnError::Skip,
-            ..ReaderOptions::default()
-        });
+        let skip = try_read(
+            format,
+            Input::from_bytes("x", cut),
+            ReaderOptions { on_error: OnError::Skip, ..ReaderOptions::default() },
+        );
         match try_read(format, Input::from_bytes("x", cut), ReaderOptions::default()) {
             Ok(trace) => {
                 assert_eq!(length % record_bytes, 0, "a part of a record was taken at {length}");
@@ -133,7 +144,8 @@ pub(crate) fn cut_anywhere(format: &'static Format, bytes: &[u8], record_bytes: 
         }
         if let Ok(trace) = skip {
             assert!(whole.starts_with(&trace.records));
-            let short = trace.tally.errors.get(&Category::TruncatedRecord).map_or(0, |skips| skips.count);
+            let short =
+                trace.tally.errors.get(&Category::TruncatedRecord).map_or(0, |skips| skips.count);
             assert_eq!(short, u64::from(length % record_bytes != 0));
         }
     }

@@ -204,17 +204,25 @@ struct Vscsi {
 }
 
 impl RecordReader for Vscsi {
-    fn fill(&mut self, out: &mut Vec<Record>, devices: &mut DeviceTable, tally: &mut Tally) -> Result<bool> {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         let size = self.version.record_bytes();
         let count = self.records.whole(size, tally)?;
         let device = devices.index(self.device_name.as_bytes());
-        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate() {
+        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate()
+        {
             let place = self.records.place(i, i * size);
             let fields = Fields::of(self.version, bytes);
             let (_, mark) = self.version.mark();
             if fields.version_mark() != mark {
                 let found = fields.version;
-                let message = format!("ver: expected 0x{mark:02x}.. as in the first record, found 0x{found:04x}");
+                let message = format!(
+                    "ver: expected 0x{mark:02x}.. as in the first record, found 0x{found:04x}"
+                );
                 self.records.reject(tally, place, Category::OutOfRange, message)?;
                 continue;
             }
@@ -224,7 +232,9 @@ impl RecordReader for Vscsi {
             };
             match fields.record(op, device) {
                 Some(record) => self.records.take(record, place, out, tally)?,
-                None => self.records.reject(tally, place, Category::OutOfRange, fields.overflow())?,
+                None => {
+                    self.records.reject(tally, place, Category::OutOfRange, fields.overflow())?
+                }
             }
         }
         self.records.advance(count, count * size, tally);
@@ -239,15 +249,19 @@ mod tests {
 
     const V1: &str = "01000080 00100000 01000000 2a000001 00500000 00000000 40548900 00000000
                       02000080 00400000 01000000 28000001 00400100 00000000 dc558900 00000000";
-    const V2: &str = "42000002 03000080 00000100 01000000 08500000 00000000 2f588900 00000000 28000000 00000000";
+    const V2: &str =
+        "42000002 03000080 00000100 01000000 08500000 00000000 2f588900 00000000 28000000 00000000";
 
     #[test]
     fn the_examples_of_the_specification() {
         let trace = read(&FORMAT, hex(V1), "w01.vscsi");
-        assert_eq!(trace.records, [
-            request(9_000_000_000, RecordOp::Write, 20_480 * 512, 4096),
-            request(9_000_412_000, RecordOp::Read, 81_920 * 512, 16_384),
-        ]);
+        assert_eq!(
+            trace.records,
+            [
+                request(9_000_000_000, RecordOp::Write, 20_480 * 512, 4096),
+                request(9_000_412_000, RecordOp::Read, 81_920 * 512, 16_384),
+            ]
+        );
         assert_eq!(trace.devices, ["w01"]);
 
         let trace = read(&FORMAT, hex(V2), "w01.vscsi");
@@ -274,7 +288,8 @@ mod tests {
 
     #[test]
     fn every_command_of_the_specification_has_its_operation() {
-        let codes = |op| (0..=255u8).filter(|&code| operation(code) == Some(op)).collect::<Vec<_>>();
+        let codes =
+            |op| (0..=255u8).filter(|&code| operation(code) == Some(op)).collect::<Vec<_>>();
         assert_eq!(codes(RecordOp::Read), [0x08, 0x28, 0x88, 0xa8]);
         assert_eq!(codes(RecordOp::Write), [0x0a, 0x2a, 0x2e, 0x41, 0x8a, 0x8e, 0x93, 0xaa, 0xae]);
         assert_eq!(codes(RecordOp::Trim), [0x42]);
@@ -287,7 +302,10 @@ mod tests {
         bytes.extend(hex(V1));
         bytes[2 * 32 + 15] = 3;
         let error = read_err(&FORMAT, bytes, "x.vscsi");
-        assert!(error.starts_with("x.vscsi: record 2 at byte 64: ver: expected 0x01.. as in the first"), "{error}");
+        assert!(
+            error.starts_with("x.vscsi: record 2 at byte 64: ver: expected 0x01.. as in the first"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -301,7 +319,12 @@ mod tests {
     fn an_incredible_length_is_oversized() {
         let mut bytes = hex(V1);
         bytes[32 + 4..32 + 8].fill(0xff);
-        testing::rejects(&FORMAT, &bytes, Category::Oversized, "record 1 at byte 32: length: 4294967295 bytes");
+        testing::rejects(
+            &FORMAT,
+            &bytes,
+            Category::Oversized,
+            "record 1 at byte 32: length: 4294967295 bytes",
+        );
     }
 
     #[test]

@@ -1,0 +1,372 @@
+//! The mapping by which `csv` and `parquet` say which column is what, in which unit.
+//!
+//! Nothing is guessed: a column is named or numbered, and every unit is given. What is missing is a
+//! question to the user that names the key and the columns that are there.
+
+use crate::error::{Result, TraceError};
+use crate::fields::{self, Misread};
+use crate::options::{Column, ReaderOptions, TimeUnit, Unit};
+use crate::record::RecordOp;
+
+/// Bytes of the unit `page` unless `page_bytes` is given.
+const PAGE_BYTES: u64 = 4096;
+
+/// A question to the user: an option is missing or makes no sense.
+pub(crate) fn usage(message: impl Into<String>) -> TraceError {
+    TraceError::Usage { message: message.into() }
+}
+
+/// How the numbers of a time column become nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Clock {
+    /// Each is this many nanoseconds.
+    Nanoseconds(u64),
+    /// Each is a picosecond; what is below a nanosecond is dropped.
+    Picoseconds,
+}
+
+impl Clock {
+    /// The clock of a unit; `None` for `none`.
+    pub(crate) fn of(unit: TimeUnit) -> Option<Clock> {
+        Some(match unit {
+            TimeUnit::S => Clock::Nanoseconds(1_000_000_000),
+            TimeUnit::Ms => Clock::Nanoseconds(1_000_000),
+            TimeUnit::Us => Clock::Nanoseconds(1_000),
+            TimeUnit::Ns => Clock::Nanoseconds(1),
+            TimeUnit::Ps => Clock::Picoseconds,
+            // Counted from 1601, as `msr` does: no origin is another one's.
+            TimeUnit::Filetime => Clock::Nanoseconds(100),
+            TimeUnit::None => return None,
+        })
+    }
+
+    /// The unit in words, for messages.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Clock::Nanoseconds(1_000_000_000) => "seconds",
+            Clock::Nanoseconds(1_000_000) => "milliseconds",
+            Clock::Nanoseconds(1_000) => "microseconds",
+            Clock::Nanoseconds(100) => "100-ns ticks",
+            Clock::Nanoseconds(_) => "nanoseconds",
+            Clock::Picoseconds => "picoseconds",
+        }
+    }
+
+    /// A whole number of units in nanoseconds; `None` if it does not fit.
+    pub(crate) fn whole_ns(self, units: u64) -> Option<u64> {
+        match self {
+            Clock::Nanoseconds(unit_ns) => units.checked_mul(unit_ns),
+            Clock::Picoseconds => Some(units / 1_000),
+        }
+    }
+
+    /// A decimal field in nanoseconds.
+    pub(crate) fn parse_ns(self, field: &[u8]) -> std::result::Result<u64, Misread> {
+        match self {
+            Clock::Nanoseconds(unit_ns) => fields::parse_decimal(field, unit_ns),
+            // Counted in picoseconds, as if they were the nanoseconds of a finer clock.
+            Clock::Picoseconds => fields::parse_decimal(field, 1).map(|ps| ps / 1_000),
+        }
+    }
+}
+
+/// The six roles, each with its column or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Roles<T> {
+    pub(crate) time: Option<T>,
+    pub(crate) device: Option<T>,
+    pub(crate) op: Option<T>,
+    pub(crate) offset: Option<T>,
+    pub(crate) length: Option<T>,
+    pub(crate) response: Option<T>,
+}
+
+/// Places of the mapped columns among those that a file has.
+///
+/// `found` are the file's columns; empty if it names none and `count` columns are there. Errors:
+/// `columns` is missing, or names one that is not there; the message lists those found.
+pub(crate) fn resolve(
+    format: &str,
+    options: &ReaderOptions,
+    found: &[String],
+    count: usize,
+) -> Result<Roles<usize>> {
+    let listing = || match found {
+        [] => format!(
+            "the file has {count} columns without names, from 0 to {}",
+            count.saturating_sub(1)
+        ),
+        names => format!("columns found: {}", names.join(", ")),
+    };
+    let columns = &options.columns;
+    let place = |role: &str, column: &Option<Column>| -> Result<Option<usize>> {
+        let (at, named) = match column {
+            None => return Ok(None),
+            Some(Column::Number(number)) => {
+                ((*number < count).then_some(*number), number.to_string())
+            }
+            Some(Column::Name(name)) => {
+                (found.iter().position(|f| f == name), format!("\"{name}\""))
+            }
+        };
+        match at {
+            Some(at) => Ok(Some(at)),
+            None => Err(usage(format!(
+                "{format}: columns.{role}: there is no column {named}; {}",
+                listing()
+            ))),
+        }
+    };
+    let roles = Roles {
+        time: place("time", &columns.time)?,
+        device: place("device", &columns.device)?,
+        op: place("op", &columns.op)?,
+        offset: place("offset", &columns.offset)?,
+        length: place("length", &columns.length)?,
+        response: place("response", &columns.response)?,
+    };
+    if roles.offset.is_none() {
+        let example = "columns = { time = ..., op = ..., offset = ..., length = ... }";
+        return Err(usage(format!("{format}: say which column is what: {example}; {}", listing())));
+    }
+    Ok(roles)
+}
+
+/// Units of the mapped columns, and what the values of the op column mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// Clock of the time column; `None` if there are no times.
+    pub(crate) time: Option<Clock>,
+    /// Clock of the response column.
+    pub(crate) response: Option<Clock>,
+    /// Bytes that an offset counts in.
+    pub(crate) offset_bytes: u64,
+    /// Bytes that a length counts in.
+    pub(crate) length_bytes: u64,
+    /// Length of every request, where there is no length column: one page.
+    pub(crate) fixed_length_bytes: u64,
+    /// Operation of every request, where there is no op column.
+    pub(crate) default_op: RecordOp,
+    ops: Vec<(Vec<u8>, RecordOp)>,
+}
+
+impl Mapping {
+    /// What the options say about the columns that are mapped.
+    ///
+    /// `own_clock`: the time column brings its own unit, as timestamps of Parquet do. Errors: a unit or
+    /// a meaning that is missing, or given for nothing.
+    pub(crate) fn new(format: &str, options: &ReaderOptions, own_clock: bool) -> Result<Mapping> {
+        let columns = &options.columns;
+        let page_bytes = options.page_bytes.unwrap_or(PAGE_BYTES);
+        let bytes = |unit: Unit| match unit {
+            Unit::Bytes(bytes) => bytes,
+            Unit::Page => page_bytes,
+        };
+        let missing =
+            |key: &str, values: &str| usage(format!("{format}: {key} must be given ({values})"));
+        const TIMES: &str = "s, ms, us, ns, ps, filetime or none";
+        const SIZES: &str = "byte, sector, page, or a number of bytes";
+
+        let time_unit = match (&columns.time, options.time_unit) {
+            (Some(_), None) if !own_clock => return Err(missing("time_unit", TIMES)),
+            (_, unit) => unit,
+        };
+        let time = columns.time.as_ref().and(time_unit.and_then(Clock::of));
+        let response =
+            match (&columns.response, options.response_unit.or(time_unit).and_then(Clock::of)) {
+                (Some(_), None) => return Err(missing("response_unit", "s, ms, us, ns or ps")),
+                (_, clock) => clock,
+            };
+        let offset_unit = options.offset_unit.ok_or_else(|| missing("offset_unit", SIZES))?;
+        let length_unit = match (&columns.length, options.length_unit) {
+            (Some(_), None) => return Err(missing("length_unit", SIZES)),
+            (None, _) if offset_unit != Unit::Page => {
+                let message = "columns.length must be given, unless offset_unit is page and every request one page";
+                return Err(usage(format!("{format}: {message}")));
+            }
+            (_, unit) => unit.unwrap_or(Unit::Page),
+        };
+        let ops: Vec<_> = [
+            (&options.op_read, RecordOp::Read),
+            (&options.op_write, RecordOp::Write),
+            (&options.op_trim, RecordOp::Trim),
+            (&options.op_flush, RecordOp::Flush),
+        ]
+        .into_iter()
+        .flat_map(|(values, op)| values.iter().map(move |value| (value.clone().into_bytes(), op)))
+        .collect();
+        match (&columns.op, options.default_op) {
+            (Some(_), _) if ops.is_empty() => {
+                return Err(missing(
+                    "op_read and op_write",
+                    "the values of the op column that mean read and write",
+                ));
+            }
+            (Some(_), Some(_)) => {
+                return Err(usage(format!(
+                    "{format}: default_op is only for files without an op column"
+                )));
+            }
+            (None, None) => {
+                return Err(missing(
+                    "columns.op, or default_op",
+                    "read or write, for files without an op column",
+                ));
+            }
+            _ => {}
+        }
+        Ok(Mapping {
+            time,
+            response,
+            offset_bytes: bytes(offset_unit),
+            length_bytes: bytes(length_unit),
+            fixed_length_bytes: page_bytes,
+            default_op: options.default_op.unwrap_or(RecordOp::Read),
+            ops,
+        })
+    }
+
+    /// What a value of the op column means, if anything.
+    pub(crate) fn op(&self, value: &[u8]) -> Option<RecordOp> {
+        self.ops.iter().find(|(text, _)| text == value).map(|&(_, op)| op)
+    }
+
+    /// The values that mean something, for a message.
+    pub(crate) fn known_ops(&self) -> String {
+        self.ops.iter().map(|(text, _)| fields::quoted(text)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn options(table: serde_json::Value) -> ReaderOptions {
+        serde_json::from_value(table).unwrap()
+    }
+
+    fn whole() -> serde_json::Value {
+        json!({
+            "columns": {"time": "ts", "device": "vol", "op": "kind", "offset": 3, "length": "len"},
+            "time_unit": "us", "offset_unit": "sector", "length_unit": "byte",
+            "op_read": ["R", "read"], "op_write": ["W"], "op_trim": ["D"],
+        })
+    }
+
+    #[test]
+    fn names_and_numbers_find_their_columns() {
+        let found: Vec<String> = ["ts", "vol", "kind", "sector", "len"].map(str::to_owned).into();
+        let roles = resolve("csv", &options(whole()), &found, 5).unwrap();
+        assert_eq!(
+            roles,
+            Roles {
+                time: Some(0),
+                device: Some(1),
+                op: Some(2),
+                offset: Some(3),
+                length: Some(4),
+                response: None
+            }
+        );
+        let error = resolve("csv", &options(whole()), &found[..4], 4).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "csv: columns.length: there is no column \"len\"; columns found: ts, vol, kind, sector"
+        );
+        let error = resolve("csv", &options(json!({"columns": {"offset": 5}})), &[], 5)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("no column 5") && error.contains("5 columns without names, from 0 to 4"),
+            "{error}"
+        );
+        let error = resolve("csv", &options(json!({})), &found, 5).unwrap_err().to_string();
+        assert!(error.contains("columns found: ts, vol"), "{error}");
+    }
+
+    #[test]
+    fn every_missing_unit_is_asked_for_by_its_key() {
+        for key in ["time_unit", "offset_unit", "length_unit"] {
+            let mut table = whole();
+            table.as_object_mut().unwrap().remove(key);
+            let error = Mapping::new("csv", &options(table), false).unwrap_err();
+            assert!(error.exit_status() == 2 && error.to_string().contains(key), "{error}");
+        }
+        let mut table = whole();
+        for key in ["op_read", "op_write", "op_trim"] {
+            table.as_object_mut().unwrap().remove(key);
+        }
+        assert!(
+            Mapping::new("csv", &options(table.clone()), false)
+                .unwrap_err()
+                .to_string()
+                .contains("op_read")
+        );
+        table["columns"].as_object_mut().unwrap().remove("op");
+        assert!(
+            Mapping::new("csv", &options(table.clone()), false)
+                .unwrap_err()
+                .to_string()
+                .contains("default_op")
+        );
+        table["default_op"] = json!("write");
+        assert_eq!(
+            Mapping::new("csv", &options(table), false).unwrap().default_op,
+            RecordOp::Write
+        );
+        let mut both = whole();
+        both["default_op"] = json!("read");
+        assert!(
+            Mapping::new("csv", &options(both), false)
+                .unwrap_err()
+                .to_string()
+                .contains("default_op")
+        );
+    }
+
+    #[test]
+    fn a_timestamp_column_needs_no_unit() {
+        let mut table = whole();
+        table.as_object_mut().unwrap().remove("time_unit");
+        assert_eq!(Mapping::new("parquet", &options(table), true).unwrap().time, None);
+    }
+
+    #[test]
+    fn pages_without_a_length_are_one_page_each() {
+        let table = json!({"columns": {"offset": 0}, "offset_unit": "page", "page_bytes": 8192, "default_op": "read"});
+        let mapping = Mapping::new("csv", &options(table), false).unwrap();
+        assert_eq!(
+            (mapping.offset_bytes, mapping.fixed_length_bytes, mapping.time),
+            (8192, 8192, None)
+        );
+        let table = json!({"columns": {"offset": 0}, "offset_unit": "byte", "default_op": "read"});
+        assert!(
+            Mapping::new("csv", &options(table), false)
+                .unwrap_err()
+                .to_string()
+                .contains("columns.length")
+        );
+    }
+
+    #[test]
+    fn clocks() {
+        let ns = |unit, text: &str| Clock::of(unit).unwrap().parse_ns(text.as_bytes());
+        assert_eq!(ns(TimeUnit::S, "1456012801.000250000"), Ok(1_456_012_801_000_250_000));
+        assert_eq!(ns(TimeUnit::Us, "1000"), Ok(1_000_000));
+        assert_eq!(ns(TimeUnit::Ps, "2500"), Ok(2));
+        assert_eq!(ns(TimeUnit::Filetime, "128166372000000000"), Ok(12_816_637_200_000_000_000));
+        assert_eq!(ns(TimeUnit::Ms, "-1"), Err(Misread::NotANumber));
+        assert_eq!(Clock::of(TimeUnit::None), None);
+    }
+
+    #[test]
+    fn values_of_the_op_column() {
+        let mapping = Mapping::new("csv", &options(whole()), false).unwrap();
+        assert_eq!(mapping.op(b"read"), Some(RecordOp::Read));
+        assert_eq!(mapping.op(b"D"), Some(RecordOp::Trim));
+        assert_eq!(mapping.op(b"r"), None);
+        assert_eq!(mapping.known_ops(), "\"R\", \"read\", \"W\", \"D\"");
+    }
+}
