@@ -18,9 +18,11 @@ pub mod accesses;
 pub mod conform;
 pub mod cost;
 pub mod counters;
+pub mod decisions;
 pub mod replay;
 pub mod result;
 pub mod run;
+pub mod series;
 pub mod sizes;
 pub mod spec;
 

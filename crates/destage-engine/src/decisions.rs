@@ -1,0 +1,137 @@
+//! Every decision of a run as JSON lines (`spec/page-policies.md` 2.4): index, operation, page, hit,
+//! evicted pages, flush groups, and padding where a policy pads. Pages are LPNs.
+
+use crate::replay::Observer;
+use destage_core::{Op, Page, Plan, Request};
+use std::io::{self, Write};
+
+/// Writes one line per access.
+pub struct DecisionLog<'a, W> {
+    out: W,
+    lpns: &'a [u64],
+    index: u64,
+    line: Vec<u8>,
+    failed: Option<io::Error>,
+}
+
+impl<'a, W: Write> DecisionLog<'a, W> {
+    /// `lpns` is the trace's table from dense ids to LPNs. `out` should be buffered.
+    pub fn new(out: W, lpns: &'a [u64]) -> Self {
+        DecisionLog { out, lpns, index: 0, line: Vec::new(), failed: None }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    ///
+    /// The first error of any write; the run was stopped there.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.out.flush().map(|()| self.out),
+        }
+    }
+
+    fn write(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) -> io::Result<()> {
+        let line = &mut self.line;
+        line.clear();
+        let op = if r.op == Op::Write { 'w' } else { 'r' };
+        write!(
+            line,
+            r#"{{"index":{},"op":"{op}","page":{},"hit":{hit},"evicted":["#,
+            self.index, r.lpn.0
+        )?;
+        let lpn = |page: Page| self.lpns.get(page.0 as usize).copied().unwrap_or(page.0);
+        list(line, plan.iter().flat_map(|p| p.evicted()).map(|e| lpn(e.page)))?;
+        line.extend_from_slice(br#"],"flushed":["#);
+        for (k, (pages, _)) in plan.iter().flat_map(|p| p.groups()).enumerate() {
+            line.extend_from_slice(if k == 0 { b"[" } else { b",[" });
+            list(line, pages.iter().map(|&p| lpn(p)))?;
+            line.push(b']');
+        }
+        line.push(b']');
+        if plan.is_some_and(|p| !p.padded().is_empty()) {
+            line.extend_from_slice(br#","padded":["#);
+            for (k, (_, pads)) in plan.iter().flat_map(|p| p.groups()).enumerate() {
+                line.extend_from_slice(if k == 0 { b"[" } else { b",[" });
+                list(line, pads.iter().map(|p| p.lpn.0))?;
+                line.push(b']');
+            }
+            line.push(b']');
+        }
+        line.extend_from_slice(b"}\n");
+        self.out.write_all(line)?;
+        self.index += 1;
+        Ok(())
+    }
+}
+
+fn list(line: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) -> io::Result<()> {
+    for (k, number) in numbers.enumerate() {
+        if k > 0 {
+            line.push(b',');
+        }
+        write!(line, "{number}")?;
+    }
+    Ok(())
+}
+
+impl<W: Write> Observer for DecisionLog<'_, W> {
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        if self.failed.is_none() {
+            self.failed = self.write(r, hit, plan).err();
+        }
+    }
+
+    fn progress(&mut self, _: u64) -> bool {
+        self.failed.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_core::Lpn;
+
+    #[test]
+    fn a_line_says_what_an_access_decided() {
+        let lpns = [100, 200, 300];
+        let mut log = DecisionLog::new(Vec::new(), &lpns);
+        log.access(&Request::new(Page(0), Lpn(100), Op::Read), true, None);
+        let mut plan = Plan::new();
+        plan.evict(Page(2), true);
+        log.access(&Request::new(Page(1), Lpn(200), Op::Write), false, Some(&plan));
+        plan.clear();
+        plan.open_group();
+        plan.flush_and_evict(Page(0));
+        plan.pad(Lpn(101), false);
+        log.access(&Request::new(Page(1), Lpn(200), Op::Write), false, Some(&plan));
+        let text = String::from_utf8(log.finish().unwrap()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                r#"{"index":0,"op":"r","page":100,"hit":true,"evicted":[],"flushed":[]}"#,
+                r#"{"index":1,"op":"w","page":200,"hit":false,"evicted":[300],"flushed":[[300]]}"#,
+                r#"{"index":2,"op":"w","page":200,"hit":false,"evicted":[100],"flushed":[[100]],"padded":[[101]]}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_full_disk_stops_the_run_and_is_told_at_the_end() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut log = DecisionLog::new(Full, &[1]);
+        log.access(&Request::new(Page(0), Lpn(1), Op::Read), true, None);
+        assert!(!log.progress(1));
+        assert_eq!(log.finish().err().map(|e| e.kind()), Some(io::ErrorKind::StorageFull));
+    }
+}

@@ -1,0 +1,113 @@
+//! How a run develops: what was counted in each period of so many accesses.
+
+use crate::counters::Counters;
+use crate::replay::Observer;
+use destage_core::{Plan, Request};
+use serde::{Deserialize, Serialize};
+
+/// What one period counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Period {
+    /// First access of the period, counted from 0 over the whole run, warm-up included.
+    pub first_access: u64,
+    /// Counters of the period. `physical_reads` are read misses and padding reads,
+    /// `physical_writes` destaged pages and padding: the run's options are not in them.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// Collects a [`Period`] every so many accesses; the last one may be shorter.
+pub struct Series {
+    period_accesses: u64,
+    current: Period,
+    done: Vec<Period>,
+    accesses: u64,
+}
+
+impl Series {
+    /// A period is at least one access.
+    pub fn new(period_accesses: u64) -> Self {
+        let current = Period { first_access: 0, counters: Counters::default() };
+        Series { period_accesses: period_accesses.max(1), current, done: Vec::new(), accesses: 0 }
+    }
+
+    /// All periods, the unfinished last one included.
+    pub fn finish(mut self) -> Vec<Period> {
+        if self.current.counters.accesses() > 0 {
+            self.close();
+        }
+        self.done
+    }
+
+    fn close(&mut self) {
+        let c = &mut self.current.counters;
+        c.physical_reads = c.read_misses + c.padding_reads;
+        c.physical_writes = c.destaged_pages + c.padding_writes;
+        let next = Period { first_access: self.accesses, counters: Counters::default() };
+        self.done.push(std::mem::replace(&mut self.current, next));
+    }
+}
+
+impl Observer for Series {
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        if hit {
+            self.current.counters.hit(r.op);
+        } else {
+            self.current.counters.miss(r.op);
+        }
+        if let Some(plan) = plan {
+            self.current.counters.evicted(plan);
+        }
+        self.accesses += 1;
+        if self.accesses.is_multiple_of(self.period_accesses) {
+            self.close();
+        }
+    }
+}
+
+/// Two observers of one run.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const SEES_ACCESSES: bool = A::SEES_ACCESSES || B::SEES_ACCESSES;
+
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        self.0.access(r, hit, plan);
+        self.1.access(r, hit, plan);
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        let first = self.0.progress(accesses);
+        self.1.progress(accesses) && first
+    }
+}
+
+/// An observer that may be absent.
+impl<O: Observer> Observer for Option<O> {
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        if let Some(observer) = self {
+            observer.access(r, hit, plan);
+        }
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        self.as_mut().is_none_or(|observer| observer.progress(accesses))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_core::{Lpn, Op, Page};
+
+    #[test]
+    fn periods_add_up_to_the_run() {
+        let mut series = Series::new(3);
+        for k in 0..8u64 {
+            let op = if k % 2 == 0 { Op::Read } else { Op::Write };
+            series.access(&Request::new(Page(k), Lpn(k), op), k % 4 == 0, None);
+        }
+        let periods = series.finish();
+        assert_eq!(periods.iter().map(|p| p.first_access).collect::<Vec<_>>(), [0, 3, 6]);
+        assert_eq!(periods.iter().map(|p| p.counters.accesses()).collect::<Vec<_>>(), [3, 3, 2]);
+        assert_eq!(periods.iter().map(|p| p.counters.hits()).sum::<u64>(), 2);
+    }
+}
