@@ -121,6 +121,7 @@ macro_rules! policies {
 
 pub mod acr;
 pub mod ad_lru;
+pub mod arc;
 pub mod ccf_lru;
 pub mod cfdc;
 pub mod cflru;
@@ -131,11 +132,14 @@ pub mod lru;
 pub mod lru_wsr;
 pub mod s3_fifo;
 pub mod sieve;
+pub mod two_q;
 
 policies! {
     lru::INFO => lru::Lru::build;
     fifo::INFO => fifo::Fifo::build;
     clock::INFO => clock::Clock::build;
+    two_q::INFO => two_q::TwoQ::build;
+    arc::INFO => arc::Arc::build;
     dual_queue::INFO => dual_queue::DualQueue::build;
     cflru::INFO => cflru::Cflru::build;
     lru_wsr::INFO => lru_wsr::LruWsr::build;
