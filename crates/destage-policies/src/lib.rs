@@ -128,6 +128,7 @@ pub mod cflru;
 pub mod clock;
 pub mod dual_queue;
 pub mod fifo;
+pub mod lirs;
 pub mod lru;
 pub mod lru_wsr;
 pub mod s3_fifo;
@@ -140,6 +141,7 @@ policies! {
     clock::INFO => clock::Clock::build;
     two_q::INFO => two_q::TwoQ::build;
     arc::INFO => arc::Arc::build;
+    lirs::INFO => lirs::Lirs::build;
     dual_queue::INFO => dual_queue::DualQueue::build;
     cflru::INFO => cflru::Cflru::build;
     lru_wsr::INFO => lru_wsr::LruWsr::build;
