@@ -1,0 +1,399 @@
+//! The file that decoded columns are kept in, and its mapping.
+//!
+//! ```text
+//!  0     magic, version, byte order, file length, number of sections,
+//!        sections { kind, offset, bytes, hash } x 16, hash of the header
+//!  4096  section, zeros up to a multiple of 64, section, ...
+//! ```
+//!
+//! Values are stored as the machine has them (the byte-order word makes another machine's file
+//! unusable instead of wrong), so that a mapped column is a slice. A section's hash is the XXH3 of
+//! the XXH3 values of its [`BLOCK_BYTES`] blocks: writers that go forwards or backwards, and a
+//! check of a file larger than memory, all need one block at a time.
+//!
+//! The header is written last. A file without a valid one, one that is shorter or longer than it
+//! says, and one with a wrong byte anywhere (padding included) is *damaged*: the cache makes it
+//! anew.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::error::{Result, TraceError};
+
+/// Version of layout and meaning. A file of another version is stale, never read.
+pub const FORMAT_VERSION: u32 = 1;
+/// Sections are hashed in blocks of this size; also what the writers buffer.
+pub(crate) const BLOCK_BYTES: usize = 1 << 20;
+
+const MAGIC: [u8; 8] = *b"DESTAGE\x01";
+const BYTE_ORDER: u32 = 0x0102_0304;
+const HEADER_BYTES: usize = 4096;
+const ALIGN: u64 = 64;
+const MAX_SECTIONS: usize = 16;
+
+/// What a section holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub(crate) enum Kind {
+    /// JSON.
+    Meta = 1,
+    /// u64, arrival of each row.
+    Arrivals = 2,
+    /// u64, measured response of each row.
+    Responses = 3,
+    /// u32, dense id of each row's first page.
+    FirstIds = 4,
+    /// u32, pages, operation and partial ends of each row.
+    PagesOps = 5,
+    /// u64, logical page number of each dense id.
+    Lpns = 6,
+    /// u64, rows that go on with the request of the row before.
+    Continuations = 7,
+    /// u32, next use of each access.
+    NextNarrow = 8,
+    /// u64, next use of each access.
+    NextWide = 9,
+}
+
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Section {
+    kind: u64,
+    offset: u64,
+    bytes: u64,
+    hash: u64,
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    version: u32,
+    byte_order: u32,
+    file_bytes: u64,
+    sections: u64,
+    table: [Section; MAX_SECTIONS],
+    /// XXH3 of the header up to here.
+    hash: u64,
+}
+
+/// Bytes of a slice of plain numbers.
+pub(crate) fn bytes_of<T: IntoBytes + Immutable>(values: &[T]) -> &[u8] {
+    values.as_bytes()
+}
+
+/// Hash of a section that is at hand as a whole.
+fn section_hash(bytes: &[u8]) -> u64 {
+    let mut whole = Xxh3::new();
+    for block in bytes.chunks(BLOCK_BYTES) {
+        whole.update(&xxh3_64(block).to_le_bytes());
+    }
+    whole.digest()
+}
+
+/// Writes a column file, section after section.
+pub(crate) struct ColumnWriter {
+    file: File,
+    path: PathBuf,
+    at: u64,
+    table: Vec<Section>,
+    /// Hash over the block hashes of the open section.
+    whole: Xxh3,
+    block: Vec<u8>,
+}
+
+impl ColumnWriter {
+    /// Starts in an empty file; `path` is what errors name.
+    pub(crate) fn new(file: File, path: &Path) -> Result<Self> {
+        let mut writer = ColumnWriter {
+            file,
+            path: path.to_owned(),
+            at: HEADER_BYTES as u64,
+            table: Vec::new(),
+            whole: Xxh3::new(),
+            block: Vec::with_capacity(BLOCK_BYTES),
+        };
+        writer.seek(writer.at)?;
+        Ok(writer)
+    }
+
+    fn failed(&self, source: std::io::Error) -> TraceError {
+        TraceError::Write { path: self.path.clone(), source }
+    }
+
+    fn seek(&mut self, to: u64) -> Result<()> {
+        self.file.seek(SeekFrom::Start(to)).map(|_| ()).map_err(|e| self.failed(e))
+    }
+
+    /// Opens the next section.
+    pub(crate) fn begin(&mut self, kind: Kind) -> Result<()> {
+        let offset = self.at.next_multiple_of(ALIGN);
+        let padding = [0u8; ALIGN as usize];
+        let pad = &padding[..(offset - self.at) as usize];
+        self.file.write_all(pad).map_err(|e| self.failed(e))?;
+        self.at = offset;
+        self.table.push(Section { kind: kind as u64, offset, bytes: 0, hash: 0 });
+        self.whole.reset();
+        Ok(())
+    }
+
+    /// Appends to the open section.
+    pub(crate) fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let take = (BLOCK_BYTES - self.block.len()).min(bytes.len());
+            self.block.extend_from_slice(&bytes[..take]);
+            bytes = &bytes[take..];
+            if self.block.len() == BLOCK_BYTES {
+                self.flush_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_block(&mut self) -> Result<()> {
+        self.whole.update(&xxh3_64(&self.block).to_le_bytes());
+        self.file.write_all(&self.block).map_err(|e| self.failed(e))?;
+        self.at += self.block.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// Closes the section; returns its hash.
+    pub(crate) fn end(&mut self) -> Result<u64> {
+        if !self.block.is_empty() {
+            self.flush_block()?;
+        }
+        let hash = self.whole.digest();
+        let at = self.at;
+        let section = self.table.last_mut().expect("begin comes before end");
+        section.bytes = at - section.offset;
+        section.hash = hash;
+        Ok(hash)
+    }
+
+    /// A section in one go.
+    pub(crate) fn section(&mut self, kind: Kind, bytes: &[u8]) -> Result<u64> {
+        self.begin(kind)?;
+        self.put(bytes)?;
+        self.end()
+    }
+
+    /// A section of `bytes` bytes whose blocks come last first: `fill` is called with the byte
+    /// offset of each block and a buffer of its length.
+    pub(crate) fn section_backwards(
+        &mut self,
+        kind: Kind,
+        bytes: u64,
+        mut fill: impl FnMut(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.begin(kind)?;
+        let start = self.at;
+        let blocks = bytes.div_ceil(BLOCK_BYTES as u64);
+        let mut hashes = Vec::with_capacity(blocks as usize);
+        // Of u64, so that a block can be filled as numbers.
+        let mut buffer = vec![0u64; BLOCK_BYTES / 8];
+        let buffer = buffer.as_mut_bytes();
+        for block in (0..blocks).rev() {
+            let offset = block * BLOCK_BYTES as u64;
+            let buffer = &mut buffer[..(bytes - offset).min(BLOCK_BYTES as u64) as usize];
+            fill(offset, buffer)?;
+            hashes.push(xxh3_64(buffer));
+            self.seek(start + offset)?;
+            self.file.write_all(buffer).map_err(|e| self.failed(e))?;
+        }
+        for hash in hashes.iter().rev() {
+            self.whole.update(&hash.to_le_bytes());
+        }
+        self.at = start + bytes;
+        self.seek(self.at)?;
+        self.end().map(|_| ())
+    }
+
+    /// Writes the header; the file is whole then.
+    pub(crate) fn finish(mut self) -> Result<File> {
+        assert!(self.table.len() <= MAX_SECTIONS, "a column file has at most 16 sections");
+        let mut table = [Section::default(); MAX_SECTIONS];
+        table[..self.table.len()].copy_from_slice(&self.table);
+        let mut header = Header {
+            magic: MAGIC,
+            version: FORMAT_VERSION,
+            byte_order: BYTE_ORDER,
+            file_bytes: self.at,
+            sections: self.table.len() as u64,
+            table,
+            hash: 0,
+        };
+        header.hash = header_hash(&header);
+        self.seek(0)?;
+        let mut page = [0u8; HEADER_BYTES];
+        page[..size_of::<Header>()].copy_from_slice(header.as_bytes());
+        self.file.write_all(&page).map_err(|e| self.failed(e))?;
+        self.file.flush().map_err(|e| self.failed(e))?;
+        Ok(self.file)
+    }
+}
+
+fn header_hash(header: &Header) -> u64 {
+    xxh3_64(&header.as_bytes()[..std::mem::offset_of!(Header, hash)])
+}
+
+/// Why a column file cannot be used.
+#[derive(Debug)]
+pub(crate) enum Unusable {
+    /// It could not be opened or mapped.
+    Io(std::io::Error),
+    /// It is not what its writer wrote, or another version wrote it.
+    Damaged(String),
+}
+
+/// A column file, checked and mapped.
+pub(crate) struct Columns {
+    map: Mmap,
+    table: Vec<Section>,
+}
+
+impl Columns {
+    /// Maps a file and checks all of it.
+    pub(crate) fn map(file: &File) -> std::result::Result<Self, Unusable> {
+        let columns = Columns::map_unchecked(file)?;
+        let mut end = size_of::<Header>();
+        for (k, section) in columns.table.iter().enumerate() {
+            let start = section.offset as usize;
+            let bytes = &columns.map[start..start + section.bytes as usize];
+            let padding = columns.map.get(end..start).unwrap_or(&[1]);
+            if padding.iter().any(|byte| *byte != 0) || section_hash(bytes) != section.hash {
+                return Err(Unusable::Damaged(format!("the checksum of section {k} is wrong")));
+            }
+            end = start + bytes.len();
+        }
+        Ok(columns)
+    }
+
+    /// Maps a file and checks its header and length: for one that was just written, or is only to
+    /// be listed.
+    pub(crate) fn map_unchecked(file: &File) -> std::result::Result<Self, Unusable> {
+        let damaged = |what: String| Err(Unusable::Damaged(what));
+        let length = file.metadata().map_err(Unusable::Io)?.len();
+        if length < HEADER_BYTES as u64 {
+            return damaged(format!("{length} bytes, a header alone has {HEADER_BYTES}"));
+        }
+        // SAFETY: a column file is never written again once its header is there: the writer gives
+        // the handle away, or renames the file into the cache, where files are only replaced by
+        // renaming and removed. Somebody who truncates one by hand while it is mapped gets a
+        // SIGBUS, as with any mapped file. Mapping is what lets a second run start at once and a
+        // trace be larger than memory.
+        let map = unsafe { Mmap::map(file) }.map_err(Unusable::Io)?;
+        let Ok((header, _)) = Header::read_from_prefix(&map) else {
+            return damaged("no header".into());
+        };
+        if header.magic != MAGIC {
+            return damaged("not a column file".into());
+        }
+        if header.version != FORMAT_VERSION || header.byte_order != BYTE_ORDER {
+            return damaged(format!("version {}, this is {FORMAT_VERSION}", header.version));
+        }
+        if header.hash != header_hash(&header) {
+            return damaged("the header's checksum is wrong".into());
+        }
+        if header.file_bytes != length {
+            return damaged(format!("{length} bytes instead of {}", header.file_bytes));
+        }
+        let table = header.table[..(header.sections as usize).min(MAX_SECTIONS)].to_vec();
+        let inside = |s: &Section| s.offset.checked_add(s.bytes).is_some_and(|end| end <= length);
+        if !table.iter().all(inside) {
+            return damaged("a section lies outside the file".into());
+        }
+        Ok(Columns { map, table })
+    }
+
+    /// Bytes of a section; `None` if the file has none of this kind.
+    pub(crate) fn bytes(&self, kind: Kind) -> Option<&[u8]> {
+        let section = self.table.iter().find(|s| s.kind == kind as u64)?;
+        Some(&self.map[section.offset as usize..(section.offset + section.bytes) as usize])
+    }
+
+    /// A section as numbers; empty if there is none.
+    pub(crate) fn column<T: FromBytes + Immutable + KnownLayout>(&self, kind: Kind) -> &[T] {
+        let Some(bytes) = self.bytes(kind) else { return &[] };
+        match <[T]>::ref_from_bytes(bytes) {
+            Ok(values) => values,
+            // Sections start at multiples of 64 and the map at a page.
+            Err(_) => panic!("a section of {} bytes is no whole column", bytes.len()),
+        }
+    }
+
+    /// Length of the file, bytes.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        let handle = file.reopen().expect("opens again");
+        let mut writer = ColumnWriter::new(handle, file.path()).expect("writes");
+        let numbers: Vec<u32> = (0..600_000).collect();
+        writer.section(Kind::Meta, b"{}\n").expect("writes");
+        writer.section(Kind::FirstIds, bytes_of(&numbers)).expect("writes");
+        writer
+            .section_backwards(Kind::NextNarrow, 4 * 600_000, |offset, block| {
+                block.copy_from_slice(&bytes_of(&numbers)[offset as usize..][..block.len()]);
+                Ok(())
+            })
+            .expect("writes");
+        writer.section(Kind::Lpns, &[]).expect("writes");
+        writer.finish().expect("writes");
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut bytes).expect("reads");
+        bytes
+    }
+
+    fn map(bytes: &[u8]) -> std::result::Result<Columns, Unusable> {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(bytes).expect("writes");
+        Columns::map(&file)
+    }
+
+    #[test]
+    fn columns_come_back_as_written_forwards_and_backwards() {
+        let columns = map(&sample()).expect("a whole file");
+        assert_eq!(columns.bytes(Kind::Meta), Some(&b"{}\n"[..]));
+        assert!(columns.column::<u32>(Kind::FirstIds).iter().copied().eq(0..600_000));
+        assert!(columns.column::<u32>(Kind::NextNarrow).iter().copied().eq(0..600_000));
+        assert!(columns.column::<u64>(Kind::Lpns).is_empty());
+        assert!(columns.bytes(Kind::Responses).is_none());
+    }
+
+    #[test]
+    fn a_wrong_bit_anywhere_is_noticed() {
+        let whole = sample();
+        let header = size_of::<Header>();
+        let places = (0..header).step_by(7).chain((header..5000).step_by(97));
+        let places = places.chain((5000..whole.len()).step_by(40_009)).chain([whole.len() - 1]);
+        for at in places {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            assert!(matches!(map(&bytes), Err(Unusable::Damaged(_))), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_length_is_noticed() {
+        let whole = sample();
+        for length in [0, 1, 100, 4095, 4096, 5000, whole.len() - 1] {
+            assert!(matches!(map(&whole[..length]), Err(Unusable::Damaged(_))), "{length} bytes");
+        }
+        let mut longer = whole.clone();
+        longer.push(0);
+        assert!(matches!(map(&longer), Err(Unusable::Damaged(_))));
+    }
+}

@@ -1,0 +1,169 @@
+//! The next use of each access, which MIN needs: a pass from the last access to the first, kept
+//! beside the trace and mapped.
+
+use std::fs::File;
+use std::path::Path;
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::cache::store;
+use crate::columns::{BLOCK_BYTES, ColumnWriter, Columns, Kind, Unusable};
+use crate::decode::{Hooks, Stage, step};
+use crate::error::Result;
+use crate::trace::{Extent, Trace};
+
+/// No later access, in the narrow column.
+pub const NEVER_NARROW: u32 = u32::MAX;
+/// No later access, in the wide column.
+pub const NEVER_WIDE: u64 = u64::MAX;
+
+/// For each access, in order, the number of the next access to the same page.
+pub struct NextUse {
+    columns: Columns,
+    accesses: u64,
+}
+
+/// The column, by width.
+#[derive(Clone, Copy, Debug)]
+pub enum NextUses<'a> {
+    /// Fewer than 2^32 - 1 accesses; [`NEVER_NARROW`] if there is no later one.
+    Narrow(&'a [u32]),
+    /// More; [`NEVER_WIDE`] if there is no later one.
+    Wide(&'a [u64]),
+}
+
+impl NextUses<'_> {
+    /// Next use of an access, as `destage-core` has it: `u64::MAX` if there is none.
+    #[inline(always)]
+    pub fn get(&self, access: usize) -> u64 {
+        match self {
+            NextUses::Narrow(column) => match column[access] {
+                NEVER_NARROW => NEVER_WIDE,
+                next => u64::from(next),
+            },
+            NextUses::Wide(column) => column[access],
+        }
+    }
+}
+
+impl NextUse {
+    /// The column.
+    #[inline]
+    pub fn uses(&self) -> NextUses<'_> {
+        if is_narrow(self.accesses) {
+            NextUses::Narrow(self.columns.column(Kind::NextNarrow))
+        } else {
+            NextUses::Wide(self.columns.column(Kind::NextWide))
+        }
+    }
+
+    /// Maps the file at `path`, or makes it; without a path, in a temporary file.
+    pub(crate) fn of(trace: &Trace, path: Option<&Path>, hooks: &mut dyn Hooks) -> Result<Self> {
+        if let Some(kept) = path.and_then(|path| NextUse::kept(trace, path)) {
+            return Ok(kept);
+        }
+        let columns = store(path, hooks, |file, path, hooks| make(trace, file, path, hooks))?;
+        Ok(NextUse { columns, accesses: trace.accesses() })
+    }
+
+    /// What the cache has, if it is whole and this trace's.
+    fn kept(trace: &Trace, path: &Path) -> Option<Self> {
+        let columns = match File::open(path).map_err(Unusable::Io).and_then(|f| Columns::map(&f)) {
+            Ok(columns) => columns,
+            Err(_) => return None,
+        };
+        let accesses = trace.accesses();
+        let (kind, width) = width(accesses);
+        let long = columns.bytes(kind)?.len() as u64 == accesses * width;
+        let same = columns.bytes(Kind::Meta)? == trace.meta().fingerprint.as_bytes();
+        (long && same).then_some(NextUse { columns, accesses })
+    }
+}
+
+impl std::fmt::Debug for NextUse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NextUse").field("accesses", &self.accesses).finish_non_exhaustive()
+    }
+}
+
+fn is_narrow(accesses: u64) -> bool {
+    accesses < u64::from(NEVER_NARROW)
+}
+
+fn width(accesses: u64) -> (Kind, u64) {
+    if is_narrow(accesses) { (Kind::NextNarrow, 4) } else { (Kind::NextWide, 8) }
+}
+
+fn make(trace: &Trace, file: File, path: &Path, hooks: &mut dyn Hooks) -> Result<File> {
+    let mut writer = ColumnWriter::new(file, path)?;
+    writer.section(Kind::Meta, trace.meta().fingerprint.as_bytes())?;
+    if is_narrow(trace.accesses()) {
+        backwards::<u32>(trace, &mut writer, Kind::NextNarrow, hooks)?;
+    } else {
+        backwards::<u64>(trace, &mut writer, Kind::NextWide, hooks)?;
+    }
+    writer.finish()
+}
+
+/// A number of an access, or "never".
+trait Number: Copy + FromBytes + IntoBytes + zerocopy::Immutable + zerocopy::KnownLayout {
+    const NEVER: Self;
+    fn of(access: u64) -> Self;
+}
+
+impl Number for u32 {
+    const NEVER: u32 = NEVER_NARROW;
+    #[inline(always)]
+    fn of(access: u64) -> u32 {
+        access as u32
+    }
+}
+
+impl Number for u64 {
+    const NEVER: u64 = NEVER_WIDE;
+    #[inline(always)]
+    fn of(access: u64) -> u64 {
+        access
+    }
+}
+
+/// Rows from the last to the first; of each page the access seen last. 4 or 8 bytes a page.
+fn backwards<N: Number>(
+    trace: &Trace,
+    writer: &mut ColumnWriter,
+    kind: Kind,
+    hooks: &mut dyn Hooks,
+) -> Result<()> {
+    let (first_ids, pages_ops) = (trace.first_ids(), trace.pages_ops());
+    let accesses = trace.accesses();
+    let mut seen = vec![N::NEVER; trace.pages() as usize];
+    // The row at hand, and how many of its pages are still to come.
+    let (mut row, mut left) = (first_ids.len(), 0u32);
+    let mut first = 0u32;
+    let width = size_of::<N>();
+    assert_eq!(BLOCK_BYTES % width, 0, "blocks hold whole numbers");
+    writer.section_backwards(kind, accesses * width as u64, |offset, block| {
+        let start = offset / width as u64;
+        let Ok(block) = <[N]>::mut_from_bytes(block) else {
+            panic!("blocks are aligned and hold whole numbers");
+        };
+        let mut at = block.len();
+        while at > 0 {
+            if left == 0 {
+                row -= 1;
+                first = first_ids[row];
+                left = Extent(pages_ops[row]).pages();
+                continue;
+            }
+            let take = (left as usize).min(at);
+            for _ in 0..take {
+                left -= 1;
+                at -= 1;
+                let page = &mut seen[(first + left) as usize];
+                block[at] = *page;
+                *page = N::of(start + at as u64);
+            }
+        }
+        step(hooks, Stage::NextUse, accesses - start, Some(accesses))
+    })
+}

@@ -1,0 +1,152 @@
+//! Which page a request begins at.
+
+use rand::distr::Distribution;
+use rand_distr::{StandardNormal, Zipf};
+use rand_pcg::Pcg64;
+
+use super::random::{Permutation, below, chance, unit};
+use super::{Kind, Workload, usage};
+use crate::error::Result;
+
+/// A request's first page, its length, and whether it must be a write.
+pub(crate) struct Draw {
+    pub(crate) first: u64,
+    pub(crate) pages: u64,
+    /// Part of a log: a write whatever the read ratio.
+    pub(crate) log: bool,
+}
+
+/// Draws requests of one kind.
+pub(crate) enum Picker {
+    Uniform,
+    Normal { mean: f64, deviation: f64 },
+    Zipf(Ranked),
+    Locality { hot: u64, access_share: f64, order: Option<Permutation> },
+    Sequential { at: u64, run_requests: u64 },
+    Loop { at: u64, pages: u64 },
+    Scan { hot: u64, access_share: f64, at: u64 },
+    Oltp { ranked: Ranked, data: u64, log_share: f64, at: u64 },
+}
+
+/// Zipf ranks, and the page of each rank.
+pub(crate) struct Ranked {
+    zipf: Zipf<f64>,
+    order: Option<Permutation>,
+}
+
+impl Ranked {
+    fn new(pages: u64, alpha: f64, permuted: bool, random: &mut Pcg64) -> Result<Self> {
+        let zipf = Zipf::new(pages as f64, alpha)
+            .map_err(|_| usage(format!("alpha: no zipf distribution with alpha = {alpha}")))?;
+        Ok(Ranked { zipf, order: permuted.then(|| Permutation::new(pages, random)) })
+    }
+
+    fn draw(&self, random: &mut Pcg64) -> u64 {
+        let rank = self.zipf.sample(random) as u64 - 1;
+        self.order.as_ref().map_or(rank, |order| order.apply(rank))
+    }
+}
+
+impl Picker {
+    pub(crate) fn new(w: &Workload, random: &mut Pcg64) -> Result<Self> {
+        let part = |share: f64, of: u64| ((share * of as f64).round() as u64).clamp(1, of);
+        Ok(match w.kind {
+            Kind::Uniform => Picker::Uniform,
+            Kind::Normal => Picker::Normal { mean: w.mean, deviation: w.deviation },
+            Kind::Zipf | Kind::Bursts => {
+                Picker::Zipf(Ranked::new(w.pages, w.alpha, w.permuted, random)?)
+            }
+            Kind::Locality => Picker::Locality {
+                hot: part(w.page_share, w.pages),
+                access_share: w.access_share,
+                order: w.permuted.then(|| Permutation::new(w.pages, random)),
+            },
+            Kind::Sequential => Picker::Sequential { at: 0, run_requests: w.run_requests },
+            Kind::Loop => Picker::Loop {
+                at: 0,
+                pages: if w.loop_pages == 0 { w.pages } else { w.loop_pages },
+            },
+            Kind::Scan => {
+                let hot = part(w.page_share, w.pages);
+                Picker::Scan { hot, access_share: w.access_share, at: hot }
+            }
+            Kind::Oltp => {
+                let longest = w.size.longest();
+                let log = part(w.log_page_share, w.pages).clamp(longest, w.pages - longest);
+                let data = w.pages - log;
+                let ranked = Ranked::new(data, w.alpha, w.permuted, random)?;
+                Picker::Oltp { ranked, data, log_share: w.log_share, at: data }
+            }
+        })
+    }
+
+    /// The next request. Page numbers lie in `0..w.pages`, the last page included.
+    pub(crate) fn draw(&mut self, w: &Workload, random: &mut Pcg64) -> Draw {
+        let (all, size) = (w.pages, &w.size);
+        match self {
+            Picker::Uniform => inside(below(random, all), size.draw(random, all), 0, all),
+            Picker::Normal { mean, deviation } => {
+                let first = normal(random, *mean, *deviation, all);
+                inside(first, size.draw(random, all), 0, all)
+            }
+            Picker::Zipf(ranked) => inside(ranked.draw(random), size.draw(random, all), 0, all),
+            Picker::Locality { hot, access_share, order } => {
+                let rest = all - *hot;
+                let first = if rest == 0 || chance(random, *access_share) {
+                    below(random, *hot)
+                } else {
+                    *hot + below(random, rest)
+                };
+                let first = order.as_ref().map_or(first, |order| order.apply(first));
+                inside(first, size.draw(random, all), 0, all)
+            }
+            Picker::Sequential { at, run_requests } => {
+                if *run_requests > 0 && below(random, *run_requests) == 0 {
+                    *at = below(random, all);
+                }
+                next(at, size.draw(random, all), 0, all)
+            }
+            Picker::Loop { at, pages } => next(at, size.draw(random, *pages), 0, *pages),
+            Picker::Scan { hot, access_share, at } => {
+                if *hot == all || chance(random, *access_share) {
+                    inside(below(random, *hot), size.draw(random, *hot), 0, *hot)
+                } else {
+                    next(at, size.draw(random, all - *hot), *hot, all)
+                }
+            }
+            Picker::Oltp { ranked, data, log_share, at } => {
+                if chance(random, *log_share) {
+                    let draw = next(at, size.draw(random, all - *data), *data, all);
+                    Draw { log: true, ..draw }
+                } else {
+                    inside(ranked.draw(random), size.draw(random, *data), 0, *data)
+                }
+            }
+        }
+    }
+}
+
+/// Moves a request that would run over the end of `from..to` back, so that it ends there.
+fn inside(first: u64, pages: u64, from: u64, to: u64) -> Draw {
+    Draw { first: first.min(to - pages).max(from), pages, log: false }
+}
+
+/// The next request of a walk over `from..to`, which starts over where one does not fit.
+fn next(at: &mut u64, pages: u64, from: u64, to: u64) -> Draw {
+    let first = if *at + pages > to { from } else { *at };
+    *at = first + pages;
+    Draw { first, pages, log: false }
+}
+
+/// A page around `mean`, both as shares of the footprint; drawn again while outside, and after 64
+/// vain trials (a centre far outside) uniform.
+fn normal(random: &mut Pcg64, mean: f64, deviation: f64, pages: u64) -> u64 {
+    for _ in 0..64 {
+        let sample: f64 = StandardNormal.sample(random);
+        let share = mean + deviation * sample;
+        if (0.0..1.0).contains(&share) {
+            return ((share * pages as f64) as u64).min(pages - 1);
+        }
+    }
+    (unit(random) * pages as f64) as u64
+}

@@ -1,0 +1,90 @@
+//! Workloads with a name.
+//!
+//! T1 to T4 are the synthetic traces of Tang and Meng: ACR, an adaptive cost-aware buffer
+//! replacement algorithm for flash storage devices, table II, over the simulated database of its
+//! section IV.A: 64 MB, 32 K pages of 2 KB.
+//!
+//! Readings. The paper says that x % of the operations go to "a certain" y % of the pages and
+//! nothing of where these lie or of the other operations: here they are the first pages of the
+//! file, asked for alike, and the other operations ask alike for the other pages. Requests have one
+//! page. The counts of reads and writes are drawn, not exact. Times are not in the paper: the
+//! default of 1,000 requests/s.
+
+use super::{Kind, Workload, usage};
+use crate::error::Result;
+use crate::options::nearest;
+
+/// A named workload.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Share of requests that read.
+    pub read_ratio: f64,
+    /// Share of requests that go to the hot pages.
+    pub access_share: f64,
+    /// Share of pages that are hot.
+    pub page_share: f64,
+}
+
+const ACR: &str = "ACR, table II";
+
+/// All presets: 3,000,000 requests over 32,768 pages of 2 KiB.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "t1",
+        about: "90 % reads, 60 % of the requests to 40 % of the pages",
+        source: ACR,
+        read_ratio: 0.9,
+        access_share: 0.6,
+        page_share: 0.4,
+    },
+    Preset {
+        name: "t2",
+        about: "80 % reads, 50 % of the requests to 50 % of the pages",
+        source: ACR,
+        read_ratio: 0.8,
+        access_share: 0.5,
+        page_share: 0.5,
+    },
+    Preset {
+        name: "t3",
+        about: "60 % reads, 60 % of the requests to 40 % of the pages",
+        source: ACR,
+        read_ratio: 0.6,
+        access_share: 0.6,
+        page_share: 0.4,
+    },
+    Preset {
+        name: "t4",
+        about: "80 % reads, 80 % of the requests to 20 % of the pages",
+        source: ACR,
+        read_ratio: 0.8,
+        access_share: 0.8,
+        page_share: 0.2,
+    },
+];
+
+pub(super) fn preset(name: &str) -> Result<Workload> {
+    let Some(preset) = PRESETS.iter().find(|p| p.name.eq_ignore_ascii_case(name)) else {
+        let names = PRESETS.iter().map(|p| p.name);
+        let hint = match nearest(name, names.clone()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("expected one of {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        return Err(usage(format!("preset: there is no workload {name:?}; {hint}")));
+    };
+    Ok(Workload {
+        requests: 3_000_000,
+        pages: 32 * 1024,
+        page_bytes: 2048,
+        read_ratio: preset.read_ratio,
+        access_share: preset.access_share,
+        page_share: preset.page_share,
+        ..Workload::new(Kind::Locality)
+    })
+}
