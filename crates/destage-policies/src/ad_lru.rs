@@ -95,19 +95,24 @@ pub struct AdLru<D> {
 }
 
 impl<D: Directory> AdLru<D> {
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 4);
         let region = |clean, dirty| Region {
             clean: List::new(&pages, clean),
             dirty: List::new(&pages, dirty),
         };
-        Ok(AdLru {
+        AdLru {
             cold: region(COLD_CLEAN, COLD_DIRTY),
             hot: region(HOT_CLEAN, HOT_DIRTY),
             pages,
             min_lc: share(setup.params.real("min_lc_fraction"), setup.frames),
             frames: setup.frames,
-        })
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(AdLru::new(setup, directory))
     }
 }
 
@@ -190,5 +195,64 @@ impl<D: Directory> Policy for AdLru<D> {
             assert!(region.dirty.iter(&self.pages).all(|slot| self.pages[slot].dirty));
         }
         assert!(self.resident() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::testing::{drive, reads, setup, show, victims};
+    use destage_core::{Dense, Op::*};
+
+    fn ad_lru(frames: u32, min_lc_fraction: f64) -> AdLru<Dense> {
+        let min_lc_fraction = Value::Real(min_lc_fraction);
+        AdLru::new(
+            &setup("ad-lru", frames, &[("min_lc_fraction", min_lc_fraction)]),
+            Dense::new(16),
+        )
+    }
+
+    /// Pages with their *ref* bits; clean and dirty pages of each list apart, MRU to LRU.
+    fn lists(p: &AdLru<Dense>) -> String {
+        let list = |list: &List| {
+            show(list.iter(&p.pages).map(|slot| format!("{}/{}", slot.0, p.pages[slot].mark)))
+        };
+        let region = |r: &Region| format!("C[{}] D[{}]", list(&r.clean), list(&r.dirty));
+        format!("cold {} hot {}", region(&p.cold), region(&p.hot))
+    }
+
+    #[test]
+    fn dirty_pages_of_a_list_without_clean_ones_lose_ref_before_they_go() {
+        let mut p = ad_lru(4, 0.25);
+        let trace = [
+            (Read, 1),
+            (Write, 2),
+            (Read, 3),
+            (Read, 1),
+            (Write, 2),
+            (Write, 4),
+            (Read, 5),
+            (Write, 6),
+        ];
+        assert_eq!(victims(&drive(&mut p, &trace)), [3, 5], "clean ones, whatever their ref");
+        assert_eq!(lists(&p), "cold C[] D[6/1 4/1] hot C[1/1] D[2/1]");
+        assert_eq!(drive(&mut p, &[(Write, 3)])[0].evicted, [(4, true)]);
+        assert_eq!(lists(&p), "cold C[] D[3/1 6/0] hot C[1/1] D[2/1]");
+        assert_eq!(drive(&mut p, &[(Write, 7)])[0].evicted, [(6, true)]);
+    }
+
+    #[test]
+    fn a_cold_list_of_minimum_length_gives_no_victim() {
+        let mut p = ad_lru(3, 1.0 / 3.0);
+        let steps = drive(&mut p, &reads(&[1, 1, 2, 2, 3, 4]));
+        assert_eq!(steps[5].evicted, [(1, false)]);
+        assert_eq!(lists(&p), "cold C[4/1 3/1] D[] hot C[2/1] D[]");
+    }
+
+    #[test]
+    fn without_hot_pages_the_cold_list_serves_below_its_minimum() {
+        let mut p = ad_lru(2, 1.0);
+        assert_eq!(victims(&drive(&mut p, &[(Write, 1), (Read, 2), (Read, 3)])), [2]);
     }
 }

@@ -43,14 +43,19 @@ pub struct CcfLru<D> {
 }
 
 impl<D: Directory> CcfLru<D> {
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 2);
-        Ok(CcfLru {
+        CcfLru {
             cold_clean: List::new(&pages, 1),
             mixed: List::new(&pages, 2),
             pages,
             frames: setup.frames,
-        })
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(CcfLru::new(setup, directory))
     }
 
     #[inline(always)]
@@ -142,5 +147,62 @@ impl<D: Directory> Policy for CcfLru<D> {
         assert!(self.cold_clean.iter(&self.pages).all(cold_and_clean));
         assert!(!self.mixed.iter(&self.pages).any(cold_and_clean), "mixed holds all others");
         assert!(self.resident() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{drive, reads, show, victims};
+    use destage_core::{Dense, Op::*};
+
+    fn ccf_lru(frames: u32) -> CcfLru<Dense> {
+        CcfLru::new(&Setup::new(frames), Dense::new(16))
+    }
+
+    /// Pages of `mixed` as `page/C or D/cold`, MRU to LRU.
+    fn lists(p: &CcfLru<Dense>) -> String {
+        let mixed = |slot| {
+            let node = &p.pages[slot];
+            format!("{}/{}/{}", slot.0, if node.dirty { "D" } else { "C" }, node.mark)
+        };
+        format!(
+            "cold_clean[{}] mixed[{}]",
+            show(p.cold_clean.iter(&p.pages).map(|slot| slot.0)),
+            show(p.mixed.iter(&p.pages).map(mixed))
+        )
+    }
+
+    #[test]
+    fn a_cold_dirty_page_goes_before_a_hot_clean_one_which_becomes_cold() {
+        let mut p = ccf_lru(4);
+        let trace =
+            [(Read, 1), (Write, 2), (Read, 3), (Read, 1), (Write, 4), (Write, 2), (Write, 7)];
+        assert_eq!(victims(&drive(&mut p, &trace)), [3]);
+        assert_eq!(lists(&p), "cold_clean[] mixed[7/D/1 2/D/0 4/D/1 1/C/0]");
+        assert_eq!(drive(&mut p, &[(Write, 8)])[0].evicted, [(4, true)]);
+        assert_eq!(lists(&p), "cold_clean[1] mixed[8/D/1 7/D/1 2/D/0]");
+    }
+
+    #[test]
+    fn a_hot_dirty_page_becomes_cold_and_stays() {
+        let mut p = ccf_lru(2);
+        drive(&mut p, &[(Write, 1), (Write, 1), (Write, 2)]);
+        assert_eq!(drive(&mut p, &[(Read, 3)])[0].evicted, [(2, true)]);
+        assert_eq!(lists(&p), "cold_clean[3] mixed[1/D/1]");
+    }
+
+    #[test]
+    fn with_all_pages_hot_and_clean_the_oldest_goes() {
+        let mut p = ccf_lru(3);
+        assert_eq!(victims(&drive(&mut p, &reads(&[1, 2, 3, 2, 1, 3, 4]))), [2]);
+        assert_eq!(lists(&p), "cold_clean[4 3 1] mixed[]");
+    }
+
+    #[test]
+    fn cold_clean_pages_go_first_however_young() {
+        let mut p = ccf_lru(3);
+        let trace = [(Write, 1), (Write, 2), (Read, 3), (Read, 4), (Read, 5)];
+        assert_eq!(victims(&drive(&mut p, &trace)), [3, 4]);
     }
 }

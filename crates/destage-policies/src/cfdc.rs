@@ -38,13 +38,15 @@
 //! clusters is that of their timestamps at any `globaltime`: one ordered set per pair, and choosing
 //! compares their heads, once per drained cluster.
 
+mod clusters;
+mod waiting;
+
 use crate::params::{Default, Kind, Param};
 use crate::{BuildError, Info, Setup};
+use clusters::Clusters;
 use destage_core::{
-    DeviceView, Directory, Hashed, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot,
-    share,
+    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
 };
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -76,255 +78,6 @@ pub static INFO: Info = Info {
     ],
 };
 
-/// No page: the end of a cluster's chain.
-const NONE: u32 = u32::MAX;
-
-/// A page's place in its cluster.
-#[derive(Clone, Copy, std::default::Default)]
-struct Place {
-    lpn: u64,     // of any resident page
-    earlier: u32, // page that entered the cluster before it, or NONE
-    later: u32,   // page that entered the cluster after it, or NONE
-    cluster: u32, // index in `Clusters`
-}
-
-/// Dirty pages of neighbouring numbers, chained in the order of entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Cluster {
-    first: u32,     // page that entered first
-    last: u32,      // page that entered last
-    n: u64,         // pages
-    distances: u64, // sum of |p_i - p_(i+1)|
-    timestamp: u64,
-}
-
-impl Cluster {
-    fn ipd(&self) -> u64 {
-        if self.n == 1 { 1 } else { self.distances }
-    }
-}
-
-/// Size n and IPD of a cluster.
-type Pair = (u64, u64);
-
-/// A cluster among those of the same pair: timestamp, number, and index in the table.
-type Entry = (u64, u64, u32);
-
-/// The clusters of the priority region, and the order in which they give victims.
-struct Clusters {
-    numbers: Hashed, // cluster number -> index in `table`, of clusters that have pages
-    table: Vec<Cluster>,
-    places: PerSlot<Place>,
-    cluster_size: u64,
-    globaltime: u64,
-    pages: u32,                               // in all clusters
-    marked: Option<u32>,                      // the victim cluster
-    waiting: BTreeMap<Pair, BTreeSet<Entry>>, // the clusters that are not marked
-}
-
-impl Clusters {
-    fn key(&self, index: u32) -> (Pair, Entry) {
-        let cluster = &self.table[index as usize];
-        let number = self.numbers.page(Slot(index)).0;
-        ((cluster.n, cluster.ipd()), (cluster.timestamp, number, index))
-    }
-
-    /// Puts a cluster among the waiting ones, unless it is marked.
-    fn file(&mut self, index: u32) {
-        if self.marked != Some(index) {
-            let (pair, entry) = self.key(index);
-            self.waiting.entry(pair).or_default().insert(entry);
-        }
-    }
-
-    /// Takes a cluster from the waiting ones, before it changes.
-    fn unfile(&mut self, index: u32) {
-        if self.marked != Some(index) {
-            let (pair, entry) = self.key(index);
-            let equals = self.waiting.get_mut(&pair).expect("a waiting cluster is filed");
-            equals.remove(&entry);
-            if equals.is_empty() {
-                self.waiting.remove(&pair);
-            }
-        }
-    }
-
-    /// Every cluster.
-    fn indices(&self) -> impl Iterator<Item = u32> {
-        self.waiting.values().flatten().map(|&(_, _, index)| index).chain(self.marked)
-    }
-
-    /// The pages of a cluster in the order of entry.
-    fn chain(&self, index: u32) -> impl Iterator<Item = Slot> {
-        let mut at = self.table[index as usize].first;
-        std::iter::from_fn(move || {
-            let slot = Slot(at);
-            (at != NONE).then(|| {
-                at = self.places[slot].later;
-                slot
-            })
-        })
-    }
-
-    /// Distance of two pages of a cluster.
-    fn distance(&self, a: u32, b: u32) -> u64 {
-        self.places[Slot(a)].lpn.abs_diff(self.places[Slot(b)].lpn)
-    }
-
-    /// Appends a page that is demoted from `W`.
-    fn join(&mut self, slot: Slot) {
-        let number = Page(self.places[slot].lpn / self.cluster_size);
-        let index = if let Some(Slot(index)) = self.numbers.slot(number) {
-            self.unfile(index);
-            let last = self.table[index as usize].last;
-            let distance = self.distance(last, slot.0);
-            self.places[Slot(last)].later = slot.0;
-            self.places[slot].earlier = last;
-            let cluster = &mut self.table[index as usize];
-            cluster.last = slot.0;
-            cluster.n += 1;
-            cluster.distances += distance;
-            index
-        } else {
-            let Slot(index) = self.numbers.insert(number);
-            let cluster = Cluster {
-                first: slot.0,
-                last: slot.0,
-                n: 1,
-                distances: 0,
-                timestamp: self.globaltime,
-            };
-            if index as usize == self.table.len() {
-                self.table.push(cluster);
-            } else {
-                self.table[index as usize] = cluster;
-            }
-            self.places[slot].earlier = NONE;
-            index
-        };
-        self.places[slot].later = NONE;
-        self.places[slot].cluster = index;
-        self.file(index);
-        self.pages += 1;
-        self.globaltime += 1;
-    }
-
-    /// Takes a page out of its cluster because of a hit.
-    fn leave(&mut self, slot: Slot) {
-        let index = self.places[slot].cluster;
-        self.unfile(index);
-        if self.take_out(slot) {
-            self.table[index as usize].timestamp = self.globaltime;
-            self.file(index);
-        }
-    }
-
-    /// Unchains a page of a cluster that is not filed; false if the cluster is gone with it.
-    fn take_out(&mut self, slot: Slot) -> bool {
-        let Place { earlier, later, cluster: index, .. } = self.places[slot];
-        let before = if earlier == NONE { 0 } else { self.distance(earlier, slot.0) };
-        let after = if later == NONE { 0 } else { self.distance(slot.0, later) };
-        let joined =
-            if earlier == NONE || later == NONE { 0 } else { self.distance(earlier, later) };
-        let cluster = &mut self.table[index as usize];
-        cluster.distances = cluster.distances - before - after + joined;
-        cluster.n -= 1;
-        if earlier == NONE {
-            cluster.first = later;
-        } else {
-            self.places[Slot(earlier)].later = later;
-        }
-        if later == NONE {
-            cluster.last = earlier;
-        } else {
-            self.places[Slot(later)].earlier = earlier;
-        }
-        self.pages -= 1;
-        if cluster.n > 0 {
-            return true;
-        }
-        if self.marked == Some(index) {
-            self.marked = None;
-        }
-        self.numbers.remove(Slot(index));
-        false
-    }
-
-    /// Takes the page that entered the victim cluster first.
-    fn pop_victim(&mut self) -> Option<Slot> {
-        if self.marked.is_none() {
-            let index = self.lowest_priority()?;
-            self.unfile(index);
-            self.marked = Some(index);
-        }
-        let slot = Slot(self.table[self.marked? as usize].first);
-        self.take_out(slot);
-        Some(slot)
-    }
-
-    /// The waiting cluster of lowest priority.
-    fn lowest_priority(&self) -> Option<u32> {
-        let mut lowest: Option<(Priority, Entry)> = None;
-        for (&(n, ipd), equals) in &self.waiting {
-            let &entry = equals.first().expect("no empty set is kept");
-            let priority = Priority { ipd, n, age: self.globaltime - entry.0 };
-            if lowest.is_none_or(|(p, e)| priority.cmp(p).then(entry.cmp(&e)).is_lt()) {
-                lowest = Some((priority, entry));
-            }
-        }
-        lowest.map(|(_, (_, _, index))| index)
-    }
-
-    fn check<D: Directory>(&self, resident: &Pages<D>) {
-        let mut pages = 0;
-        for index in self.indices() {
-            let cluster = &self.table[index as usize];
-            let number = self.numbers.page(Slot(index));
-            assert_eq!(self.numbers.slot(number), Some(Slot(index)), "a cluster has one number");
-            assert!(cluster.timestamp <= self.globaltime);
-            let chain: Vec<Slot> = self.chain(index).collect();
-            assert!(!chain.is_empty(), "an empty cluster does not exist");
-            assert_eq!(cluster.n, chain.len() as u64);
-            assert_eq!(Some(&Slot(cluster.last)), chain.last());
-            let distances = chain.windows(2).map(|p| self.distance(p[0].0, p[1].0)).sum::<u64>();
-            assert_eq!(cluster.distances, distances);
-            for slot in chain {
-                assert!(resident[slot].list == CLUSTERED && resident[slot].dirty);
-                assert_eq!(self.places[slot].cluster, index);
-                assert_eq!(self.places[slot].lpn / self.cluster_size, number.0);
-                pages += 1;
-            }
-        }
-        assert_eq!(pages, self.pages);
-        for (&pair, equals) in &self.waiting {
-            assert!(!equals.is_empty());
-            for &(timestamp, _, index) in equals {
-                let cluster = &self.table[index as usize];
-                assert_eq!((pair, timestamp), ((cluster.n, cluster.ipd()), cluster.timestamp));
-            }
-        }
-    }
-}
-
-/// `ipd / (n^2 age)`.
-#[derive(Clone, Copy, Debug)]
-struct Priority {
-    ipd: u64,
-    n: u64,
-    age: u64,
-}
-
-impl Priority {
-    /// Exactly. With clusters of at most 2^20 pages n^2 and IPD are at most 2^40, which leaves 2^48
-    /// dirty pages demoted before a product could pass 2^128.
-    fn cmp(self, other: Priority) -> std::cmp::Ordering {
-        let product = |a: Priority, b: Priority| {
-            u128::from(a.ipd) * u128::from(b.n * b.n) * u128::from(b.age)
-        };
-        product(self, other).cmp(&product(other, self))
-    }
-}
-
 const WORKING: u8 = 1;
 const CLEAN: u8 = 2;
 /// On no list: in a cluster.
@@ -332,35 +85,31 @@ const CLUSTERED: u8 = 3;
 
 /// The policy.
 pub struct Cfdc<D> {
-    pages: Pages<D>, // every resident page
-    working: List,   // W, MRU to LRU
-    clean: List,     // clean pages of the priority region, MRU to LRU
-    clusters: Clusters,
-    working_max: u32, // Wmax
+    pages: Pages<D>,    // every resident page
+    working: List,      // W, MRU to LRU
+    clean: List,        // clean pages of the priority region, MRU to LRU
+    clusters: Clusters, // dirty pages of the priority region, and globaltime
+    working_max: u32,   // Wmax
     frames: u32,
 }
 
 impl<D: Directory> Cfdc<D> {
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 3);
         let priority = share(setup.params.real("priority_fraction"), setup.frames);
-        Ok(Cfdc {
+        Cfdc {
             working: List::new(&pages, WORKING),
             clean: List::new(&pages, CLEAN),
-            clusters: Clusters {
-                numbers: Hashed::new(),
-                table: Vec::new(),
-                places: PerSlot::new(&pages),
-                cluster_size: setup.params.int("cluster_size"),
-                globaltime: 0,
-                pages: 0,
-                marked: None,
-                waiting: BTreeMap::new(),
-            },
+            clusters: Clusters::new(&pages, setup.params.int("cluster_size")),
             pages,
             working_max: setup.frames - priority,
             frames: setup.frames,
-        })
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Cfdc::new(setup, directory))
     }
 
     #[inline(always)]
@@ -410,7 +159,7 @@ impl<D: Directory> Policy for Cfdc<D> {
     fn admit(&mut self, r: &Request, (): ()) -> Slot {
         let slot = self.pages.insert(r.page);
         self.pages[slot].dirty = r.op.is_write();
-        self.clusters.places.set(slot, Place { lpn: r.lpn.0, ..Place::default() });
+        self.clusters.admit(slot, r.lpn);
         self.working.push_mru(&mut self.pages, slot);
         self.demote();
         slot
@@ -422,7 +171,7 @@ impl<D: Directory> Policy for Cfdc<D> {
 
     #[inline(always)]
     fn resident(&self) -> u32 {
-        self.working.len() + self.clean.len() + self.clusters.pages
+        self.working.len() + self.clean.len() + self.clusters.pages()
     }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
@@ -430,15 +179,13 @@ impl<D: Directory> Policy for Cfdc<D> {
             list.iter(&self.pages)
                 .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
         }
-        for index in self.clusters.indices() {
-            self.clusters.chain(index).for_each(|slot| visit(self.pages.page(slot), true));
-        }
+        self.clusters.iter().for_each(|slot| visit(self.pages.page(slot), true));
     }
 
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);
-        self.clusters.places.warm(page);
+        self.clusters.warm(page);
     }
 
     #[inline(always)]
@@ -451,7 +198,109 @@ impl<D: Directory> Policy for Cfdc<D> {
         self.clean.check(&self.pages);
         assert!(self.clean.iter(&self.pages).all(|slot| !self.pages[slot].dirty));
         assert!(self.working.len() <= self.working_max, "W is demoted after each access");
-        self.clusters.check(&self.pages);
+        self.clusters.check();
+        let clustered = |slot| self.pages[slot].list == CLUSTERED && self.pages[slot].dirty;
+        assert!(self.clusters.iter().all(clustered), "clusters hold dirty pages");
         assert!(self.resident() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lru::Lru;
+    use crate::params::Value;
+    use crate::testing::{drive, mixed, setup, show, victims};
+    use destage_core::{Dense, Op, Op::*};
+
+    fn cfdc(frames: u32, priority_fraction: f64, cluster_size: i128) -> Cfdc<Dense> {
+        let params = [
+            ("priority_fraction", Value::Real(priority_fraction)),
+            ("cluster_size", Value::Int(cluster_size)),
+        ];
+        Cfdc::new(&setup("cfdc", frames, &params), Dense::new(64))
+    }
+
+    fn lists(p: &Cfdc<Dense>) -> String {
+        format!(
+            "W[{}] clean[{}] {}",
+            show(p.working.iter(&p.pages).map(|slot| slot.0)),
+            show(p.clean.iter(&p.pages).map(|slot| slot.0)),
+            p.clusters.show()
+        )
+    }
+
+    /// The first accesses of the specification's micro-trace, whose buffer this is.
+    const MICRO: [(Op, u64); 13] = [
+        (Write, 1),
+        (Write, 5),
+        (Write, 2),
+        (Write, 9),
+        (Read, 20),
+        (Write, 6),
+        (Read, 1),
+        (Write, 3),
+        (Read, 21),
+        (Write, 7),
+        (Read, 20),
+        (Read, 22),
+        (Write, 5),
+    ];
+
+    #[test]
+    fn a_hit_that_takes_a_page_out_gives_the_cluster_the_present_as_timestamp() {
+        let mut p = cfdc(6, 0.5, 4);
+        drive(&mut p, &MICRO[..6]);
+        assert_eq!(lists(&p), "W[6 20 9] clean[] #0{1 2}@0 #1{5}@1");
+        drive(&mut p, &MICRO[6..7]);
+        assert_eq!(lists(&p), "W[1 6 20] clean[] #0{2}@3 #1{5}@1 #2{9}@3");
+    }
+
+    #[test]
+    fn the_older_one_page_cluster_gives_the_victim_and_ties_go_to_the_smaller_number() {
+        let mut p = cfdc(6, 0.5, 4);
+        drive(&mut p, &MICRO[..7]);
+        assert_eq!(drive(&mut p, &MICRO[7..8])[0].evicted, [(5, true)]);
+        assert_eq!(drive(&mut p, &MICRO[8..9])[0].evicted, [(20, false)], "a clean page first");
+        assert_eq!(lists(&p), "W[21 3 1] clean[] #0{2}@3 #1{6}@4 #2{9}@3");
+        assert_eq!(drive(&mut p, &MICRO[9..10])[0].evicted, [(2, true)]);
+    }
+
+    #[test]
+    fn the_victim_cluster_is_drained_before_any_other_gives_a_page() {
+        let mut p = cfdc(6, 0.5, 4);
+        drive(&mut p, &MICRO[..12]);
+        assert_eq!(lists(&p), "W[22 20 7] clean[21] #0{3}@5! #1{6}@4");
+        let steps = drive(&mut p, &[(Write, 5), (Read, 23)]);
+        assert_eq!(victims(&steps), [21, 3]);
+        assert_eq!(lists(&p), "W[23 5 22] clean[20] #1{6 7}@4");
+    }
+
+    #[test]
+    fn a_cluster_of_distant_pages_outlives_a_cluster_of_neighbours() {
+        // W holds one page; 0 and 15 against 16 and 17, both of two pages.
+        let mut p = cfdc(5, 0.8, 16);
+        drive(&mut p, &[(Write, 0), (Write, 15), (Write, 16), (Write, 17), (Write, 32)]);
+        assert_eq!(lists(&p), "W[32] clean[] #0{0 15}@0 #1{16 17}@2");
+        let steps = drive(&mut p, &[(Write, 48), (Write, 49)]);
+        assert_eq!(victims(&steps), [16, 17]);
+    }
+
+    #[test]
+    fn with_the_priority_region_everywhere_a_page_passes_through_w() {
+        let mut p = cfdc(3, 1.0, 4);
+        let steps = drive(&mut p, &[(Write, 0), (Read, 1), (Write, 2), (Write, 1), (Read, 9)]);
+        assert_eq!(steps[4].evicted, [(0, true)]);
+        assert_eq!(lists(&p), "W[] clean[9] #0{2 1}@0!");
+    }
+
+    #[test]
+    fn without_a_priority_region_it_is_lru() {
+        let trace = mixed(2000, 48);
+        for frames in [1, 2, 7, 24] {
+            let mut lru = Lru::new(&Setup::new(frames), Dense::new(64));
+            let mut p = cfdc(frames, 0.0, 8);
+            assert_eq!(drive(&mut p, &trace), drive(&mut lru, &trace), "{frames} frames");
+        }
     }
 }

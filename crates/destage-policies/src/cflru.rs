@@ -68,16 +68,21 @@ pub struct Cflru<D> {
 }
 
 impl<D: Directory> Cflru<D> {
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 3);
-        Ok(Cflru {
+        Cflru {
             working: List::new(&pages, WORKING),
             clean: List::new(&pages, CLEAN),
             dirty: List::new(&pages, DIRTY),
             pages,
             window: share(setup.params.real("window_fraction"), setup.frames),
             frames: setup.frames,
-        })
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Cflru::new(setup, directory))
     }
 
     /// Moves the window's edge towards the MRU end until it holds `w` pages, or all there are.
@@ -168,5 +173,67 @@ impl<D: Directory> Policy for Cflru<D> {
             "the window holds the w oldest pages, or all there are"
         );
         assert!(self.resident() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lru::Lru;
+    use crate::params::Value;
+    use crate::testing::{drive, mixed, setup, victims};
+    use destage_core::{Dense, Op::*};
+
+    fn cflru(frames: u32, window_fraction: f64) -> Cflru<Dense> {
+        let window_fraction = Value::Real(window_fraction);
+        Cflru::new(&setup("cflru", frames, &[("window_fraction", window_fraction)]), Dense::new(64))
+    }
+
+    #[test]
+    fn a_clean_page_inside_the_window_goes_before_an_older_dirty_one() {
+        // LRU 1d 2c | 3d 4c MRU, w = 2
+        let mut p = cflru(4, 0.5);
+        let steps = drive(&mut p, &[(Write, 1), (Read, 2), (Write, 3), (Read, 4), (Read, 5)]);
+        assert_eq!(steps[4].evicted, [(2, false)]);
+    }
+
+    #[test]
+    fn a_clean_page_outside_the_window_saves_no_dirty_one() {
+        // LRU 1d 3d | 4d 2c MRU, w = 2
+        let mut p = cflru(4, 0.5);
+        let steps =
+            drive(&mut p, &[(Write, 1), (Read, 2), (Write, 3), (Write, 4), (Read, 2), (Read, 5)]);
+        assert_eq!(steps[5].evicted, [(1, true)]);
+    }
+
+    #[test]
+    fn a_page_written_inside_the_window_leaves_it_and_comes_back_dirty() {
+        // LRU 1d 2d | 3c MRU after the write to 1; then 1 is inside the window again, and dirty.
+        let mut p = cflru(3, 2.0 / 3.0);
+        let trace = [(Read, 1), (Write, 2), (Read, 3), (Write, 1), (Write, 4), (Write, 5)];
+        let steps = drive(&mut p, &trace);
+        assert_eq!(steps[4].evicted, [(3, false)]);
+        assert_eq!(steps[5].evicted, [(2, true)]);
+        assert_eq!(drive(&mut p, &[(Read, 6)])[0].evicted, [(1, true)]);
+    }
+
+    #[test]
+    fn without_a_window_it_is_lru() {
+        let trace = mixed(2000, 48);
+        for frames in [1, 2, 7, 24] {
+            let mut lru = Lru::new(&Setup::new(frames), Dense::new(64));
+            let mut p = cflru(frames, 0.0);
+            assert_eq!(drive(&mut p, &trace), drive(&mut lru, &trace), "{frames} frames");
+        }
+    }
+
+    #[test]
+    fn with_any_window_it_is_lru_while_nothing_is_written() {
+        let trace: Vec<_> = mixed(2000, 48).into_iter().map(|(_, page)| (Read, page)).collect();
+        let mut lru = Lru::new(&Setup::new(9), Dense::new(64));
+        let expected = victims(&drive(&mut lru, &trace));
+        for window in [0.1, 0.5, 1.0] {
+            assert_eq!(victims(&drive(&mut cflru(9, window), &trace)), expected, "{window}");
+        }
     }
 }

@@ -62,16 +62,21 @@ pub struct DualQueue<D> {
 }
 
 impl<D: Directory> DualQueue<D> {
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 2);
         let cap1 = share(setup.params.real("first_fraction"), setup.frames).min(setup.frames - 1);
-        Ok(DualQueue {
+        DualQueue {
             first: List::new(&pages, 1),
             second: List::new(&pages, 2),
             pages,
             cap1,
             frames: setup.frames,
-        })
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(DualQueue::new(setup, directory))
     }
 
     #[inline(always)]
@@ -151,5 +156,67 @@ impl<D: Directory> Policy for DualQueue<D> {
         self.second.check(&self.pages);
         assert!(self.first.len() <= self.cap1, "the first queue is balanced after each access");
         assert!(self.resident() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::params::Value;
+    use crate::testing::{drive, mixed, reads, setup, show, victims};
+    use destage_core::{Dense, Op::*};
+
+    fn dual_queue(frames: u32, first_fraction: f64) -> DualQueue<Dense> {
+        let first_fraction = Value::Real(first_fraction);
+        DualQueue::new(
+            &setup("dual-queue", frames, &[("first_fraction", first_fraction)]),
+            Dense::new(64),
+        )
+    }
+
+    /// Pages with their *reused* bits, heads first.
+    fn lists(p: &DualQueue<Dense>) -> String {
+        let page = |slot: Slot| format!("{}/{}", slot.0, p.pages[slot].mark);
+        format!(
+            "first[{}] second[{}]",
+            show(p.first.iter(&p.pages).map(page)),
+            show(p.second.iter(&p.pages).map(page))
+        )
+    }
+
+    #[test]
+    fn reused_tails_of_second_go_to_first_and_push_others_on() {
+        let mut p = dual_queue(4, 1.0 / 3.0);
+        drive(&mut p, &[(Read, 1), (Write, 2), (Read, 3), (Read, 2), (Read, 4), (Read, 3)]);
+        assert_eq!(lists(&p), "first[4/0] second[3/1 2/1 1/0]");
+        assert_eq!(victims(&drive(&mut p, &[(Read, 5)])), [1]);
+        assert_eq!(lists(&p), "first[5/0] second[4/0 3/1 2/1]");
+        assert_eq!(drive(&mut p, &[(Write, 6)])[0].evicted, [(4, false)]);
+        assert_eq!(lists(&p), "first[6/0] second[3/0 2/0 5/0]");
+    }
+
+    #[test]
+    fn a_reused_tail_of_first_is_recycled_and_does_not_go_on() {
+        let mut p = dual_queue(4, 0.5);
+        drive(&mut p, &reads(&[1, 2, 1, 3]));
+        assert_eq!(lists(&p), "first[1/0 3/0] second[2/0]");
+    }
+
+    #[test]
+    fn without_a_first_queue_it_is_clock() {
+        let trace = mixed(2000, 48);
+        for frames in [1, 2, 7, 24] {
+            let mut clock = Clock::new(&Setup::new(frames), Dense::new(64));
+            let mut p = dual_queue(frames, 0.0);
+            assert_eq!(drive(&mut p, &trace), drive(&mut clock, &trace), "{frames} frames");
+        }
+    }
+
+    #[test]
+    fn the_first_queue_leaves_a_frame_to_the_second() {
+        let mut p = dual_queue(3, 1.0);
+        assert_eq!(victims(&drive(&mut p, &reads(&[1, 2, 3, 3, 2, 4]))), [1]);
+        assert_eq!(p.second.len(), 1);
     }
 }

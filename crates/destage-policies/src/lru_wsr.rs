@@ -39,10 +39,15 @@ pub struct LruWsr<D> {
 }
 
 impl<D: Directory> LruWsr<D> {
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 1);
         let list = List::new(&pages, 1);
-        Ok(LruWsr { pages, list, frames: setup.frames })
+        LruWsr { pages, list, frames: setup.frames }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(LruWsr::new(setup, directory))
     }
 }
 
@@ -118,5 +123,59 @@ impl<D: Directory> Policy for LruWsr<D> {
             "only a dirty page that has had its second chance is cold"
         );
         assert!(self.list.len() <= self.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lru::Lru;
+    use crate::testing::{drive, mixed, show, victims};
+    use destage_core::{Dense, Op::*};
+
+    fn lru_wsr(frames: u32) -> LruWsr<Dense> {
+        LruWsr::new(&Setup::new(frames), Dense::new(64))
+    }
+
+    /// `page/C or D/cold`, MRU to LRU.
+    fn list(p: &LruWsr<Dense>) -> String {
+        show(p.list.iter(&p.pages).map(|slot| {
+            let node = &p.pages[slot];
+            format!("{}/{}/{}", slot.0, if node.dirty { "D" } else { "C" }, node.mark)
+        }))
+    }
+
+    #[test]
+    fn a_dirty_page_becomes_cold_before_it_goes_and_a_clean_one_goes_at_once() {
+        let mut p = lru_wsr(3);
+        let steps = drive(&mut p, &[(Write, 1), (Read, 2), (Write, 3), (Read, 4)]);
+        assert_eq!(steps[3].evicted, [(2, false)]);
+        assert_eq!(list(&p), "4/C/0 1/D/1 3/D/0");
+    }
+
+    #[test]
+    fn a_hit_makes_a_cold_page_hot_again() {
+        let mut p = lru_wsr(3);
+        drive(&mut p, &[(Write, 1), (Read, 2), (Write, 3), (Read, 4), (Write, 1)]);
+        assert_eq!(list(&p), "1/D/0 4/C/0 3/D/0");
+        assert_eq!(victims(&drive(&mut p, &[(Read, 5), (Read, 6)])), [4, 3]);
+        assert_eq!(list(&p), "6/C/0 1/D/1 5/C/0");
+    }
+
+    #[test]
+    fn with_all_pages_dirty_the_oldest_goes_after_one_round() {
+        let mut p = lru_wsr(3);
+        let steps = drive(&mut p, &[(Write, 1), (Write, 2), (Write, 3), (Write, 4)]);
+        assert_eq!(steps[3].evicted, [(1, true)]);
+        assert_eq!(list(&p), "4/D/0 3/D/1 2/D/1");
+    }
+
+    #[test]
+    fn while_nothing_is_written_it_is_lru() {
+        let trace: Vec<_> = mixed(2000, 48).into_iter().map(|(_, page)| (Read, page)).collect();
+        for frames in [1, 7, 24] {
+            let mut lru = Lru::new(&Setup::new(frames), Dense::new(64));
+            assert_eq!(drive(&mut lru_wsr(frames), &trace), drive(&mut lru, &trace));
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Drives a policy access by access; for the unit tests beside the policies.
 
+use crate::params::Value;
+use crate::{Setup, check_params};
 use destage_core::{Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
+use std::fmt::Display;
 
 /// What one access did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +16,31 @@ pub(crate) struct Step {
 /// A read of each page.
 pub(crate) fn reads(pages: &[u64]) -> Vec<(Op, u64)> {
     pages.iter().map(|&page| (Op::Read, page)).collect()
+}
+
+/// Reads and writes of pages `0..pages`, in no order but always the same.
+pub(crate) fn mixed(accesses: usize, pages: u64) -> Vec<(Op, u64)> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let op = if state >> 63 == 0 { Op::Read } else { Op::Write };
+        (op, (state >> 32) % pages * ((state >> 20) % 4) / 3)
+    };
+    std::iter::repeat_with(next).take(accesses).collect()
+}
+
+/// A buffer of `frames` frames with these parameters, the others at their defaults.
+pub(crate) fn setup(policy: &str, frames: u32, params: &[(&str, Value)]) -> Setup {
+    let given = params.iter().map(|(key, value)| (*key, value));
+    let params = check_params(policy, given).expect("parameters in range");
+    Setup { params, ..Setup::new(frames) }
+}
+
+/// Parts of a list, as a failure message shows them: `3 1 7`.
+pub(crate) fn show(parts: impl IntoIterator<Item = impl Display>) -> String {
+    parts.into_iter().map(|part| part.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs all accesses, checks the policy's invariants after each, and returns what each did.
