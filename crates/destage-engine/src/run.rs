@@ -122,7 +122,7 @@ pub fn run(
     })
 }
 
-fn to_json(value: &Value) -> serde_json::Value {
+pub(crate) fn to_json(value: &Value) -> serde_json::Value {
     match value {
         Value::None => serde_json::Value::Null,
         Value::Bool(b) => (*b).into(),
@@ -216,6 +216,18 @@ pub fn compare(
     jobs: usize,
     hooks: &Hooks,
 ) -> Result<Vec<RunResult>, RunError> {
+    compare_each(input, specs, sizes, options, jobs, hooks)?.into_iter().collect()
+}
+
+/// As [`compare`], with an outcome for each run: when it is stopped, those that ended are kept.
+pub fn compare_each(
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &RunOptions,
+    jobs: usize,
+    hooks: &Hooks,
+) -> Result<Vec<Result<RunResult, RunError>>, RunError> {
     // All are built once before the first runs: a typing error shows at once, not after an hour.
     for spec in specs {
         spec.params(&Cost::policy_defaults(options.cost))?;
@@ -241,7 +253,7 @@ pub fn compare(
         }
     });
     let results = results.into_inner().expect("all threads have ended");
-    results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect()
+    Ok(results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect())
 }
 
 /// True if a policy of the list needs the next use of every access.
