@@ -13,17 +13,35 @@
 //!  convert   records -> other formats
 //! ```
 
+pub mod cache;
+mod columns;
+pub mod decode;
 pub mod detect;
 pub mod device_table;
 pub mod error;
 pub mod fields;
 pub mod formats;
+pub mod info;
 pub mod input;
+pub mod meta;
+pub mod next_use;
 pub mod options;
+mod page_set;
+pub(crate) mod peel;
 pub mod record;
+pub(crate) mod sorting;
+pub mod source;
+pub mod stream;
+pub mod summary;
+mod spool;
+pub mod stack_distance;
+pub mod synth;
 pub mod tally;
 pub mod text;
+pub mod trace;
 
+pub use cache::{Cache, CacheOptions};
+pub use decode::{DecodeOptions, Hooks, NoHooks, RecordSource};
 pub use device_table::DeviceTable;
 pub use error::{Category, Place, Result, TraceError};
 pub use formats::{
@@ -33,3 +51,6 @@ pub use input::Input;
 pub use options::ReaderOptions;
 pub use record::{NO_RESPONSE, Record, RecordOp};
 pub use tally::{Limits, Tally};
+pub use trace::{Extent, Trace};
+pub use stream::{Progress, Stream, with_stream};
+pub use summary::{FileSummary, Summary};
