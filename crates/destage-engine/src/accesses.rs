@@ -1,25 +1,8 @@
 //! Requests of a decoded trace, and the block of page accesses that the replay loop runs over.
 
 use destage_core::Op;
-
-/// Pages and operation of one request, packed: bit 0 write, bit 1 first page partial, bit 2 last
-/// page partial, from bit 3 on the number of pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Extent(pub u32);
-
-impl Extent {
-    /// Number of pages, 1..2^29.
-    #[inline(always)]
-    pub fn pages(self) -> u32 {
-        self.0 >> 3
-    }
-
-    /// What the request does.
-    #[inline(always)]
-    pub fn op(self) -> Op {
-        if self.0 & 1 == 0 { Op::Read } else { Op::Write }
-    }
-}
+pub use destage_trace::Extent;
+use destage_trace::Trace;
 
 /// The columns of a decoded trace that a replay needs.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +13,13 @@ pub struct Columns<'a> {
     pub extents: &'a [u32],
     /// LPN of each dense id, ascending.
     pub lpns: &'a [u64],
+}
+
+impl<'a> Columns<'a> {
+    /// The columns of a trace.
+    pub fn of(trace: &'a Trace) -> Self {
+        Columns { first_ids: trace.first_ids(), extents: trace.pages_ops(), lpns: trace.lpns() }
+    }
 }
 
 /// One access: dense id, and bit 0 write, bit 1 first of its request.

@@ -10,6 +10,8 @@ use crate::spec::PolicySpec;
 use destage_core::{Dense, Needs, Policy, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, Visitor, build};
+use destage_trace::Trace;
+use destage_trace::next_use::NextUse;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -38,6 +40,21 @@ pub struct Input<'a> {
     pub next_uses: NextUses<'a>,
     /// Arrivals of its requests, nanoseconds, not decreasing; for a warm-up by time.
     pub arrivals_ns: &'a [u64],
+}
+
+impl<'a> Input<'a> {
+    /// A whole trace, and its next uses if a policy of the run needs them.
+    pub fn new(trace: &'a Trace, next_use: Option<&'a NextUse>) -> Self {
+        Input {
+            columns: Columns::of(trace),
+            next_uses: match next_use.map(NextUse::uses) {
+                None => NextUses::None,
+                Some(destage_trace::next_use::NextUses::Narrow(uses)) => NextUses::Short(uses),
+                Some(destage_trace::next_use::NextUses::Wide(uses)) => NextUses::Long(uses),
+            },
+            arrivals_ns: trace.arrivals_ns(),
+        }
+    }
 }
 
 /// How a long call is followed and stopped from outside.
