@@ -69,6 +69,12 @@ impl<D: Directory, T: Entry> Table<D, T> {
         self.entries.len()
     }
 
+    /// All known pages, in any order. Looks at every slot.
+    pub fn iter(&self) -> impl Iterator<Item = Slot> {
+        let known = self.entries.iter().enumerate().filter(|(_, entry)| entry.known());
+        known.map(|(slot, _)| Slot(slot as u32))
+    }
+
     /// Prefetches the page's entry. Only dense pages: a hash look-up costs more than it hides.
     #[inline(always)]
     pub fn warm(&self, page: Page) {

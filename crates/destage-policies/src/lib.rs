@@ -130,18 +130,25 @@ pub mod dual_queue;
 pub mod fifo;
 pub mod lirs;
 pub mod lru;
+pub mod lru_k;
 pub mod lru_wsr;
+pub mod min;
+pub mod mq;
 pub mod s3_fifo;
 pub mod sieve;
 pub mod two_q;
+pub mod w_tinylfu;
 
 policies! {
     lru::INFO => lru::Lru::build;
     fifo::INFO => fifo::Fifo::build;
     clock::INFO => clock::Clock::build;
+    lru_k::INFO => lru_k::LruK::build;
     two_q::INFO => two_q::TwoQ::build;
     arc::INFO => arc::Arc::build;
     lirs::INFO => lirs::Lirs::build;
+    mq::INFO => mq::Mq::build;
+    min::INFO => min::Min::build;
     dual_queue::INFO => dual_queue::DualQueue::build;
     cflru::INFO => cflru::Cflru::build;
     lru_wsr::INFO => lru_wsr::LruWsr::build;
@@ -153,6 +160,7 @@ policies! {
     acr::HYBRID => acr::Acr::hybrid;
     s3_fifo::INFO => s3_fifo::S3Fifo::build;
     sieve::INFO => sieve::Sieve::build;
+    w_tinylfu::INFO => w_tinylfu::WTinyLfu::build;
 }
 
 /// The catalogue entry of a policy.
