@@ -15,10 +15,12 @@
 //! ```
 
 pub mod accesses;
+pub mod checked;
 pub mod conform;
 pub mod cost;
 pub mod counters;
 pub mod decisions;
+pub mod mrc;
 pub mod replay;
 pub mod result;
 pub mod run;

@@ -1,0 +1,414 @@
+//! Asserts the laws that hold for every policy, whatever it decides.
+//!
+//! [`Checked`] wraps a policy, is itself one, and keeps a shadow: which pages are resident, and
+//! which of them are dirty, as follows from what the policy has answered so far. Each answer is
+//! held against it:
+//!
+//! * an access hits if and only if its page is resident, and a page keeps its slot;
+//! * a write is never bypassed, since nothing would hold it then;
+//! * the buffer never holds more pages than it has frames;
+//! * an eviction gives up at least one page, only resident ones, each once and with its dirty bit;
+//! * every dirty page is resident or was flushed; what is flushed was dirty, and if it is kept, it
+//!   is clean from now on;
+//! * the pages of a flush group ascend, and so do those that complete it, which say truly whether
+//!   the buffer holds them;
+//! * `resident` and `for_each_resident` tell the same as the shadow;
+//! * the policy's own [`Policy::check`] holds.
+//!
+//! The last two cost time in proportion to the frames, and are looked at every so many accesses.
+//!
+//! The caller is checked too: it evicts only while every frame is taken, and admits the page that
+//! missed, into a free frame.
+//!
+//! The first violation is kept as a value. From then on the policy is out of service: it is not
+//! called any more, and every access is a bypass, so that a run still ends, even one whose policy
+//! gives up nothing.
+
+use destage_core::{
+    Completion, DeviceView, Directory, Hashed, Lookup, Lpn, Needs, Page, Plan, Policy, Request,
+    Slot,
+};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+#[cfg(test)]
+mod tests;
+
+/// A law that a policy has broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Number of the access, from 0.
+    pub access: u64,
+    /// What happened, in a sentence without its full stop.
+    pub law: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "access {}: {}", self.access, self.law)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// What the shadow knows of a resident page.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    lpn: Lpn,
+    dirty: bool,
+    slot: Slot,
+    flushed_by: u64, // number of the eviction that flushed it last; 0: none
+}
+
+/// Resident pages, as the policy's answers tell.
+#[derive(Default)]
+struct Shadow {
+    pages: Hashed, // page -> index of `held`
+    lpns: Hashed,  // LPN -> index of `names`, for padding, which has no other name
+    held: Vec<Held>,
+    names: Vec<Page>,
+    resident: u32,
+}
+
+impl Shadow {
+    fn find(&mut self, page: Page) -> Option<&mut Held> {
+        self.pages.slot(page).map(|slot| &mut self.held[slot.index()])
+    }
+
+    fn find_lpn(&self, lpn: Lpn) -> Option<&Held> {
+        let page = self.names[self.lpns.slot(Page(lpn.0))?.index()];
+        self.pages.slot(page).map(|slot| &self.held[slot.index()])
+    }
+
+    fn insert(&mut self, page: Page, held: Held) {
+        put(&mut self.held, self.pages.insert(page), held);
+        put(&mut self.names, self.lpns.insert(Page(held.lpn.0)), page);
+        self.resident += 1;
+    }
+
+    fn remove(&mut self, page: Page) {
+        if let Some(slot) = self.pages.slot(page) {
+            self.pages.remove(slot);
+            if let Some(name) = self.lpns.slot(Page(self.held[slot.index()].lpn.0)) {
+                self.lpns.remove(name);
+            }
+            self.resident -= 1;
+        }
+    }
+}
+
+fn put<T>(values: &mut Vec<T>, slot: Slot, value: T) {
+    match values.get_mut(slot.index()) {
+        Some(place) => *place = value,
+        None => values.push(value),
+    }
+}
+
+/// A policy under watch.
+pub struct Checked<P> {
+    inner: P,
+    shadow: Shadow,
+    every: u64,
+    accesses: u64,  // begun
+    evictions: u64, // calls of `evict`
+    missed: Option<Page>,
+    violation: Option<Violation>,
+}
+
+impl<P: Policy> Checked<P> {
+    /// Watches an empty policy; compares whole contents and calls [`Policy::check`] after every
+    /// `every` accesses (at least 1).
+    pub fn new(policy: P, every: u64) -> Self {
+        Checked {
+            inner: policy,
+            shadow: Shadow::default(),
+            every: every.max(1),
+            accesses: 0,
+            evictions: 0,
+            missed: None,
+            violation: None,
+        }
+    }
+
+    /// The first violation, if there was one.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Compares whole contents a last time. The policy, or the first violation.
+    pub fn finish(mut self) -> Result<P, Violation> {
+        if self.violation.is_none() {
+            let whole = self.whole();
+            self.judge(whole);
+        }
+        match self.violation {
+            None => Ok(self.inner),
+            Some(violation) => Err(violation),
+        }
+    }
+
+    /// Keeps the first violation, under the number of the access that is going on.
+    fn judge(&mut self, outcome: Result<(), String>) {
+        if let (Err(law), None) = (outcome, &self.violation) {
+            self.violation = Some(Violation { access: self.accesses.saturating_sub(1), law });
+        }
+    }
+
+    /// What is cheap enough for every call.
+    fn counts(&self) -> Result<(), String> {
+        let (says, holds, frames) =
+            (self.inner.resident(), self.shadow.resident, self.inner.frames());
+        if says != holds {
+            return Err(format!("the policy says that {says} pages are resident: {holds} are"));
+        }
+        if holds > frames {
+            return Err(format!("{holds} pages are resident in {frames} frames"));
+        }
+        Ok(())
+    }
+
+    /// Everything: each resident page and its dirty bit, and the policy's own invariants.
+    fn whole(&mut self) -> Result<(), String> {
+        self.counts()?;
+        let (shadow, inner) = (&self.shadow, &self.inner);
+        let mut seen = vec![false; shadow.held.len()];
+        let mut outcome = Ok(());
+        inner.for_each_resident(&mut |page, dirty| {
+            if outcome.is_ok() {
+                outcome = match shadow.pages.slot(page).map(Slot::index) {
+                    None => Err(format!("page {} is among the resident ones: it is not", page.0)),
+                    Some(i) if std::mem::replace(&mut seen[i], true) => {
+                        Err(format!("page {} is resident twice", page.0))
+                    }
+                    Some(i) if shadow.held[i].dirty != dirty => Err(format!(
+                        "page {} is kept as {}: it is {}",
+                        page.0,
+                        state(dirty),
+                        state(!dirty)
+                    )),
+                    Some(_) => Ok(()),
+                };
+            }
+        });
+        outcome?;
+        let visited = seen.iter().filter(|&&seen| seen).count();
+        if visited != shadow.resident as usize {
+            return Err(format!(
+                "{visited} resident pages are shown of {}: one is lost",
+                shadow.resident
+            ));
+        }
+        catch_unwind(AssertUnwindSafe(|| inner.check())).map_err(|panic| {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("an assertion failed");
+            format!("the policy's own check: {message}")
+        })
+    }
+
+    /// An access is over.
+    fn end_access(&mut self) -> Result<(), String> {
+        self.counts()?;
+        if self.accesses.is_multiple_of(self.every) { self.whole() } else { Ok(()) }
+    }
+
+    fn looked_up(&mut self, r: &Request, found: &Lookup<P::Miss>) -> Result<(), String> {
+        let page = r.page.0;
+        match (found, self.shadow.find(r.page)) {
+            (Lookup::Hit(slot), Some(held)) => {
+                if *slot != held.slot {
+                    return Err(format!(
+                        "page {page} was admitted to slot {} and hits in slot {}",
+                        held.slot.0, slot.0
+                    ));
+                }
+                held.dirty |= r.op.is_write();
+                self.end_access()
+            }
+            (Lookup::Hit(_), None) => Err(format!("page {page} hits: it is not resident")),
+            (_, Some(_)) => Err(format!("page {page} misses: it is resident")),
+            (Lookup::Miss(_), None) => {
+                self.missed = Some(r.page);
+                self.counts()
+            }
+            (Lookup::Bypass, None) if r.op.is_write() => {
+                Err(format!("the write of page {page} is bypassed: it is lost"))
+            }
+            (Lookup::Bypass, None) => self.end_access(),
+        }
+    }
+
+    /// Holds what an eviction has added to the plan against the shadow.
+    fn given_up(&mut self, plan: &Plan, evicted: usize, groups: usize) -> Result<(), String> {
+        self.evictions += 1;
+        for (flushed, padded) in plan.groups().skip(groups) {
+            let mut last = None;
+            for &page in flushed {
+                let number = page.0;
+                let now = self.evictions;
+                let Some(held) = self.shadow.find(page) else {
+                    return Err(format!("page {number} is flushed: it is not resident"));
+                };
+                if !std::mem::replace(&mut held.dirty, false) {
+                    return Err(format!("page {number} is flushed: it is clean"));
+                }
+                held.flushed_by = now;
+                ascend(&mut last, held.lpn)?;
+            }
+            if last.is_none() {
+                return Err("a flush group has no page of the buffer".to_string());
+            }
+            let mut last = None;
+            for pad in padded {
+                let lpn = pad.lpn.0;
+                let held = self.shadow.find_lpn(pad.lpn);
+                if held.is_some_and(|held| held.flushed_by == self.evictions) {
+                    return Err(format!("LPN {lpn} is padded: it is flushed as well"));
+                }
+                if held.is_some() != pad.in_buffer {
+                    let is = if held.is_some() { "is" } else { "is not" };
+                    return Err(format!("LPN {lpn} is padded: it {is} in the buffer"));
+                }
+                ascend(&mut last, pad.lpn)?;
+            }
+        }
+        let evicted = &plan.evicted()[evicted..];
+        if evicted.is_empty() {
+            return Err("an eviction gives up no page".to_string());
+        }
+        for e in evicted {
+            let (page, now) = (e.page.0, self.evictions);
+            let Some(held) = self.shadow.find(e.page) else {
+                return Err(format!("page {page} is evicted: it is not resident"));
+            };
+            let was_dirty = held.dirty || held.flushed_by == now;
+            if e.dirty != was_dirty {
+                let (says, was) = (state(e.dirty), state(was_dirty));
+                return Err(format!("page {page} is evicted as {says}: it is {was}"));
+            }
+            if held.dirty {
+                return Err(format!("page {page} is evicted: it is dirty and was not flushed"));
+            }
+            self.shadow.remove(e.page);
+        }
+        self.counts()
+    }
+}
+
+fn state(dirty: bool) -> &'static str {
+    if dirty { "dirty" } else { "clean" }
+}
+
+fn ascend(last: &mut Option<Lpn>, lpn: Lpn) -> Result<(), String> {
+    match last.replace(lpn) {
+        Some(before) if before >= lpn => {
+            Err(format!("LPN {} follows LPN {} in a flush group", lpn.0, before.0))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl<P: Policy> Policy for Checked<P> {
+    type Miss = P::Miss;
+
+    const NEEDS: Needs = P::NEEDS;
+
+    fn request(&mut self, r: &Request) -> Lookup<P::Miss> {
+        if self.violation.is_some() {
+            return Lookup::Bypass;
+        }
+        self.accesses += 1;
+        let found = self.inner.request(r);
+        let outcome = self.looked_up(r, &found);
+        self.judge(outcome);
+        if self.violation.is_some() { Lookup::Bypass } else { found }
+    }
+
+    fn evict(&mut self, miss: &P::Miss, device: &dyn DeviceView, plan: &mut Plan) {
+        if self.violation.is_some() {
+            return;
+        }
+        if self.shadow.resident < self.inner.frames() {
+            return self.judge(Err("evict is called while a frame is free".to_string()));
+        }
+        // The caller may collect the evictions of several accesses in one plan.
+        let (evicted, groups) = (plan.evicted().len(), plan.group_count());
+        self.inner.evict(miss, device, plan);
+        let outcome = self.given_up(plan, evicted, groups);
+        self.judge(outcome);
+    }
+
+    fn admit(&mut self, r: &Request, miss: P::Miss) -> Slot {
+        if self.violation.is_none() && self.missed.take() != Some(r.page) {
+            self.judge(Err(format!("page {} is admitted: it did not miss", r.page.0)));
+        }
+        if self.violation.is_none() && self.shadow.resident >= self.inner.frames() {
+            self.judge(Err(format!("page {} is admitted: no frame is free", r.page.0)));
+        }
+        if self.violation.is_some() {
+            return Slot(0);
+        }
+        let slot = self.inner.admit(r, miss);
+        let held = Held { lpn: r.lpn, dirty: r.op.is_write(), slot, flushed_by: 0 };
+        self.shadow.insert(r.page, held);
+        let outcome = self.end_access();
+        self.judge(outcome);
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.inner.frames()
+    }
+
+    /// 0 once the policy is out of service: there is room for ever.
+    fn resident(&self) -> u32 {
+        if self.violation.is_some() { 0 } else { self.inner.resident() }
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.inner.for_each_resident(visit);
+    }
+
+    fn fetched(&mut self, completion: &Completion) {
+        self.inner.fetched(completion);
+    }
+
+    fn destaged(&mut self, completion: &Completion) {
+        self.inner.destaged(completion);
+    }
+
+    fn forget(&mut self, page: Page) -> bool {
+        if self.violation.is_some() {
+            return false;
+        }
+        let forgotten = self.inner.forget(page);
+        // A policy that cannot forget answers false and keeps the page.
+        if forgotten && self.shadow.find(page).is_none() {
+            self.judge(Err(format!("page {} is forgotten: it was not resident", page.0)));
+        } else if forgotten {
+            self.shadow.remove(page);
+            let outcome = self.counts();
+            self.judge(outcome);
+        }
+        forgotten
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.inner.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.inner.warm_links(page);
+    }
+
+    fn check(&self) {
+        if let Some(violation) = &self.violation {
+            panic!("{violation}");
+        }
+        self.inner.check();
+    }
+}
