@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::{Decision, Over, counters, run};
+use common::{Decision, Outcome, Over, run};
 use destage_core::Op;
 use destage_policies::POLICIES;
 use destage_policies::params;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 const VECTORS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl");
@@ -71,6 +72,35 @@ fn decision(value: &Value) -> Decision {
         evicted: pages(&value["evicted"]),
         flushed: value["flushed"].as_array().expect("a list of groups").iter().map(pages).collect(),
     }
+}
+
+/// The counters of section 2.5 that follow from the decisions.
+fn counters(
+    trace: &[(Op, u64)],
+    outcome: &Outcome,
+    fetch_on_write_miss: bool,
+    flush_at_end: bool,
+) -> BTreeMap<&'static str, u64> {
+    let mut counters = BTreeMap::new();
+    let mut add = |counter, by: usize| *counters.entry(counter).or_insert(0) += by as u64;
+    for (&(op, _), decision) in trace.iter().zip(&outcome.decisions) {
+        let (counter, fetched) = match (op, decision.hit) {
+            (Op::Read, true) => ("read_hits", false),
+            (Op::Write, true) => ("write_hits", false),
+            (Op::Read, false) => ("read_misses", true),
+            (Op::Write, false) => ("write_misses", fetch_on_write_miss),
+        };
+        add(counter, 1);
+        add("physical_reads", usize::from(fetched));
+        add("evictions", decision.evicted.len());
+        add("physical_writes", decision.flushed.iter().map(Vec::len).sum());
+    }
+    if flush_at_end {
+        let dirty = outcome.resident.iter().filter(|(_, dirty)| *dirty).count();
+        add("end_flushes", dirty);
+        add("physical_writes", dirty);
+    }
+    counters
 }
 
 /// Where a vector and the policy first differ.

@@ -6,7 +6,7 @@ use destage_core::{
 };
 use destage_policies::params::Value;
 use destage_policies::{Setup, Visitor, build, check_params};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// What one access decided (spec 2.4), pages by their number in the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,33 +141,4 @@ fn next_uses(trace: &[(Op, u64)]) -> Vec<u64> {
         .collect();
     uses.reverse();
     uses
-}
-
-/// The counters of section 2.5 that follow from the decisions.
-pub fn counters(
-    trace: &[(Op, u64)],
-    outcome: &Outcome,
-    fetch_on_write_miss: bool,
-    flush_at_end: bool,
-) -> BTreeMap<&'static str, u64> {
-    let mut counters = BTreeMap::new();
-    let mut add = |counter, by: usize| *counters.entry(counter).or_insert(0) += by as u64;
-    for (&(op, _), decision) in trace.iter().zip(&outcome.decisions) {
-        let (counter, fetched) = match (op, decision.hit) {
-            (Op::Read, true) => ("read_hits", false),
-            (Op::Write, true) => ("write_hits", false),
-            (Op::Read, false) => ("read_misses", true),
-            (Op::Write, false) => ("write_misses", fetch_on_write_miss),
-        };
-        add(counter, 1);
-        add("physical_reads", usize::from(fetched));
-        add("evictions", decision.evicted.len());
-        add("physical_writes", decision.flushed.iter().map(Vec::len).sum());
-    }
-    if flush_at_end {
-        let dirty = outcome.resident.iter().filter(|(_, dirty)| *dirty).count();
-        add("end_flushes", dirty);
-        add("physical_writes", dirty);
-    }
-    counters
 }

@@ -1,0 +1,347 @@
+//! Every policy of the table against its slow twin, on random traces of many shapes, over both
+//! directories; and the laws that hold for all of them (spec section 4).
+
+mod common;
+
+use common::{Outcome, Over, run};
+use destage_core::Op;
+use destage_policies::params::{Default, Kind, Param, Value};
+use destage_policies::{POLICIES, info};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::collections::BTreeSet;
+
+type Trace = Vec<(Op, u64)>;
+
+/// Pages of a trace, by shape.
+fn pages() -> impl Strategy<Value = Vec<u64>> {
+    let length = 1..1200_usize;
+    prop_oneof![
+        uniform(length.clone()),
+        zipf(length.clone()),
+        looped(length.clone()),
+        scans_over_a_hot_set(length.clone()),
+        runs(length),
+    ]
+}
+
+fn uniform(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u64>> {
+    (1..300_u64).prop_flat_map(move |n| prop::collection::vec(0..n, length.clone()))
+}
+
+/// Page k is about 1/k as likely as the first.
+fn zipf(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u64>> {
+    (2..300_u64).prop_flat_map(move |n| {
+        let page =
+            (0.0..1.0_f64).prop_map(move |u| ((n as f64).powf(u) - 1.0) as u64 * 7919 % 4096);
+        prop::collection::vec(page, length.clone())
+    })
+}
+
+/// One loop, with a page out of turn now and then.
+fn looped(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u64>> {
+    (1..250_u64).prop_flat_map(move |n| {
+        prop::collection::vec((0..20_u8, 0..n), length.clone()).prop_map(move |steps| {
+            let page = |(i, (turn, other)): (usize, (u8, u64))| {
+                if turn == 0 { other } else { i as u64 % n }
+            };
+            steps.into_iter().enumerate().map(page).collect()
+        })
+    })
+}
+
+/// Pages that are never seen again between those of a small set.
+fn scans_over_a_hot_set(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u64>> {
+    (1..40_u64, 1..10_u8).prop_flat_map(move |(hot, tenths)| {
+        prop::collection::vec((0..10_u8, 0..hot), length.clone()).prop_map(move |steps| {
+            let page = |(i, (kind, hot_page)): (usize, (u8, u64))| {
+                if kind < tenths { hot_page } else { 1000 + i as u64 }
+            };
+            steps.into_iter().enumerate().map(page).collect()
+        })
+    })
+}
+
+/// Runs of neighbouring pages, and the same page several times.
+fn runs(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u64>> {
+    (20..300_u64).prop_flat_map(move |n| {
+        let run = (0..n, 1..12_u64, any::<bool>());
+        prop::collection::vec(run, 1..240).prop_map({
+            let longest = length.end;
+            move |runs| {
+                let page = |(first, length, same): (u64, u64, bool)| {
+                    (0..length).map(move |i| if same { first } else { first + i })
+                };
+                runs.into_iter().flat_map(page).take(longest).collect()
+            }
+        })
+    })
+}
+
+/// Some traces only read, some only write, most do both.
+fn trace() -> impl Strategy<Value = Trace> {
+    let percent = prop_oneof![Just(0_u8), Just(100), 1..100_u8];
+    (pages(), percent).prop_flat_map(|(pages, written)| {
+        let draws = prop::collection::vec(0..100_u8, pages.len());
+        draws.prop_map(move |draws| {
+            let op = |draw| if draw < written { Op::Write } else { Op::Read };
+            draws.into_iter().map(op).zip(pages.iter().copied()).collect()
+        })
+    })
+}
+
+fn frames() -> impl Strategy<Value = u32> {
+    prop_oneof![1..12_u32, 12..60_u32, 60..=200_u32]
+}
+
+/// The default of a parameter, an end of its range, or something between.
+fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
+    // What lies beyond behaves like the largest value that a short trace can tell from it.
+    let int = |min: u64, max: u64| {
+        let most = max.min(600);
+        prop_oneof![min..=most.min(min + 8), min..=most].prop_map(|i| Value::Int(i.into()))
+    };
+    let given = match param.kind {
+        Kind::Int { min, max } => int(min, max).boxed(),
+        Kind::OptionalInt { min, max } => {
+            prop_oneof![Just(Value::None), int(min, max), int(min, max)].boxed()
+        }
+        Kind::Real { min, max } => {
+            prop_oneof![Just(min), Just(max.min(4.0)), min..=max.min(1.0), min..=max.min(4.0)]
+                .prop_map(Value::Real)
+                .boxed()
+        }
+        Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Kind::Choice(words) => {
+            prop::sample::select(words).prop_map(|word| Value::Text(word.to_string())).boxed()
+        }
+    };
+    prop_oneof![Just(None), given.prop_map(Some)].boxed()
+}
+
+fn params(policy: &str) -> impl Strategy<Value = Vec<(String, Value)>> + use<> {
+    let declared: &'static [Param] = info(policy).expect("a policy of the table").params;
+    let values: Vec<_> = declared.iter().map(value).collect();
+    values.prop_map(|values| {
+        let given = declared.iter().zip(values);
+        given.filter_map(|(param, value)| Some((param.name.to_string(), value?))).collect()
+    })
+}
+
+fn json(params: &[(String, Value)]) -> serde_json::Map<String, serde_json::Value> {
+    let value = |value: &Value| match value {
+        Value::None => serde_json::Value::Null,
+        Value::Bool(b) => (*b).into(),
+        Value::Int(i) => i64::try_from(*i).expect("small in these tests").into(),
+        Value::Real(r) => (*r).into(),
+        Value::Text(t) => t.as_str().into(),
+    };
+    params.iter().map(|(key, v)| (key.clone(), value(v))).collect()
+}
+
+fn twin_op(op: Op) -> destage_twins::Op {
+    match op {
+        Op::Read => destage_twins::Op::Read,
+        Op::Write => destage_twins::Op::Write,
+    }
+}
+
+/// Cases of a property: `PROPTEST_CASES`, or few enough for a test that runs every time.
+fn runner() -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    TestRunner::new(Config {
+        cases: cases.unwrap_or(150),
+        failure_persistence: None,
+        ..Config::default()
+    })
+}
+
+fn decides_as_its_twin(policy: &'static str) {
+    let case = (frames(), params(policy), trace());
+    let verdict = runner().run(&case, |(frames, params, trace)| {
+        let ops: Vec<_> = trace.iter().map(|&(op, page)| (twin_op(op), page)).collect();
+        let twin = destage_twins::run(policy, frames as usize, &json(&params), &ops)
+            .expect("every policy has a twin");
+        let dense = run(policy, frames, &params, &trace, Over::Dense, true);
+        for (index, (ours, theirs)) in dense.decisions.iter().zip(&twin.decisions).enumerate() {
+            prop_assert!(
+                ours.hit == theirs.hit
+                    && ours.evicted == theirs.evicted
+                    && ours.flushed == theirs.flushed,
+                "{policy}, access {index}: the twin decides {theirs:?}, the policy {ours:?}"
+            );
+        }
+        let hashed = run(policy, frames, &params, &trace, Over::Hashed, true);
+        prop_assert_eq!(&dense, &hashed, "dense and hashed decide alike");
+        obeys_the_laws(policy, frames, &trace, &dense)
+    });
+    if let Err(failure) = verdict {
+        panic!("{policy}: {failure}");
+    }
+}
+
+/// Section 4: at most s pages are resident; hit if and only if resident; exactly one eviction on a
+/// miss with a full cache, none otherwise; a victim is flushed if and only if it was dirty.
+fn obeys_the_laws(
+    policy: &str,
+    frames: u32,
+    trace: &Trace,
+    outcome: &Outcome,
+) -> Result<(), TestCaseError> {
+    let mut resident = BTreeSet::new();
+    let mut dirty = BTreeSet::new();
+    for (&(op, page), decision) in trace.iter().zip(&outcome.decisions) {
+        prop_assert_eq!(decision.hit, resident.contains(&page), "{}: hit", policy);
+        let must_evict = !decision.hit && resident.len() == frames as usize;
+        prop_assert_eq!(decision.evicted.len(), usize::from(must_evict), "{}: evictions", policy);
+        for victim in &decision.evicted {
+            prop_assert!(resident.remove(victim), "{policy}: a victim was resident");
+            let flushed: &[Vec<u64>] = if dirty.remove(victim) { &[vec![*victim]] } else { &[] };
+            prop_assert_eq!(&decision.flushed, flushed, "{}: flushes", policy);
+        }
+        resident.insert(page);
+        if op == Op::Write {
+            dirty.insert(page);
+        }
+    }
+    let left: Vec<_> = resident.iter().map(|page| (*page, dirty.contains(page))).collect();
+    prop_assert_eq!(&outcome.resident, &left, "{}: what is left", policy);
+    Ok(())
+}
+
+macro_rules! twins {
+    ($($test:ident: $policy:literal;)*) => {
+        $(#[test]
+        fn $test() {
+            decides_as_its_twin($policy);
+        })*
+
+        #[test]
+        fn every_policy_of_the_table_is_compared() {
+            let compared = [$($policy),*];
+            let table: Vec<_> = POLICIES.iter().map(|policy| policy.name).collect();
+            assert_eq!(table, compared);
+            assert_eq!(table, destage_twins::NAMES);
+        }
+    };
+}
+
+twins! {
+    lru_decides_as_its_twin: "lru";
+    fifo_decides_as_its_twin: "fifo";
+    clock_decides_as_its_twin: "clock";
+    lru_k_decides_as_its_twin: "lru-k";
+    two_q_decides_as_its_twin: "2q";
+    arc_decides_as_its_twin: "arc";
+    lirs_decides_as_its_twin: "lirs";
+    mq_decides_as_its_twin: "mq";
+    min_decides_as_its_twin: "min";
+    dual_queue_decides_as_its_twin: "dual-queue";
+    cflru_decides_as_its_twin: "cflru";
+    lru_wsr_decides_as_its_twin: "lru-wsr";
+    ccf_lru_decides_as_its_twin: "ccf-lru";
+    ad_lru_decides_as_its_twin: "ad-lru";
+    cfdc_decides_as_its_twin: "cfdc";
+    acr_c_decides_as_its_twin: "acr-c";
+    acr_o_decides_as_its_twin: "acr-o";
+    acr_h_decides_as_its_twin: "acr-h";
+    s3_fifo_decides_as_its_twin: "s3-fifo";
+    sieve_decides_as_its_twin: "sieve";
+    w_tinylfu_decides_as_its_twin: "w-tinylfu";
+}
+
+fn misses(outcome: &Outcome) -> usize {
+    outcome.decisions.iter().filter(|decision| !decision.hit).count()
+}
+
+#[test]
+fn no_policy_has_fewer_misses_than_min() {
+    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+        let least = misses(&run("min", frames, &[], &trace, Over::Dense, false));
+        for policy in POLICIES {
+            let others = misses(&run(policy.name, frames, &[], &trace, Over::Dense, false));
+            prop_assert!(others >= least, "{} misses {others} times, MIN {least}", policy.name);
+        }
+        Ok(())
+    });
+    verdict.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn what_hits_lru_with_s_frames_hits_it_with_one_more() {
+    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+        let fewer = run("lru", frames, &[], &trace, Over::Dense, false);
+        let more = run("lru", frames + 1, &[], &trace, Over::Dense, false);
+        for (index, (fewer, more)) in fewer.decisions.iter().zip(&more.decisions).enumerate() {
+            prop_assert!(!fewer.hit || more.hit, "access {index}");
+        }
+        Ok(())
+    });
+    verdict.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn policies_that_are_not_flash_aware_never_look_at_the_operation() {
+    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+        let reads: Trace = trace.iter().map(|&(_, page)| (Op::Read, page)).collect();
+        for policy in POLICIES.iter().filter(|policy| !policy.flash_aware) {
+            let mixed = run(policy.name, frames, &[], &trace, Over::Dense, false);
+            let read = run(policy.name, frames, &[], &reads, Over::Dense, false);
+            for (mixed, read) in mixed.decisions.iter().zip(&read.decisions) {
+                prop_assert_eq!(mixed.hit, read.hit, "{}", policy.name);
+                prop_assert_eq!(&mixed.evicted, &read.evicted, "{}", policy.name);
+            }
+        }
+        Ok(())
+    });
+    verdict.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// The "Checks" of section 3: with these parameters one policy is another.
+#[test]
+fn policies_with_extreme_parameters_are_simpler_policies() {
+    let real = |key: &str, r| (key.to_string(), Value::Real(r));
+    let int = |key: &str, i| (key.to_string(), Value::Int(i));
+    let pairs = [
+        ("lru-k", vec![int("k", 1), int("correlated_period", 0)], "lru"),
+        ("2q", vec![real("in_fraction", 1.0), real("out_fraction", 0.0)], "fifo"),
+        ("mq", vec![int("queues", 1)], "lru"),
+        ("dual-queue", vec![real("first_fraction", 0.0)], "clock"),
+        ("cflru", vec![real("window_fraction", 0.0)], "lru"),
+        ("cfdc", vec![real("priority_fraction", 0.0)], "lru"),
+    ];
+    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+        for (policy, params, simpler) in &pairs {
+            let outcome = run(policy, frames, params, &trace, Over::Dense, false);
+            let same = run(simpler, frames, &[], &trace, Over::Dense, false);
+            prop_assert_eq!(outcome, same, "{} is {}", policy, simpler);
+        }
+        let reads: Trace = trace.iter().map(|&(_, page)| (Op::Read, page)).collect();
+        let lru = run("lru", frames, &[], &reads, Over::Dense, false);
+        for policy in ["cflru", "lru-wsr"] {
+            let outcome = run(policy, frames, &[], &reads, Over::Dense, false);
+            prop_assert_eq!(&outcome, &lru, "{} without writes is LRU", policy);
+        }
+        Ok(())
+    });
+    verdict.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn every_default_is_in_its_range() {
+    for policy in POLICIES {
+        for param in policy.params {
+            let inside = match (param.kind, param.default) {
+                (Kind::Int { min, max } | Kind::OptionalInt { min, max }, Default::Int(i)) => {
+                    (min..=max).contains(&i)
+                }
+                (Kind::OptionalInt { .. }, Default::None(_)) => true,
+                (Kind::Real { min, max }, Default::Real(r)) => (min..=max).contains(&r),
+                (Kind::Bool, Default::Bool(_)) => true,
+                (Kind::Choice(words), Default::Word(word)) => words.contains(&word),
+                _ => false,
+            };
+            assert!(inside, "{}: {}", policy.name, param.name);
+        }
+    }
+}
