@@ -1,6 +1,7 @@
 //! One run: a policy, a cache size, a trace; and many of them side by side.
 
 use crate::accesses::Columns;
+use crate::checked::Checked;
 use crate::cost::Cost;
 use crate::counters::Counters;
 use crate::replay::{NextUses, Observer, Replay, Unobserved};
@@ -100,8 +101,60 @@ pub fn run(
     };
     let directory = Dense::new(input.columns.lpns.len() as u32);
     let visitor = Runner { input, options, hooks, observer };
-    let outcome = build(spec.name, &setup, directory, visitor)??;
+    let outcome = build(spec.name, &setup, directory, visitor)?.map_err(|error| match error {
+        RunError::Broken(law) => RunError::Broken(format!("{}: {law}", spec.label())),
+        other => other,
+    })?;
     let json = |(k, v): (&str, &Value)| (k.to_string(), to_json(v));
+    let named = Named {
+        policy: spec.name.to_string(),
+        given: spec.given.iter().map(|(k, v)| json((k, v))).collect(),
+        params: params.iter().map(json).collect(),
+    };
+    record(outcome, named, frames, options)
+}
+
+/// A policy of the user's own, as a result names it.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// Its name.
+    pub policy: String,
+    /// Parameters that were given.
+    pub given: BTreeMap<String, serde_json::Value>,
+    /// All parameters, as far as they are known.
+    pub params: BTreeMap<String, serde_json::Value>,
+}
+
+/// Runs a policy that is not in the table, at the size that it was made with; always checked.
+///
+/// # Errors
+///
+/// As [`run`]; [`RunError::Broken`] with the first law that it breaks.
+pub fn run_own<P: Policy>(
+    input: &Input<'_>,
+    named: Named,
+    policy: P,
+    frames: &Frames,
+    options: &RunOptions,
+    hooks: &Hooks,
+    observer: &mut impl Observer,
+) -> Result<RunResult, RunError> {
+    let options = &RunOptions { check: true, ..options.clone() };
+    let outcome = Runner { input, options, hooks, observer }.visit(policy);
+    let outcome = outcome.map_err(|error| match error {
+        RunError::Broken(law) => RunError::Broken(format!("{}: {law}", named.policy)),
+        other => other,
+    })?;
+    record(outcome, named, frames, options)
+}
+
+/// What a run leaves behind.
+fn record(
+    outcome: Outcome,
+    named: Named,
+    frames: &Frames,
+    options: &RunOptions,
+) -> Result<RunResult, RunError> {
     let mut warnings = Vec::new();
     if outcome.counters.accesses() == 0 {
         warnings.push(match options.warmup {
@@ -121,9 +174,9 @@ pub fn run(
     };
     Ok(RunResult {
         config: RunConfig {
-            policy: spec.name.to_string(),
-            given: spec.given.iter().map(|(k, v)| json((k, v))).collect(),
-            params: params.iter().map(json).collect::<BTreeMap<_, _>>(),
+            policy: named.policy,
+            given: named.given,
+            params: named.params,
             frames: frames.frames,
             cache: frames.given.clone(),
             warmup: options.warmup,
@@ -172,7 +225,15 @@ impl<O: Observer> Visitor for Runner<'_, O> {
                 )));
             }
         }
-        self.replay(&mut policy)
+        if !self.options.check {
+            return self.replay(&mut policy);
+        }
+        // Whole contents as often as there are frames: a constant time per access.
+        let every = u64::from(policy.frames());
+        let mut checked = Checked::new(policy, every);
+        let outcome = self.replay(&mut checked);
+        checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
+        outcome
     }
 }
 
