@@ -25,8 +25,13 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
 use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Kind, Unusable};
 use crate::decode::{DecodeOptions, Hooks, RecordSource, Stage, decode, step};
+use crate::device_table::DeviceTable;
 use crate::error::{Result, TraceError};
+use crate::formats::FORMATS;
 use crate::meta::{SourceMeta, TraceMeta};
+use crate::options::{ReaderOptions, TimeOrigin};
+use crate::record::Record;
+use crate::stream::{self, Stream, with_stream};
 use crate::trace::Trace;
 
 /// Environment variable that names the folder.
@@ -431,6 +436,82 @@ pub(crate) struct Inputs<'a> {
     pub(crate) what: serde_json::Value,
 }
 
+impl RecordSource for Stream {
+    fn next_batch(&mut self, batch: &mut Vec<Record>) -> Result<bool> {
+        Stream::next_batch(self, batch)
+    }
+
+    fn devices(&self) -> &DeviceTable {
+        Stream::devices(self)
+    }
+
+    fn summary(&self) -> serde_json::Value {
+        serde_json::to_value(Stream::summary(self)).expect("plain data becomes JSON")
+    }
+
+    fn page_bytes(&self) -> Option<u64> {
+        Stream::summary(self).page_bytes
+    }
+
+    fn has_times(&self) -> bool {
+        Stream::summary(self).has_times
+    }
+
+    fn position(&self) -> (u64, Option<u64>) {
+        Stream::position(self)
+    }
+}
+
+/// Opens a trace: one or several files that make one run, decoded, or mapped from the cache.
+///
+/// `time_origin = "absolute"` of the reader options holds whatever `decode` says; wrapping is
+/// `decode`'s, because only the caller knows the drive.
+///
+/// # Errors
+///
+/// Those of reading ([`Stream`]); `Usage` for options out of range and for more different pages
+/// than can be numbered; `Write` if not even a temporary file can be written; `Interrupted`. A cache
+/// that cannot be used is no error, but a note to `hooks`.
+pub fn open_trace(
+    paths: &[PathBuf],
+    reader: &ReaderOptions,
+    decode_options: &DecodeOptions,
+    cache: &CacheOptions,
+    hooks: &mut dyn Hooks,
+) -> Result<Arc<Trace>> {
+    let absolute_time = decode_options.absolute_time || reader.time_origin == TimeOrigin::Absolute;
+    let decode_options = DecodeOptions { absolute_time, ..decode_options.clone() };
+    let files = with_siblings(paths, reader);
+    let what = serde_json::to_value(reader).expect("plain data becomes JSON");
+    let inputs = Inputs { files: &files, sources: Vec::new(), what };
+    open_with(inputs, &decode_options, cache, hooks, |file, path, sources, hooks| {
+        let outside = stream::Hooks {
+            interrupt: hooks.interrupt_flag(),
+            progress: Some(Arc::new(stream::Progress::default())),
+        };
+        with_stream(paths, reader, outside, |stream| {
+            let file = file
+                .try_clone()
+                .map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
+            let writer = ColumnWriter::new(file, path)?;
+            decode(stream, &decode_options, sources.to_vec(), writer, hooks)
+        })
+    })
+}
+
+/// The files, and those that are read with them though not named.
+fn with_siblings(paths: &[PathBuf], reader: &ReaderOptions) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        files.push(path.clone());
+        if !reader.only_this_file {
+            let siblings = FORMATS.iter().filter_map(|format| Some((format.siblings?)(path)));
+            files.extend(siblings.flatten().filter(|sibling| sibling != path));
+        }
+    }
+    files
+}
+
 /// Decodes records that are at hand into a trace outside the cache.
 ///
 /// # Errors
@@ -450,13 +531,14 @@ pub fn decode_records<S: RecordSource + ?Sized>(
     Ok(Arc::new(Trace::new(columns, None, false).expect("what the decoder wrote is a trace")))
 }
 
-/// A trace from the cache, or decoded from what `open` gives (which may be called twice).
-pub(crate) fn open_with<S: RecordSource>(
+/// A trace from the cache, or one that `make` decodes into the file it is given (it may be called
+/// twice).
+pub(crate) fn open_with(
     inputs: Inputs<'_>,
     decode_options: &DecodeOptions,
     cache: &CacheOptions,
     hooks: &mut dyn Hooks,
-    mut open: impl FnMut() -> Result<S>,
+    mut make: impl FnMut(&File, &Path, &[SourceMeta], &mut dyn Hooks) -> Result<File>,
 ) -> Result<Arc<Trace>> {
     decode_options.check()?;
     let folder = cache.resolve().map(|dir| Cache { dir, limit_bytes: cache.limit_bytes });
@@ -489,14 +571,7 @@ pub(crate) fn open_with<S: RecordSource>(
     }
     let columns =
         store(entry.as_ref().map(|(_, path)| path.as_path()), hooks, |file, path, hooks| {
-            let mut source = open()?;
-            decode(
-                &mut source,
-                decode_options,
-                sources.clone(),
-                ColumnWriter::new(file, path)?,
-                hooks,
-            )
+            make(&file, path, &sources, hooks)
         })?;
     let mut next_use_path = None;
     if let Some((folder, path)) = &entry {

@@ -108,8 +108,9 @@ pub(crate) struct ColumnWriter {
 }
 
 impl ColumnWriter {
-    /// Starts in an empty file; `path` is what errors name.
+    /// Starts in a file, whatever an attempt before left in it; `path` is what errors name.
     pub(crate) fn new(file: File, path: &Path) -> Result<Self> {
+        file.set_len(0).map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
         let mut writer = ColumnWriter {
             file,
             path: path.to_owned(),

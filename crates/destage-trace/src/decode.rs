@@ -15,6 +15,9 @@
 //! devices when the page size does not divide the alignment. The time origin is the smallest time
 //! of all records, trims and flushes included.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::columns::{ColumnWriter, FORMAT_VERSION, Kind, bytes_of};
@@ -110,9 +113,15 @@ pub trait Hooks {
     /// How far it has come; called some hundred times a second at most.
     fn progress(&mut self, _progress: Progress) {}
 
-    /// Asked as often; `true` ends the work with [`TraceError::Interrupted`].
+    /// A flag that somebody else sets to stop; asked for once, for work that cannot ask
+    /// [`interrupted`](Self::interrupted) in between.
+    fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
+        None
+    }
+
+    /// Asked as often as progress is told; `true` ends the work with [`TraceError::Interrupted`].
     fn interrupted(&mut self) -> bool {
-        false
+        self.interrupt_flag().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Something the user should know, one line.
@@ -214,6 +223,7 @@ struct Decoder<'a> {
     write_sizes: SizeCounter,
     origin_ns: Option<u64>,
     last_time_ns: u64,
+    /// 0 until the first records came.
     page_bytes: u64,
     responses: bool,
     /// Arrivals go to the file as chunks are sealed; with wrapping only in its own pass.
@@ -255,9 +265,11 @@ impl<'a> Decoder<'a> {
             batch.clear();
             let more = source.next_batch(&mut batch)?;
             if !batch.is_empty() {
-                // Asked for here, not before: a stream may learn it with its first records.
-                self.page_bytes =
-                    self.options.page_bytes.or(source.page_bytes()).unwrap_or(DEFAULT_PAGE_BYTES);
+                if self.page_bytes == 0 {
+                    // Not before: a stream may learn it with its first records.
+                    let own = self.options.page_bytes.or_else(|| source.page_bytes());
+                    self.page_bytes = own.unwrap_or(DEFAULT_PAGE_BYTES);
+                }
                 self.devices.resize_with(source.devices().len(), DeviceMeta::default);
                 self.pages.grow(source.devices().len());
                 self.take_batch(&batch)?;

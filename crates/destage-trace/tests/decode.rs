@@ -1,6 +1,7 @@
 //! The decoder against a slow and obvious one: a sorted set of (device, page).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use destage_trace::cache::decode_records;
 use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
@@ -45,11 +46,7 @@ impl RecordSource for Given {
     }
 }
 
-fn decode(
-    names: &[&str],
-    records: &[Record],
-    options: &DecodeOptions,
-) -> Result<std::sync::Arc<Trace>> {
+fn decode(names: &[&str], records: &[Record], options: &DecodeOptions) -> Result<Arc<Trace>> {
     decode_records(&mut Given::new(names, records, 7), "given", options, &mut NoHooks)
 }
 
@@ -76,8 +73,7 @@ fn bases(names: &[&str], records: &[Record], page: u64, align: u64) -> Vec<u64> 
             .filter(|r| r.device as usize == device && replayed(r))
             .map(|r| r.offset_bytes + r.length_bytes);
         let span = ends.max().unwrap_or(0);
-        base += span.div_ceil(align) * align / page
-            + u64::from(span.div_ceil(align) * align % page != 0);
+        base += (span.div_ceil(align) * align).div_ceil(page);
     }
     bases
 }

@@ -11,9 +11,10 @@ use super::pages::Picker;
 use super::random::chance;
 use super::{Kind, Workload};
 use crate::cache::{CacheOptions, Inputs, open_with};
-use crate::decode::{DecodeOptions, Hooks, RecordSource};
+use crate::columns::ColumnWriter;
+use crate::decode::{DecodeOptions, Hooks, RecordSource, decode};
 use crate::device_table::DeviceTable;
-use crate::error::Result;
+use crate::error::{Result, TraceError};
 use crate::meta::SourceMeta;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::trace::Trace;
@@ -122,7 +123,7 @@ impl RecordSource for SynthSource {
 /// `Usage` for an impossible description or option, `Write`, `Interrupted`.
 pub fn open_workload(
     workload: &Workload,
-    decode: &DecodeOptions,
+    options: &DecodeOptions,
     cache: &CacheOptions,
     hooks: &mut dyn Hooks,
 ) -> Result<Arc<Trace>> {
@@ -133,5 +134,11 @@ pub fn open_workload(
         sources: vec![SourceMeta { name, bytes: 0, hash: String::new() }],
         what: Value::Object(workload.to_map()),
     };
-    open_with(inputs, decode, cache, hooks, || workload.source())
+    open_with(inputs, options, cache, hooks, |file, path, sources, hooks| {
+        let file = file
+            .try_clone()
+            .map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
+        let writer = ColumnWriter::new(file, path)?;
+        decode(&mut workload.source()?, options, sources.to_vec(), writer, hooks)
+    })
 }
