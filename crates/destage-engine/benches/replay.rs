@@ -1,0 +1,250 @@
+//! Rates of the replay loop, in accesses per second of CPU time, beside a bare LRU loop over the
+//! same dense ids. `make bench` runs it and sets it beside other simulators (benches/README.md).
+//!
+//! ```text
+//! cargo bench -p destage-engine --bench replay -- TRACE --format oracle-general --object opaque
+//!     --policies lru,arc --cache 1%,10% --rounds 3 --json -
+//! ```
+
+use destage_core::{Dense, Policy};
+use destage_engine::run::{Input, needs_next_use};
+use destage_engine::sizes::CacheSize;
+use destage_engine::spec::PolicySpec;
+use destage_engine::{Columns, Replay, Unobserved};
+use destage_policies::{Setup, Visitor, build};
+use destage_trace::cache::open_trace;
+use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, Trace};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Counts what is allocated, so that the memory of a replay is a number and not a guess.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; only sizes are counted beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(live, Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(live, Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+struct Arguments {
+    traces: Vec<PathBuf>,
+    reader: serde_json::Map<String, serde_json::Value>,
+    page_bytes: Option<u64>,
+    policies: String,
+    cache: String,
+    rounds: u32,
+    decode_only: bool,
+    trace_cache: bool,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let mut parsed = Arguments {
+        traces: Vec::new(),
+        reader: serde_json::Map::new(),
+        page_bytes: None,
+        policies: "lru,fifo,clock,sieve,arc,2q,lirs,s3-fifo,w-tinylfu,min".into(),
+        cache: "1%,10%".into(),
+        rounds: 3,
+        decode_only: false,
+        trace_cache: true,
+    };
+    let mut rest = std::env::args().skip(1);
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--bench" => {} // cargo says so to every bench
+            "--policies" => parsed.policies = value()?,
+            "--cache" => parsed.cache = value()?,
+            "--rounds" => parsed.rounds = value()?.parse().map_err(|_| "--rounds: a whole number")?,
+            "--page-bytes" => {
+                parsed.page_bytes = Some(value()?.parse().map_err(|_| "--page-bytes: a whole number")?);
+            }
+            "--decode-only" => parsed.decode_only = true,
+            "--no-trace-cache" => parsed.trace_cache = false,
+            key if key.starts_with("--") => {
+                let name = key.trim_start_matches('-').replace('-', "_");
+                parsed.reader.insert(name, value()?.into());
+            }
+            _ => parsed.traces.push(argument.into()),
+        }
+    }
+    if parsed.traces.is_empty() { Err("a trace is needed".into()) } else { Ok(parsed) }
+}
+
+fn main() {
+    // `cargo test` runs benches too; without a trace there is nothing to measure.
+    if let Err(message) = arguments().and_then(|a| measure(&a)) {
+        eprintln!("replay: {message}");
+        std::process::exit(if std::env::args().any(|a| a == "--bench") { 2 } else { 0 });
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<(), String> {
+    let reader: ReaderOptions = serde_json::from_value(arguments.reader.clone().into())
+        .map_err(|e| format!("reader options: {e}"))?;
+    let decode = DecodeOptions { page_bytes: arguments.page_bytes, ..DecodeOptions::default() };
+    let cache =
+        if arguments.trace_cache { CacheOptions::default() } else { CacheOptions::off() };
+    let bytes: u64 = arguments
+        .traces
+        .iter()
+        .filter_map(|p| std::fs::metadata(p).ok())
+        .map(|m| m.len())
+        .sum();
+    let before = cpu_time::ProcessTime::now();
+    let trace = open_trace(&arguments.traces, &reader, &decode, &cache, &mut NoHooks)
+        .map_err(|e| e.to_string())?;
+    let decoding = before.elapsed();
+    print(serde_json::json!({
+        "what": "decode",
+        "cpu_s": decoding.as_secs_f64(),
+        "source_bytes": bytes,
+        "from_cache": trace.from_cache(),
+        "requests": trace.requests(),
+        "accesses": trace.accesses(),
+        "unique_pages": trace.pages(),
+    }));
+    if arguments.decode_only {
+        return Ok(());
+    }
+    let specs = PolicySpec::parse_list(&arguments.policies).map_err(|e| e.to_string())?;
+    let next = if needs_next_use(&specs) {
+        Some(trace.next_uses().map_err(|e| e.to_string())?)
+    } else {
+        None
+    };
+    let input = Input::new(&trace, next.as_deref());
+    for size in arguments.cache.split(',') {
+        let frames = CacheSize::parse(size)?
+            .resolve(trace.page_bytes(), trace.pages().into())?
+            .first()
+            .ok_or("a cache size")?
+            .frames;
+        let (misses, cpu) = best(arguments.rounds, || bare_lru(input.columns, frames));
+        report("bare-lru", frames, &trace, misses, cpu, 0);
+        for spec in &specs {
+            let params = spec.params(&[]).map_err(|e| e.to_string())?;
+            let setup = Setup {
+                params,
+                trace_pages: Some(trace.pages().into()),
+                ..Setup::new(frames)
+            };
+            let mut peak = 0;
+            let (misses, cpu) = best(arguments.rounds, || {
+                let live = LIVE.load(Relaxed);
+                PEAK.store(live, Relaxed);
+                let misses =
+                    build(spec.name, &setup, Dense::new(trace.pages()), Misses(&input)).unwrap_or(0);
+                peak = PEAK.load(Relaxed) - live;
+                misses
+            });
+            report(&spec.label(), frames, &trace, misses, cpu, peak);
+        }
+    }
+    Ok(())
+}
+
+/// The shortest of some rounds: others use the machine too, and that only ever adds.
+fn best(rounds: u32, mut run: impl FnMut() -> u64) -> (u64, Duration) {
+    let mut shortest = Duration::MAX;
+    let mut misses = 0;
+    for _ in 0..rounds.max(1) {
+        let before = cpu_time::ThreadTime::now();
+        misses = run();
+        shortest = shortest.min(before.elapsed());
+    }
+    (misses, shortest)
+}
+
+fn report(policy: &str, frames: u32, trace: &Trace, misses: u64, cpu: Duration, heap: usize) {
+    print(serde_json::json!({
+        "what": "replay",
+        "policy": policy,
+        "frames": frames,
+        "accesses": trace.accesses(),
+        "misses": misses,
+        "cpu_s": cpu.as_secs_f64(),
+        "accesses_per_s": trace.accesses() as f64 / cpu.as_secs_f64(),
+        "heap_bytes": heap,
+        "unique_pages": trace.pages(),
+    }));
+}
+
+fn print(line: serde_json::Value) {
+    println!("{line}");
+}
+
+struct Misses<'a>(&'a Input<'a>);
+
+impl Visitor for Misses<'_> {
+    type Output = u64;
+    fn visit<P: Policy>(self, mut policy: P) -> u64 {
+        let replay = Replay {
+            columns: self.0.columns,
+            next_uses: self.0.next_uses,
+            warmup: destage_engine::result::Warmup::None,
+            arrivals_ns: &[],
+        };
+        replay.run(&mut policy, &mut Unobserved).map_or(0, |(counters, _)| counters.misses())
+    }
+}
+
+/// The least that an LRU can do: links by page, a byte for residency, nothing else. What it leaves
+/// out is what a simulator is for: dirty pages, counters, victims, other policies.
+fn bare_lru(columns: Columns<'_>, frames: u32) -> u64 {
+    let head = columns.lpns.len();
+    let (mut newer, mut older) = (vec![0u32; head + 1], vec![0u32; head + 1]);
+    let mut resident = vec![false; head];
+    (newer[head], older[head]) = (head as u32, head as u32);
+    let (mut pages, mut misses) = (0, 0);
+    for (&first, &extent) in columns.first_ids.iter().zip(columns.extents) {
+        for id in first..first + (extent >> 3) {
+            let page = id as usize;
+            if resident[page] {
+                let (n, o) = (newer[page], older[page]);
+                older[n as usize] = o;
+                newer[o as usize] = n;
+            } else {
+                misses += 1;
+                resident[page] = true;
+                if pages == frames {
+                    let victim = newer[head] as usize;
+                    let n = newer[victim];
+                    newer[head] = n;
+                    older[n as usize] = head as u32;
+                    resident[victim] = false;
+                } else {
+                    pages += 1;
+                }
+            }
+            let newest = older[head];
+            (newer[page], older[page]) = (head as u32, newest);
+            newer[newest as usize] = id;
+            older[head] = id;
+        }
+    }
+    misses
+}
