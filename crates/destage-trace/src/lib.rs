@@ -14,6 +14,7 @@
 //! ```
 
 pub mod cache;
+pub mod convert;
 mod columns;
 pub mod decode;
 pub mod detect;

@@ -60,6 +60,14 @@ impl Clock {
         }
     }
 
+    /// A unit is the first number of nanoseconds divided by the second.
+    pub(crate) fn ratio(self) -> (u64, u64) {
+        match self {
+            Clock::Nanoseconds(unit_ns) => (unit_ns, 1),
+            Clock::Picoseconds => (1, 1_000),
+        }
+    }
+
     /// A decimal field in nanoseconds.
     pub(crate) fn parse_ns(self, field: &[u8]) -> std::result::Result<u64, Misread> {
         match self {

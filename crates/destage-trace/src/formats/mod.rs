@@ -16,7 +16,9 @@ pub mod disksim;
 pub mod fio_iolog;
 pub mod fiu;
 pub mod k5cloud;
+pub mod csv;
 pub mod lcs;
+pub(crate) mod mapping;
 pub mod mqsim;
 pub mod ms_etw;
 pub mod msr;
@@ -24,6 +26,8 @@ pub(crate) mod object;
 pub mod oracle_general;
 pub mod pages;
 pub mod spc;
+pub mod parquet;
+mod parquet_column;
 pub mod srt;
 pub mod systor17;
 pub mod tencent;
@@ -317,6 +321,8 @@ pub static FORMATS: &[&Format] = &[
     &diskmon::FORMAT,
     &arc::FORMAT,
     &pages::FORMAT,
+    &csv::FORMAT,
+    &parquet::FORMAT,
 ];
 
 /// The format of this name.

@@ -1,0 +1,73 @@
+//! `mqsim` (also SSDsim): `time device sector sectors op`, op 0 write, 1 read.
+
+use super::{
+    DeviceNumbers, End, Lines, Loss, Losses, Output, RecordWriter, Scene, Setting, Target,
+};
+use crate::error::{Result, TraceError};
+use crate::options::TimeUnit;
+use crate::record::{Record, RecordOp};
+
+pub(super) static TARGET: Target = Target {
+    name: "mqsim",
+    about: "reads and writes in whole sectors, times in ns (--time-unit us or ps); device names become numbers",
+    extension: "trace",
+    create,
+};
+
+fn create(output: Output, setting: &Setting) -> Result<Box<dyn RecordWriter>> {
+    let unit = match setting.options.time_unit {
+        None | Some(TimeUnit::Ns) => Unit::Ns,
+        Some(TimeUnit::Us) => Unit::Us,
+        Some(TimeUnit::Ps) => Unit::Ps,
+        Some(_) => {
+            return Err(TraceError::Usage {
+                message: "mqsim: time_unit: expected ns, us or ps".to_owned(),
+            });
+        }
+    };
+    Ok(Box::new(Mqsim { lines: Lines { output }, unit, numbers: DeviceNumbers::default() }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Ns,
+    Us,
+    Ps,
+}
+
+struct Mqsim {
+    lines: Lines,
+    unit: Unit,
+    numbers: DeviceNumbers,
+}
+
+impl RecordWriter for Mqsim {
+    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
+        let op = match record.op {
+            RecordOp::Read => 1,
+            RecordOp::Write => 0,
+            RecordOp::Trim => return scene.losses.lose(Loss::Trim).map(|()| 0),
+            RecordOp::Flush => return scene.losses.lose(Loss::Flush).map(|()| 0),
+        };
+        let (sector, sectors) = scene.losses.sectors(record)?;
+        let device = self.numbers.number(record.device, scene);
+        let time = match self.unit {
+            Unit::Ns => u128::from(record.time_ns),
+            Unit::Us => u128::from(record.time_ns / 1_000),
+            Unit::Ps => u128::from(record.time_ns) * 1_000,
+        };
+        self.lines.put(format_args!("{time} {device} {sector} {sectors} {op}\n"))?;
+        Ok(1)
+    }
+
+    fn finish(self: Box<Self>, _: &End, losses: &mut Losses) -> Result<Output> {
+        match self.unit {
+            Unit::Ns => {}
+            Unit::Us => {
+                losses.note("times in us, what is below left out: read it with --time-unit us")
+            }
+            Unit::Ps => losses.note("times in ps: read it with --time-unit ps"),
+        }
+        Ok(self.lines.output)
+    }
+}

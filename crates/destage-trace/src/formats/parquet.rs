@@ -1,0 +1,531 @@
+//! `parquet`: any table of columns, by a mapping (see `mapping`), and our own export, which needs none.
+//!
+//! The export of `destage trace convert` has the columns of the record (`time_ns`, `device`,
+//! `offset_bytes`, `length_bytes`, `op`, `response_ns`) and says so in its key-value metadata
+//! ([`meta`]). Row groups are read one at a time, so that memory does not grow with the file; only a
+//! file inside an archive or a compression is read whole, because Parquet must be read from its end.
+
+use std::fs::File;
+
+use bytes::Bytes;
+use parquet::column::reader::ColumnReader;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::SchemaDescriptor;
+
+use super::mapping::{self, Mapping, Roles, usage};
+use super::parquet_column::{Cell, ColumnType, NumberFault};
+use super::{BATCH_RECORDS, Facts, Format, Kind, Opening, RecordReader, Sample, Verdict};
+use crate::device_table::{DeviceTable, printable};
+use crate::error::{Category, Place, Result, TraceError};
+use crate::fields::quoted;
+use crate::input::Input;
+use crate::options::{Column, Columns, ReaderOptions, TimeUnit, Unit};
+use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::tally::{Extent, Tally};
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: "parquet",
+    title: "Apache Parquet, by a mapping, and our own export",
+    kind: Kind::Columnar,
+    about: "columns as the option `columns` says, with units; a file of `trace convert` needs no mapping",
+    has_times: true,
+    has_ops: true,
+    has_devices: true,
+    has_response: true,
+    coarse_ns: None,
+    confirmed: true,
+    detect,
+    open,
+    siblings: None,
+};
+
+/// Key-value metadata of our own export.
+pub mod meta {
+    /// Version of the layout, [`VERSION`].
+    pub const TRACE: &str = "destage.trace";
+    /// What is read and written here.
+    pub const VERSION: &str = "1";
+    /// Device names as a JSON list; the column `device` is an index into it.
+    pub const DEVICES: &str = "destage.devices";
+    /// What to add to `time_ns` for the time on the source's own clock, nanoseconds.
+    pub const ORIGIN_NS: &str = "destage.origin_ns";
+    /// Format that the records came from.
+    pub const SOURCE_FORMAT: &str = "destage.source_format";
+    /// `true` or `false`: whether the source has times.
+    pub const HAS_TIMES: &str = "destage.has_times";
+    /// `true` or `false`: whether the source has operations.
+    pub const HAS_OPS: &str = "destage.has_ops";
+    /// Bytes of one page reference, if the source is a list of those.
+    pub const PAGE_BYTES: &str = "destage.page_bytes";
+}
+
+/// How a file begins and ends.
+const MAGIC: &[u8] = b"PAR1";
+
+fn detect(sample: &Sample) -> Verdict {
+    if sample.bytes.starts_with(MAGIC) {
+        Verdict::Yes("the magic number PAR1".to_owned())
+    } else {
+        Verdict::No
+    }
+}
+
+/// What the library says about a file, as an error of the file.
+fn broken(file: &str, error: &ParquetError) -> TraceError {
+    let message = match error {
+        ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::NYI(text) => {
+            text.clone()
+        }
+        other => other.to_string(),
+    };
+    TraceError::Data {
+        file: file.to_owned(),
+        place: Place::File,
+        message: format!("not a whole Parquet file: {message}"),
+        hint: None,
+    }
+}
+
+fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    let name = input.name().to_owned();
+    let device_name = input.device_name();
+    input.ensure(MAGIC.len())?;
+    if !input.window().starts_with(MAGIC) {
+        let found: String = input.window().iter().take(4).map(|b| format!("{b:02x}")).collect();
+        return Err(TraceError::Data {
+            file: name,
+            place: Place::Record { record: 0, byte: 0 },
+            message: format!("expected the magic number PAR1, found the bytes {found}"),
+            hint: None,
+        });
+    }
+    let file: Box<dyn FileReader> = match input.plain_path() {
+        Some(path) => {
+            let io = |source| TraceError::Io { path: path.to_owned(), source };
+            let file = File::open(path).map_err(io)?;
+            Box::new(SerializedFileReader::new(file).map_err(|e| broken(&name, &e))?)
+        }
+        None => {
+            let bytes = Bytes::from(input.read_to_end()?);
+            Box::new(SerializedFileReader::new(bytes).map_err(|e| broken(&name, &e))?)
+        }
+    };
+    let metadata = file.metadata().file_metadata();
+    let own = Own::of(&name, metadata.key_value_metadata())?;
+    let table = match own {
+        Some(own) if opening.options.columns == Columns::default() => {
+            Table::new(metadata.schema_descr(), &own.options(&opening.options), Some(own))?
+        }
+        _ => Table::new(metadata.schema_descr(), &opening.options, None)?,
+    };
+    Ok(Box::new(ParquetRows {
+        file,
+        name,
+        device_name,
+        hint: opening.hint(),
+        table,
+        next_group: 0,
+        group: None,
+        row: 0,
+        own_devices: Vec::new(),
+    }))
+}
+
+/// The metadata of our own export.
+#[derive(Debug)]
+struct Own {
+    devices: Vec<String>,
+    origin_ns: u64,
+    facts: Facts,
+}
+
+impl Own {
+    /// `None` if the file is not of ours. Errors: it is, but of a later version, or damaged.
+    fn of(file: &str, metadata: Option<&Vec<KeyValue>>) -> Result<Option<Own>> {
+        let value = |key: &str| {
+            let entry = metadata?.iter().find(|entry| entry.key == key)?;
+            entry.value.as_deref()
+        };
+        let Some(version) = value(meta::TRACE) else { return Ok(None) };
+        let wrong = |key: &str, expected: &str| TraceError::Data {
+            file: file.to_owned(),
+            place: Place::File,
+            message: format!(
+                "metadata {key}: expected {expected}, found {:?}",
+                value(key).unwrap_or("nothing")
+            ),
+            hint: None,
+        };
+        if version != meta::VERSION {
+            return Err(wrong(meta::TRACE, meta::VERSION));
+        }
+        let truth = |key: &str| match value(key) {
+            None => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|_| wrong(key, "true or false")),
+        };
+        let whole = |key: &str| match value(key) {
+            None => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|_| wrong(key, "a whole number")),
+        };
+        let devices = value(meta::DEVICES).unwrap_or("[]");
+        Ok(Some(Own {
+            devices: serde_json::from_str(devices)
+                .map_err(|_| wrong(meta::DEVICES, "a JSON list of names"))?,
+            origin_ns: whole(meta::ORIGIN_NS)?.unwrap_or(0),
+            facts: Facts {
+                has_times: truth(meta::HAS_TIMES)?,
+                has_ops: truth(meta::HAS_OPS)?,
+                page_bytes: whole(meta::PAGE_BYTES)?,
+            },
+        }))
+    }
+
+    /// The mapping of our own columns, the rest as the user wants it.
+    fn options(&self, given: &ReaderOptions) -> ReaderOptions {
+        let column = |name: &str| Some(Column::Name(name.to_owned()));
+        let list = |name: &str| vec![name.to_owned()];
+        ReaderOptions {
+            columns: Columns {
+                time: column("time_ns"),
+                device: column("device"),
+                op: column("op"),
+                offset: column("offset_bytes"),
+                length: column("length_bytes"),
+                response: column("response_ns"),
+            },
+            time_unit: Some(TimeUnit::Ns),
+            response_unit: Some(TimeUnit::Ns),
+            offset_unit: Some(Unit::Bytes(1)),
+            length_unit: Some(Unit::Bytes(1)),
+            op_read: list("read"),
+            op_write: list("write"),
+            op_trim: list("trim"),
+            op_flush: list("flush"),
+            default_op: None,
+            ..given.clone()
+        }
+    }
+}
+
+/// Which columns are read, and how.
+struct Table {
+    mapping: Mapping,
+    roles: Roles<(usize, ColumnType)>,
+    /// Metadata, in our own export.
+    own: Option<Own>,
+    /// Every request is one page of this size.
+    page_bytes: Option<u64>,
+}
+
+impl Table {
+    fn new(schema: &SchemaDescriptor, options: &ReaderOptions, own: Option<Own>) -> Result<Table> {
+        let format = FORMAT.name;
+        let found: Vec<String> =
+            schema.columns().iter().map(|column| column.path().string()).collect();
+        let places = mapping::resolve(format, options, &found, found.len())?;
+        let typed =
+            |role: &str, place: Option<usize>, wanted: &str, fits: fn(&ColumnType) -> bool| {
+                let Some(place) = place else { return Ok(None) };
+                let column = schema.column(place);
+                match ColumnType::of(&column) {
+                    Ok(kind) if fits(&kind) => Ok(Some((place, kind))),
+                    Ok(kind) => Err(usage(format!(
+                        "{format}: columns.{role}: \"{}\" holds {}; expected {wanted}",
+                        found[place],
+                        kind.name()
+                    ))),
+                    Err(why) => {
+                        Err(usage(format!("{format}: columns.{role}: \"{}\" {why}", found[place])))
+                    }
+                }
+            };
+        const NUMBERS: &str = "whole numbers or decimals";
+        const NAMES: &str = "text or whole numbers";
+        const TIMES: &str = "timestamps, whole numbers or decimals";
+        let roles = Roles {
+            time: typed("time", places.time, TIMES, ColumnType::is_time)?,
+            device: typed("device", places.device, NAMES, ColumnType::is_name)?,
+            op: typed("op", places.op, NAMES, ColumnType::is_name)?,
+            offset: typed("offset", places.offset, NUMBERS, ColumnType::is_number)?,
+            length: typed("length", places.length, NUMBERS, ColumnType::is_number)?,
+            response: typed("response", places.response, TIMES, ColumnType::is_time)?,
+        };
+        let stamps = roles.time.as_ref().is_some_and(|(_, kind)| kind.unit_ns().is_some());
+        let mapping = Mapping::new(format, options, stamps)?;
+        let pages = options.columns.length.is_none() && options.offset_unit == Some(Unit::Page);
+        let page_bytes = pages.then_some(mapping.fixed_length_bytes);
+        Ok(Table { mapping, roles, own, page_bytes })
+    }
+
+    fn has_times(&self) -> bool {
+        let stamps = self.roles.time.as_ref().is_some_and(|(_, kind)| kind.unit_ns().is_some());
+        self.roles.time.is_some() && (stamps || self.mapping.time.is_some())
+    }
+}
+
+/// One mapped column of the row group that is being read.
+struct Cursor {
+    reader: ColumnReader,
+    kind: ColumnType,
+    cells: Vec<Cell>,
+}
+
+/// A row group that is being read.
+struct Group {
+    columns: Roles<Cursor>,
+    rows_left: usize,
+    /// Where its offset column begins in the file.
+    byte: u64,
+}
+
+struct ParquetRows {
+    file: Box<dyn FileReader>,
+    name: String,
+    device_name: String,
+    hint: String,
+    table: Table,
+    next_group: usize,
+    group: Option<Group>,
+    /// Rows read so far.
+    row: u64,
+    /// Indices, in the run's table, of the devices that our own export lists.
+    own_devices: Vec<u32>,
+}
+
+impl RecordReader for ParquetRows {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
+        if let Some(own) =
+            self.table.own.as_ref().filter(|own| self.own_devices.len() < own.devices.len())
+        {
+            self.own_devices =
+                own.devices.iter().map(|name| devices.index(name.as_bytes())).collect();
+        }
+        let Some(mut group) =
+            self.group.take().map_or_else(|| self.open_group(), |group| Ok(Some(group)))?
+        else {
+            return Ok(false);
+        };
+        let rows = group.rows_left.min(BATCH_RECORDS);
+        self.load(&mut group.columns, rows)?;
+        for i in 0..rows {
+            let place = Place::Record { record: self.row, byte: group.byte };
+            self.row += 1;
+            tally.lines += 1;
+            match self.record(&group.columns, i, devices) {
+                Ok(record) => match tally.limits.extent(&record) {
+                    Extent::Fine => out.push(record),
+                    Extent::ZeroLength => tally.zero_length += 1,
+                    bad => {
+                        let (category, message) = tally.limits.extent_message(bad, &record);
+                        self.reject(tally, place, category, message)?;
+                    }
+                },
+                Err((category, message)) => self.reject(tally, place, category, message)?,
+            }
+        }
+        group.rows_left -= rows;
+        self.group = (group.rows_left > 0).then_some(group);
+        Ok(true)
+    }
+
+    fn facts(&self) -> Facts {
+        match &self.table.own {
+            Some(own) => own.facts,
+            None => Facts {
+                has_times: Some(self.table.has_times()),
+                has_ops: Some(self.table.roles.op.is_some()),
+                page_bytes: self.table.page_bytes,
+            },
+        }
+    }
+}
+
+/// Why a row is no record.
+type RowFault = (Category, String);
+
+impl ParquetRows {
+    /// Opens the next row group that has rows; `None` at the end.
+    fn open_group(&mut self) -> Result<Option<Group>> {
+        let wrong = |error: &ParquetError| broken(&self.name, error);
+        while self.next_group < self.file.num_row_groups() {
+            let group = self.file.get_row_group(self.next_group).map_err(|e| wrong(&e))?;
+            self.next_group += 1;
+            let Ok(rows_left) = usize::try_from(group.metadata().num_rows()) else {
+                let message = format!(
+                    "row group {}: {} rows",
+                    self.next_group - 1,
+                    group.metadata().num_rows()
+                );
+                return Err(wrong(&ParquetError::General(message)));
+            };
+            if rows_left == 0 {
+                continue;
+            }
+            let cursor = |role: &Option<(usize, ColumnType)>| -> Result<Option<Cursor>> {
+                let Some((place, kind)) = role else { return Ok(None) };
+                let reader = group.get_column_reader(*place).map_err(|e| wrong(&e))?;
+                Ok(Some(Cursor { reader, kind: *kind, cells: Vec::new() }))
+            };
+            let roles = &self.table.roles;
+            let columns = Roles {
+                time: cursor(&roles.time)?,
+                device: cursor(&roles.device)?,
+                op: cursor(&roles.op)?,
+                offset: cursor(&roles.offset)?,
+                length: cursor(&roles.length)?,
+                response: cursor(&roles.response)?,
+            };
+            let first = roles
+                .offset
+                .as_ref()
+                .map_or(0, |(place, _)| group.metadata().column(*place).data_page_offset());
+            return Ok(Some(Group { columns, rows_left, byte: u64::try_from(first).unwrap_or(0) }));
+        }
+        Ok(None)
+    }
+
+    /// Reads the next `rows` cells of every mapped column.
+    fn load(&self, columns: &mut Roles<Cursor>, rows: usize) -> Result<()> {
+        let Roles { time, device, op, offset, length, response } = columns;
+        for cursor in [time, device, op, offset, length, response].into_iter().flatten() {
+            cursor.cells.clear();
+            cursor
+                .kind
+                .read(&mut cursor.reader, rows, &mut cursor.cells)
+                .map_err(|e| broken(&self.name, &e))?;
+            if cursor.cells.len() != rows {
+                let message = format!("a column ends after {} of {rows} rows", cursor.cells.len());
+                return Err(broken(&self.name, &ParquetError::EOF(message)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Row `i` of the cells at hand.
+    fn record(
+        &self,
+        columns: &Roles<Cursor>,
+        i: usize,
+        devices: &mut DeviceTable,
+    ) -> std::result::Result<Record, RowFault> {
+        let mapping = &self.table.mapping;
+        let op = match &columns.op {
+            None => mapping.default_op,
+            Some(column) => {
+                let value = column.cells[i].name();
+                mapping.op(&value).ok_or_else(|| {
+                    let message = format!(
+                        "op: expected one of {}, found {}",
+                        mapping.known_ops(),
+                        quoted(&value)
+                    );
+                    (Category::UnknownOp, message)
+                })?
+            }
+        };
+        let mut record = Record {
+            time_ns: 0,
+            offset_bytes: 0,
+            length_bytes: 0,
+            response_ns: NO_RESPONSE,
+            device: 0,
+            op,
+        };
+        if let Some(column) = &columns.time
+            && self.table.has_times()
+        {
+            let origin_ns = self.table.own.as_ref().map_or(0, |own| own.origin_ns);
+            record.time_ns = column
+                .kind
+                .time_ns(&column.cells[i], mapping.time)
+                .and_then(|ns| ns.checked_add(origin_ns).ok_or(NumberFault::TooLarge))
+                .map_err(|why| {
+                    (Category::BadTime, column.kind.time_message("time", &column.cells[i], why))
+                })?;
+        }
+        record.device = match &columns.device {
+            None => devices.index(self.device_name.as_bytes()),
+            Some(column) => self.device(&column.cells[i], devices)?,
+        };
+        if let Some(column) = &columns.response
+            && column.cells[i] != Cell::Null
+        {
+            record.response_ns =
+                column.kind.time_ns(&column.cells[i], mapping.response).map_err(|why| {
+                    (Category::BadTime, column.kind.time_message("response", &column.cells[i], why))
+                })?;
+        }
+        if op == RecordOp::Flush {
+            return Ok(record); // whatever stands in the extent's columns
+        }
+        let bytes = |column: &Cursor, name: &str, unit: u64| {
+            let cell = &column.cells[i];
+            match column
+                .kind
+                .whole(cell)
+                .and_then(|n| n.checked_mul(unit).ok_or(NumberFault::TooLarge))
+            {
+                Ok(bytes) => Ok(bytes),
+                Err(NumberFault::TooLarge) => Err((
+                    Category::OutOfRange,
+                    format!("{name}: {} does not fit 64 bits", column.kind.show(cell)),
+                )),
+                Err(NumberFault::NotANumber) => {
+                    let found = column.kind.show(cell);
+                    Err((
+                        Category::BadNumber,
+                        format!("{name}: expected a whole number, found {found}"),
+                    ))
+                }
+            }
+        };
+        if let Some(column) = &columns.offset {
+            record.offset_bytes = bytes(column, "offset", mapping.offset_bytes)?;
+        }
+        record.length_bytes = match &columns.length {
+            None => mapping.fixed_length_bytes,
+            Some(column) => bytes(column, "length", mapping.length_bytes)?,
+        };
+        Ok(record)
+    }
+
+    fn device(&self, cell: &Cell, devices: &mut DeviceTable) -> std::result::Result<u32, RowFault> {
+        let name = cell.name();
+        let bad = |expected: &str| {
+            (
+                Category::BadDevice,
+                format!("device: expected {expected}, found \"{}\"", printable(&name)),
+            )
+        };
+        if let Some(own) = &self.table.own {
+            let index = std::str::from_utf8(&name).ok().and_then(|text| text.parse::<usize>().ok());
+            let known = index.and_then(|index| self.own_devices.get(index));
+            return known
+                .copied()
+                .ok_or_else(|| bad(&format!("an index into the {} names", own.devices.len())));
+        }
+        if name.is_empty() {
+            return Err(bad("a name"));
+        }
+        Ok(devices.index(&name))
+    }
+
+    fn reject(
+        &self,
+        tally: &mut Tally,
+        place: Place,
+        category: Category,
+        message: String,
+    ) -> Result<()> {
+        tally.reject_record(&self.name, place, category, message, Some(self.hint.clone()))
+    }
+}
