@@ -5,7 +5,7 @@
 //! every real run uses. Both must decide what the vector says.
 
 use super::vector::{Decision, PageCounters, PageVector};
-use crate::accesses::Columns;
+use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::replay::{NextUses, Observer, Replay};
 use crate::result::Warmup;
@@ -112,8 +112,7 @@ impl Dense {
         lpns.dedup();
         let rank = |page| lpns.partition_point(|&lpn| lpn < page) as u32;
         let ids = vector.accesses.iter().map(|&(_, page)| rank(page)).collect();
-        // One page each (`Extent`): bit 0 is the write bit, the count starts at bit 3.
-        let one_page = |op: Op| 1 << 3 | u32::from(op.is_write());
+        let one_page = |op: Op| Extent::new(1, op.is_write(), false, false).0;
         let extents = vector.accesses.iter().map(|&(op, _)| one_page(op)).collect();
         Dense { lpns, ids, extents, next_uses: next_uses(&vector.accesses) }
     }

@@ -1,0 +1,112 @@
+//! The passes and runs that curves are made of, on as many threads as there are.
+
+use super::estimate::Estimate;
+use super::{LruCurve, MrcOptions};
+use crate::counters::Counters;
+use crate::replay::Unobserved;
+use crate::result::Warmup;
+use crate::run::{Hooks, Input, RunError, RunOptions, run};
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A trace, or a sample of one.
+pub(super) struct Trace<'a> {
+    pub(super) input: Input<'a>,
+    /// Share of the pages, above 0 and at most 1.
+    pub(super) rate: f64,
+    /// `None`: until the cache is full.
+    pub(super) warmup_requests: Option<usize>,
+}
+
+impl Trace<'_> {
+    /// Frames that a size has in this sample.
+    fn frames(&self, size: &Frames) -> f64 {
+        f64::from(size.frames) * self.rate
+    }
+}
+
+/// One pass over, or one run through, a trace.
+pub(super) struct Task<'a> {
+    pub(super) trace: &'a Trace<'a>,
+    pub(super) spec: &'a PolicySpec,
+    /// `None`: LRU at all sizes.
+    pub(super) size: Option<&'a Frames>,
+}
+
+/// What a task found.
+pub(super) enum Outcome {
+    OnePass(LruCurve),
+    Run(Counters),
+}
+
+impl Outcome {
+    /// What it says of a size of the whole trace.
+    pub(super) fn estimate(&self, size: &Frames, trace: &Trace<'_>) -> Estimate {
+        let of_sample = match self {
+            Outcome::OnePass(curve) => Estimate::on_curve(curve, trace.frames(size)),
+            Outcome::Run(counters) => Estimate::of(counters),
+        };
+        of_sample.scaled(1.0 / trace.rate)
+    }
+}
+
+impl Task<'_> {
+    fn run(&self, options: &MrcOptions, hooks: &Hooks) -> Result<Outcome, RunError> {
+        let Task { trace, spec, size } = self;
+        let warmup = match trace.warmup_requests {
+            Some(requests) => Warmup::Requests(requests as u64),
+            None => Warmup::Full,
+        };
+        let Some(size) = size else {
+            let warmup_requests = trace.warmup_requests.unwrap_or(0);
+            return LruCurve::new(trace.input.columns, warmup_requests, hooks)
+                .map(Outcome::OnePass)
+                .ok_or(RunError::Interrupted);
+        };
+        let frames = (trace.frames(size).round() as u32).max(1);
+        let frames = Frames { frames, given: size.given.clone() };
+        // End flushes are counted always, and left out later if they are not wanted.
+        let options = RunOptions { warmup, flush_at_end: true, ..options.run.clone() };
+        let result = run(&trace.input, spec, &frames, &options, hooks, &mut Unobserved)?;
+        Ok(Outcome::Run(result.counters))
+    }
+}
+
+/// Runs all tasks; outcomes come in the order of the tasks, whatever the number of threads.
+pub(super) fn in_parallel(
+    tasks: &[Task<'_>],
+    options: &MrcOptions,
+    hooks: &Hooks,
+) -> Result<Vec<Outcome>, RunError> {
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let outcomes: Mutex<Vec<Option<Result<Outcome, RunError>>>> =
+        Mutex::new(tasks.iter().map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.clamp(1, tasks.len().max(1)) {
+            scope.spawn(|| {
+                while !failed.load(Ordering::Relaxed) && !hooks.stop.load(Ordering::Relaxed) {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(task) = tasks.get(k) else { break };
+                    let outcome = task.run(options, hooks);
+                    failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+                    outcomes.lock().expect("no thread panics while it holds the lock")[k] =
+                        Some(outcome);
+                }
+            });
+        }
+    });
+    let outcomes = outcomes.into_inner().expect("all threads have ended");
+    // The error that stopped the others is told, not that they were stopped.
+    let mut found = Vec::with_capacity(tasks.len());
+    let mut missing = false;
+    for outcome in outcomes {
+        match outcome {
+            Some(outcome) => found.push(outcome?),
+            None => missing = true,
+        }
+    }
+    if missing { Err(RunError::Interrupted) } else { Ok(found) }
+}

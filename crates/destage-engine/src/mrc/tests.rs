@@ -1,0 +1,340 @@
+//! Curves against runs, samples against whole traces.
+
+use super::*;
+use crate::accesses::Extent;
+use crate::replay::Unobserved;
+use crate::run::run;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A decoded trace that owns its columns.
+#[derive(Default)]
+struct Owned {
+    first_ids: Vec<u32>,
+    extents: Vec<u32>,
+    lpns: Vec<u64>,
+}
+
+impl Owned {
+    fn input(&self) -> Input<'_> {
+        let Owned { first_ids, extents, lpns } = self;
+        let columns = Columns { first_ids, extents, lpns };
+        Input { columns, next_uses: NextUses::None, arrivals_ns: &[] }
+    }
+
+    fn request(&mut self, first_id: u32, pages: u32, write: bool) {
+        self.first_ids.push(first_id);
+        self.extents.push(Extent::new(pages, write, false, false).0);
+    }
+}
+
+/// Numbers 0..1 from a linear congruential generator (Knuth's constants), high bits only.
+fn random(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Requests of 1 to 4 pages over a hot and a cold part; every page is used at least once.
+fn mixed(pages: u32, requests: usize, seed: u64) -> Owned {
+    let mut next = random(seed);
+    let mut trace = Owned { lpns: (0..pages.into()).collect(), ..Owned::default() };
+    for _ in 0..requests {
+        let reach = if next() < 0.7 { f64::from(pages).sqrt() } else { f64::from(pages) };
+        let first = (next() * reach) as u32;
+        let length = (1 + (next() * 4.0) as u32).min(pages - first);
+        trace.request(first, length, next() < 0.4);
+    }
+    for page in 0..pages {
+        trace.request(page, 1, next() < 0.4);
+    }
+    trace
+}
+
+/// Single pages by Zipf's law with exponent 0.9, ranks scattered over the pages.
+fn zipf(pages: u32, accesses: usize, seed: u64) -> Owned {
+    let mut next = random(seed);
+    let mut weights: Vec<f64> = (1..=pages).map(|rank| f64::from(rank).powf(-0.9)).collect();
+    let mut sum = 0.0;
+    for weight in &mut weights {
+        sum += *weight;
+        *weight = sum;
+    }
+    let mut scattered: Vec<u32> = (0..pages).collect();
+    for i in (1..pages as usize).rev() {
+        scattered.swap(i, (next() * (i + 1) as f64) as usize);
+    }
+    let mut trace = Owned { lpns: (0..pages.into()).collect(), ..Owned::default() };
+    for _ in 0..accesses {
+        let at = next() * sum;
+        let rank = weights.partition_point(|&weight| weight <= at);
+        trace.request(scattered[rank], 1, next() < 0.3);
+    }
+    trace
+}
+
+fn sizes(frames: impl IntoIterator<Item = u32>) -> Vec<Frames> {
+    frames.into_iter().map(|frames| Frames { frames, given: format!("{frames}p") }).collect()
+}
+
+fn specs(text: &str) -> Vec<PolicySpec> {
+    PolicySpec::parse_list(text).expect("policies of the table")
+}
+
+fn options(run: RunOptions, sampling: Option<Sampling>) -> MrcOptions {
+    MrcOptions { run, page_bytes: 4096, sampling, jobs: 2 }
+}
+
+fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mrc {
+    mrc(&trace.input(), &specs(policies), sizes, &options(run, None), &Hooks::default())
+        .expect("curves")
+}
+
+/// What a run of its own counts at the point's size.
+fn assert_is_a_run(point: &Point, trace: &Owned, policy: &str, options: &RunOptions) {
+    let size = &sizes([point.frames])[0];
+    let spec = &specs(policy)[0];
+    let result = run(&trace.input(), spec, size, options, &Hooks::default(), &mut Unobserved);
+    let counters = result.expect("a run").counters;
+    let context = format!("{policy}, {} frames, {options:?}", point.frames);
+    assert_eq!(point.accesses, counters.accesses(), "accesses: {context}");
+    assert_eq!(point.read_misses, counters.read_misses, "read_misses: {context}");
+    assert_eq!(point.write_misses, counters.write_misses, "write_misses: {context}");
+    assert_eq!(point.misses, counters.misses(), "misses: {context}");
+    assert_eq!(point.physical_reads, counters.physical_reads, "physical_reads: {context}");
+    assert_eq!(point.physical_writes, counters.physical_writes, "physical_writes: {context}");
+    assert_eq!(point.evictions, counters.evictions, "evictions: {context}");
+    assert_eq!(point.cache_bytes, u64::from(point.frames) * 4096);
+    assert_eq!(point.sampled, None);
+}
+
+fn run_options(warmup: Warmup, both: bool) -> RunOptions {
+    RunOptions { warmup, fetch_on_write_miss: both, flush_at_end: both, ..RunOptions::default() }
+}
+
+#[test]
+fn one_pass_of_lru_counts_what_a_run_at_every_size_counts() {
+    for (pages, requests, seed) in [(1, 30, 1), (2, 60, 2), (60, 700, 3), (300, 500, 4)] {
+        let trace = mixed(pages, requests, seed);
+        let all = sizes(1..pages + 3);
+        let half = (requests / 2) as u64;
+        for warmup in [Warmup::None, Warmup::Requests(half), Warmup::Percent(100.0)] {
+            for both in [false, true] {
+                let options = run_options(warmup, both);
+                let curve = &exact(&trace, "lru", &all, options.clone()).curves[0];
+                assert_eq!(curve.method, Method::OnePass);
+                for point in &curve.points {
+                    assert_is_a_run(point, &trace, "lru", &options);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warm_up_until_the_cache_is_full_is_run_at_each_size() {
+    let trace = mixed(50, 400, 5);
+    let options = run_options(Warmup::Full, true);
+    let curve = &exact(&trace, "lru", &sizes([1, 7, 50, 51]), options.clone()).curves[0];
+    assert_eq!(curve.method, Method::Runs);
+    for point in &curve.points {
+        assert_is_a_run(point, &trace, "lru", &options);
+    }
+}
+
+#[test]
+fn curves_of_other_policies_are_runs_in_the_order_given() {
+    let trace = mixed(80, 600, 6);
+    let options = run_options(Warmup::Percent(10.0), false);
+    let policies = "cflru,lru,cflru[window_fraction=1]";
+    let found = exact(&trace, policies, &sizes([40, 3, 11]), options.clone());
+    assert_eq!(found.sample, None);
+    let labels: Vec<_> = found.curves.iter().map(|curve| curve.label.as_str()).collect();
+    assert_eq!(labels, ["cflru", "lru", "cflru[window_fraction=1]"]);
+    for curve in &found.curves {
+        assert_eq!(curve.points.iter().map(|p| p.frames).collect::<Vec<_>>(), [40, 3, 11]);
+        for point in &curve.points {
+            assert_is_a_run(point, &trace, &curve.label, &options);
+        }
+    }
+    assert_ne!(found.curves[0].points, found.curves[2].points, "the parameter matters");
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let trace = zipf(3_000, 60_000, 7);
+    let sampling = Some(Sampling::new(0.3, 1).expect("a rate"));
+    for sampling in [None, sampling] {
+        let with = |jobs| {
+            let options = MrcOptions { jobs, ..options(RunOptions::default(), sampling) };
+            let sizes = sizes([30, 300, 1_000]);
+            mrc(&trace.input(), &specs("lru,cflru"), &sizes, &options, &Hooks::default())
+                .expect("curves")
+        };
+        assert_eq!(with(1), with(2));
+        assert_eq!(with(1), with(5));
+    }
+}
+
+#[test]
+fn a_sample_of_everything_is_exact_and_says_so() {
+    let trace = mixed(200, 900, 8);
+    let run = run_options(Warmup::Requests(100), true);
+    let sizes = sizes([20, 57, 199]);
+    let policies = "lru,cflru";
+    let everything = Some(Sampling::new(1.0, 3).expect("a rate"));
+    let options = options(run.clone(), everything);
+    let sampled = mrc(&trace.input(), &specs(policies), &sizes, &options, &Hooks::default());
+    let sampled = sampled.expect("curves");
+    let accesses = trace.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum();
+    let size = SampleSize { rate: 1.0, seed: 3, pages: 200, accesses, groups: GROUPS };
+    assert_eq!(sampled.sample, Some(size));
+    let exact = exact(&trace, policies, &sizes, run);
+    for (sampled, exact) in sampled.curves.iter().zip(&exact.curves) {
+        for (sampled, exact) in sampled.points.iter().zip(&exact.points) {
+            let behind = sampled.sampled.expect("from a sample");
+            assert_eq!(behind.frames, f64::from(exact.frames));
+            assert_eq!(behind.miss_ratio_error, Some(0.0));
+            assert_eq!(&Point { sampled: None, ..sampled.clone() }, exact);
+        }
+    }
+}
+
+#[test]
+fn samples_of_a_zipf_trace_lie_as_near_as_their_errors_say() {
+    let trace = zipf(20_000, 300_000, 9);
+    let sizes = sizes([500, 2_000, 8_000]);
+    let exact = exact(&trace, "lru,cflru", &sizes, RunOptions::default());
+    let samples: Vec<Mrc> = (0..12)
+        .map(|seed| {
+            let sampling = Some(Sampling::new(0.1, seed).expect("a rate"));
+            let options = options(RunOptions::default(), sampling);
+            mrc(&trace.input(), &specs("lru,cflru"), &sizes, &options, &Hooks::default())
+                .expect("curves")
+        })
+        .collect();
+    for (c, curve) in exact.curves.iter().enumerate() {
+        for (k, point) in curve.points.iter().enumerate() {
+            let context = format!("{}, {} frames", curve.label, point.frames);
+            let (mut within, mut squares, mut errors) = (0, 0.0, 0.0);
+            for sample in &samples {
+                let sampled = &sample.curves[c].points[k];
+                assert_eq!(sampled.accesses, point.accesses, "accesses are known: {context}");
+                let off = sampled.miss_ratio - point.miss_ratio;
+                let behind = sampled.sampled.expect("from a sample");
+                assert_eq!(behind.frames, f64::from(point.frames) * sample.sample.unwrap().rate);
+                let error = behind.miss_ratio_error.expect("50 frames and more");
+                // A normal variable is beyond four standard errors once in 16,000 times; with ten
+                // groups the estimate of the error itself is off by a quarter.
+                assert!(off.abs() < 5.0 * error, "{off} against {error}: {context}");
+                within += u32::from(off.abs() < 2.0 * error);
+                squares += off * off;
+                errors += error;
+                let writes = behind.physical_writes_error.expect("50 frames and more");
+                let off = sampled.physical_writes as f64 - point.physical_writes as f64;
+                assert!(off.abs() < 5.0 * writes, "{off} against {writes} writes: {context}");
+            }
+            let deviation = (squares / 12.0).sqrt();
+            let error = errors / 12.0;
+            assert!(within >= 8, "{within} of 12 within two standard errors: {context}");
+            assert!(
+                (0.4..2.5).contains(&(error / deviation)),
+                "stated {error}, seen {deviation}: {context}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_offline_policy_gets_the_next_uses_of_its_sample() {
+    let trace = zipf(2_000, 40_000, 10);
+    let sampling = Some(Sampling::new(0.5, 1).expect("a rate"));
+    let options = options(RunOptions::default(), sampling);
+    let sizes = sizes([100, 400]);
+    let found = mrc(&trace.input(), &specs("min,lru"), &sizes, &options, &Hooks::default());
+    let curves = found.expect("curves").curves;
+    for (min, lru) in curves[0].points.iter().zip(&curves[1].points) {
+        assert!(min.misses < lru.misses, "{} against {}", min.misses, lru.misses);
+    }
+}
+
+#[test]
+fn the_error_is_left_out_and_the_size_called_rough_where_the_sample_is_too_small() {
+    let trace = zipf(20_000, 20_000, 11);
+    let sampling = Some(Sampling::new(0.01, 1).expect("a rate"));
+    let options = options(RunOptions::default(), sampling);
+    let found = mrc(
+        &trace.input(),
+        &specs("lru,cflru"),
+        &sizes([20, 999, 1_100, 5_000]),
+        &options,
+        &Hooks::default(),
+    )
+    .expect("curves");
+    for curve in &found.curves {
+        let known: Vec<bool> = curve
+            .points
+            .iter()
+            .map(|point| point.sampled.expect("from a sample").miss_ratio_error.is_some())
+            .collect();
+        assert_eq!(known, [false, false, true, true]);
+    }
+    assert_eq!(found.warnings.len(), 1);
+    assert!(found.warnings[0].contains("20p, 999p, 1100p:"), "{}", found.warnings[0]);
+}
+
+fn refusal(trace: &Owned, policies: &str, rate: f64) -> String {
+    let sampling = Some(Sampling::new(rate, 0).expect("a rate"));
+    let options = options(RunOptions::default(), sampling);
+    let found = mrc(&trace.input(), &specs(policies), &sizes([5]), &options, &Hooks::default());
+    match found {
+        Err(RunError::Impossible(why)) => why,
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+}
+
+#[test]
+fn what_a_sample_cannot_show_is_refused() {
+    let trace = mixed(30, 100, 12);
+    let why = refusal(&trace, "lru", 1e-7);
+    assert!(why.contains("the sample is empty: rate") && why.contains("of 30 pages"), "{why}");
+    let why = refusal(&trace, "lru,acr-h[file_pages=30]", 0.5);
+    assert!(why.contains("acr-h[file_pages=30]: file_pages = 30 counts pages"), "{why}");
+    let why = refusal(&trace, "cfdc", 0.5);
+    assert!(why.contains("cfdc: cluster_size = "), "{why}");
+}
+
+#[test]
+fn it_stops_when_it_is_told_to_and_counts_what_it_has_done() {
+    let trace = mixed(500, 4_000, 13);
+    let accesses: u64 = trace.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum();
+    let options = options(RunOptions::default(), None);
+    let (specs, sizes) = (specs("lru,cflru"), sizes([10, 50, 100]));
+    let hooks = Hooks::default();
+    mrc(&trace.input(), &specs, &sizes, &options, &hooks).expect("curves");
+    let planned = planned_accesses(accesses, &specs, &sizes, &options);
+    assert_eq!(planned, 4 * accesses, "one pass of LRU, three runs of CFLRU");
+    assert_eq!(hooks.accesses_done.load(Relaxed), planned);
+
+    hooks.stop.store(true, Relaxed);
+    let stopped = mrc(&trace.input(), &specs, &sizes, &options, &hooks);
+    assert!(matches!(stopped, Err(RunError::Interrupted)), "{stopped:?}");
+    let sampling = Some(Sampling::new(0.9, 0).expect("a rate"));
+    let options = MrcOptions { sampling, ..options };
+    let stopped = mrc(&trace.input(), &specs, &sizes, &options, &hooks);
+    assert!(matches!(stopped, Err(RunError::Interrupted)), "{stopped:?}");
+}
+
+#[test]
+fn a_trace_without_accesses_and_a_call_without_sizes_give_curves_without_counts() {
+    let empty = Owned::default();
+    let found = exact(&empty, "lru,cflru", &sizes([3]), RunOptions::default());
+    for curve in &found.curves {
+        assert_eq!((curve.points[0].accesses, curve.points[0].miss_ratio), (0, 0.0));
+    }
+    assert_eq!(found.warnings[1], "cflru at 3p: nothing was counted after the warm-up");
+    let trace = mixed(30, 100, 14);
+    let found = exact(&trace, "lru,cflru", &[], RunOptions::default());
+    assert!(found.curves.iter().all(|curve| curve.points.is_empty()));
+}
