@@ -10,12 +10,14 @@ use destage_core::{Dense, Policy};
 use destage_engine::run::{Input, needs_next_use};
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
-use destage_engine::{Columns, Replay, Unobserved};
+use destage_engine::{Columns, Extent, Replay, Unobserved};
 use destage_policies::{Setup, Visitor, build};
 use destage_trace::cache::open_trace;
 use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, Trace};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -57,6 +59,7 @@ struct Arguments {
     cache: String,
     rounds: u32,
     decode_only: bool,
+    export: Option<PathBuf>,
     trace_cache: bool,
 }
 
@@ -69,6 +72,7 @@ fn arguments() -> Result<Arguments, String> {
         cache: "1%,10%".into(),
         rounds: 3,
         decode_only: false,
+        export: None,
         trace_cache: true,
     };
     let mut rest = std::env::args().skip(1);
@@ -83,6 +87,7 @@ fn arguments() -> Result<Arguments, String> {
                 parsed.page_bytes = Some(value()?.parse().map_err(|_| "--page-bytes: a whole number")?);
             }
             "--decode-only" => parsed.decode_only = true,
+            "--export" => parsed.export = Some(value()?.into()),
             "--no-trace-cache" => parsed.trace_cache = false,
             key if key.starts_with("--") => {
                 let name = key.trim_start_matches('-').replace('-', "_");
@@ -127,6 +132,9 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         "accesses": trace.accesses(),
         "unique_pages": trace.pages(),
     }));
+    if let Some(path) = &arguments.export {
+        return export(&trace, path).map_err(|e| format!("{}: {e}", path.display()));
+    }
     if arguments.decode_only {
         return Ok(());
     }
@@ -164,6 +172,32 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             report(&spec.label(), frames, &trace, misses, cpu, peak);
         }
     }
+    Ok(())
+}
+
+/// Writes the accesses as libCacheSim's oracleGeneral, one object of size 4096 per page, so that a
+/// peer replays exactly the same sequence: time, id, size, number of the next access from 1 or -1.
+fn export(trace: &Trace, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let next = trace.next_uses()?;
+    let uses = next.uses();
+    let temporary = path.with_extension("tmp");
+    let mut out = BufWriter::new(File::create(&temporary)?);
+    let mut access = 0;
+    for (&first, &extent) in trace.first_ids().iter().zip(trace.pages_ops()) {
+        for id in first..first + Extent(extent).pages() {
+            out.write_all(&((access / 1_000_000) as u32).to_le_bytes())?;
+            out.write_all(&u64::from(id).to_le_bytes())?;
+            out.write_all(&4096u32.to_le_bytes())?;
+            let next = match uses.get(access) {
+                u64::MAX => -1,
+                next => next as i64 + 1,
+            };
+            out.write_all(&next.to_le_bytes())?;
+            access += 1;
+        }
+    }
+    out.flush()?;
+    std::fs::rename(temporary, path)?;
     Ok(())
 }
 
