@@ -36,7 +36,8 @@
 //!
 //! Cost. O(log c) per page that enters or leaves one of c clusters. For equal (n, IPD) the order of
 //! clusters is that of their timestamps at any `globaltime`: one ordered set per pair, and choosing
-//! compares their heads, once per drained cluster.
+//! compares their heads, once per drained cluster. `cfdc/clusters.rs` chains the pages,
+//! `cfdc/waiting.rs` chooses.
 
 mod clusters;
 mod waiting;
