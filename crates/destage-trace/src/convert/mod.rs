@@ -24,7 +24,7 @@ use crate::decode::{Hooks, Progress, RecordSource, Stage};
 use crate::device_table::DeviceTable;
 use crate::error::{Result, TraceError};
 use crate::options::{TimeUnit, nearest};
-use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::record::{NO_RESPONSE, Record};
 
 pub use output::Output;
 

@@ -10,6 +10,7 @@ use crate::formats::testing::{self, Whole};
 use crate::formats::{self};
 use crate::input::Input;
 use crate::options::{Object, ReaderOptions};
+use crate::record::RecordOp;
 
 /// Records in memory, in the order of time.
 struct Memory {
