@@ -1,0 +1,353 @@
+"""The charts, as Altair specifications: policies over cache sizes, and what a trace looks like.
+
+One builder serves the report and figures. With `page=True` a chart has the parameters `shown`
+(labels drawn in colour, the rest thin and grey) and `focus` (the label under the pointer), which
+the page's script sets in all charts at once; otherwise it has a legend of its own.
+
+Needs the extra `report`; import this module only when a chart is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from ._theme import LIGHT, Theme, styles
+from ._tidy import BASELINE, METRICS, Metric, ResultView, Row
+from ._words import size
+
+__all__ = ["Charts", "chart_rows", "finish"]
+
+#: Vega expressions: a byte count as a size, with and without the share of the pages below it.
+_SIZE = (
+    "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '~g') + ' TiB' : "
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : "
+    "format(datum.value, '~g') + ' B'"
+)
+
+
+def _size_label(footprint_bytes: float | None) -> str:
+    plain = _SIZE.replace("'~g'", "'.3~g'")
+    if not footprint_bytes:
+        return plain
+    return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~g') + ' %']"
+
+
+def size_ticks(sizes: Sequence[int], most: int = 8) -> list[int]:
+    """Where a logarithmic size axis has its ticks: powers of two, or the sizes themselves."""
+    low, high = min(sizes), max(sizes)
+    powers = [1 << k for k in range(64) if low <= 1 << k <= high]
+    if len(powers) < 3:
+        return sorted(set(sizes))[:most]
+    step = -(-len(powers) // most)
+    return powers[::step]
+
+
+def _size_axis(
+    sizes: Sequence[int], title: str, footprint_bytes: float | None = None
+) -> dict[str, Any]:
+    low, high = min(sizes), max(sizes)
+    # A little air left and right, so that markers are whole and labels stay inside.
+    air = (high / low) ** 0.03 if high > low else 1.5
+    return {
+        "scale": alt.Scale(type="log", base=2, domain=[low / air, high * air], nice=False),
+        "axis": alt.Axis(
+            values=size_ticks(sizes),
+            labelExpr=_size_label(footprint_bytes),
+            labelOverlap="greedy",
+            labelSeparation=6,
+            title=title,
+            grid=False,
+        ),
+    }
+
+
+def _value_domain(values: Sequence[float], ratio: bool) -> list[float]:
+    """From zero, unless all values lie close together far away from it."""
+    low, high = min(values), max(values)
+    if high <= 0:
+        return [0, 0.01 if ratio else 1]
+    if low <= 0.6 * high:
+        return [0, high * 1.04]
+    air = max((high - low) * 0.08, high * 0.005)
+    top = high + air
+    return [max(0.0, low - air), min(1.0, top) if ratio else top]
+
+
+def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
+    if metric.kind == "ratio":
+        # The title says per cent; the labels need not.
+        return {"labelExpr": "format(100 * datum.value, '~g')"}
+    if metric.kind == "count":
+        return {"labelExpr": "datum.value < 10000 ? format(datum.value, ',.0f') : format(datum.value, '~s')"}
+    return {"format": ".3~g"}
+
+
+def _axis_title(metric: Metric) -> str:
+    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+
+
+def _tooltip(metric: Metric) -> list[alt.Tooltip]:
+    value = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}[metric.kind]
+    unit = "" if metric.kind == "ratio" else f" ({metric.unit})"
+    return [
+        alt.Tooltip("label:N", title="Policy"),
+        alt.Tooltip("size:N", title="Cache size"),
+        alt.Tooltip("frames:Q", title="Cache (pages)", format=",.0f"),
+        alt.Tooltip("cache_share:Q", title="Of the trace's pages", format=".3~%"),
+        alt.Tooltip(f"{metric.name}:Q", title=metric.title + unit, format=value),
+    ]
+
+
+def chart_rows(result: ResultView) -> list[Row]:
+    """The rows as the charts take them: numbers that they draw, and the size as text."""
+    names = [m.name for m in METRICS if m.name in CHARTED]
+    keep = ["label", "frames", "cache_bytes", "cache_share", *names]
+    bounds = ["hit_ratio_low", "hit_ratio_high"]
+    return [
+        {**{k: r[k] for k in keep}, **{k: r[k] for k in bounds if k in r}, "size": size(r["cache_bytes"])}
+        for r in result.rows
+    ]
+
+
+#: Metrics that have a chart.
+CHARTED = ("hit_ratio", "physical_reads", "physical_writes", "writes_vs_lru", "running_time")
+
+
+#: Up to so many cache sizes lines have a marker at each.
+MARKED_SIZES = 32
+
+
+class Charts:
+    """The charts of one result set, all drawn alike.
+
+    `page` makes them for the report's page: no legend, no data, as wide as their place.
+    """
+
+    def __init__(
+        self,
+        result: ResultView,
+        theme: Theme = LIGHT,
+        *,
+        page: bool = False,
+        shown: Sequence[str] = (),
+    ) -> None:
+        self.result = result
+        self.theme = theme
+        self.page = page
+        self.shown = list(shown)
+        self.look = styles(result.series, theme)
+
+    def over_size(self, metric: Metric) -> Any:
+        """A line a policy over cache sizes; bars if there is only one size."""
+        if len(self.result.sizes) == 1:
+            return self._at_one_size(metric)
+        values = [r[metric.name] for r in self.result.rows if r[metric.name] is not None]
+        domain = _value_domain(values, metric.kind == "ratio")
+        sizes = [r["cache_bytes"] for r in self.result.rows]
+        hero = metric.name == "hit_ratio"
+        footprint = self._footprint() if hero else None
+        title = "Cache size, and its share of the trace's pages" if footprint else "Cache size"
+        x = alt.X("cache_bytes:Q", **_size_axis(sizes, title, footprint))
+        y = alt.Y(
+            f"{metric.name}:Q",
+            scale=alt.Scale(domain=domain, nice=False, zero=False),
+            axis=alt.Axis(title=_axis_title(metric), tickCount=6, **_axis_format(metric, domain)),
+        )
+        base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
+        base = base.encode(x=x, y=y, detail="label:N")
+        about = f"{_axis_title(metric)} over cache size, one line a policy"
+        layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
+        if hero and any("hit_ratio_low" in r for r in self.result.rows):
+            layers.insert(0, self._errors(base))
+        return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
+
+    def relative_writes(self, metric: Metric) -> Any:
+        """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
+        sizes = [size(b) for b in sorted({r["cache_bytes"] for r in self.result.rows})]
+        others = [label for label in self.result.series if label != BASELINE]
+        base = (
+            alt.Chart(self._data())
+            .transform_filter(f"isValid(datum.{metric.name}) && datum.label !== '{BASELINE}'")
+            .transform_filter(self._in_colour())
+        )
+        x = alt.X(
+            "size:N",
+            sort=sizes,
+            scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
+            axis=alt.Axis(title="Cache size", labelAngle=0, labelOverlap="greedy", grid=False),
+        )
+        y = alt.Y(
+            f"{metric.name}:Q",
+            scale=alt.Scale(zero=True, nice=True),
+            axis=alt.Axis(title=f"Flash writes / those of {BASELINE}", format=".2~f", tickCount=6),
+        )
+        bars = base.mark_bar(cursor="default").encode(
+            x=x,
+            y=y,
+            xOffset=alt.XOffset("label:N", sort=others),
+            color=self._color(),
+            tooltip=_tooltip(metric),
+        )
+        one = (
+            alt.Chart(alt.InlineData(values=[{"one": 1}]))
+            .mark_rule(strokeDash=[4, 3], stroke=self.theme.ink)
+            .encode(y=alt.Y("one:Q"))
+        )
+        about = "Flash writes of each policy divided by those of lru, by cache size"
+        return self._finish(alt.layer(bars, one), metric.name, about, 260)
+
+    def _at_one_size(self, metric: Metric) -> Any:
+        """A bar a policy, the best on top, with its value."""
+        rows = [r for r in self.result.rows if r[metric.name] is not None]
+        rows.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
+        order = [r["label"] for r in rows]
+        top = max((r[metric.name] for r in rows), default=0) or (0.01 if metric.kind == "ratio" else 1)
+        # Room for the value behind the longest bar.
+        domain = [0, top * (1.16 if metric.kind == "ratio" else 1.28)]
+        base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
+        y = alt.Y(
+            "label:N",
+            sort=order,
+            axis=alt.Axis(title=None, labelLimit=170, ticks=False, domain=False, grid=False),
+        )
+        x = alt.X(
+            f"{metric.name}:Q",
+            scale=alt.Scale(domain=domain, nice=False),
+            axis=alt.Axis(title=_axis_title(metric), tickCount=4, **_axis_format(metric, domain)),
+        )
+        bar = base.mark_bar(height={"band": 0.62}).encode(
+            x=x, y=y, color=self._color(), tooltip=_tooltip(metric)
+        )
+        text = base.mark_text(align="left", dx=5, fill=self.theme.ink).encode(
+            x=x,
+            y=y,
+            text=alt.Text(
+                f"{metric.name}:Q",
+                format={"ratio": ".2%", "count": ",.0f", "real": ",.3f"}[metric.kind],
+            ),
+        )
+        about = f"{_axis_title(metric)} of each policy at one cache size"
+        height = max(60, 23 * len(order))
+        return self._finish(alt.layer(bar, text), metric.name, about, height)
+
+    def _lines(self, base: Any, metric: Metric) -> list[Any]:
+        """Lines with a legend; a click in the legend brings one forward."""
+        pick = alt.selection_point(name="pick", fields=["label"], bind="legend")
+        strength = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
+        line = base.mark_line(strokeWidth=1.8, clip=True).encode(
+            color=self._color(), strokeDash=self._dash(), opacity=strength
+        )
+        point = base.mark_point(filled=True, size=self._marker_area(), clip=True).encode(
+            color=self._color(), shape=self._shape(), opacity=strength, tooltip=_tooltip(metric)
+        )
+        return [line.add_params(pick), point]
+
+    def _page_lines(self, base: Any, metric: Metric) -> list[Any]:
+        """Grey lines, coloured ones above them, and wide unseen ones to be hit by a pointer."""
+        grey = base.mark_line(strokeWidth=1, stroke=self.theme.muted, clip=True)
+        coloured = base.transform_filter(self._in_colour())
+        width = alt.when("focus === datum.label").then(alt.value(3)).otherwise(alt.value(1.8))
+        line = coloured.mark_line(clip=True).encode(
+            color=self._color(), strokeDash=self._dash(), strokeWidth=width
+        )
+        point = coloured.mark_point(filled=True, size=self._marker_area(), clip=True).encode(
+            color=self._color(), shape=self._shape()
+        )
+        wide = base.mark_line(strokeWidth=9, stroke=self.theme.ink, opacity=0, clip=True)
+        spot = base.mark_point(filled=True, size=220, opacity=0, clip=True).encode(
+            tooltip=_tooltip(metric)
+        )
+        return [grey, line, point, wide, spot]
+
+    def _errors(self, base: Any) -> Any:
+        """Two standard errors to each side, where the values come from a sample."""
+        return (
+            base.transform_filter("isValid(datum.hit_ratio_low)")
+            .transform_filter(self._in_colour())
+            .mark_rule(strokeWidth=5, opacity=0.3, clip=True)
+            .encode(y=alt.Y("hit_ratio_low:Q"), y2="hit_ratio_high:Q", color=self._color())
+        )
+
+    def _marker_area(self) -> int:
+        """Markers, unless the sizes stand so close that they would hide the lines."""
+        return 42 if len(self.result.sizes) <= MARKED_SIZES else 0
+
+    def _footprint(self) -> float | None:
+        unique, page = self.result.trace.get("unique_pages"), self.result.trace.get("page_bytes")
+        return unique * page if unique and page else None
+
+    def _data(self) -> Any:
+        if self.page:
+            return alt.NamedData(name="runs")
+        return alt.InlineData(values=chart_rows(self.result))
+
+    def _in_colour(self) -> str:
+        if self.page:
+            return "indexof(shown, datum.label) >= 0 || focus === datum.label"
+        return "true"
+
+    def _scale(self, channel: str) -> alt.Scale:
+        values = [getattr(self.look[label], channel) for label in self.result.series]
+        return alt.Scale(domain=list(self.result.series), range=values)
+
+    def _legend(self) -> alt.Legend | None:
+        if self.page or len(self.result.series) < 2 or len(self.result.sizes) == 1:
+            return None
+        return alt.Legend(title=None, orient="right", labelLimit=240, symbolSize=80)
+
+    def _color(self) -> Any:
+        color = alt.Color("label:N", scale=self._scale("color"), legend=self._legend())
+        if self.page:
+            return alt.when(self._in_colour()).then(color).otherwise(alt.value(self.theme.muted))
+        return color
+
+    def _dash(self) -> alt.StrokeDash:
+        # Not in the legend, where it would outline the markers.
+        return alt.StrokeDash("label:N", scale=self._scale("dash"), legend=None)
+
+    def _shape(self) -> alt.Shape:
+        return alt.Shape("label:N", scale=self._scale("marker"), legend=self._legend())
+
+    def _finish(self, chart: Any, name: str, about: str, height: int) -> Any:
+        if self.page:
+            chart = chart.add_params(
+                alt.param(name="shown", value=self.shown), alt.param(name="focus", value=None)
+            )
+        return finish(chart, self.theme, name, about, height, page=self.page)
+
+
+def finish(chart: Any, theme: Theme, name: str, about: str, height: int, *, page: bool) -> Any:
+    """Size and look, the same for every chart."""
+    sized = chart.properties(
+        name=name, description=about, width="container" if page else 520, height=height
+    )
+    if page:
+        sized = sized.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    return sized.configure(
+        background="transparent" if page else "white",
+        font="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+        if page
+        else "Liberation Sans, Helvetica, Arial, sans-serif",
+        padding=2 if page else 10,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelColor=theme.faint,
+            labelFontSize=11,
+            titleColor=theme.faint,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titlePadding=8,
+            gridColor=theme.grid,
+            domainColor=theme.muted,
+            tickColor=theme.muted,
+            tickSize=4,
+        ),
+        axisY=alt.AxisConfig(domain=False, ticks=False, labelPadding=6),
+        legend=alt.LegendConfig(labelColor=theme.ink, labelFontSize=12, rowPadding=3),
+        text=alt.MarkConfig(fontSize=11),
+    )

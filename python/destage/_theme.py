@@ -1,0 +1,117 @@
+"""Colours, dashes and markers: how series look, in light and dark, the same on a whole page.
+
+A series keeps its look in every chart. lru and min, which papers draw as references, take the
+ink's own colour. Six colours keep apart for protan, deutan and tritan eyes, too (at least 12 in
+OKLab x 100 under Machado's simulation), and from the page by a contrast of at least 3; dashes and
+markers tell series of one colour from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ._tidy import BASELINE, ORACLE
+
+__all__ = ["DARK", "LIGHT", "MARKERS", "PAGE", "SeriesStyle", "Theme", "styles", "variables"]
+
+#: Solid, dashed, dotted, dash-dotted.
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3])
+#: Vega's names of the markers, and each as an SVG path around the origin. There are five, and six
+#: colours: without a common factor, 30 pairs differ.
+MARKERS = {
+    "circle": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+    "square": "M-3.5 -3.5H3.5V3.5H-3.5Z",
+    "triangle-up": "M0 -4.5L4.5 3.5H-4.5Z",
+    "diamond": "M0 -5L4.5 0L0 5L-4.5 0Z",
+    "cross": "M-1.5 -4.5H1.5V-1.5H4.5V1.5H1.5V4.5H-1.5V1.5H-4.5V-1.5H-1.5Z",
+}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a page and its charts."""
+
+    #: Text; lru and min.
+    ink: str
+    #: Axis labels, notes.
+    faint: str
+    #: Grid lines.
+    grid: str
+    #: Series that are not in colour.
+    muted: str
+    series: tuple[str, ...]
+    page: str
+    panel: str
+    line: str
+    link: str
+    best: str
+    warn: str
+
+
+#: For paper, and for figures.
+LIGHT = Theme(
+    ink="#1d2129",
+    faint="#5b6472",
+    grid="#e6e8ec",
+    muted="#c3c8d0",
+    series=("#3e5bc6", "#c37705", "#0fa692", "#a32003", "#a37ff2", "#721173"),
+    page="#ffffff",
+    panel="#f4f5f7",
+    line="#d5d9df",
+    link="#2f4bb0",
+    best="#0b6e60",
+    warn="#c37705",
+)
+DARK = Theme(
+    ink="#eceff3",
+    faint="#a0a9b6",
+    grid="#2a2f38",
+    muted="#4c5461",
+    series=("#576fdd", "#edcd1e", "#22b699", "#ee7c18", "#baaeff", "#9e5876"),
+    page="#14171c",
+    panel="#1d2128",
+    line="#363d48",
+    link="#9db0ff",
+    best="#4fd6bb",
+    warn="#edcd1e",
+)
+_PLAIN = ("ink", "faint", "grid", "muted", "page", "panel", "line", "link", "best", "warn")
+#: For the report's charts: its style sheet says what they are, so that they change with it.
+PAGE = Theme(
+    **{name: f"var(--{name})" for name in _PLAIN},
+    series=tuple(f"var(--s{k})" for k in range(len(LIGHT.series))),
+)
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    """The theme as CSS variables, by name."""
+    plain = {f"--{name}": str(getattr(theme, name)) for name in _PLAIN}
+    return plain | {f"--s{k}": color for k, color in enumerate(theme.series)}
+
+
+@dataclass(frozen=True)
+class SeriesStyle:
+    """How one series is drawn."""
+
+    color: str
+    dash: list[int]
+    marker: str
+
+
+def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
+    """A style for each label; the first 24 and lru and min all differ."""
+    found: dict[str, SeriesStyle] = {}
+    markers = list(MARKERS)
+    k = 0
+    for label in labels:
+        if label == BASELINE:
+            found[label] = SeriesStyle(theme.ink, DASHES[0], "circle")
+        elif label == ORACLE:
+            found[label] = SeriesStyle(theme.ink, DASHES[2], "triangle-up")
+        else:
+            color = theme.series[k % len(theme.series)]
+            dash = DASHES[k // len(theme.series) % len(DASHES)]
+            found[label] = SeriesStyle(color, dash, markers[k % len(markers)])
+            k += 1
+    return found

@@ -1,0 +1,79 @@
+"""The report: one HTML file with charts, tables and provenance, that loads nothing and needs no net.
+
+The same inputs give the same bytes: no clock, no random ids. The charts are Altair specifications,
+compiled to Vega here, so that the page carries Vega alone; their rows stand in the page once.
+
+Needs the extra `report` (Altair, vl-convert, Jinja2).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._files import write_whole
+from ..errors import MissingExtra
+
+__all__ = ["need_extra", "render_report", "write_report"]
+
+_PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "jinja2"}
+
+
+def need_extra(what: str) -> None:
+    """Raise `MissingExtra` unless the packages of the extra `report` are installed.
+
+    `what` begins the sentence: `the report`.
+    """
+    missing = [name for module, name in _PACKAGES.items() if not _installed(module)]
+    if missing:
+        raise MissingExtra(
+            f"{what} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
+            " not installed: pip install 'destage[report]'"
+        )
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # blocked in sys.modules
+        return False
+
+
+def render_report(
+    *,
+    results: Sequence[Mapping[str, Any]],
+    infos: Sequence[Mapping[str, Any]] = (),
+    curves: Sequence[Mapping[str, Any]] = (),
+    command: str | None = None,
+) -> str:
+    """Return the report as HTML.
+
+    `results` are result sets in their JSON form, one a trace. `infos` (what `trace info` says) and
+    `curves` (what `mrc` says) belong to them by fingerprint or, without one, by position; those
+    that belong to no result set get a part of their own. `command` is the command line that makes
+    the report again.
+
+    Raises `DataError` if an input is not of its schema, `MissingExtra` without the extra `report`.
+    """
+    need_extra("the report")
+    from ._page import page
+
+    return page(results, infos, curves, command)
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    *,
+    results: Sequence[Mapping[str, Any]],
+    infos: Sequence[Mapping[str, Any]] = (),
+    curves: Sequence[Mapping[str, Any]] = (),
+    command: str | None = None,
+) -> None:
+    """Write the report to `path`, whole or not at all; see `render_report`.
+
+    Raises `OutputError` if it cannot be written.
+    """
+    html = render_report(results=results, infos=infos, curves=curves, command=command)
+    write_whole(path, html)

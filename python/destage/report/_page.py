@@ -1,0 +1,364 @@
+"""Puts the report's page together: which parts there are, and what stands in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import vl_convert
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from .._charts import Charts, chart_rows
+from .._theme import DARK, LIGHT, MARKERS, PAGE, styles, variables
+from .._tidy import BASELINE, METRICS, ORACLE, ResultView, curve_view, printable, trace_name, view
+from .._words import join, number, percent, size, summary, winners
+from ._provenance import made
+from ._tables import runs_table, wins_table
+from ._trace import facts, profile_charts
+
+__all__ = ["page"]
+
+#: The grammar that Altair 6.3 writes, as vl-convert names it.
+VEGA_LITE = "6.4"
+
+#: Up to so many policies are all drawn in colour unasked.
+FEW = 8
+
+Part = dict[str, Any]
+
+
+def page(
+    results: Sequence[Mapping[str, Any]],
+    infos: Sequence[Mapping[str, Any]],
+    curves: Sequence[Mapping[str, Any]],
+    command: str | None,
+) -> str:
+    """Return the whole page."""
+    sections: list[Part] = []
+    groups: list[Part] = []
+    for k, (result, info, curve) in enumerate(_matched(results, infos, curves)):
+        sections.append(_section(k, result, info, curve, groups))
+    names = [s["name"] for s in sections]
+    title = names[0] if len(names) == 1 else f"{len(names)} traces: {join(names)}"
+    version = next((str(r.get("version", "")) for r in results), "")
+    html = _template().render(
+        title=title if names else "No results",
+        lead=sections[0]["lead"] if len(sections) == 1 else "",
+        version=version,
+        sections=sections,
+        command=printable(command) if command else None,
+        variables=Markup(_style_variables()),
+        css=Markup(_asset("report.css")),
+        js=Markup(_asset("report.js")),
+        vega=Markup(_vega()),
+        model=Markup(_json({"groups": groups, "paper": variables(LIGHT)})),
+    )
+    # Lone surrogates, which file names may hold, have no place in UTF-8.
+    return html.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _matched(
+    results: Sequence[Mapping[str, Any]],
+    infos: Sequence[Mapping[str, Any]],
+    curves: Sequence[Mapping[str, Any]],
+) -> list[tuple[ResultView | None, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+    """What belongs to one trace, side by side."""
+    views = [view(r, f"results[{i}]") for i, r in enumerate(results)]
+    parts: list[list[Any]] = [[v, None, None] for v in views]
+    marks = [str(v.trace.get("fingerprint", "")) for v in views]
+    for place, given in ((1, infos), (2, curves)):
+        for i, item in enumerate(given):
+            mark = _fingerprint(item)
+            # The two kinds of fingerprint have different lengths.
+            known = [k for k, m in enumerate(marks) if m and (mark.startswith(m) or m == mark)]
+            if not known and not mark and i < len(parts):
+                known = [i]
+            free = [k for k in known if parts[k][place] is None]
+            if not free:
+                parts.append([None, None, None])
+                marks.append(mark)
+                free = [len(parts) - 1]
+            parts[free[0]][place] = item
+    return [(p[0], p[1], p[2]) for p in parts]
+
+
+def _fingerprint(item: Mapping[str, Any]) -> str:
+    trace = item.get("trace")
+    source = trace if isinstance(trace, Mapping) else item
+    return str(source.get("fingerprint") or "")
+
+
+def _section(
+    k: int,
+    result: ResultView | None,
+    info: Mapping[str, Any] | None,
+    curve: Mapping[str, Any] | None,
+    groups: list[Part],
+) -> Part:
+    """One trace: its comparison, its profile, its curves, as far as they are there."""
+    section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": ""}
+    if result is not None:
+        section["lead"] = _lead(result)
+        section["summary"] = summary(result)
+        section["warnings"] = _warnings(result)
+        several = len(result.rows) > 1
+        section["group"] = _comparison(k, result, groups) if several else None
+        section["tiles"] = _tiles(result) if len(result.rows) == 1 else None
+        section["wins"] = wins_table(result)
+        section["table"] = runs_table(result) if result.rows else None
+        section["made"] = made(result)
+    if curve is not None:
+        section["curves"] = _curves(k, curve, result, groups)
+        section["warnings"] = section.get("warnings", []) + [
+            printable(w) for w in curve.get("warnings") or []
+        ]
+    if info is not None:
+        charts = [_chart(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)]
+        if charts:
+            groups.append({"id": f"p{k}", "rows": [], "shown": [], "charts": charts})
+        section["profile"] = {"facts": facts(info), "charts": charts}
+    return section
+
+
+def _name(
+    result: ResultView | None, info: Mapping[str, Any] | None, curve: Mapping[str, Any] | None
+) -> str:
+    if result is not None:
+        return result.name
+    for item in (info, curve):
+        if item is not None:
+            trace = item.get("trace")
+            source = trace if isinstance(trace, Mapping) else item
+            return trace_name(source.get("sources"))
+    return "trace"
+
+
+def _lead(result: ResultView) -> str:
+    trace = result.trace
+    parts = [_counted(len(result.series), "policy", "policies")]
+    sizes = [size(b) for b in sorted({r["cache_bytes"] for r in result.rows})]
+    if len(sizes) == 1:
+        parts.append(f"{sizes[0]} of cache")
+    elif sizes:
+        parts.append(f"{len(sizes)} cache sizes from {sizes[0]} to {sizes[-1]}")
+    for key, word in (("requests", "requests"), ("accesses", "page accesses")):
+        if isinstance(trace.get(key), int):
+            parts.append(f"{number(trace[key])} {word}")
+    unique, page_bytes = trace.get("unique_pages"), trace.get("page_bytes")
+    if isinstance(unique, int) and isinstance(page_bytes, int):
+        parts.append(f"{number(unique)} pages of {size(page_bytes)}")
+    return " \u00b7 ".join(parts)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _warnings(result: ResultView) -> list[str]:
+    """Each warning once, with the policies that have it unless all do."""
+    whose: dict[str, dict[str, None]] = {}
+    for run in result.runs:
+        for warning in run.get("warnings") or []:
+            label = _label(run)
+            whose.setdefault(printable(warning), {})[label] = None
+    found = []
+    for warning, labels in whose.items():
+        everyone = len(labels) == len(result.series) and len(labels) > 1
+        # A warning that names its policy need not be told whose it is.
+        named = len(labels) == 1 and next(iter(labels)) in warning
+        found.append(warning if everyone or named else f"{join(list(labels))}: {warning}")
+    return found
+
+
+def _label(run: Mapping[str, Any]) -> str:
+    from .._tidy import label_of
+
+    return label_of(run["config"])
+
+
+def _tiles(result: ResultView) -> list[Part]:
+    """A single run: its numbers, large."""
+    row = result.rows[0]
+    tiles = []
+    for metric in METRICS:
+        value = row[metric.name]
+        if not metric.core or value is None or metric.name == "writes_vs_lru":
+            continue
+        if metric.kind == "ratio":
+            tiles.append({"title": metric.title, "value": percent(value), "note": ""})
+        else:
+            tiles.append({"title": metric.title, "value": number(value), "note": metric.unit})
+    return tiles
+
+
+def _comparison(k: int, result: ResultView, groups: list[Part]) -> Part:
+    """The charts of a comparison, with the legend they share."""
+    shown = highlighted(result)
+    charts = Charts(result, PAGE, page=True, shown=shown)
+    metrics = {m.name: m for m in result.metrics()}
+    drawn = []
+    for name in ("hit_ratio", "physical_reads", "physical_writes", "running_time"):
+        if name in metrics:
+            chart = charts.over_size(metrics[name])
+            drawn.append(_chart(f"c{k}", name, metrics[name].title, chart, result.name))
+    if drawn:
+        drawn[0]["wide"] = len(result.sizes) > 1 or len(drawn) % 2 == 1
+    for part in drawn:
+        if part["name"] == "running_time":
+            part["note"] = _cost(result)
+    compares = "writes_vs_lru" in metrics and len(result.series) > 1 and len(result.sizes) > 1
+    if compares:
+        chart = charts.relative_writes(metrics["writes_vs_lru"])
+        part = _chart(f"c{k}", "writes_vs_lru", f"Flash writes relative to {BASELINE}", chart)
+        part["note"] = "below 1 is better"
+        part["wide"] = len(drawn) % 2 == 1
+        drawn.append(part)
+    if drawn and len(drawn) % 2 == 0 and drawn[0]["wide"] and not drawn[-1]["wide"]:
+        drawn[-1]["wide"] = True
+    one = len(result.sizes) == 1
+    title = f"At {size(result.rows[0]['cache_bytes'])}" if one else "Over cache size"
+    group = {"id": f"c{k}", "rows": chart_rows(result), "shown": shown, "charts": drawn}
+    groups.append(group)
+    return group | {"title": title, "chips": _chips(result, shown)}
+
+
+def _cost(result: ResultView) -> str:
+    cost = result.runs[0]["config"].get("cost")
+    if not isinstance(cost, Mapping):
+        return ""
+    return f"{number(cost.get('read'))} a page read, {number(cost.get('write'))} a page written"
+
+
+def highlighted(result: ResultView) -> list[str]:
+    """The labels drawn in colour unasked: all of a few; of many, lru, min and who wins most."""
+    if len(result.series) <= FEW:
+        return list(result.series)
+    keep = {label for label in result.series if label in (BASELINE, ORACLE)}
+    for metric in METRICS:
+        if metric.name in ("hit_ratio", "physical_writes", "running_time"):
+            wins: dict[str, int] = {}
+            for winner in winners(result, metric):
+                wins[winner.labels[0]] = wins.get(winner.labels[0], 0) + 1
+            best = sorted(wins, key=lambda label: (-wins[label], result.series.index(label)))
+            keep.update(best[:2])
+    return [label for label in result.series if label in keep]
+
+
+def _chips(result: ResultView, shown: Sequence[str]) -> list[Part]:
+    look = styles(result.series, PAGE)
+    return [
+        {
+            "label": label,
+            "shown": label in shown,
+            "color": style.color,
+            "dash": "" if style.dash == [1, 0] else " ".join(map(str, style.dash)),
+            "marker": MARKERS[style.marker],
+        }
+        for label, style in look.items()
+    ]
+
+
+def _curves(
+    k: int, curve: Mapping[str, Any], result: ResultView | None, groups: list[Part]
+) -> Part | None:
+    """What `mrc` found, if it holds a curve."""
+    curved = curve_view(curve, result.trace if result is not None else None)
+    if not curved.rows:
+        return None
+    shown = highlighted(curved)
+    charts = Charts(curved, PAGE, page=True, shown=shown)
+    metrics = {m.name: m for m in curved.metrics()}
+    drawn = []
+    for name in ("hit_ratio", "physical_writes"):
+        if name in metrics:
+            chart = charts.over_size(metrics[name])
+            drawn.append(_chart(f"m{k}", name, metrics[name].title, chart, f"{curved.name}-mrc"))
+    if len(drawn) == 1:
+        drawn[0]["wide"] = True
+    groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
+    sample = curve.get("sample")
+    note = ""
+    if isinstance(sample, Mapping):
+        note = (
+            f"Estimated from a sample of {percent(sample.get('rate'))} of the pages "
+            f"({number(sample.get('pages'))} pages, {number(sample.get('accesses'))} accesses); "
+            "bars span two standard errors to each side."
+        )
+    return groups[-1] | {
+        "title": "Hit-ratio curves",
+        "chips": _chips(curved, shown),
+        "note": note,
+    }
+
+
+def _chart(group: str, name: str, title: str, chart: Any, file: str = "trace") -> Part:
+    """A chart in its place: compiled to Vega, without its rows, which the page has once."""
+    spec = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
+    spec.pop("$schema", None)
+    for name_only in ("usermeta",):
+        spec.pop(name_only, None)
+    stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in file)[:80]
+    return {
+        "id": f"{group}-{name}",
+        "name": name,
+        "title": title,
+        "note": "",
+        "wide": False,
+        "file": f"{stem}-{name}",
+        "spec": spec,
+    }
+
+
+def _asset(name: str) -> str:
+    return (files("destage") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        autoescape=True, undefined=_Quiet, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("report.html.j2"))
+
+
+class _Quiet(StrictUndefined):
+    """A misspelt name is an error; a part that a section does not have is just not there."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@cache
+def _vega() -> str:
+    """Vega-Embed, which brings Vega, as one script, from vl-convert's own copy."""
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _style_variables() -> str:
+    def block(selector: str, scheme: str, colors: Mapping[str, str]) -> str:
+        body = "; ".join(f"{name}: {color}" for name, color in colors.items())
+        return f"{selector} {{ color-scheme: {scheme}; {body}; }}"
+
+    light, dark = variables(LIGHT), variables(DARK)
+    return "\n".join(
+        [
+            block(":root", "light", light),
+            "@media screen and (prefers-color-scheme: dark) {",
+            block(':root:not([data-theme="light"])', "dark", dark),
+            "}",
+            "@media screen {",
+            block(':root[data-theme="dark"]', "dark", dark),
+            "}",
+        ]
+    )
+
+
+def _json(data: object) -> str:
+    """JSON that can stand in a script element."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

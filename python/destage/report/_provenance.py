@@ -1,0 +1,124 @@
+"""How a result was made: all that one needs to make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._tidy import ResultView, label_of, printable
+from .._words import duration, join, number, size
+
+__all__ = ["made"]
+
+Pair = dict[str, Any]
+
+
+def made(result: ResultView) -> dict[str, Any]:
+    """Version, trace, options of the run, reader options, and parameters after defaults."""
+    trace = result.trace
+    facts = [
+        _pair("Destage", result.source.get("version", "unknown"), mono=True),
+        _pair("Result schema", f"{result.source['schema']} {result.source['schema_version']}", mono=True),
+        _pair("Trace", join([printable(s) for s in _texts(trace.get("sources"))]) or "unknown", mono=True),
+        _pair("Fingerprint", trace.get("fingerprint", "unknown"), mono=True),
+        _pair("Format", trace.get("format", "unknown")),
+        _pair("Page size", size(trace.get("page_bytes"))),
+    ]
+    facts += _run_options(result)
+    options = trace.get("options")
+    params = [_parameters(run) for run in _one_run_a_policy(result)]
+    return {
+        "facts": facts,
+        "options": list(_flat(options)) if isinstance(options, Mapping) else [],
+        "params": params,
+    }
+
+
+def _pair(title: str, value: object, *, mono: bool = False) -> Pair:
+    return {"title": title, "value": printable(value), "mono": mono}
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [str(v) for v in value] if isinstance(value, list) else []
+
+
+def _run_options(result: ResultView) -> list[Pair]:
+    """Options that hold for the runs; where they differ, each with its policies."""
+    readers = {
+        "Warm-up": lambda run: _warmup(run["config"].get("warmup"), run.get("warmup_requests")),
+        "Cost": lambda run: _cost(run["config"].get("cost")),
+        "Write miss": lambda run: "reads the page from flash first"
+        if run["config"].get("fetch_on_write_miss")
+        else "reads nothing",
+        "At the end": lambda run: "dirty pages are flushed"
+        if run["config"].get("flush_at_end")
+        else "dirty pages stay",
+        "Checks": lambda run: "every law at every access" if run["config"].get("check") else "none",
+    }
+    pairs = []
+    for title, read in readers.items():
+        whose: dict[str, dict[str, None]] = {}
+        for run in result.runs:
+            whose.setdefault(read(run), {})[label_of(run["config"])] = None
+        if len(whose) == 1:
+            pairs.append(_pair(title, next(iter(whose))))
+        elif whose:
+            texts = [f"{text} ({join(list(labels))})" for text, labels in whose.items()]
+            pairs.append(_pair(title, "; ".join(texts)))
+    return pairs
+
+
+def _warmup(warmup: object, requests: object) -> str:
+    counted = f" ({number(requests)} requests)" if isinstance(requests, int) and requests else ""
+    if isinstance(warmup, Mapping) and len(warmup) == 1:
+        kind, value = next(iter(warmup.items()))
+        if kind == "percent":
+            return f"{value} % of the requests{counted}"
+        if kind == "requests":
+            return f"{number(value)} requests"
+        if kind == "nanos":
+            return f"{duration(value)}{counted}"
+    if warmup == "full":
+        return f"until the cache is full{counted}"
+    return "none" if warmup in (None, "none") else str(warmup)
+
+
+def _cost(cost: object) -> str:
+    if not isinstance(cost, Mapping):
+        return "none given"
+    return f"read={cost.get('read')},write={cost.get('write')}"
+
+
+def _one_run_a_policy(result: ResultView) -> list[Mapping[str, Any]]:
+    first: dict[str, Mapping[str, Any]] = {}
+    for run in result.runs:
+        first.setdefault(label_of(run["config"]), run)
+    return list(first.values())
+
+
+def _parameters(run: Mapping[str, Any]) -> dict[str, Any]:
+    config = run["config"]
+    params, given = config.get("params") or {}, config.get("given") or {}
+    pairs = [{"text": printable(f"{k}={_value(v)}"), "given": k in given} for k, v in params.items()]
+    return {"title": label_of(config), "pairs": pairs}
+
+
+def _flat(options: Mapping[str, Any], before: str = "") -> list[Pair]:
+    """Nested options as `reader.format`; those that were left alone are not options."""
+    pairs = []
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            pairs += _flat(value, f"{before}{key}.")
+        elif value is not None and value != []:
+            pairs.append(_pair(f"{before}{printable(key)}", _value(value), mono=True))
+    return pairs
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(_value(v) for v in value)
+    return str(value)
