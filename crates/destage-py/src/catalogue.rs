@@ -1,0 +1,80 @@
+//! The tables (policies, formats, reader options, metrics) as JSON.
+
+use crate::errors::raise;
+use destage_engine::result::METRICS;
+use destage_engine::run::needs_next_use;
+use destage_engine::spec::PolicySpec;
+use destage_policies::{Info, POLICIES, info};
+use destage_trace::FORMATS;
+use destage_trace::options::OPTIONS;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+fn describe(info: &Info) -> Value {
+    let params: Vec<Value> = info
+        .params
+        .iter()
+        .map(|p| {
+            json!({
+                "name": p.name,
+                "symbol": p.symbol,
+                "values": p.kind.to_string(),
+                "default": p.default.to_string(),
+                "unit": p.unit,
+                "about": p.about,
+            })
+        })
+        .collect();
+    let spec = PolicySpec::new(info.name, Vec::new());
+    json!({
+        "name": info.name,
+        "title": info.title,
+        "source": info.source,
+        "about": info.about,
+        "flash_aware": info.flash_aware,
+        "ghosts": info.ghosts,
+        "time": info.time,
+        "offline": spec.is_ok_and(|s| needs_next_use(&[s])),
+        "params": params,
+    })
+}
+
+/// Every policy, as a JSON array.
+#[pyfunction]
+pub fn policies() -> String {
+    Value::from_iter(POLICIES.iter().map(|info| describe(info))).to_string()
+}
+
+/// One policy, as a JSON object.
+#[pyfunction]
+pub fn policy(py: Python<'_>, name: &str) -> PyResult<String> {
+    Ok(describe(raise(py, info(name))?).to_string())
+}
+
+/// Every trace format, as a JSON array.
+#[pyfunction]
+pub fn formats() -> String {
+    let describe = |f: &&destage_trace::Format| serde_json::to_value(f).unwrap_or_default();
+    Value::from_iter(FORMATS.iter().map(describe)).to_string()
+}
+
+/// Every key of the `[trace]` table, as a JSON array.
+#[pyfunction]
+pub fn reader_options() -> String {
+    Value::from_iter(OPTIONS.iter().map(|o| serde_json::to_value(o).unwrap_or_default()))
+        .to_string()
+}
+
+/// Every metric of a result, in the order of the columns, as a JSON array.
+#[pyfunction]
+pub fn metrics() -> String {
+    Value::from_iter(METRICS.iter().map(|m| serde_json::to_value(m).unwrap_or_default()))
+        .to_string()
+}
+
+/// The word of `known` that a mistyped one is nearest to, if it is near enough to be meant.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands its list over")]
+pub fn nearest(word: &str, known: Vec<String>) -> Option<String> {
+    destage_policies::params::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
+}

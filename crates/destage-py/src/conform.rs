@@ -1,0 +1,110 @@
+//! Conformance vectors, through built-in policies or one written in Python.
+
+use crate::convert::json_of;
+use crate::errors::{IntoPyErr, Kind, error, raise};
+use crate::follow::{Watch, follow};
+use crate::policy::{Failure, PyPolicy};
+use destage_engine::conform as engine;
+use destage_engine::conform::{ConformError, Fault, Outcome, PageVector, Report, run_vector};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+impl IntoPyErr for ConformError {
+    fn into_py_err(self, py: Python<'_>) -> PyErr {
+        let kind = match &self {
+            ConformError::Open { source, .. } if source.kind() != ErrorKind::IsADirectory => {
+                Kind::Missing
+            }
+            ConformError::Open { .. } | ConformError::File { .. } | ConformError::Line { .. } => {
+                Kind::Data
+            }
+            ConformError::Output(_) => Kind::Output,
+            ConformError::Bug { .. } => Kind::Internal,
+            ConformError::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        };
+        error(py, kind, self.to_string())
+    }
+}
+
+/// The report as JSON, and each difference as a sentence.
+type Found = (String, Vec<String>);
+
+fn found(report: &Report) -> Found {
+    let sentence =
+        |file: &engine::FileReport, d: &engine::Difference| format!("{}: {d}", file.path);
+    let sentences =
+        report.files.iter().flat_map(|f| f.differences.iter().map(move |d| sentence(f, d)));
+    (serde_json::json!(report).to_string(), sentences.collect())
+}
+
+/// Runs the vectors of these files through the built-in policies.
+#[pyfunction]
+pub fn conform(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Found> {
+    let watch = Watch::default();
+    let report = follow(py, None, &watch, |watch| engine::conform(&files, &watch.hooks))?;
+    Ok(found(&raise(py, report)?))
+}
+
+/// Runs the page vectors of these files through `factory(frames, params)`, which makes a policy.
+#[pyfunction]
+#[pyo3(signature = (files, factory, only = None))]
+pub fn conform_own(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    factory: Py<PyAny>,
+    only: Option<String>,
+) -> PyResult<Found> {
+    let watch = Watch::default();
+    let failure = Failure::default();
+    // Python code runs in it, so it stays on this thread and keeps the GIL.
+    let report = engine::conform_own(&files, only.as_deref(), &watch.hooks, |vector| {
+        let outcome = run_own(py, &factory, vector, &failure);
+        if let Err(e) = py.check_signals() {
+            failure.set(e);
+        }
+        if failure.is_set() {
+            watch.hooks.stop.store(true, Ordering::Relaxed);
+        }
+        outcome
+    });
+    match failure.take() {
+        Some(raised) => Err(raised),
+        None => Ok(found(&raise(py, report)?)),
+    }
+}
+
+fn run_own(
+    py: Python<'_>,
+    factory: &Py<PyAny>,
+    vector: &PageVector,
+    failure: &Failure,
+) -> Result<Outcome, Fault> {
+    let stopped = || Fault { access: None, message: "it raised an exception".into() };
+    let params: serde_json::Map<_, _> =
+        vector.params.iter().map(|(k, v)| (k.clone(), json_of(v))).collect();
+    let params = serde_json::Value::from(params).to_string();
+    let bound = (|| {
+        let partial = py.import("functools")?.getattr("partial")?;
+        Ok::<_, PyErr>(partial.call1((factory, params))?.unbind())
+    })();
+    let policy = bound
+        .and_then(|f| PyPolicy::<false>::make(py, &f, vector.frames, failure.clone()))
+        .map_err(|e| failure.set(e));
+    let outcome = policy.map_err(|()| stopped()).and_then(|p| run_vector(p, vector));
+    if failure.is_set() { Err(stopped()) } else { outcome }
+}
+
+/// What every line of the file decides, as JSON lines.
+#[pyfunction]
+pub fn conform_emit<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
+    let watch = Watch::default();
+    let lines = follow(py, None, &watch, |watch| {
+        let mut lines = Vec::new();
+        engine::emit(&file, &mut lines, &watch.hooks).map(|()| lines)
+    })?;
+    Ok(PyBytes::new(py, &raise(py, lines)?))
+}

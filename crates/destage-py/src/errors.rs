@@ -1,0 +1,105 @@
+//! Errors of the crates below as exceptions of `destage.errors`, by exit status.
+
+use destage_engine::run::RunError;
+use destage_policies::BuildError;
+use destage_trace::TraceError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+/// The exceptions of `destage.errors`.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// Status 2.
+    Usage,
+    /// Status 65.
+    Data,
+    /// Status 66.
+    Missing,
+    /// Status 74.
+    Output,
+    /// Status 1.
+    Check,
+    /// Status 70.
+    Internal,
+}
+
+/// The exception of this kind.
+pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
+    static USAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static DATA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static MISSING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static OUTPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static CHECK: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static INTERNAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let (cell, name) = match kind {
+        Kind::Usage => (&USAGE, "UsageError"),
+        Kind::Data => (&DATA, "DataError"),
+        Kind::Missing => (&MISSING, "MissingFile"),
+        Kind::Output => (&OUTPUT, "OutputError"),
+        Kind::Check => (&CHECK, "CheckFailed"),
+        Kind::Internal => (&INTERNAL, "InternalError"),
+    };
+    match cell.import(py, "destage.errors", name) {
+        Ok(class) => PyErr::from_type(class.clone(), (message.into(),)),
+        Err(broken_installation) => broken_installation,
+    }
+}
+
+/// What was asked for cannot be.
+pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
+    error(py, Kind::Usage, message)
+}
+
+/// An error that crosses the boundary.
+pub trait IntoPyErr {
+    /// The exception for it.
+    fn into_py_err(self, py: Python<'_>) -> PyErr;
+}
+
+impl IntoPyErr for BuildError {
+    fn into_py_err(self, py: Python<'_>) -> PyErr {
+        usage(py, self.to_string())
+    }
+}
+
+impl IntoPyErr for TraceError {
+    fn into_py_err(self, py: Python<'_>) -> PyErr {
+        let kind = match &self {
+            TraceError::Interrupted => return PyKeyboardInterrupt::new_err(()),
+            TraceError::Io { source, .. } if source.kind() == std::io::ErrorKind::OutOfMemory => {
+                return PyMemoryError::new_err(self.to_string());
+            }
+            TraceError::Usage { .. } => Kind::Usage,
+            TraceError::Data { .. }
+            | TraceError::Truncated { .. }
+            | TraceError::TooManyErrors { .. } => Kind::Data,
+            TraceError::Missing { .. } | TraceError::Io { .. } => Kind::Missing,
+            TraceError::Write { .. } => Kind::Output,
+            TraceError::BeyondWindow => Kind::Internal,
+        };
+        error(py, kind, self.to_string())
+    }
+}
+
+impl IntoPyErr for RunError {
+    fn into_py_err(self, py: Python<'_>) -> PyErr {
+        match self {
+            RunError::Build(inner) => inner.into_py_err(py),
+            RunError::Impossible(message) => usage(py, message),
+            RunError::Broken(message) => error(py, Kind::Check, message),
+            RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        }
+    }
+}
+
+/// `result` with its error as an exception.
+pub fn raise<T, E: IntoPyErr>(py: Python<'_>, result: Result<T, E>) -> PyResult<T> {
+    result.map_err(|e| e.into_py_err(py))
+}
+
+/// `result`, whose error is a message about what the user asked for.
+pub fn raise_usage<T>(py: Python<'_>, result: Result<T, String>) -> PyResult<T> {
+    result.map_err(|message| usage(py, message))
+}

@@ -1,0 +1,174 @@
+//! Long work on a thread of its own, while the calling thread listens: to Ctrl-C, and for progress.
+//!
+//! Python runs signal handlers on the main thread only, between byte codes. So the work runs without
+//! the GIL on another thread, and the calling one comes back some ten times a second, lets Python
+//! look for signals, calls the progress callback and goes to sleep again. If either raises, the work
+//! is told to stop and the exception goes on.
+
+use crate::errors::{Kind, error};
+use destage_engine::run::Hooks;
+use destage_trace::decode::{self, Progress, Stage};
+use destage_trace::stream;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often the calling thread looks up.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// What the two threads share.
+#[derive(Default)]
+pub struct Watch {
+    /// Stop flag, and what was done.
+    pub hooks: Hooks,
+    /// The stop flag once more, for readers that keep it.
+    stop_reading: Arc<AtomicBool>,
+    total: AtomicU64,
+    stage: Mutex<&'static str>,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Watch {
+    /// The work enters a stage of `total` units; 0 if unknown.
+    pub fn enter(&self, stage: &'static str, total: u64) {
+        *locked(&self.stage) = stage;
+        self.hooks.accesses_done.store(0, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// What the user should know, in the order it came up.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.notes))
+    }
+
+    /// As a stream of records takes it.
+    pub fn reading(&self) -> stream::Hooks {
+        stream::Hooks { interrupt: Some(self.stop_reading.clone()), progress: None }
+    }
+
+    fn stop(&self) {
+        self.hooks.stop.store(true, Ordering::Relaxed);
+        self.stop_reading.store(true, Ordering::Relaxed);
+    }
+
+    /// Calls `progress(done, total, stage)`; `total` is `None` where it is unknown.
+    pub fn report(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+        let Some(progress) = progress else { return Ok(()) };
+        let stage = *locked(&self.stage);
+        if stage.is_empty() {
+            return Ok(());
+        }
+        let done = self.hooks.accesses_done.load(Ordering::Relaxed);
+        let total = Some(self.total.load(Ordering::Relaxed)).filter(|&t| t > 0);
+        progress.call1(py, (done, total, stage))?;
+        Ok(())
+    }
+}
+
+impl decode::Hooks for &Watch {
+    fn progress(&mut self, progress: Progress) {
+        let stage = match progress.stage {
+            Stage::Hashing => "hashing",
+            Stage::Reading => "reading",
+            Stage::Numbering => "numbering pages",
+            Stage::NextUse => "looking ahead",
+            Stage::Looking => "looking",
+        };
+        *locked(&self.stage) = stage;
+        self.hooks.accesses_done.store(progress.done, Ordering::Relaxed);
+        self.total.store(progress.total.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.hooks.stop.load(Ordering::Relaxed)
+    }
+
+    fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.stop_reading.clone())
+    }
+
+    fn note(&mut self, text: String) {
+        locked(&self.notes).push(text);
+    }
+}
+
+/// Says that the work has ended.
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    ring: Condvar,
+}
+
+impl Bell {
+    /// Waits for it, a period at most; whether it has rung.
+    fn wait(&self) -> bool {
+        let (rung, _) = self
+            .ring
+            .wait_timeout_while(locked(&self.rung), PERIOD, |rung| !*rung)
+            .unwrap_or_else(PoisonError::into_inner);
+        *rung
+    }
+}
+
+struct Ringer<'a>(&'a Bell);
+
+impl Drop for Ringer<'_> {
+    fn drop(&mut self) {
+        *locked(&self.0.rung) = true;
+        self.0.ring.notify_all();
+    }
+}
+
+/// What a mutex holds; what is in them here is whole at every moment, also after a panic.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `work` on another thread and waits for it, listening.
+///
+/// Raises what the signal handler or the callback raised, after the work has stopped; and
+/// `InternalError` if the work panicked.
+pub fn follow<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    watch: &Watch,
+    work: impl FnOnce(&Watch) -> T + Send,
+) -> PyResult<T> {
+    let bell = &Bell::default();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            // Rings at the end of the work, also when that is a panic.
+            let _ringer = Ringer(bell);
+            work(watch)
+        });
+        let mut raised = None;
+        while !py.detach(|| bell.wait()) {
+            if raised.is_none()
+                && let Err(e) = py.check_signals().and_then(|()| watch.report(py, progress))
+            {
+                watch.stop();
+                raised = Some(e);
+            }
+        }
+        let result = py.detach(|| worker.join());
+        // A signal that came with the last moments of the work is still a signal.
+        let raised = raised.map_or_else(|| py.check_signals(), Err);
+        match (raised, result) {
+            (Err(e), _) => Err(e),
+            (Ok(()), Ok(result)) => {
+                watch.report(py, progress)?;
+                Ok(result)
+            }
+            (Ok(()), Err(panic)) => Err(error(py, Kind::Internal, panic_text(&*panic))),
+        }
+    })
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a thread panicked without a message").to_string()
+}

@@ -1,0 +1,52 @@
+//! The Python face of Destage: argument conversion, error mapping, GIL release. No logic.
+//!
+//! What crosses the boundary is plain: strings, numbers, JSON, and one class, `Trace`. The typed
+//! interface that people use is the Python package around it (`python/destage`).
+//!
+//! ```text
+//!  catalogue  policies, formats, reader options, metrics
+//!  trace      decoded traces: opened, made, described, converted; the cache folder
+//!  runs       compare, mrc
+//!  single     one run with everything recorded; policies written in Python
+//!  policy     a policy written in Python, as one written in Rust
+//!  conform    conformance vectors
+//!  parquet    columns of a table as a Parquet file
+//!  follow     Ctrl-C and progress while the GIL is released
+//!  errors     errors as exceptions, by exit status
+//! ```
+
+mod catalogue;
+mod conform;
+mod convert;
+mod errors;
+mod follow;
+mod parquet;
+mod policy;
+mod runs;
+mod single;
+mod trace;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _destage {
+    #[pymodule_export]
+    use crate::catalogue::{formats, metrics, nearest, policies, policy, reader_options};
+    #[pymodule_export]
+    use crate::conform::{conform, conform_emit, conform_own};
+    #[pymodule_export]
+    use crate::parquet::parquet_bytes;
+    #[pymodule_export]
+    use crate::policy::{Bypass, Hit, Miss, PyPlan, Request};
+    #[pymodule_export]
+    use crate::runs::{check_policy, compare, mrc, parse_policies, read_result, resolve_sizes};
+    #[pymodule_export]
+    use crate::single::{run_one, run_own_policy};
+    #[pymodule_export]
+    use crate::trace::{
+        Trace, convert, convert_targets, convert_workload, open_trace, synth, trace_cache,
+        trace_cache_clear, trace_head, workloads,
+    };
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

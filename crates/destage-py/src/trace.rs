@@ -1,0 +1,258 @@
+//! Decoded traces: opened, made, described, converted; and the folder they are kept in.
+
+use crate::errors::{raise, raise_usage, usage};
+use crate::follow::{Watch, follow};
+use destage_engine::result::TraceIdentity;
+use destage_engine::sizes;
+use destage_trace::convert as export;
+use destage_trace::convert::{ConvertOptions, TARGETS};
+use destage_trace::info::TraceInfo;
+use destage_trace::options::{TimeOrigin, TimeUnit};
+use destage_trace::stream::with_stream;
+use destage_trace::synth::{KINDS, PARAMETERS, PRESETS, Workload, open_workload};
+use destage_trace::{Cache, CacheOptions, DecodeOptions, NO_RESPONSE, ReaderOptions};
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A decoded trace, mapped into memory, and what it was made from.
+#[pyclass(frozen, module = "destage._destage")]
+pub struct Trace {
+    /// Columns.
+    pub trace: Arc<destage_trace::Trace>,
+    sources: Vec<String>,
+    options: Value,
+}
+
+impl Trace {
+    /// What a result says of the trace.
+    pub fn identity(&self) -> TraceIdentity {
+        let identity = TraceIdentity::of(&self.trace, self.options.clone());
+        // As they were given, so that `rerun` finds them; the trace keeps names only.
+        TraceIdentity { sources: self.sources.clone(), ..identity }
+    }
+}
+
+#[pymethods]
+impl Trace {
+    /// Identity, as JSON.
+    #[pyo3(name = "identity")]
+    fn identity_json(&self) -> String {
+        json!(self.identity()).to_string()
+    }
+
+    /// Everything but the columns, as JSON.
+    fn meta(&self) -> String {
+        json!(self.trace.meta()).to_string()
+    }
+
+    /// Whether it was decoded by an earlier run.
+    #[getter]
+    fn from_cache(&self) -> bool {
+        self.trace.from_cache()
+    }
+
+    /// What it looks like, as JSON; looks at every access.
+    #[pyo3(signature = (progress = None))]
+    fn info(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<String> {
+        let watch = Watch::default();
+        let info = follow(py, progress.as_ref(), &watch, |mut watch| {
+            TraceInfo::of(&self.trace, &mut watch)
+        })?;
+        Ok(json!(raise(py, info)?).to_string())
+    }
+}
+
+fn object(py: Python<'_>, text: &str) -> PyResult<Map<String, Value>> {
+    serde_json::from_str(text).map_err(|e| usage(py, format!("options: {e}")))
+}
+
+fn cache_options(keep: bool) -> CacheOptions {
+    if keep { CacheOptions::default() } else { CacheOptions::off() }
+}
+
+fn decode_options(py: Python<'_>, page_size: Option<&str>) -> PyResult<DecodeOptions> {
+    let page_bytes = page_size
+        .map(|text| {
+            raise_usage(py, sizes::parse_bytes(text).map_err(|e| format!("page size: {e}")))
+        })
+        .transpose()?;
+    let options = DecodeOptions { page_bytes, ..DecodeOptions::default() };
+    raise(py, options.check())?;
+    Ok(options)
+}
+
+/// Reads and decodes files as one trace, or maps it from the cache; also returns notes.
+#[pyfunction]
+#[pyo3(signature = (paths, options, page_size, keep, progress = None))]
+pub fn open_trace(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    options: &str,
+    page_size: Option<&str>,
+    keep: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Trace, Vec<String>)> {
+    let reader = raise(py, ReaderOptions::from_map(&object(py, options)?))?;
+    let decode = decode_options(py, page_size)?;
+    let watch = Watch::default();
+    let cache = cache_options(keep);
+    let opened = follow(py, progress.as_ref(), &watch, |mut watch| {
+        destage_trace::cache::open_trace(&paths, &reader, &decode, &cache, &mut watch)
+    })?;
+    let trace = raise(py, opened)?;
+    let sources = paths.iter().map(|p| p.display().to_string()).collect();
+    let options = json!({ "reader": reader.to_map(), "page_bytes": trace.page_bytes() });
+    Ok((Trace { trace, sources, options }, watch.take_notes()))
+}
+
+/// Makes and decodes a workload, or maps it from the cache; also returns notes.
+#[pyfunction]
+#[pyo3(signature = (workload, page_size, keep, progress = None))]
+pub fn synth(
+    py: Python<'_>,
+    workload: &str,
+    page_size: Option<&str>,
+    keep: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Trace, Vec<String>)> {
+    let workload = raise(py, Workload::from_map(&object(py, workload)?))?;
+    let mut decode = decode_options(py, page_size)?;
+    decode.page_bytes.get_or_insert(workload.page_bytes);
+    let watch = Watch::default();
+    let cache = cache_options(keep);
+    let made = follow(py, progress.as_ref(), &watch, |mut watch| {
+        open_workload(&workload, &decode, &cache, &mut watch)
+    })?;
+    let trace = raise(py, made)?;
+    let sources = vec![format!("synth {}", workload.kind.name())];
+    let options = json!({ "synth": workload.to_map(), "page_bytes": trace.page_bytes() });
+    Ok((Trace { trace, sources, options }, watch.take_notes()))
+}
+
+/// Kinds, presets and parameters of workloads, as JSON.
+#[pyfunction]
+pub fn workloads() -> String {
+    let kinds: Vec<Value> =
+        KINDS.iter().map(|(name, _, about)| json!({ "name": name, "about": about })).collect();
+    json!({ "kinds": kinds, "presets": PRESETS, "parameters": PARAMETERS }).to_string()
+}
+
+/// The cache folder and what is in it, as JSON.
+#[pyfunction]
+pub fn trace_cache(py: Python<'_>) -> PyResult<String> {
+    let cache = raise(py, Cache::new(&CacheOptions::default()))?;
+    let entries = raise(py, cache.entries())?;
+    let dir = cache.dir().display().to_string();
+    Ok(json!({ "dir": dir, "limit_bytes": cache.limit_bytes(), "entries": entries }).to_string())
+}
+
+/// Empties the cache folder; returns files and bytes removed.
+#[pyfunction]
+pub fn trace_cache_clear(py: Python<'_>) -> PyResult<(u64, u64)> {
+    let removed = raise(py, raise(py, Cache::new(&CacheOptions::default()))?.clear())?;
+    Ok((removed.files, removed.bytes))
+}
+
+/// The first requests, as JSON: in the order of the run, on the clock that the options choose.
+#[pyfunction]
+pub fn trace_head(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    options: &str,
+    count: usize,
+) -> PyResult<String> {
+    let reader = raise(py, ReaderOptions::from_map(&object(py, options)?))?;
+    let absolute = reader.time_origin == TimeOrigin::Absolute;
+    let watch = Watch::default();
+    let head = follow(py, None, &watch, |watch| {
+        with_stream(&paths, &reader, watch.reading(), |stream| {
+            let (mut rows, mut batch, mut origin_ns) = (Vec::new(), Vec::new(), None);
+            while rows.len() < count && stream.next_batch(&mut batch)? {
+                for record in batch.iter().take(count - rows.len()) {
+                    let origin =
+                        *origin_ns.get_or_insert(if absolute { 0 } else { record.time_ns });
+                    rows.push(json!({
+                        "time_ns": record.time_ns - origin,
+                        "device": stream.devices().name(record.device),
+                        "op": record.op,
+                        "offset_bytes": record.offset_bytes,
+                        "length_bytes": record.length_bytes,
+                        "response_ns":
+                            (record.response_ns != NO_RESPONSE).then_some(record.response_ns),
+                    }));
+                }
+            }
+            Ok(Value::from(rows).to_string())
+        })
+    })?;
+    raise(py, head)
+}
+
+/// Formats that can be written, as JSON.
+#[pyfunction]
+pub fn convert_targets() -> String {
+    json!(TARGETS).to_string()
+}
+
+/// Writes a trace in another format; returns what was written, as JSON.
+#[pyfunction]
+#[pyo3(signature = (paths, options, to, destination, lossy, time_unit = None, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
+pub fn convert(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    options: &str,
+    to: &str,
+    destination: PathBuf,
+    lossy: bool,
+    time_unit: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let reader = raise(py, ReaderOptions::from_map(&object(py, options)?))?;
+    let target = raise(py, export::find(to))?;
+    let convert_options = ConvertOptions {
+        lossy,
+        absolute_time: reader.time_origin == TimeOrigin::Absolute,
+        time_unit: time_unit.map(|text| time_unit_of(py, text)).transpose()?,
+        ..ConvertOptions::default()
+    };
+    let watch = Watch::default();
+    let written = follow(py, progress.as_ref(), &watch, |mut watch| {
+        with_stream(&paths, &reader, watch.reading(), |stream| {
+            let formats: Vec<&str> = stream.formats().iter().map(|f| f.1.name).collect();
+            let source_format = formats.first().map(|f| (*f).to_owned());
+            let options = ConvertOptions { source_format, ..convert_options.clone() };
+            export::convert(stream, target, &destination, &options, &mut watch)
+        })
+    })?;
+    Ok(json!(raise(py, written)?).to_string())
+}
+
+fn time_unit_of(py: Python<'_>, text: &str) -> PyResult<TimeUnit> {
+    let mut reader = ReaderOptions::default();
+    raise(py, reader.set_text("time_unit", text))?;
+    reader.time_unit.ok_or_else(|| usage(py, "time_unit: expected ns, us or ps"))
+}
+
+/// Writes a workload in a format; returns what was written, as JSON.
+#[pyfunction]
+#[pyo3(signature = (workload, to, destination, progress = None))]
+pub fn convert_workload(
+    py: Python<'_>,
+    workload: &str,
+    to: &str,
+    destination: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let workload = raise(py, Workload::from_map(&object(py, workload)?))?;
+    let target = raise(py, export::find(to))?;
+    let options =
+        ConvertOptions { source_format: Some("synth".into()), ..ConvertOptions::default() };
+    let watch = Watch::default();
+    let written = follow(py, progress.as_ref(), &watch, |mut watch| {
+        export::convert(&mut workload.source()?, target, &destination, &options, &mut watch)
+    })?;
+    Ok(json!(raise(py, written)?).to_string())
+}

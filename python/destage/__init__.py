@@ -1,0 +1,126 @@
+"""Destage: a trace-driven lab for flash-aware cache and write-buffer management.
+
+>>> import destage
+>>> trace = destage.synth("zipf", requests=20_000, pages=2_000, read_ratio=0.6, seed=1)
+>>> results = destage.compare(trace, ["lru", "cflru", "arc"], cache=["1%", "10%"])
+>>> len(results), results[0].policy
+(6, 'lru')
+
+`open_trace` reads a trace of your own. `results` is a sequence of runs, and one tidy table:
+`results.to_polars()`, `.to_pandas()`, `.to_json(path)`, `.to_csv(path)`, `.to_parquet(path)`.
+"""
+
+from __future__ import annotations
+
+from destage._destage import VERSION as __version__
+from destage.catalogue import (
+    FormatInfo,
+    Param,
+    PolicyInfo,
+    ReaderOption,
+    formats,
+    policies,
+    policy,
+    reader_options,
+)
+from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
+from destage.demo import demo, demo_trace
+from destage.errors import (
+    CheckFailed,
+    DataError,
+    DestageError,
+    InternalError,
+    MissingExtra,
+    MissingFile,
+    OutputError,
+    UsageError,
+)
+from destage.policy import BYPASS, HIT, MISS, Bypass, Hit, Miss, Plan, Policy, Request
+from destage.reports import write_report
+from destage.rerunning import Rerun, rerun
+from destage.results import Metric, Results, Run, TraceIdentity, metrics
+from destage.runs import Curves, Interrupted, Recorded, compare, mrc, run
+from destage.trace import (
+    CacheEntry,
+    Converted,
+    Trace,
+    TraceCache,
+    TraceInfo,
+    convert,
+    open_trace,
+    open_volumes,
+    synth,
+    trace_cache,
+    trace_head,
+    trace_info,
+    workloads,
+)
+
+__all__ = [
+    # traces
+    "open_trace",
+    "open_volumes",
+    "synth",
+    "workloads",
+    "trace_info",
+    "trace_head",
+    "convert",
+    "trace_cache",
+    "Trace",
+    "TraceInfo",
+    "Converted",
+    "TraceCache",
+    "CacheEntry",
+    # runs
+    "compare",
+    "run",
+    "mrc",
+    "rerun",
+    "demo",
+    "demo_trace",
+    "Recorded",
+    "Curves",
+    "Rerun",
+    # results
+    "Results",
+    "Run",
+    "TraceIdentity",
+    "Metric",
+    "metrics",
+    "write_report",
+    # catalogues
+    "policies",
+    "policy",
+    "formats",
+    "reader_options",
+    "PolicyInfo",
+    "Param",
+    "FormatInfo",
+    "ReaderOption",
+    # conformance
+    "conform",
+    "conform_emit",
+    "ConformanceReport",
+    "VectorFile",
+    # policies of one's own
+    "Policy",
+    "Request",
+    "Plan",
+    "Hit",
+    "Miss",
+    "Bypass",
+    "HIT",
+    "MISS",
+    "BYPASS",
+    # errors
+    "DestageError",
+    "UsageError",
+    "MissingExtra",
+    "DataError",
+    "MissingFile",
+    "OutputError",
+    "CheckFailed",
+    "InternalError",
+    "Interrupted",
+    "__version__",
+]

@@ -1,0 +1,72 @@
+"""Writing outputs whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from destage.errors import OutputError
+
+__all__ = ["Destination", "write_whole", "written_whole"]
+
+#: Where an output goes: a path, or `-` for standard output.
+Destination = str | os.PathLike[str]
+
+
+def _refused(path: Destination, error: OSError) -> OutputError:
+    return OutputError(f"{os.fspath(path)}: {error.strerror or error}")
+
+
+@contextmanager
+def written_whole(path: Destination) -> Iterator[Path]:
+    """Give a temporary path beside `path` that is renamed to it at the end, or removed on an error.
+
+    Raises `OutputError` where that cannot be.
+    """
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise OutputError(f"{target}: expected a file, found a directory")
+        # Special files (/dev/null, a pipe) are written as they are: a rename would replace them.
+        if target.exists() and not target.is_file():
+            yield target
+            return
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as e:
+        raise e if isinstance(e, OutputError) else _refused(path, e) from e
+    try:
+        try:
+            yield temporary
+            os.replace(temporary, target)
+        except OSError as e:
+            raise e if isinstance(e, OutputError) else _refused(path, e) from e
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def write_whole(path: Destination, data: bytes | str | Callable[[], bytes]) -> None:
+    """Write `data` to `path`, `-` being standard output.
+
+    Raises `OutputError`; a file of that name is then as it was before.
+    """
+    if callable(data):
+        data = data()
+    if isinstance(data, str):
+        data = data.encode()
+    if os.fspath(path) == "-":
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except OSError as e:
+            if isinstance(e, BrokenPipeError):
+                raise
+            raise _refused("standard output", e) from e
+        return
+    with written_whole(path) as temporary:
+        temporary.write_bytes(data)

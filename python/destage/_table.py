@@ -1,0 +1,288 @@
+"""Tables of results: one layout, drawn as plain text, with rich, as HTML or as Markdown."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from destage.results import Results, Run
+    from destage.runs import Curves
+
+__all__ = ["Cell", "Column", "Table", "results_html", "results_markdown", "results_text"]
+
+#: Values closer together than this share of the best are not told apart by a mark.
+MARK_FROM = 0.01
+
+#: Beside the best value of a column; colour alone is not enough on paper.
+MARK = "*"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Text, and whether it is the best of its group."""
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, and on which side its cells are aligned."""
+
+    title: str
+    right: bool = True
+
+
+@dataclass
+class Table:
+    """Rows in groups, which a line separates."""
+
+    title: str
+    columns: Sequence[Column]
+    groups: list[list[list[Cell]]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> Iterable[list[Cell]]:
+        """All rows, group after group."""
+        return (row for group in self.groups for row in group)
+
+    def text(self) -> str:
+        """Plain text, one space and a mark to the right of each number."""
+        widths = [len(c.title) for c in self.columns]
+        for row in self.rows():
+            widths = [max(w, len(cell.text)) for w, cell in zip(widths, row, strict=True)]
+
+        def line(cells: Iterable[tuple[str, str]]) -> str:
+            parts = [
+                (text.rjust(w) if c.right else text.ljust(w)) + mark
+                for (text, mark), w, c in zip(cells, widths, self.columns, strict=True)
+            ]
+            return " ".join(parts).rstrip()
+
+        rule = "-" * (sum(widths) + 2 * len(widths) - 1)
+        lines = [self.title] if self.title else []
+        lines.append(line((c.title, " ") for c in self.columns))
+        for group in self.groups:
+            lines.append(rule)
+            lines.extend(line((c.text, MARK if c.best else " ") for c in row) for row in group)
+        lines.extend(self.notes)
+        return "\n".join(lines)
+
+    def rich(self) -> RichTable:
+        """Return it for a terminal."""
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        drawn = RichTable(
+            title=Text(self.title, style="bold") if self.title else None,
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            caption=Text("\n".join(self.notes), style="dim") if self.notes else None,
+            caption_justify="left",
+        )
+        for column in self.columns:
+            drawn.add_column(
+                column.title,
+                justify="right" if column.right else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+        for group in self.groups:
+            for row in group:
+                drawn.add_row(
+                    *(
+                        Text(
+                            c.text + ((MARK if c.best else " ") if col.right else ""),
+                            style="bold green" if c.best else "",
+                        )
+                        for c, col in zip(row, self.columns, strict=True)
+                    )
+                )
+            drawn.add_section()
+        return drawn
+
+    def markdown(self) -> str:
+        """Return it as a Markdown table; the best values are bold."""
+
+        def row(cells: Iterable[str]) -> str:
+            return "| " + " | ".join(cells) + " |"
+
+        def shown(cell: Cell) -> str:
+            text = cell.text.replace("|", "\\|")
+            return f"**{text}**" if cell.best else text
+
+        lines = [row(c.title for c in self.columns)]
+        lines.append("|" + "|".join("--:" if c.right else "---" for c in self.columns) + "|")
+        lines.extend(row(shown(c) for c in r) for r in self.rows())
+        if self.notes:
+            lines += ["", *self.notes]
+        return "\n".join(lines) + "\n"
+
+    def html(self) -> str:
+        """Return it as an HTML table, for notebooks."""
+        out = [f"<table><caption>{html.escape(self.title)}</caption><thead><tr>"]
+        out += [f"<th>{html.escape(c.title)}</th>" for c in self.columns]
+        out.append("</tr></thead>")
+        for group in self.groups:
+            out.append("<tbody>")
+            for row in group:
+                out.append("<tr>")
+                for cell, column in zip(row, self.columns, strict=True):
+                    align = "right" if column.right else "left"
+                    text = html.escape(cell.text)
+                    text = f"<b>{text}</b>" if cell.best else text
+                    out.append(f'<td style="text-align:{align}">{text}</td>')
+                out.append("</tr>")
+            out.append("</tbody>")
+        out.append("</table>")
+        out += [f"<p>{html.escape(note)}</p>" for note in self.notes]
+        return "".join(out)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A metric as the table shows it."""
+
+    metric: str
+    title: str
+    percent: bool = False
+    higher_is_better: bool = False
+
+
+_SHOWN = (
+    _Shown("hit_ratio", "hit %", percent=True, higher_is_better=True),
+    _Shown("physical_reads", "flash reads"),
+    _Shown("physical_writes", "flash writes"),
+    _Shown("running_time", "running time"),
+)
+
+
+def number(value: float | None) -> str:
+    """Return a count with thousands separators; `-` for none."""
+    return "-" if value is None else f"{value:,}"
+
+
+def percent(ratio: float | None) -> str:
+    """Return a ratio in per cent."""
+    return "-" if ratio is None else f"{100 * ratio:.2f}"
+
+
+@cache
+def _offline() -> frozenset[str]:
+    """Policies that know the future: a bound, and no competitor for the mark."""
+    import json
+
+    from destage import _destage
+
+    return frozenset(p["name"] for p in json.loads(_destage.policies()) if p["offline"])
+
+
+def _best(runs: Sequence[Run], shown: _Shown) -> Run | None:
+    """The run that is better than all others by more than can be overlooked."""
+    rivals = [r for r in runs if r.policy not in _offline() and r[shown.metric] is not None]
+    if len(rivals) < 2:
+        return None
+    ranked = sorted(rivals, key=lambda r: r[shown.metric] or 0, reverse=shown.higher_is_better)
+    first, second = (float(r[shown.metric] or 0) for r in ranked[:2])
+    return ranked[0] if abs(first - second) >= MARK_FROM * max(first, second) > 0 else None
+
+
+def results_table(results: Results) -> Table:
+    """Return one row per run, grouped by trace and cache size, the best of each group marked."""
+    runs = list(results)
+    several = len(_by_identity(runs)) > 1
+    shown = [s for s in _SHOWN if any(r[s.metric] for r in runs)] or list(_SHOWN[:2])
+    columns = [Column("trace", right=False)] if several else []
+    columns += [Column("policy", right=False), Column("cache"), Column("pages")]
+    columns += [Column(s.title) for s in shown]
+    table = Table(_title(runs), columns)
+    by_size: dict[tuple[str, int], list[Run]] = {}
+    for run in runs:
+        by_size.setdefault((run.trace.fingerprint + run.trace.name, run.frames), []).append(run)
+    one_each = all(len(group) == 1 for group in by_size.values())
+    groups = [list(by_size.values())] if one_each else [[group] for group in by_size.values()]
+    for members in groups:
+        rows = []
+        for group in members:
+            best = {s.metric: _best(group, s) for s in shown}
+            for run in group:
+                row = [Cell(run.trace.name)] if several else []
+                row += [Cell(run.label), Cell(run.cache), Cell(number(run.frames))]
+                for s in shown:
+                    value = run[s.metric]
+                    text = percent(value) if s.percent else number(value)
+                    row.append(Cell(text, best=best[s.metric] is run))
+                rows.append(row)
+        table.groups.append(rows)
+    if any(c.best for row in table.rows() for c in row):
+        table.notes.append(f"{MARK} best of its size, by 1 % or more")
+    cost = next((r.config.get("cost") for r in runs if r.config.get("cost")), None)
+    if cost:
+        table.notes.append(
+            f"running time = flash reads x {number(cost['read'])}"
+            f" + flash writes x {number(cost['write'])}"
+        )
+    return table
+
+
+def _by_identity(runs: Sequence[Run]) -> list[Run]:
+    """One run for each trace."""
+    return list({r.trace.fingerprint + r.trace.name: r for r in runs}.values())
+
+
+def _title(runs: Sequence[Run]) -> str:
+    traces = [r.trace for r in _by_identity(runs)]
+    if not traces:
+        return "no runs"
+    if len(traces) > 1:
+        return f"{len(runs)} runs over {len(traces)} traces"
+    trace = traces[0]
+    return (
+        f"{trace.name}: {trace.requests:,} requests, {trace.accesses:,} page accesses,"
+        f" {trace.unique_pages:,} pages of {trace.page_bytes:,} bytes"
+    )
+
+
+def results_text(results: Results) -> str:
+    """Return the table of results as plain text."""
+    return results_table(results).text()
+
+
+def results_html(results: Results) -> str:
+    """Return the table of results for a notebook."""
+    return results_table(results).html()
+
+
+def results_markdown(results: Results) -> str:
+    """Return the table of results as Markdown."""
+    return results_table(results).markdown()
+
+
+def curves_table(curves: Curves) -> Table:
+    """Return one row per size and one column per policy: hit ratios in per cent."""
+    rows = curves.to_dicts()
+    labels = list(dict.fromkeys(r["label"] for r in rows))
+    trace = curves.data["trace"]
+    names = [s.rsplit("/", 1)[-1] or s for s in trace["sources"]]
+    sample = curves.data["mrc"]["sample"]
+    title = f"{', '.join(names)}: hit % over cache size"
+    if sample:
+        title += f", from a sample of {sample['pages']:,} pages"
+    columns = [Column("cache"), Column("pages"), *(Column(label) for label in labels)]
+    by_size: dict[tuple[int, str], dict[str, float | None]] = {}
+    for r in rows:
+        by_size.setdefault((r["frames"], r["cache"]), {})[r["label"]] = r["hit_ratio"]
+    table = Table(title, columns, [[]])
+    for (frames, cache), ratios in by_size.items():
+        cells = [Cell(cache), Cell(number(frames))]
+        table.groups[0].append(cells + [Cell(percent(ratios.get(label))) for label in labels])
+    table.notes.extend(curves.warnings)
+    return table

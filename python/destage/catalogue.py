@@ -1,0 +1,154 @@
+"""What there is: policies, trace formats, reader options. Each comes from one table in Rust."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from destage import _destage
+
+__all__ = [
+    "FormatInfo",
+    "Param",
+    "PolicyInfo",
+    "ReaderOption",
+    "formats",
+    "policies",
+    "policy",
+    "reader_options",
+]
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a policy."""
+
+    name: str
+    """Key, as it is written."""
+    symbol: str
+    """The paper's letter; empty if it has none."""
+    values: str
+    """Type and range."""
+    default: str
+    """Default."""
+    unit: str
+    """Unit of the value."""
+    about: str
+    """What it does, and where the default comes from."""
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """What the catalogue says of a policy."""
+
+    name: str
+    """Name, as it is written."""
+    title: str
+    """Its name in full."""
+    source: str
+    """Author, title, venue, year."""
+    about: str
+    """What it is for, in a sentence."""
+    flash_aware: bool
+    """It looks at whether a page is clean or dirty."""
+    ghosts: bool
+    """It remembers pages that it has evicted."""
+    time: str
+    """Time per access."""
+    offline: bool
+    """It knows the future: a bound to compare with, not something to build."""
+    params: tuple[Param, ...]
+    """Parameters; empty if it has none."""
+
+
+def _policy_info(data: dict[str, object]) -> PolicyInfo:
+    params = data.pop("params")
+    assert isinstance(params, list)
+    return PolicyInfo(**data, params=tuple(Param(**p) for p in params))  # type: ignore[arg-type]
+
+
+def policies() -> tuple[PolicyInfo, ...]:
+    """Every policy, in the order of the catalogue.
+
+    >>> "lru" in [p.name for p in policies()]
+    True
+    """
+    return tuple(_policy_info(p) for p in json.loads(_destage.policies()))
+
+
+def policy(name: str) -> PolicyInfo:
+    """One policy. Raises `UsageError` for an unknown name, and suggests the nearest.
+
+    >>> policy("lru").title
+    'Least recently used'
+    """
+    return _policy_info(json.loads(_destage.policy(name)))
+
+
+@dataclass(frozen=True)
+class FormatInfo:
+    """A trace format."""
+
+    name: str
+    """As in `format=`."""
+    title: str
+    """For people."""
+    kind: str
+    """`text`, `binary` or `columnar`."""
+    about: str
+    """Columns, or what to know."""
+    has_times: bool
+    """Records carry times."""
+    has_ops: bool
+    """Records tell reads from writes."""
+    has_devices: bool
+    """Records name a device; otherwise the file is the device."""
+    has_response: bool
+    """Records carry a measured response time."""
+    coarse_ns: int | None
+    """Tick of a clock so coarse that many requests share a stamp, nanoseconds."""
+    confirmed: bool
+    """Checked against real files."""
+
+
+def formats() -> tuple[FormatInfo, ...]:
+    """Every trace format that can be read.
+
+    >>> "msr" in [f.name for f in formats()]
+    True
+    """
+    return tuple(FormatInfo(**f) for f in json.loads(_destage.formats()))
+
+
+@dataclass(frozen=True)
+class ReaderOption:
+    """A key of the `[trace]` table: how a trace is read."""
+
+    key: str
+    """As in Python and TOML."""
+    values: str
+    """The values it takes."""
+    default: str
+    """Default, as it would be written."""
+    about: str
+    """What it does."""
+    formats: tuple[str, ...]
+    """Formats it means something to; empty for all."""
+
+    @property
+    def flag(self) -> str:
+        """As on the command line, where `--device` is the SSD."""
+        name = {"device": "volume", "devices": "volumes"}.get(self.key, self.key)
+        return "--" + name.replace("_", "-")
+
+
+def reader_options() -> tuple[ReaderOption, ...]:
+    """Every option that says how a trace is read.
+
+    >>> [o.flag for o in reader_options() if o.key == "devices"]
+    ['--volumes']
+    """
+    return tuple(
+        ReaderOption(**(o | {"formats": tuple(o["formats"])}))
+        for o in json.loads(_destage.reader_options())
+    )

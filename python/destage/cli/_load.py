@@ -1,0 +1,52 @@
+"""Opening the trace of a command, and saying on standard error what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from destage._info import plausibility
+from destage.cli.options import reader_values
+from destage.cli.screen import note, progress, warn
+from destage.trace import Trace, open_trace, open_volumes
+
+__all__ = ["TRACES", "load", "load_one"]
+
+#: The argument of commands that read a trace; several files are one.
+TRACES = click.argument("trace", nargs=-1, required=True, metavar="TRACE...")
+
+
+def load(paths: Sequence[str], arguments: Mapping[str, Any]) -> list[Trace]:
+    """Open the files as one trace, or as one for each device (`--volumes separate`)."""
+    options = reader_values(arguments)
+    quiet = bool(arguments.get("quiet"))
+    separate = str(options.get("devices", "")).lower() == "separate"
+    with progress(quiet) as callback:
+        shared: dict[str, Any] = {
+            "page_size": arguments.get("page_size"),
+            "cache": bool(arguments.get("trace_cache", True)),
+            "progress": callback,
+            **options,
+        }
+        files = list(paths)
+        traces = open_volumes(files, **shared) if separate else [open_trace(files, **shared)]
+    if not quiet:
+        for trace in traces:
+            note(plausibility(trace))
+    for trace in traces:
+        for message in trace.warnings:
+            warn(message)
+        if arguments.get("verbose"):
+            for message in trace.notes:
+                note(message)
+    return traces
+
+
+def load_one(paths: Sequence[str], arguments: Mapping[str, Any]) -> Trace:
+    """Open the files as one trace; `--volumes separate` makes no sense here."""
+    options = reader_values(arguments)
+    if str(options.get("devices", "")).lower() == "separate":
+        raise click.UsageError("--volumes separate gives several traces: this takes one (--volume)")
+    return load(paths, arguments)[0]

@@ -1,0 +1,89 @@
+"""`destage policies` and the lists of other commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import click
+
+from destage._files import write_whole
+from destage._table import Cell, Column, Table
+from destage.catalogue import PolicyInfo
+from destage.catalogue import policies as all_policies
+from destage.catalogue import policy as one_policy
+from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.output import print_table
+
+__all__ = ["policies", "wrapped"]
+
+JSON = [
+    flag("--json", "json_file", metavar="FILE", section="Output", help="As JSON; - for stdout.")
+]
+
+EPILOG = """\b
+Examples:
+  destage policies
+  destage policies cflru
+  destage policies --json -
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("name", required=False)
+@apply(JSON, COMMON)
+def policies(name: str | None, json_file: str | None, **_: Any) -> None:
+    """List the policies, or describe one: source, parameters, defaults, ranges, units."""
+    found = all_policies() if name is None else (one_policy(name),)
+    if json_file is not None:
+        data: Any = [dataclasses.asdict(p) for p in found]
+        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
+        if json_file == "-":
+            return
+    if name is None:
+        _list(found)
+    else:
+        _describe(found[0])
+
+
+def _list(found: tuple[PolicyInfo, ...]) -> None:
+    rows = []
+    for p in found:
+        marks = [m for m, on in (("flash", p.flash_aware), ("ghosts", p.ghosts)) if on]
+        params = ", ".join(q.name for q in p.params)
+        rows.append([Cell(p.name), Cell(p.title), Cell(", ".join(marks)), Cell(params)])
+    columns = [Column(c, right=False) for c in ("policy", "title", "looks at", "parameters")]
+    print_table(Table("", columns, [rows]))
+    click.echo("destage policies NAME describes one.")
+
+
+def _describe(p: PolicyInfo) -> None:
+    click.echo(f"{p.name}: {p.title}")
+    click.echo(wrapped(p.about))
+    click.echo(wrapped(f"Source: {p.source}"))
+    click.echo(f"  Time per access: {p.time}")
+    click.echo(f"  Looks at clean and dirty: {'yes' if p.flash_aware else 'no'}")
+    click.echo(f"  Remembers evicted pages: {'yes' if p.ghosts else 'no'}")
+    if p.offline:
+        click.echo("  Knows the future: a bound, nothing to build")
+    if not p.params:
+        click.echo("  No parameters")
+        return
+    click.echo("\nParameters")
+    for q in p.params:
+        unit = f", {q.unit}" if q.unit else ""
+        symbol = f" ({q.symbol})" if q.symbol else ""
+        click.echo(f"  {q.name}{symbol}: {q.values}{unit}; default {q.default}")
+        click.echo(wrapped(q.about, indent=6))
+    first = p.params[0]
+    default = first.default.split(" = ")[0]
+    click.echo(f"\n  destage compare TRACE -p 'lru,{p.name}[{first.name}={default}]'")
+
+
+def wrapped(text: str, indent: int = 2) -> str:
+    """Return text as a paragraph of 80 columns."""
+    import textwrap
+
+    pad = " " * indent
+    return textwrap.fill(text, 80, initial_indent=pad, subsequent_indent=pad)

@@ -1,0 +1,95 @@
+"""`destage compare`: the main job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from destage._table import results_table
+from destage.cli._load import TRACES, load
+from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
+from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.screen import note, progress, warn
+from destage.results import Results
+from destage.runs import Interrupted
+from destage.runs import compare as compare_policies
+
+__all__ = ["JOBS", "POLICY", "REPORT", "compare", "say_warnings"]
+
+POLICY = [
+    flag(
+        "-p",
+        "--policy",
+        metavar="NAME,...",
+        multiple=False,
+        required=True,
+        help="Policies: lru,arc,cflru[window_fraction=0.75]; `destage policies` lists them.",
+    )
+]
+
+JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]")]
+
+REPORT = [
+    flag(
+        "--report",
+        "report_file",
+        metavar="FILE.html",
+        section="Output",
+        help="A report in one file that opens offline (needs the extra 'report').",
+    )
+]
+
+EPILOG = """\b
+Examples:
+  destage compare hm_0.csv.gz -p lru,cflru,arc
+  destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
+  destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
+
+Several files are one trace: merged by time, each volume with its own addresses.
+A flag left out is looked up in the environment (DESTAGE_ and its name in capitals;
+DESTAGE_CACHE_SIZE for --cache), then in the --config file.
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@TRACES
+@apply(POLICY, SIZES, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
+def compare(trace: tuple[str, ...], **arguments: Any) -> None:
+    """Compare policies over cache sizes on a trace."""
+    outputs = Outputs.of(arguments)
+    traces = load(trace, arguments)
+    interrupted = False
+    try:
+        with progress(arguments["quiet"]) as callback:
+            results = compare_policies(
+                traces,
+                arguments["policy"],
+                cache=arguments["cache"],
+                cost=arguments["cost"],
+                warmup=arguments["warmup"],
+                fetch_on_write_miss=arguments["fetch_on_write_miss"],
+                flush_at_end=arguments["flush_at_end"],
+                check=arguments["check"],
+                jobs=arguments["jobs"],
+                progress=callback,
+            )
+    except Interrupted as e:
+        if not e.results or not outputs.to_screen:
+            raise
+        results, interrupted = e.results, True
+    if not interrupted:
+        outputs.write(results)
+        outputs.write_report(results, traces)
+    if outputs.to_screen:
+        print_table(results_table(results))
+    say_warnings(results)
+    if interrupted:
+        note("interrupted: only the runs that had ended are shown, and no file was written")
+        raise KeyboardInterrupt
+
+
+def say_warnings(results: Results) -> None:
+    """Print the warnings of all runs, each once."""
+    for message in dict.fromkeys(f"{r.label}: {w}" for r in results for w in r.warnings):
+        warn(message)

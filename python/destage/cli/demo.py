@@ -1,0 +1,68 @@
+"""`destage demo`: the first thing a newcomer runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from destage._info import plausibility
+from destage._table import results_table
+from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.output import look_at, print_table
+from destage.cli.screen import note, progress, warn
+from destage.demo import COST, POLICIES, SIZES, demo_trace
+from destage.errors import MissingExtra, OutputError
+from destage.reports import need_report, write_report
+from destage.runs import compare
+
+__all__ = ["demo"]
+
+NEXT = """
+What this was: 31 seconds of a PostgreSQL server's disk traffic, replayed through a
+cache of 1 % to 30 % of the pages it touches. lru is the yardstick; cflru, lru-wsr and
+acr-h try to write less to flash; min knows the future and is the bound.
+
+Next:
+  destage trace info YOUR_TRACE              what is in a trace of yours
+  destage compare YOUR_TRACE -p lru,arc,acr-h --report report.html
+  destage policies                           all policies; destage policies acr-h: one
+"""
+
+
+@click.command(cls=Command)
+@apply(
+    [
+        flag(
+            "--report",
+            "report_file",
+            metavar="FILE.html",
+            default="destage-report.html",
+            section="Output",
+            help="Where the report goes. [destage-report.html]",
+        )
+    ],
+    COMMON,
+)
+def demo(report_file: str, quiet: bool, **_: Any) -> None:
+    """Compare policies on a small real trace that ships with destage."""
+    with progress(quiet) as callback:
+        trace = demo_trace(progress=callback)
+        results = compare(trace, POLICIES, cache=SIZES, cost=COST, progress=callback)
+    if not quiet:
+        note(plausibility(trace))
+    print_table(results_table(results))
+    said = None
+    try:
+        need_report()
+        look_at(report_file)
+        write_report(report_file, results, traces=[trace], command="destage demo")
+        said = f"The same with charts: {report_file} (opens offline in any browser)"
+    except MissingExtra as e:
+        warn(f"no report was written: {e}")
+    except OutputError as e:
+        # The table is what was asked for; a read-only folder must not spoil the first run.
+        warn(f"no report was written: {e}")
+    click.echo(NEXT.rstrip())
+    if said:
+        click.echo(f"\n{said}")

@@ -1,0 +1,88 @@
+"""`destage mrc`: hit-ratio curves over cache sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from destage._table import curves_table
+from destage.cli._load import TRACES, load_one
+from destage.cli.compare import JOBS, REPORT
+from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
+from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.screen import progress, warn
+from destage.runs import mrc as draw_curves
+
+__all__ = ["mrc"]
+
+POLICY = [
+    flag("-p", "--policy", metavar="NAME,...", default="lru", help="Policies, as in compare. [lru]")
+]
+
+SAMPLE = [
+    flag(
+        "--sample",
+        metavar="SHARE",
+        help="Look at this share of the pages, chosen by a hash (SHARDS): 1% or 0.01. Much faster,"
+        " with an error that is shown. [the whole trace]",
+    ),
+    flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample. [1]"),
+]
+
+EPILOG = """\b
+Examples:
+  destage mrc hm_0.csv.gz
+  destage mrc hm_0.csv.gz -p lru,arc,min -c 0.1%,1%,10% --csv curve.csv
+  destage mrc huge.csv.zst -p lru --sample 1%
+
+LRU is exact at all sizes in one pass; the others run once per size.
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@TRACES
+@apply(POLICY, SIZES, SAMPLE, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
+def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
+    """Draw hit-ratio curves over cache sizes."""
+    outputs = Outputs.of(arguments)
+    sample = _share(arguments["sample"])
+    opened = load_one(trace, arguments)
+    with progress(arguments["quiet"]) as callback:
+        curves = draw_curves(
+            opened,
+            arguments["policy"],
+            cache=arguments["cache"],
+            sample=sample,
+            seed=arguments["seed"],
+            cost=arguments["cost"],
+            warmup=arguments["warmup"],
+            fetch_on_write_miss=arguments["fetch_on_write_miss"],
+            flush_at_end=arguments["flush_at_end"],
+            check=arguments["check"],
+            jobs=arguments["jobs"],
+            progress=callback,
+        )
+    writers: dict[str, Callable[[str], object]] = {
+        "json": curves.to_json,
+        "csv": curves.to_csv,
+        "parquet": curves.to_parquet,
+        "markdown": curves.to_markdown,
+    }
+    outputs.write_with(writers)
+    outputs.write_report((), [opened], [curves])
+    if outputs.to_screen:
+        print_table(curves_table(curves))
+    else:
+        for message in curves.warnings:
+            warn(message)
+
+
+def _share(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise click.UsageError(f"--sample {text}: expected a share such as 1% or 0.01") from None

@@ -1,0 +1,257 @@
+"""Flags that several commands have, and where their values come from.
+
+Precedence: flag > environment > `--config` file > default. The environment variable of a flag is
+`DESTAGE_` and its name in capitals, but for `--cache`: `DESTAGE_CACHE_SIZE`, since `DESTAGE_CACHE`
+is the folder of decoded traces. In a file the keys of `[trace]` are the reader options (and
+`page_size`), those of `[cache]` are in `CACHE_KEYS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from destage import _destage
+from destage.catalogue import ReaderOption, reader_options
+from destage.errors import DataError, MissingFile
+
+__all__ = [
+    "COMMON",
+    "RUN",
+    "SIZES",
+    "TRACE",
+    "Command",
+    "apply",
+    "reader_values",
+]
+
+#: Before the name of a reader option in a command's arguments, so that none collides.
+READER = "reader_"
+
+#: Keys of the `[cache]` table, and the flag that each stands for.
+CACHE_KEYS = {
+    "policy": "policy",
+    "size": "cache",
+    "cost": "cost",
+    "warmup": "warmup",
+    "fetch_on_write_miss": "fetch_on_write_miss",
+    "flush_at_end": "flush_at_end",
+    "check": "check",
+    "jobs": "jobs",
+}
+
+Decorated = Callable[..., Any]
+
+
+class Command(click.Command):
+    """A command that knows near misses of its flags, and lists its flags in sections."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name the nearest flag."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as e:
+            known = [name for p in self.params for name in p.opts if name.startswith("--")]
+            near = _destage.nearest(e.option_name, known)
+            meant = f", did you mean {near}?" if near else ""
+            raise click.UsageError(f"unknown flag {e.option_name}{meant}", ctx) from e
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Flags of the command, of the trace, and of every command, in this order."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.params:
+            record = param.get_help_record(ctx)
+            if record is not None:
+                section = getattr(param, "section", "Flags")
+                sections.setdefault(section, []).append(record)
+        helps = self.get_help_option(ctx)
+        record = helps.get_help_record(ctx) if helps else None
+        if record:
+            sections.setdefault("Common flags", []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(records)
+
+
+class Flag(click.Option):
+    """A flag with its section of the help and its environment variable."""
+
+    def __init__(self, *args: Any, section: str = "Flags", **kwargs: Any) -> None:
+        """Take the section, and all that click takes."""
+        super().__init__(*args, **kwargs)
+        self.section = section
+        long = max(self.opts, key=len).lstrip("-").replace("-", "_").upper()
+        if self.envvar is None:
+            self.envvar = "DESTAGE_" + ("CACHE_SIZE" if long == "CACHE" else long)
+
+
+def apply(*groups: list[Decorated]) -> Callable[[Decorated], Decorated]:
+    """Decorate a command with groups of flags, in the order of the help."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for decorator in reversed([d for group in groups for d in group]):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def flag(*names: str, **kwargs: Any) -> Decorated:
+    """Decorate with a `Flag`."""
+    return click.option(*names, cls=Flag, **kwargs)
+
+
+def _reader_flag(option: ReaderOption) -> Decorated:
+    name = READER + option.key
+    about = option.about
+    if option.default and option.values != "true or false":
+        about += f" [{option.default}]"
+    if option.formats:
+        about += f" ({', '.join(option.formats)})"
+    shared: dict[str, Any] = {"section": "Reading the trace", "default": None, "help": about}
+    if option.values == "true or false":
+        return flag(f"{option.flag}/--no-{option.flag[2:]}", name, **shared)
+    metavar = {"format": "NAME", "device": "NAME,...", "requests": "N", "max_errors": "N"}
+    words = option.values.replace(", or several", "").replace(" or ", ", ").split(", ")
+    is_choice = all(len(w.split()) == 1 for w in words) and len(words) > 1
+    default = "|".join(words) if is_choice else "VALUE"
+    return flag(option.flag, name, metavar=metavar.get(option.key, default), **shared)
+
+
+def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+    if path is None:
+        return
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            data = tomllib.load(file)
+    except tomllib.TOMLDecodeError as e:
+        raise DataError(f"{path}: no TOML: {e}") from e
+    except UnicodeDecodeError as e:
+        raise DataError(f"{path}: no TOML: it is not UTF-8") from e
+    except OSError as e:
+        raise MissingFile(f"{path}: {e.strerror}") from e
+    ctx.default_map = {**(ctx.default_map or {}), **_flat(path, data)}
+
+
+def _flat(path: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a file by the name of the command's argument."""
+    values: dict[str, Any] = {}
+    reader = {o.key: READER + o.key for o in reader_options()} | {"page_size": "page_size"}
+    tables: dict[str, dict[str, str]] = {"trace": reader, "cache": CACHE_KEYS}
+    for table, entries in data.items():
+        if table not in tables:
+            raise DataError(f"{path}: {_unknown('table', table, list(tables))}")
+        if not isinstance(entries, dict):
+            raise DataError(f"{path}: {table}: expected a table, found {entries!r}")
+        known = tables[table]
+        for key, value in entries.items():
+            if key not in known:
+                raise DataError(f"{path}: [{table}]: {_unknown('key', key, list(known))}")
+            values[known[key]] = _text(value)
+    return values
+
+
+def _unknown(kind: str, word: str, known: list[str]) -> str:
+    near = _destage.nearest(word, known)
+    meant = f", did you mean {near}?" if near else ""
+    return f"unknown {kind} {word!r}{meant} (known: {', '.join(known)})"
+
+
+def _text(value: Any) -> Any:
+    """A value of TOML as a flag has it."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list):
+        return ",".join(str(_text(v)) for v in value)
+    if isinstance(value, dict):
+        return ",".join(f"{k}={_text(v)}" for k, v in value.items())
+    return str(value)
+
+
+def reader_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The reader options among a command's arguments that were given, by key."""
+    return {
+        name.removeprefix(READER): value
+        for name, value in arguments.items()
+        if name.startswith(READER) and value is not None
+    }
+
+
+def _color(ctx: click.Context, _: click.Parameter, color: bool | None) -> None:
+    ctx.color = False if color is None and os.environ.get("NO_COLOR") else color
+
+
+#: Flags of every command.
+COMMON = [
+    flag("-q", "--quiet", is_flag=True, section="Common flags", help="No progress, no notes."),
+    flag("-v", "--verbose", is_flag=True, section="Common flags", help="Notes on what was read."),
+    flag(
+        "--color/--no-color",
+        default=None,
+        section="Common flags",
+        expose_value=False,
+        callback=_color,
+        help="Colours, also where no terminal is; or none (also NO_COLOR). [on a terminal]",
+    ),
+]
+
+#: Flags of commands that read a trace.
+TRACE = [
+    flag(
+        "--page-size",
+        metavar="SIZE",
+        section="Reading the trace",
+        help="Page size, e.g. 4KiB, 512. [4KiB; the trace's own in page-reference traces]",
+    ),
+    flag(
+        "--config",
+        metavar="FILE.toml",
+        is_eager=True,
+        expose_value=False,
+        callback=_config,
+        section="Reading the trace",
+        help="Take what flags and environment leave open from [trace] and [cache] of this file.",
+    ),
+    flag(
+        "--trace-cache/--no-trace-cache",
+        default=True,
+        section="Reading the trace",
+        help="Keep the decoded trace for the next time, or do not. [keep]",
+    ),
+    *(_reader_flag(o) for o in reader_options()),
+]
+
+#: Flag for cache sizes.
+SIZES = [
+    flag(
+        "-c",
+        "--cache",
+        metavar="SIZE,...",
+        default="auto",
+        help="Cache sizes: 32MiB, 8192p (pages), 10% (of the trace's unique pages), or auto:"
+        " eight from 0.1 % to 50 %. [auto]",
+    )
+]
+
+#: Flags of commands that run policies.
+RUN = [
+    flag(
+        "--cost",
+        metavar="read=R,write=W",
+        help="Cost of a page read and a page write in any unit (whole numbers): adds the running"
+        " time, and is what ACR decides by.",
+    ),
+    flag(
+        "--warmup",
+        metavar="AMOUNT",
+        help="Count nothing before this: 10%, 100000r (requests), 60s, or full. [none]",
+    ),
+    flag("--fetch-on-write-miss", is_flag=True, help="A write miss reads the page first."),
+    flag("--flush-at-end", is_flag=True, help="Write dirty pages after the last access."),
+    flag("--check", is_flag=True, help="Check every law at every access (slow)."),
+]

@@ -1,0 +1,137 @@
+"""Where results go: files that are written whole, and standard output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from destage.cli.options import Decorated, flag
+from destage.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from destage._table import Table
+    from destage.results import Results
+    from destage.runs import Curves
+    from destage.trace import Trace
+
+__all__ = ["FILES", "Outputs", "print_table"]
+
+#: Flags for the files that a command writes.
+FILES: list[Decorated] = [
+    flag("--json", "json_file", metavar="FILE", section="Output", help="Everything, as JSON."),
+    flag("--csv", "csv_file", metavar="FILE", section="Output", help="One row per run, as CSV."),
+    flag("--parquet", "parquet_file", metavar="FILE", section="Output", help="As Parquet."),
+    flag(
+        "--markdown",
+        "markdown_file",
+        metavar="FILE",
+        section="Output",
+        help="The table, as Markdown. FILE may be -, standard output, in all of these.",
+    ),
+]
+
+
+@dataclass
+class Outputs:
+    """Files that were asked for. Looked at before the work begins, written when it has ended."""
+
+    files: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, arguments: dict[str, Any]) -> Outputs:
+        """Take what a command's arguments name; raise early where writing cannot succeed."""
+        files = {
+            name.removesuffix("_file"): value
+            for name, value in arguments.items()
+            if name.endswith("_file") and value is not None
+        }
+        outputs = cls(files)
+        outputs._look()
+        return outputs
+
+    def _look(self) -> None:
+        names = [f for f in self.files.values() if f == "-"]
+        if len(names) > 1:
+            raise UsageError("only one output can go to standard output (-)")
+        for name in self.files.values():
+            if name != "-":
+                look_at(name)
+        if "report" in self.files:
+            from destage.reports import need_report
+
+            need_report()
+
+    @property
+    def to_screen(self) -> bool:
+        """True if standard output is free for the table."""
+        return "-" not in self.files.values()
+
+    def write(self, results: Results) -> None:
+        """Write the files of results."""
+        self.write_with(
+            {
+                "json": results.to_json,
+                "csv": results.to_csv,
+                "parquet": results.to_parquet,
+                "markdown": results.to_markdown,
+            }
+        )
+
+    def write_with(self, writers: dict[str, Callable[[str], object]]) -> None:
+        """Write the files that there is a writer for."""
+        for kind, path in self.files.items():
+            if kind in writers:
+                writers[kind](path)
+
+    def write_report(
+        self,
+        results: Results | tuple[()],
+        traces: Sequence[Trace],
+        curves: Sequence[Curves] = (),
+    ) -> None:
+        """Write the report, if one was asked for."""
+        path = self.files.get("report")
+        if path is not None:
+            from destage.reports import write_report
+
+            write_report(path, results, traces=traces, curves=curves, command=command_line())
+
+
+def command_line() -> str:
+    """The command line as a shell would take it."""
+    import shlex
+    import sys
+
+    return shlex.join(["destage", *sys.argv[1:]])
+
+
+def look_at(name: str) -> None:
+    """Raise `OutputError` if a file of this name cannot be written, as far as one can see."""
+    path = Path(name)
+    folder = path.parent
+    if path.is_dir():
+        raise OutputError(f"{name}: expected a file, found a directory")
+    if not folder.exists():
+        raise OutputError(f"{name}: there is no folder {folder}")
+    if not folder.is_dir():
+        raise OutputError(f"{name}: {folder} is no folder")
+    if not os.access(folder, os.W_OK) and not (path.exists() and os.access(path, os.W_OK)):
+        raise OutputError(f"{name}: the folder {folder} is read-only")
+
+
+def print_table(table: Table) -> None:
+    """Print a table on standard output: with rich where it is a terminal, else as plain text."""
+    ctx = click.get_current_context()
+    stdout = click.get_text_stream("stdout")
+    if ctx.color or (ctx.color is None and stdout.isatty()):
+        from rich.console import Console
+
+        Console(force_terminal=bool(ctx.color) or None, highlight=False).print(table.rich())
+    else:
+        # No colour asked for, or no terminal: a plain table never cuts a cell.
+        click.echo(table.text())

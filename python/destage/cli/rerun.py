@@ -1,0 +1,68 @@
+"""`destage rerun`: a result, made again and compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from destage._table import results_table
+from destage.cli.compare import JOBS
+from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.screen import note, progress, warn
+from destage.rerunning import rerun as run_again
+
+__all__ = ["rerun"]
+
+#: Differences that are printed.
+SHOWN = 20
+
+EPILOG = """\b
+Examples:
+  destage rerun result.json
+  destage rerun result.json --trace /data/hm_0.csv.gz
+
+Exit status 1 if a counter is not as it was.
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("result", metavar="RESULT.json")
+@apply(
+    [
+        flag(
+            "--trace",
+            "traces",
+            multiple=True,
+            metavar="FILE",
+            help="The trace, where it has moved; repeat it for several files.",
+        )
+    ],
+    JOBS,
+    FILES,
+    [flag("--trace-cache/--no-trace-cache", default=True, help="Keep the decoded trace. [keep]")],
+    COMMON,
+)
+def rerun(result: str, traces: tuple[str, ...], jobs: int | None, **arguments: Any) -> None:
+    """Make a result again and compare every counter."""
+    outputs = Outputs.of(arguments)
+    with progress(arguments["quiet"]) as callback:
+        again = run_again(
+            result,
+            trace=list(traces) or None,
+            jobs=jobs,
+            cache=arguments["trace_cache"],
+            progress=callback,
+        )
+    outputs.write(again.results)
+    if outputs.to_screen:
+        print_table(results_table(again.results))
+    for sentence in again.differences[:SHOWN]:
+        warn(sentence)
+    if len(again.differences) > SHOWN:
+        warn(f"and {len(again.differences) - SHOWN} more differences")
+    if not again.same:
+        click.get_current_context().exit(1)
+    if not arguments["quiet"]:
+        note(f"every counter of {len(again.results)} runs is as it was")

@@ -1,0 +1,117 @@
+"""The list of commands; each is imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+__all__ = ["LazyGroup", "Place", "root"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command is, and what the list says of it."""
+
+    module: str
+    attribute: str
+    about: str
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, and that knows near misses."""
+
+    def __init__(self, *args: Any, places: dict[str, Place], **kwargs: Any) -> None:
+        """Take the places of the commands, in the order of the list."""
+        super().__init__(*args, **kwargs)
+        self.places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order of the list."""
+        return list(self.places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command."""
+        place = self.places.get(cmd_name)
+        if place is None:
+            return None
+        command = getattr(importlib.import_module(place.module), place.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Say which command may have been meant."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in self.places:
+            import difflib
+
+            near = difflib.get_close_matches(name, self.places, n=1)
+            meant = f", did you mean {near[0]}?" if near else ""
+            known = ", ".join(self.places)
+            raise click.UsageError(f"unknown command {name!r}{meant} (known: {known})", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.about) for name, place in self.places.items()])
+
+
+COMMANDS = {
+    "demo": Place(
+        "destage.cli.demo", "demo", "Compare policies on a small real trace: start here."
+    ),
+    "compare": Place("destage.cli.compare", "compare", "Compare policies over cache sizes."),
+    "run": Place("destage.cli.run", "run", "Run one policy once and record everything."),
+    "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
+    "trace": Place("destage.cli.trace", "trace", "Look at, convert and make traces."),
+    "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
+    "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
+    "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
+    "completion": Place("destage.cli.completion", "completion", "Print a shell completion script."),
+}
+
+EPILOG = """\b
+Examples:
+  destage demo
+  destage trace info hm_0.csv.gz
+  destage compare hm_0.csv.gz -p lru,cflru,arc -c 1%,10%
+  destage compare hm_0.csv.gz -p lru,arc --report report.html
+
+Sizes are written 64MiB, 8192p (pages) or 10% (of the trace's pages).
+"""
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from destage import __version__
+
+        click.echo(f"destage {__version__}")
+        ctx.exit()
+
+
+root: click.Group = LazyGroup(
+    name="destage",
+    places=COMMANDS,
+    help="A trace-driven lab for flash-aware cache and write-buffer management.",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_version,
+            help="Show the version and exit.",
+        )
+    ],
+)
+
+#: What a command's function is decorated with.
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

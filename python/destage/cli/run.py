@@ -1,0 +1,123 @@
+"""`destage run`: one run, everything recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from destage import _destage
+from destage._files import write_whole
+from destage._frames import csv_text
+from destage._info import size
+from destage._table import number, percent
+from destage.cli._load import TRACES, load_one
+from destage.cli.compare import POLICY, REPORT, say_warnings
+from destage.cli.options import COMMON, RUN, TRACE, Command, apply, flag
+from destage.cli.output import FILES, Outputs
+from destage.cli.screen import progress
+from destage.results import Run, metrics
+from destage.runs import Recorded
+from destage.runs import run as run_policy
+
+__all__ = ["run"]
+
+#: Periods of a series unless `--period` says how long one is.
+PERIODS = 200
+
+RECORDS = [
+    flag(
+        "--decisions",
+        metavar="FILE.jsonl",
+        section="Output",
+        help="Every decision, one JSON object a line.",
+    ),
+    flag(
+        "--series",
+        metavar="FILE",
+        section="Output",
+        help="What each period counted: Parquet if FILE ends in .parquet, else CSV.",
+    ),
+    flag(
+        "--period",
+        type=int,
+        metavar="N",
+        section="Output",
+        help=f"Page accesses of a period. [1/{PERIODS} of the trace]",
+    ),
+]
+
+SIZE = [
+    flag(
+        "-c",
+        "--cache",
+        metavar="SIZE",
+        required=True,
+        help="Cache size: 32MiB, 8192p (pages) or 10% (of the trace's unique pages).",
+    )
+]
+
+EPILOG = """\b
+Examples:
+  destage run hm_0.csv.gz -p arc -c 10%
+  destage run hm_0.csv.gz -p cflru -c 16MiB --decisions d.jsonl --series s.csv
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@TRACES
+@apply(POLICY, SIZE, RUN, RECORDS, FILES, REPORT, TRACE, COMMON)
+def run(trace: tuple[str, ...], **arguments: Any) -> None:
+    """Run one policy once and record everything."""
+    named = {k: v for k, v in arguments.items() if k in ("decisions", "series")}
+    outputs = Outputs.of({**arguments, **{f"{k}_file": v for k, v in named.items()}})
+    series, period = arguments["series"], arguments["period"]
+    opened = load_one(trace, arguments)
+    if series is not None and period is None:
+        period = max(1, opened.accesses // PERIODS)
+    with progress(arguments["quiet"]) as callback:
+        recorded = run_policy(
+            opened,
+            arguments["policy"],
+            cache=arguments["cache"],
+            cost=arguments["cost"],
+            warmup=arguments["warmup"],
+            fetch_on_write_miss=arguments["fetch_on_write_miss"],
+            flush_at_end=arguments["flush_at_end"],
+            check=arguments["check"],
+            decisions=arguments["decisions"],
+            series=period,
+            progress=callback,
+        )
+    if series is not None:
+        _write_series(series, recorded)
+    outputs.write(recorded.results)
+    outputs.write_report(recorded.results, [opened])
+    if outputs.to_screen:
+        click.echo(_text(recorded.run))
+    say_warnings(recorded.results)
+
+
+def _write_series(path: str, recorded: Recorded) -> None:
+    columns = recorded.series_columns()
+    if Path(path).suffix == ".parquet":
+        table: list[tuple[str, list[Any]]] = list(columns.items())
+        write_whole(path, lambda: _destage.parquet_bytes(table, {}))
+    else:
+        write_whole(path, csv_text(columns))
+
+
+def _text(run: Run) -> str:
+    """Every metric of a run, one a line."""
+    lines = [f"{run.trace.name}: {run.label}, cache {run.cache} = {number(run.frames)} pages"]
+    lines[0] += f" ({size(run.cache_bytes)})"
+    for metric in metrics():
+        value = run[metric.name]
+        if value is None:
+            continue
+        shown = f"{percent(value)} %" if isinstance(value, float) and not metric.unit else None
+        shown = shown or (f"{value:,.2f}" if isinstance(value, float) else number(value))
+        unit = f" {metric.unit}" if metric.unit else ""
+        lines.append(f"  {metric.name:<19} {shown:>18}{unit:<11} {metric.about}".rstrip())
+    return "\n".join(lines)

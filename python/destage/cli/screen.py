@@ -1,0 +1,102 @@
+"""Standard error: progress, notes, warnings. Nothing here touches standard output."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from destage.runs import ProgressCallback
+
+__all__ = ["note", "progress", "warn"]
+
+#: Work that ends sooner shows no bar: it would only flicker.
+PATIENCE_S = 0.3
+
+
+def warn(message: str) -> None:
+    """Print a warning."""
+    click.echo(f"destage: warning: {message}", err=True)
+
+
+def note(message: str) -> None:
+    """Print what is good to know."""
+    click.echo(f"destage: {message}", err=True)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[ProgressCallback | None]:
+    """Give a callback that draws a bar with rate and time left; None where nobody looks.
+
+    The bar is on standard error, and gone at the end.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    bar = _Bar()
+    try:
+        yield bar.update
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """Begins when the work turns out to take its time."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.drawn: Progress | None = None
+        self.task: TaskID | None = None
+        self.stage = ""
+
+    def update(self, done: int, total: int | None, stage: str) -> None:
+        if self.drawn is None:
+            if time.monotonic() - self.began < PATIENCE_S:
+                return
+            self.drawn = self._start()
+        if stage != self.stage or self.task is None:
+            if self.task is not None:
+                self.drawn.remove_task(self.task)
+            self.task = self.drawn.add_task(stage, total=total, rate="")
+            self.stage = stage
+        self.drawn.update(self.task, completed=done, total=total, rate=self._rate(done))
+
+    def _rate(self, done: int) -> str:
+        assert self.drawn is not None
+        assert self.task is not None
+        elapsed = self.drawn.tasks[self.drawn.task_ids.index(self.task)].elapsed or 0.0
+        if elapsed <= 0 or done <= 0:
+            return ""
+        rate = done / elapsed
+        for unit in ("", " k", " M"):
+            if rate < 1000:
+                return f"{rate:.3g}{unit}/s"
+            rate /= 1000
+        return f"{rate:.3g} G/s"
+
+    def _start(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        drawn = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        drawn.start()
+        return drawn
+
+    def close(self) -> None:
+        if self.drawn is not None:
+            self.drawn.stop()

@@ -1,0 +1,323 @@
+"""`destage trace`: look at, convert and make traces."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import click
+
+from destage import _destage
+from destage._files import write_whole
+from destage._info import size
+from destage._table import Cell, Column, Table
+from destage.catalogue import FormatInfo, reader_options
+from destage.catalogue import formats as all_formats
+from destage.cli._load import TRACES, load
+from destage.cli.catalogue import JSON, wrapped
+from destage.cli.options import COMMON, TRACE, Command, apply, flag, reader_values
+from destage.cli.output import look_at, print_table
+from destage.cli.root import LazyGroup, Place
+from destage.cli.screen import note, progress, warn
+from destage.errors import UsageError
+from destage.trace import convert as convert_trace
+from destage.trace import synth as make
+from destage.trace import trace_cache, trace_head, workloads
+
+__all__ = ["trace"]
+
+HERE = "destage.cli.trace"
+
+trace = LazyGroup(
+    name="trace",
+    help="Look at, convert and make traces.",
+    places={
+        "info": Place(HERE, "info", "Describe a trace."),
+        "head": Place(HERE, "head", "Show its first requests."),
+        "convert": Place(HERE, "convert", "Write it in another format."),
+        "synth": Place(HERE, "synth", "Make a workload from a seed."),
+        "formats": Place(HERE, "formats", "List the formats that can be read, or describe one."),
+        "cache": Place(HERE, "cache", "Show or clear the folder of decoded traces."),
+    },
+)
+
+#: Without the options that only matter to decoded traces.
+READING = [d for d in TRACE if d not in TRACE[:1]]
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage trace info hm_0.csv.gz\n"
+    "  destage trace info hm_0.csv.gz --json info.json\n"
+    "  destage trace info big.csv --from 1h --for 30m --volume hm_0",
+)
+@TRACES
+@apply(JSON, TRACE, COMMON)
+def info(trace: tuple[str, ...], json_file: str | None, **arguments: Any) -> None:
+    """Describe a trace: requests, sizes, span, rate, sequentiality, how pages come again."""
+    if json_file not in (None, "-"):
+        look_at(str(json_file))
+    # What the plausibility line says is in the description.
+    traces = load(trace, {**arguments, "quiet": True})
+    with progress(arguments["quiet"]) as callback:
+        infos = [t.info(progress=callback) for t in traces]
+    if json_file is not None:
+        data: Any = [i.data for i in infos]
+        write_whole(json_file, json.dumps(data if len(data) > 1 else data[0], indent=1) + "\n")
+    if json_file != "-":
+        click.echo("\n\n".join(map(repr, infos)))
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage trace head hm_0.csv.gz\n  destage trace head -n 3 t.spc",
+)
+@TRACES
+@apply(
+    [flag("-n", "--count", type=int, default=10, metavar="N", help="How many requests. [10]")],
+    JSON,
+    READING,
+    COMMON,
+)
+def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments: Any) -> None:
+    """Show the first requests of a trace, in the order and on the clock of a run."""
+    rows = trace_head(list(trace), count=count, **reader_values(arguments))
+    if json_file is not None:
+        write_whole(json_file, json.dumps(rows, indent=1) + "\n")
+        if json_file == "-":
+            return
+    responses = any(r["response_ns"] is not None for r in rows)
+    columns = [Column("time (s)"), Column("device", right=False), Column("op", right=False)]
+    columns += [Column("offset (bytes)"), Column("length (bytes)")]
+    columns += [Column("response (us)")] if responses else []
+    cells = []
+    for r in rows:
+        row = [f"{r['time_ns'] / 1e9:.9f}", r["device"], r["op"]]
+        row += [f"{r['offset_bytes']:,}", f"{r['length_bytes']:,}"]
+        if responses:
+            response = r["response_ns"]
+            row.append("-" if response is None else f"{response / 1e3:,.1f}")
+        cells.append([Cell(text) for text in row])
+    print_table(Table("", columns, [cells]))
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage trace convert hm_0.csv.gz --to parquet -o hm_0.parquet\n"
+    "  destage trace convert hm_0.csv.gz --to fio -o - | head\n"
+    "  destage trace convert t.blkparse --to mqsim -o t.trace --lossy",
+)
+@TRACES
+@apply(
+    [
+        flag("--to", required=True, metavar="FORMAT", help="mqsim, disksim, fio, blktrace, ..."),
+        flag("-o", "--output", required=True, metavar="FILE", help="The file; - for stdout."),
+        flag("--lossy", is_flag=True, help="Leave out what FORMAT cannot hold, and count it."),
+        flag("--target-time-unit", metavar="ns|us|ps", help="Unit of the times of mqsim. [ns]"),
+    ],
+    READING,
+    COMMON,
+)
+def convert(
+    trace: tuple[str, ...],
+    to: str,
+    output: str,
+    lossy: bool,
+    target_time_unit: str | None,
+    quiet: bool,
+    **arguments: Any,
+) -> None:
+    """Write a trace in another format."""
+    if output != "-":
+        look_at(output)
+    with progress(quiet) as callback:
+        written = convert_trace(
+            list(trace),
+            output,
+            to=to,
+            lossy=lossy,
+            target_time_unit=target_time_unit,
+            progress=callback,
+            **reader_values(arguments),
+        )
+    for what, count in written.losses.items():
+        warn(f"{count:,} requests: {what}")
+    if not quiet:
+        for message in written.notes:
+            note(message)
+        note(f"{output}: {written.records:,} records of format {written.format}")
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n"
+    "  destage trace synth zipf -o z.parquet --set requests=1000000,pages=100000,alpha=0.9\n"
+    "  destage trace synth t1 -o t1.csv --to csv\n"
+    "  destage trace synth --list",
+)
+@click.argument("kind", required=False)
+@apply(
+    [
+        flag("--list", "listed", is_flag=True, help="Kinds, presets and parameters."),
+        flag(
+            "--set",
+            "sets",
+            multiple=True,
+            metavar="KEY=VALUE,...",
+            help="Parameters, such as requests=100000,read_ratio=0.7,seed=3.",
+        ),
+        flag("-o", "--output", metavar="FILE", help="Write the requests; - for stdout."),
+        flag("--to", metavar="FORMAT", default="csv", help="Their format. [csv]"),
+    ],
+    JSON,
+    COMMON,
+)
+def synth(
+    kind: str | None,
+    listed: bool,
+    sets: tuple[str, ...],
+    output: str | None,
+    to: str,
+    json_file: str | None,
+    quiet: bool,
+    **_: Any,
+) -> None:
+    """Make a workload from a seed, and describe it or write it."""
+    if listed:
+        _list_workloads(json_file)
+        return
+    if kind is None:
+        raise click.UsageError("a kind is missing, such as zipf; --list shows all")
+    parameters = _parameters(sets)
+    if output is not None:
+        if output != "-":
+            look_at(output)
+        with progress(quiet) as callback:
+            presets = {p["name"] for p in workloads()["presets"]}
+            named = "preset" if kind.lower() in presets else "kind"
+            description = json.dumps({**parameters, named: kind})
+            data = json.loads(_destage.convert_workload(description, to, output, callback))
+        if not quiet:
+            note(f"{output}: {data['records']:,} records of format {data['format']}")
+        return
+    with progress(quiet) as callback:
+        made = make(kind, progress=callback, **parameters)
+        described = made.info(progress=callback)
+    if json_file is not None:
+        described.to_json(json_file)
+    if json_file != "-":
+        click.echo(repr(described))
+
+
+def _parameters(sets: tuple[str, ...]) -> dict[str, str]:
+    parameters: dict[str, str] = {}
+    for pair in (p for text in sets for p in text.split(",") if p.strip()):
+        key, found, value = pair.partition("=")
+        if not found:
+            raise UsageError(f"--set {pair}: expected KEY=VALUE")
+        parameters[key.strip()] = value.strip()
+    return parameters
+
+
+def _list_workloads(json_file: str | None) -> None:
+    data = workloads()
+    if json_file is not None:
+        write_whole(json_file, json.dumps(data, indent=1) + "\n")
+        if json_file == "-":
+            return
+    for title, rows in (("Kinds", data["kinds"]), ("Presets", data["presets"])):
+        click.echo(title)
+        for row in rows:
+            click.echo(f"  {row['name']:<12} {row['about']}")
+    click.echo("Parameters")
+    for p in data["parameters"]:
+        unit = f", {p['unit']}" if p["unit"] else ""
+        kinds = f" ({', '.join(p['kinds'])})" if p["kinds"] else ""
+        click.echo(f"  {p['key']}: {p['range']}{unit}; default {p['default']}{kinds}")
+        click.echo(wrapped(p["about"], indent=6))
+
+
+@click.command(
+    cls=Command, epilog="\b\nExamples:\n  destage trace formats\n  destage trace formats msr"
+)
+@click.argument("name", required=False)
+@apply(JSON, COMMON)
+def formats(name: str | None, json_file: str | None, **_: Any) -> None:
+    """List the formats that can be read, or describe one with its options."""
+    found = all_formats()
+    if name is not None:
+        found = tuple(f for f in found if f.name == name)
+        if not found:
+            known = [f.name for f in all_formats()]
+            near = _destage.nearest(name, known)
+            meant = f", did you mean {near}?" if near else ""
+            raise UsageError(f"unknown format {name!r}{meant} (known: {', '.join(known)})")
+    if json_file is not None:
+        data: Any = [dataclasses.asdict(f) for f in found]
+        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
+        if json_file == "-":
+            return
+    if name is not None:
+        _describe(found[0])
+        return
+    rows = [[Cell(f.name), Cell(f.kind), Cell(_has(f)), Cell(f.title)] for f in found]
+    columns = [Column(c, right=False) for c in ("format", "kind", "has", "what it is")]
+    print_table(Table("", columns, [rows]))
+
+
+def _has(f: FormatInfo) -> str:
+    has = {"times": f.has_times, "ops": f.has_ops, "devices": f.has_devices}
+    return ", ".join(k for k, v in (has | {"responses": f.has_response}).items() if v)
+
+
+def _describe(f: FormatInfo) -> None:
+    click.echo(f"{f.name}: {f.title}")
+    click.echo(wrapped(f.about))
+    click.echo(f"  Stored as {f.kind}; has {_has(f)}")
+    if f.coarse_ns is not None:
+        click.echo(f"  Clock of {f.coarse_ns / 1e9:g} s: many requests share a stamp (--spread)")
+    if not f.confirmed:
+        click.echo("  Unconfirmed: no real file was at hand")
+    options = [o for o in reader_options() if f.name in o.formats]
+    if options:
+        click.echo("\nOptions of this format")
+        for o in options:
+            default = f"; default {o.default}" if o.default else ""
+            click.echo(f"  {o.flag}: {o.values}{default}")
+            click.echo(wrapped(o.about, indent=6))
+
+
+@click.command(
+    cls=Command, epilog="\b\nExamples:\n  destage trace cache\n  destage trace cache --clear"
+)
+@apply([flag("--clear", is_flag=True, help="Remove all decoded traces.")], JSON, COMMON)
+def cache(clear: bool, json_file: str | None, **_: Any) -> None:
+    """Show or clear the folder of decoded traces ($DESTAGE_CACHE)."""
+    kept = trace_cache()
+    if clear:
+        files, count = kept.clear()
+        click.echo(f"{kept.folder}: {files:,} files removed, {size(count)}")
+        return
+    if json_file is not None:
+        data = dataclasses.asdict(kept)
+        write_whole(json_file, json.dumps(data, indent=1, default=str) + "\n")
+        if json_file == "-":
+            return
+    limit = size(kept.limit_bytes)
+    click.echo(f"{kept.folder}: {len(kept.entries)} files, {size(kept.bytes)} of at most {limit}")
+    rows = []
+    for e in kept.entries:
+        name = ", ".join(e.sources) or e.path.name
+        what = f"{e.requests:,} requests" if e.requests else e.kind
+        rows.append(
+            [Cell(name), Cell(what), Cell(size(e.bytes)), Cell("" if e.usable else "stale")]
+        )
+    if rows:
+        columns = [
+            Column("trace", right=False),
+            Column("what"),
+            Column("size"),
+            Column("", right=False),
+        ]
+        print_table(Table("", columns, [rows]))

@@ -1,0 +1,73 @@
+"""Everything that can go wrong, one class for each exit status of the command line.
+
+Catch `DestageError` for all of them, or the built-in that a class also is.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CheckFailed",
+    "DataError",
+    "DestageError",
+    "InternalError",
+    "MissingExtra",
+    "MissingFile",
+    "OutputError",
+    "UsageError",
+]
+
+
+class DestageError(Exception):
+    """Base of all errors that Destage raises on purpose."""
+
+    #: Exit status of the command line when this error ends it.
+    exit_status = 70
+
+
+class UsageError(DestageError, ValueError):
+    """What was asked for cannot be: an unknown policy, a parameter out of range. Status 2."""
+
+    exit_status = 2
+
+
+class MissingExtra(DestageError, ImportError):
+    """An optional package is not installed; the message says which one. Status 2."""
+
+    exit_status = 2
+
+
+class DataError(DestageError, ValueError):
+    """A trace, vector file, result or TOML file is malformed; the message has the place. 65."""
+
+    exit_status = 65
+
+
+class MissingFile(DestageError, FileNotFoundError):
+    """A file is not there, or cannot be read. Status 66."""
+
+    exit_status = 66
+
+    def __str__(self) -> str:
+        # OSError would show an error number that there is none of.
+        return str(self.args[0]) if self.args else ""
+
+
+class OutputError(DestageError, OSError):
+    """An output could not be written. Status 74."""
+
+    exit_status = 74
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class CheckFailed(DestageError):
+    """A policy broke a law that `check=True` asserts, or decides otherwise than it should. 1."""
+
+    exit_status = 1
+
+
+class InternalError(DestageError):
+    """A bug of Destage. Status 70."""
+
+    exit_status = 70

@@ -1,0 +1,56 @@
+"""The report of results: one HTML file that opens offline. Drawn by `destage.report`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from destage._files import Destination
+
+if TYPE_CHECKING:
+    from destage.results import Results
+    from destage.runs import Curves
+    from destage.trace import Trace
+
+__all__ = ["need_report", "write_report"]
+
+
+def need_report() -> None:
+    """Raise `MissingExtra` if the extra `report` is not installed."""
+    from destage.report import need_extra
+
+    need_extra("the report")
+
+
+def write_report(
+    path: Destination,
+    results: Results | Sequence[Results] = (),
+    *,
+    traces: Sequence[Trace] = (),
+    curves: Sequence[Curves] = (),
+    command: str | None = None,
+) -> None:
+    """Write the report of results.
+
+    Parameters:
+        path: the file, whole or not at all; `-` is standard output.
+        results: what `compare` returned.
+        traces: traces of the results; what they look like is then in the report too.
+        curves: what `mrc` returned.
+        command: the command line that makes the report again.
+
+    Raises `MissingExtra` if the extra `report` is not installed, and `OutputError`.
+    """
+    need_report()
+    from destage.report import write_report as draw
+    from destage.results import Results
+
+    several = [results] if isinstance(results, Results) else list(results)
+    sets: list[Any] = [s for one in several for s in one.sets]
+    draw(
+        path,
+        results=sets,
+        infos=[trace.info().data for trace in traces],
+        curves=[c.data for c in curves],
+        command=command,
+    )

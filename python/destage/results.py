@@ -1,0 +1,368 @@
+"""What runs leave behind: typed, tidy, and ready to be written or drawn.
+
+`Results` is a sequence of `Run`, one per policy and cache size. As a table it has one row per run;
+the columns' names carry their units, and the same names are used in JSON, CSV, Parquet and here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from destage import _destage
+from destage._files import Destination, write_whole
+from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage.errors import DataError, MissingFile
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics"]
+
+#: A number of a run, or None where the run has none (the hit ratio of no accesses).
+Number = int | float | None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of numbers that every run has."""
+
+    name: str
+    """Name of the column; the unit last where it has one."""
+    unit: str
+    """Unit; empty for ratios."""
+    better: str
+    """`higher`, `lower` or `neither`: which way is better."""
+    about: str
+    """What it counts."""
+
+
+def metrics() -> tuple[Metric, ...]:
+    """Every metric, in the order of the columns.
+
+    >>> metrics()[0].name
+    'hit_ratio'
+    """
+    return tuple(Metric(**m) for m in json.loads(_destage.metrics()))
+
+
+@dataclass(frozen=True)
+class TraceIdentity:
+    """Which trace was replayed, and how it was read."""
+
+    sources: tuple[str, ...]
+    """Files as they were given, or what made the trace."""
+    fingerprint: str
+    """Hash of the decoded accesses: equal for equal content."""
+    format: str
+    """Format that the records were read from."""
+    page_bytes: int
+    """Page size."""
+    requests: int
+    """Requests that read or write."""
+    accesses: int
+    """Page accesses."""
+    unique_pages: int
+    """Different pages."""
+    duration_ns: int | None
+    """First to last arrival; None if the trace has no times."""
+    options: Mapping[str, Any]
+    """How it was read and decoded."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it: the files' names without folders, and the device if one was chosen."""
+        names = [os.path.basename(s) or s for s in self.sources]
+        name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        device = self.options.get("reader", {}).get("device")
+        chosen = ",".join(device) if isinstance(device, list) else device
+        return f"{name}:{chosen}" if chosen else name
+
+    @classmethod
+    def _of(cls, data: Mapping[str, Any]) -> TraceIdentity:
+        known = {key: data[key] for key in cls.__dataclass_fields__}
+        return cls(**(known | {"sources": tuple(data["sources"])}))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy at one cache size over one trace.
+
+    Metrics are attributes of their own name where they are asked for most, and items otherwise:
+    ``run["write_hits"]``.
+    """
+
+    policy: str
+    """Name of the policy."""
+    label: str
+    """Name with the parameters that were given, as in a table: `cflru[window_fraction=0.75]`."""
+    params: Mapping[str, Any]
+    """All parameters, after defaults."""
+    frames: int
+    """Pages that the cache has room for."""
+    cache: str
+    """The cache size as it was given."""
+    trace: TraceIdentity
+    """What was replayed."""
+    config: Mapping[str, Any]
+    """All that was asked for, as the JSON result has it."""
+    counters: Mapping[str, int]
+    """What was counted."""
+    metrics: Mapping[str, Number]
+    """Every metric of `metrics()`."""
+    warnings: tuple[str, ...]
+    """What a reader of these numbers must know."""
+    warmup_requests: int
+    """Requests that were replayed before counting began."""
+
+    def __getitem__(self, metric: str) -> Number:
+        """Return a metric by name."""
+        return self.metrics[metric]
+
+    @property
+    def cache_bytes(self) -> int:
+        """Cache size, bytes."""
+        return self.frames * self.trace.page_bytes
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Hits / accesses, 0..1; None if nothing was counted."""
+        ratio = self.metrics["hit_ratio"]
+        return None if ratio is None else float(ratio)
+
+    @property
+    def misses(self) -> int:
+        """Accesses whose page was not resident."""
+        return int(self.metrics["misses"] or 0)
+
+    @property
+    def physical_reads(self) -> int:
+        """Pages read from flash."""
+        return int(self.metrics["physical_reads"] or 0)
+
+    @property
+    def physical_writes(self) -> int:
+        """Pages written to flash."""
+        return int(self.metrics["physical_writes"] or 0)
+
+    @property
+    def running_time(self) -> int | None:
+        """Cost of all physical reads and writes, in cost units; None without a cost model."""
+        time = self.metrics["running_time"]
+        return None if time is None else int(time)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as one row of the tidy table."""
+        config, trace = self.config, self.trace
+        cost = config.get("cost") or {}
+        row: dict[str, Any] = {
+            "trace": trace.name,
+            "policy": self.policy,
+            "label": self.label,
+            "params": json.dumps(self.params, sort_keys=True),
+            "cache": self.cache,
+            "frames": self.frames,
+            "cache_bytes": self.cache_bytes,
+            "cache_share": self.frames / trace.unique_pages if trace.unique_pages else None,
+        }
+        row.update(self.metrics)
+        row |= {
+            "warmup": _warmup_text(config["warmup"]),
+            "warmup_requests": self.warmup_requests,
+            "fetch_on_write_miss": config["fetch_on_write_miss"],
+            "flush_at_end": config["flush_at_end"],
+            "cost_read": cost.get("read"),
+            "cost_write": cost.get("write"),
+            "page_bytes": trace.page_bytes,
+            "trace_requests": trace.requests,
+            "trace_accesses": trace.accesses,
+            "trace_unique_pages": trace.unique_pages,
+            "trace_fingerprint": trace.fingerprint,
+            "warnings": "; ".join(self.warnings),
+        }
+        return row
+
+    @classmethod
+    def _of(cls, data: Mapping[str, Any], trace: TraceIdentity) -> Run:
+        config = data["config"]
+        given = ";".join(f"{k}={_plain(v)}" for k, v in config["given"].items())
+        return cls(
+            policy=config["policy"],
+            label=f"{config['policy']}[{given}]" if given else config["policy"],
+            params=config["params"],
+            frames=config["frames"],
+            cache=config["cache"],
+            trace=trace,
+            config=config,
+            counters=data["counters"],
+            metrics=data["metrics"],
+            warnings=tuple(data["warnings"]),
+            warmup_requests=data["warmup_requests"],
+        )
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _warmup_text(warmup: str | Mapping[str, Any]) -> str:
+    if isinstance(warmup, str):
+        return warmup
+    ((kind, value),) = warmup.items()
+    if kind == "nanos":
+        return f"{value / 1e9:g}s"
+    return f"{value:g}%" if kind == "percent" else f"{value}r"
+
+
+class Results(Sequence[Run]):
+    """Runs over one trace or several, in the order of traces, policies, sizes, as asked for."""
+
+    def __init__(self, sets: Sequence[Mapping[str, Any]]) -> None:
+        """Take result sets as the JSON schema has them; `compare` and `from_json` make them."""
+        self.sets = tuple(sets)
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs."""
+        runs: list[Run] = []
+        for result_set in self.sets:
+            trace = TraceIdentity._of(result_set["trace"])
+            runs.extend(Run._of(run, trace) for run in result_set["runs"])
+        return tuple(runs)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
+        """Return a run, or several."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        """Iterate over the runs."""
+        return iter(self.runs)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, configuration included."""
+        return isinstance(other, Results) and self.sets == other.sets
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return a table that fits a terminal."""
+        from destage._table import results_text
+
+        return results_text(self)
+
+    def _repr_html_(self) -> str:
+        from destage._table import results_html
+
+        return results_html(self)
+
+    def table(self) -> str:
+        """Return the table that the command line prints, without colours."""
+        return repr(self)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the tidy table: one dictionary per run, all with the same keys."""
+        return [run.to_dict() for run in self.runs]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the tidy table by column."""
+        return by_column(self.to_dicts())
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the tidy table as a polars data frame.
+
+        Raises `MissingExtra` if polars is not installed.
+        """
+        return polars_frame(self.columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the tidy table as a pandas data frame.
+
+        Raises `MissingExtra` if pandas is not installed.
+        """
+        return pandas_frame(self.columns())
+
+    def to_json(self, path: Destination | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if given (`-`: standard output).
+
+        One trace gives an object, several give an array of such objects; `Results.from_json` and
+        `rerun` read both. Raises `OutputError`.
+        """
+        data: Any = self.sets[0] if len(self.sets) == 1 else list(self.sets)
+        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_csv(self, path: Destination | None = None) -> str:
+        """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
+
+        Truth values are `true` and `false`; what a run has not is empty. Raises `OutputError`.
+        """
+        text = csv_text(self.columns())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_parquet(self, path: Destination) -> None:
+        """Write the tidy table as Parquet (`-`: standard output); needs no other package.
+
+        The key `destage.results` of the file's metadata holds the configuration and the trace as
+        JSON. Raises `OutputError`.
+        """
+        metadata = {
+            "destage.results": json.dumps(
+                [{k: v for k, v in s.items() if k != "runs"} for s in self.sets]
+            )
+        }
+        columns = self.columns()
+        write_whole(path, lambda: _destage.parquet_bytes(list(columns.items()), metadata))
+
+    def to_markdown(self, path: Destination | None = None) -> str:
+        """Return the table as Markdown, and write it to `path` if given (`-`: standard output)."""
+        from destage._table import results_markdown
+
+        text = results_markdown(self)
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    @classmethod
+    def from_json(cls, text: str | bytes, name: str = "result") -> Results:
+        """Read what `to_json` wrote; `name` is what messages call it.
+
+        Raises `DataError` if it is something else.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as e:
+            raise DataError(f"{name}: no JSON: {e}") from e
+        sets = data if isinstance(data, list) else [data]
+        if not sets:
+            raise DataError(f"{name}: expected results, found an empty array")
+        return cls([json.loads(_destage.read_result(json.dumps(s), name)) for s in sets])
+
+    @classmethod
+    def load(cls, path: Destination) -> Results:
+        """Read a file that `to_json` wrote.
+
+        Raises `MissingFile` or `DataError`.
+        """
+        try:
+            with open(path, "rb") as file:
+                text = file.read()
+        except OSError as e:
+            raise MissingFile(f"{os.fspath(path)}: {e.strerror}") from e
+        return cls.from_json(text, os.fspath(path))

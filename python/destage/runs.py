@@ -1,0 +1,511 @@
+"""Run policies over a trace: `compare`, `run`, `mrc`, `rerun`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from destage import _destage
+from destage._files import Destination, write_whole, written_whole
+from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage.errors import UsageError
+from destage.policy import OwnPolicy, Policy
+from destage.results import Results, Run
+from destage.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = [
+    "Curves",
+    "Interrupted",
+    "PolicyLike",
+    "ProgressCallback",
+    "Recorded",
+    "compare",
+    "mrc",
+    "run",
+]
+
+#: Called some ten times a second with what is done, of how much (None: unknown), and of what.
+ProgressCallback = Callable[[int, int | None, str], object]
+
+#: A policy: `"lru"`, `"2q[kin=0.25]"`, `("2q", {"kin": 0.25})`, or a class of your own.
+PolicyLike = str | tuple[str, Mapping[str, Any]] | type[Policy] | Callable[..., Policy]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a comparison; `results` are the runs that had ended by then."""
+
+    def __init__(self, results: Results) -> None:
+        """Keep the runs that had ended."""
+        super().__init__("interrupted")
+        self.results = results
+
+
+def _specs(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str] | OwnPolicy]:
+    """Policies as the boundary takes them: name and parameters as JSON, or one of one's own."""
+    given: Sequence[PolicyLike]
+    if isinstance(policies, str) or callable(policies):
+        given = [policies]
+    elif isinstance(policies, tuple) and len(policies) == 2 and isinstance(policies[1], Mapping):
+        given = [(str(policies[0]), policies[1])]
+    elif isinstance(policies, Sequence):
+        given = policies  # type: ignore[assignment]
+    else:
+        raise UsageError(f"policies: expected names or classes, got {policies!r}")
+    specs: list[tuple[str, str] | OwnPolicy] = []
+    for one in given:
+        if isinstance(one, str):
+            specs.extend(_destage.parse_policies(one))
+        elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], Mapping):
+            name, params = one
+            own = OwnPolicy.of(name, dict(params))
+            specs.append(own or _destage.check_policy(str(name), _json(params, "params")))
+        else:
+            own = OwnPolicy.of(one)
+            if own is None:
+                raise UsageError(
+                    f"policies: expected a name, (name, parameters) or a class, got {one!r}"
+                )
+            specs.append(own)
+    if not specs:
+        raise UsageError("policies: expected at least one")
+    return specs
+
+
+def _json(value: object, what: str) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"{what}: {e}") from e
+
+
+def _sizes(cache: str | Sequence[str]) -> str:
+    """Cache sizes as JSON; commas separate."""
+    texts = [cache] if isinstance(cache, str) else cache
+    if not isinstance(texts, Sequence) or not all(isinstance(t, str) for t in texts):
+        raise UsageError(
+            f'cache: expected a size such as "32MiB", "8192p", "10%" or "auto", got {cache!r}'
+        )
+    sizes = [size for text in texts for size in text.split(",") if size.strip()]
+    if not sizes:
+        raise UsageError("cache: expected at least one size")
+    return json.dumps(sizes)
+
+
+def _options(
+    cost: str | Mapping[str, int] | None,
+    warmup: str | None,
+    fetch_on_write_miss: bool,
+    flush_at_end: bool,
+    check: bool,
+) -> str:
+    if isinstance(cost, Mapping):
+        cost = ",".join(f"{k}={v}" for k, v in cost.items())
+    for what, value in (("cost", cost), ("warmup", warmup)):
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{what}: expected text, got {value!r}")
+    return json.dumps(
+        {
+            "cost": cost,
+            "warmup": warmup,
+            "fetch_on_write_miss": bool(fetch_on_write_miss),
+            "flush_at_end": bool(flush_at_end),
+            "check": bool(check),
+        }
+    )
+
+
+def _jobs(jobs: int | None) -> int:
+    if jobs is None:
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise UsageError(f"jobs: expected a whole number from 1, got {jobs!r}")
+    return jobs
+
+
+def _traces(trace: Trace | Sequence[Trace]) -> list[Trace]:
+    traces = [trace] if isinstance(trace, Trace) else trace
+    if not isinstance(traces, Sequence) or not all(isinstance(t, Trace) for t in traces):
+        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    if not traces:
+        raise UsageError("trace: expected at least one")
+    return list(traces)
+
+
+def compare(
+    trace: Trace | Sequence[Trace],
+    policies: str | PolicyLike | Sequence[PolicyLike],
+    *,
+    cache: str | Sequence[str] = "auto",
+    cost: str | Mapping[str, int] | None = None,
+    warmup: str | None = None,
+    fetch_on_write_miss: bool = False,
+    flush_at_end: bool = False,
+    check: bool = False,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Results:
+    """Run every policy at every cache size over a trace.
+
+    Parameters:
+        trace: what `open_trace` or `synth` returns; several are run one after another.
+        policies: names such as `"lru"` or `"lru,cflru[window_fraction=0.75]"`, pairs of a name and
+            its parameters, or classes of your own (`Policy`), which run one at a time.
+        cache: sizes such as `"32MiB"`, `"8192p"` (pages) or `"10%"` (of the trace's unique pages);
+            `"auto"` is eight sizes from 0.1 % to 50 %.
+        cost: cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit:
+            gives `running_time`, and is the default of ACR's `cost_read` and `cost_write`.
+        warmup: what is replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"`, `"full"`.
+        fetch_on_write_miss: a write miss reads the page first; counts, never decides.
+        flush_at_end: dirty pages are written after the last access; counts, never decides.
+        check: assert every law of caching at every access; some ten times slower.
+        jobs: threads; by default as many as there are processors.
+        progress: called some ten times a second with accesses done, accesses in all, and the stage.
+
+    Returns the runs in the order of traces, policies, sizes, whatever the number of threads.
+
+    Raises `UsageError` for what cannot be, `CheckFailed` for a policy that breaks a law, and
+    `Interrupted` on Ctrl-C, which has the runs that had ended.
+
+    >>> import destage
+    >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
+    >>> results = destage.compare(trace, "lru,min", cache="10%")
+    >>> lru, best = results
+    >>> lru.hit_ratio < best.hit_ratio
+    True
+    """
+    traces, specs, sizes = _traces(trace), _specs(policies), _sizes(cache)
+    options, threads = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check), _jobs(jobs)
+    # A size that one trace cannot have should show before another has run for an hour.
+    for one in traces:
+        _destage.resolve_sizes(one.raw, sizes)
+    sets: list[dict[str, Any]] = []
+    try:
+        for one in traces:
+            _compare_one(one, specs, sizes, options, threads, progress, sets)
+    except KeyboardInterrupt:
+        raise Interrupted(Results(sets)) from None
+    return Results(sets)
+
+
+def _compare_one(
+    trace: Trace,
+    specs: Sequence[tuple[str, str] | OwnPolicy],
+    sizes: str,
+    options: str,
+    threads: int,
+    progress: ProgressCallback | None,
+    sets: list[dict[str, Any]],
+) -> None:
+    """Add the result set of one trace to `sets`; also when a signal ends it, with what has ended.
+
+    Policies of the table run side by side; those of one's own one after another, because Python
+    runs one at a time.
+    """
+    table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
+    made: dict[int, list[dict[str, Any]]] = {}
+    kept: dict[str, Any] | None = None
+
+    def keep(text: str) -> None:
+        nonlocal kept
+        kept = json.loads(text)
+
+    try:
+        if table:
+            keep(_destage.compare(trace.raw, table, sizes, options, threads, progress, keep))
+        for k, spec in enumerate(specs):
+            if not isinstance(spec, OwnPolicy):
+                continue
+            for size in json.loads(_destage.resolve_sizes(trace.raw, sizes)):
+                text = _own(trace, spec, json.dumps([size]), options, None, None, progress)
+                made.setdefault(k, []).append(json.loads(text))
+    finally:
+        if made or kept:
+            sets.append(_merged(specs, kept, made))
+
+
+def _merged(
+    specs: Sequence[tuple[str, str] | OwnPolicy],
+    table: dict[str, Any] | None,
+    own: Mapping[int, list[dict[str, Any]]],
+) -> dict[str, Any]:
+    """One result set, its runs in the order of `specs`."""
+    if not own:
+        assert table is not None
+        return table
+    whole = dict(table or next(iter(own.values()))[0])
+    from_table = list(whole["runs"]) if table else []
+    count = sum(not isinstance(s, OwnPolicy) for s in specs)
+    each = len(from_table) // count if count else 0
+    runs: list[Any] = []
+    for k, spec in enumerate(specs):
+        if isinstance(spec, OwnPolicy):
+            runs += [run for one in own.get(k, []) for run in one["runs"]]
+        else:
+            runs += from_table[:each]
+            del from_table[:each]
+    whole["runs"] = runs + from_table
+    return whole
+
+
+def _own(
+    trace: Trace,
+    spec: OwnPolicy,
+    size: str,
+    options: str,
+    decisions: Path | None,
+    period: int | None,
+    progress: ProgressCallback | None,
+) -> str:
+    return _destage.run_own_policy(
+        trace.raw,
+        spec.name,
+        _json(spec.params, f"{spec.name}: parameters"),
+        spec.make,
+        spec.needs_next_use,
+        size,
+        options,
+        decisions,
+        period,
+        progress,
+    )
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One run with all that was recorded of it."""
+
+    run: Run
+    """Counters and metrics."""
+    results: Results
+    """The same as results, to be written or drawn."""
+    series: tuple[Mapping[str, int], ...]
+    """What each period counted, if a series was asked for: `first_access` and every counter."""
+
+    def series_columns(self) -> dict[str, list[int]]:
+        """Return the series by column."""
+        names = self.series[0] if self.series else {}
+        return {name: [period[name] for period in self.series] for name in names}
+
+
+def run(
+    trace: Trace,
+    policy: PolicyLike,
+    *,
+    cache: str,
+    cost: str | Mapping[str, int] | None = None,
+    warmup: str | None = None,
+    fetch_on_write_miss: bool = False,
+    flush_at_end: bool = False,
+    check: bool = False,
+    decisions: Destination | None = None,
+    series: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Recorded:
+    """Run one policy at one size and record it.
+
+    Parameters:
+        trace, cost, warmup, fetch_on_write_miss, flush_at_end, check, progress: as in `compare`.
+        policy: one policy, as in `compare`.
+        cache: one size.
+        decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
+            hit, evicted pages, flush groups. `-` is standard output.
+        series: length of a period in page accesses; what each period counted is in `series`.
+
+    Raises as `compare`, and `OutputError` if `decisions` cannot be written.
+
+    >>> import destage
+    >>> trace = destage.synth("loop", requests=1000, pages=100, loop_pages=20, seed=1)
+    >>> destage.run(trace, "lru", cache="20p").run.misses
+    20
+    """
+    if not isinstance(trace, Trace):
+        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    specs = _specs(policy)
+    if len(specs) != 1:
+        raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
+    if series is not None and (
+        isinstance(series, bool) or not isinstance(series, int) or series < 1
+    ):
+        raise UsageError(f"series: expected a period of page accesses, from 1, got {series!r}")
+    size = _sizes(cache)
+    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check)
+
+    def recorded(path: Path | None) -> dict[str, Any]:
+        spec = specs[0]
+        if isinstance(spec, OwnPolicy):
+            text = _own(trace, spec, size, options, path, series, progress)
+        else:
+            text = _destage.run_one(trace.raw, spec, size, options, path, series, progress)
+        data: dict[str, Any] = json.loads(text)
+        return data
+
+    if decisions is None:
+        data = recorded(None)
+    elif os.fspath(decisions) == "-":
+        data = recorded(Path("-"))
+    else:
+        with written_whole(decisions) as temporary:
+            data = recorded(temporary)
+    periods = tuple(data["runs"][0].pop("series", ()))
+    results = Results([data])
+    return Recorded(results[0], results, periods)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Hit ratio over cache size, for some policies; `data` has everything."""
+
+    data: Mapping[str, Any]
+    """`trace`: identity; `mrc`: sample, curves with their points, warnings."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of these numbers must know."""
+        return tuple(self.data["mrc"]["warnings"])
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per policy and size."""
+        trace = self.data["trace"]
+        unique = trace["unique_pages"]
+        rows = []
+        for curve in self.data["mrc"]["curves"]:
+            for point in curve["points"]:
+                sampled = point.get("sampled") or {}
+                rows.append(
+                    {
+                        "policy": curve["policy"],
+                        "label": curve["label"],
+                        "params": json.dumps(curve["params"], sort_keys=True),
+                        "method": curve["method"],
+                        "cache": point["cache"],
+                        "frames": point["frames"],
+                        "cache_bytes": point["cache_bytes"],
+                        "cache_share": point["frames"] / unique if unique else None,
+                        "hit_ratio": 1 - point["miss_ratio"] if point["accesses"] else None,
+                        **{
+                            key: point[key]
+                            for key in (
+                                "miss_ratio",
+                                "accesses",
+                                "misses",
+                                "read_misses",
+                                "write_misses",
+                                "physical_reads",
+                                "physical_writes",
+                                "evictions",
+                            )
+                        },
+                        "miss_ratio_error": sampled.get("miss_ratio_error"),
+                        "physical_writes_error": sampled.get("physical_writes_error"),
+                    }
+                )
+        return rows
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the rows by column."""
+        return by_column(self.to_dicts())
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the rows as a polars data frame. Raises `MissingExtra` without polars."""
+        return polars_frame(self.columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a pandas data frame. Raises `MissingExtra` without pandas."""
+        return pandas_frame(self.columns())
+
+    def to_json(self, path: Destination | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
+        text = json.dumps(self.data, indent=1) + "\n"
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_csv(self, path: Destination | None = None) -> str:
+        """Return the rows as CSV, and write them to `path` if given (`-`: standard output)."""
+        text = csv_text(self.columns())
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def to_parquet(self, path: Destination) -> None:
+        """Write the rows as Parquet (`-`: standard output); needs no other package."""
+        metadata = {"destage.trace": json.dumps(self.data["trace"])}
+        columns = list(self.columns().items())
+        write_whole(path, lambda: _destage.parquet_bytes(columns, metadata))
+
+    def to_markdown(self, path: Destination | None = None) -> str:
+        """Return the table as Markdown, and write it to `path` if given (`-`: standard output)."""
+        from destage._table import curves_table
+
+        text = curves_table(self).markdown()
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def __repr__(self) -> str:
+        """Return a table: one row per size, one column per policy."""
+        from destage._table import curves_table
+
+        return curves_table(self).text()
+
+    def _repr_html_(self) -> str:
+        from destage._table import curves_table
+
+        return curves_table(self).html()
+
+
+def mrc(
+    trace: Trace,
+    policies: str | PolicyLike | Sequence[PolicyLike] = "lru",
+    *,
+    cache: str | Sequence[str] = "auto",
+    sample: float | None = None,
+    seed: int = 1,
+    cost: str | Mapping[str, int] | None = None,
+    warmup: str | None = None,
+    fetch_on_write_miss: bool = False,
+    flush_at_end: bool = False,
+    check: bool = False,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Curves:
+    """Draw hit-ratio curves over cache sizes.
+
+    LRU is exact for all sizes in one pass; other policies run once per size. With `sample`, pages
+    are sampled by a hash (SHARDS) and every number is an estimate with its standard error.
+
+    Parameters:
+        sample: share of the pages, above 0 and at most 1; None is the whole trace.
+        seed: of the sample's hash.
+        others: as in `compare`; policies of your own are not taken.
+
+    Raises as `compare`.
+    """
+    if not isinstance(trace, Trace):
+        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    specs = []
+    for spec in _specs(policies):
+        if isinstance(spec, OwnPolicy):
+            raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
+        specs.append(spec)
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
+        raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
+    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check)
+    text = _destage.mrc(
+        trace.raw, specs, _sizes(cache), options, sample, seed, _jobs(jobs), progress
+    )
+    return Curves(json.loads(text))

@@ -1,0 +1,443 @@
+"""Traces: read from files or made from a seed, decoded once, mapped into memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from destage import _destage
+from destage._files import Destination
+from destage.errors import UsageError
+
+__all__ = [
+    "CacheEntry",
+    "Converted",
+    "Trace",
+    "TraceCache",
+    "TraceInfo",
+    "convert",
+    "open_trace",
+    "open_volumes",
+    "synth",
+    "trace_cache",
+    "trace_head",
+    "trace_info",
+    "workloads",
+]
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[int, int | None, str], object]
+
+
+class Trace:
+    """A decoded trace: what `compare`, `run` and `mrc` take.
+
+    It is mapped from a file, so it costs memory only where it is read, and is shared by all runs.
+    `notes` and `warnings` are what its reader had to say.
+    """
+
+    def __init__(self, raw: _destage.Trace, notes: Sequence[str] = ()) -> None:
+        """Wrap what the native module returns; use `open_trace` or `synth`."""
+        self.raw = raw
+        self._said = tuple(notes)
+
+    @cached_property
+    def meta(self) -> Mapping[str, Any]:
+        """Everything but the columns, as the decoder has it: counts, devices, clock, summary."""
+        meta: dict[str, Any] = json.loads(self.raw.meta())
+        return meta
+
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
+        """Sources, options and fingerprint: what results keep of it."""
+        identity: dict[str, Any] = json.loads(self.raw.identity())
+        return identity
+
+    @property
+    def requests(self) -> int:
+        """Read and write requests."""
+        return int(self.meta["counts"]["requests"])
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses."""
+        return int(self.meta["counts"]["accesses"])
+
+    @property
+    def unique_pages(self) -> int:
+        """Different pages."""
+        return int(self.meta["counts"]["unique_pages"])
+
+    @property
+    def page_bytes(self) -> int:
+        """Page size."""
+        return int(self.meta["page_bytes"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the accesses: the same however the file was named or compressed."""
+        return str(self.meta["fingerprint"])
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Names of the devices, in name order."""
+        return tuple(d["name"] for d in self.meta["devices"])
+
+    @property
+    def duration_ns(self) -> int | None:
+        """From the first to the last arrival; None if the trace has no times."""
+        duration = self.identity["duration_ns"]
+        return None if duration is None else int(duration)
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether it was decoded by an earlier run."""
+        return self.raw.from_cache
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Assumptions of the reader."""
+        return (*self.meta["summary"].get("notes", ()), *self._said)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may make a result wrong."""
+        return tuple(self.meta["summary"].get("warnings", ()))
+
+    def info(self, *, progress: Progress | None = None) -> TraceInfo:
+        """Look at every access: sizes, rates, sequentiality, how pages come again."""
+        return TraceInfo(json.loads(self.raw.info(progress)))
+
+    def __repr__(self) -> str:
+        """Return a line of numbers."""
+        sources = ", ".join(os.path.basename(s) or s for s in self.identity["sources"])
+        return (
+            f"<Trace {sources}: {self.requests:,} requests, {self.accesses:,} page accesses,"
+            f" {self.unique_pages:,} pages of {self.page_bytes:,} bytes>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class TraceInfo:
+    """A trace in numbers; `data` has all of them, by the names of the JSON form."""
+
+    data: Mapping[str, Any]
+    """Everything: counts, sizes, rates, gaps, sequentiality, re-references, devices."""
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a part by its name."""
+        return self.data[key]
+
+    @property
+    def requests(self) -> int:
+        """Read and write requests."""
+        return int(self.data["counts"]["requests"])
+
+    @property
+    def read_share(self) -> float:
+        """Share of requests that read, 0..1."""
+        return float(self.data["read_share"])
+
+    @property
+    def unique_pages(self) -> int:
+        """Different pages, read or written."""
+        return int(self.data["counts"]["unique_pages"])
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Different pages, in bytes."""
+        return int(self.data["counts"]["footprint_bytes"])
+
+    @property
+    def duration_ns(self) -> int | None:
+        """From the first to the last arrival; None if the trace has no times."""
+        return int(self.data["duration_ns"]) if self.data["timed"] else None
+
+    @property
+    def mean_rate_per_s(self) -> float:
+        """Requests per second over the duration; 0 without times."""
+        return float(self.data["mean_rate_per_s"])
+
+    def to_json(self, path: Destination | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
+        from destage._files import write_whole
+
+        text = json.dumps(self.data, indent=1) + "\n"
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def __repr__(self) -> str:
+        """Return what `destage trace info` prints."""
+        from destage._info import info_text
+
+        return info_text(self)
+
+
+def _paths(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise UsageError(f"paths: expected a path or several, got {paths!r}")
+    if not given:
+        raise UsageError("paths: expected at least one")
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"paths: expected a path, got {path!r}")
+    return [Path(p) for p in given]
+
+
+def _page_size(page_size: int | str | None) -> str | None:
+    if page_size is None or isinstance(page_size, str):
+        return page_size
+    if isinstance(page_size, bool) or not isinstance(page_size, int):
+        raise UsageError(f"page_size: expected bytes, such as 4096 or '4KiB', got {page_size!r}")
+    return str(page_size)
+
+
+def _options(options: Mapping[str, Any]) -> str:
+    given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
+    try:
+        return json.dumps(given, allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"reader options: {e}") from e
+
+
+def open_trace(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    page_size: int | str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Trace:
+    """Read a trace, or map it if an earlier run has decoded it.
+
+    Several files are one trace: they are merged on one clock (`time_origin`), each device with an
+    address space of its own (`devices`). To compare traces, open each and give `compare` a list.
+
+    Parameters:
+        paths: a file or several; compression and archives are peeled off; `-` is standard input.
+        page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
+            page-reference traces.
+        cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
+        progress: called some ten times a second with what is done, of how much, and the stage.
+        options: how it is read, by the keys of `reader_options()`: `format="msr"`,
+            `on_error="skip"`, `device="hm_0"`. Python's own words take an underscore: `from_="1h"`,
+            `for_="30m"`.
+
+    Raises `MissingFile`, `DataError` with the place of the first malformed record, `UsageError`.
+    """
+    raw, notes = _destage.open_trace(
+        _paths(paths), _options(options), _page_size(page_size), bool(cache), progress
+    )
+    return Trace(raw, notes)
+
+
+def open_volumes(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    page_size: int | str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[Trace]:
+    """Read a trace as one `Trace` for each of its devices, in name order (`devices="separate"`).
+
+    Parameters and errors as in `open_trace`.
+    """
+    options = {**options, "devices": "stack"}
+    whole = open_trace(paths, page_size=page_size, cache=cache, progress=progress, **options)
+    if len(whole.devices) == 1:
+        return [whole]
+    return [
+        open_trace(
+            paths,
+            page_size=page_size,
+            cache=cache,
+            progress=progress,
+            **{**options, "device": [device]},
+        )
+        for device in whole.devices
+    ]
+
+
+def synth(
+    kind: str,
+    *,
+    page_size: int | str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> Trace:
+    """Make a workload from a seed.
+
+    Parameters:
+        kind: `uniform`, `normal`, `zipf`, `locality`, `sequential`, `loop`, `scan`, `bursts`,
+            `oltp`, or a preset: `t1` to `t4`, ACR's traces.
+        page_size: as in `open_trace`; the default is the workload's own page size.
+        cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
+        progress: as in `open_trace`.
+        parameters: `requests`, `pages`, `seed`, `read_ratio`, ..., as `destage trace synth --list`
+            shows them, with units and ranges.
+
+    Raises `UsageError` for an unknown kind or parameter, or a value out of its range.
+
+    >>> trace = synth("zipf", requests=1000, pages=100, alpha=1.0, seed=7)
+    >>> trace.requests
+    1000
+    """
+    if not isinstance(kind, str):
+        raise UsageError(f"kind: expected a word such as 'zipf', got {kind!r}")
+    presets = {p["name"] for p in workloads()["presets"]}
+    named = "preset" if kind.lower() in presets else "kind"
+    raw, notes = _destage.synth(
+        _options({**parameters, named: kind}), _page_size(page_size), bool(cache), progress
+    )
+    return Trace(raw, notes)
+
+
+def workloads() -> Mapping[str, Any]:
+    """What `synth` can make: kinds, presets and parameters with units, ranges and defaults."""
+    data: dict[str, Any] = json.loads(_destage.workloads())
+    return data
+
+
+def trace_head(
+    paths: PathLike | Sequence[PathLike], *, count: int = 10, **options: Any
+) -> list[dict[str, Any]]:
+    """Read the first requests, as the run would see them: sorted, rebased, filtered.
+
+    Parameters:
+        paths, options: as in `open_trace`.
+        count: how many, at least 1.
+
+    Returns dictionaries with `time_ns`, `device`, `op`, `offset_bytes`, `length_bytes` and
+    `response_ns` (None where the format has none). Raises as `open_trace`.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise UsageError(f"count: expected a whole number from 1, got {count!r}")
+    rows: list[dict[str, Any]] = json.loads(
+        _destage.trace_head(_paths(paths), _options(options), count)
+    )
+    return rows
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What `convert` wrote."""
+
+    format: str
+    """Name of the format."""
+    requests: int
+    """Requests read."""
+    records: int
+    """Records written."""
+    losses: Mapping[str, int]
+    """What `lossy` allowed, each with the number of requests."""
+    notes: tuple[str, ...]
+    """What the format has no place for."""
+
+
+def convert(
+    paths: PathLike | Sequence[PathLike],
+    destination: PathLike,
+    *,
+    to: str,
+    lossy: bool = False,
+    target_time_unit: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Converted:
+    """Write a trace in another format.
+
+    Parameters:
+        paths, options: as in `open_trace`; several files become one.
+        destination: the file, which appears when it is whole; `-` is standard output. An ending
+            such as `.gz` or `.xz` compresses it.
+        to: `mqsim`, `disksim`, `fio`, `blktrace`, `oracle-general`, `csv` or `parquet`.
+        lossy: leave out what the format cannot hold, and count it, instead of an error.
+        target_time_unit: unit of the times of `mqsim`: ns (default), us, ps.
+
+    Raises as `open_trace`, and `OutputError`.
+    """
+    if not isinstance(to, str):
+        raise UsageError(f"to: expected the name of a format, got {to!r}")
+    (target,) = _paths([destination])
+    data = json.loads(
+        _destage.convert(
+            _paths(paths), _options(options), to, target, bool(lossy), target_time_unit, progress
+        )
+    )
+    return Converted(**(data | {"notes": tuple(data["notes"])}))
+
+
+def trace_info(
+    trace: Trace | PathLike | Sequence[PathLike],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> TraceInfo:
+    """Describe a trace, which may also be given as its files; options as in `open_trace`."""
+    if not isinstance(trace, Trace):
+        trace = open_trace(trace, progress=progress, **options)
+    elif options:
+        raise UsageError(f"{', '.join(options)}: the trace is open already")
+    return trace.info(progress=progress)
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """A decoded trace that is kept, or its next uses."""
+
+    path: Path
+    """Its file."""
+    kind: str
+    """`trace` or `next`."""
+    bytes: int
+    """Its length."""
+    used_s: int
+    """When it was last used, seconds since 1970."""
+    sources: tuple[str, ...]
+    """Names of the files it was decoded from."""
+    requests: int
+    """Requests of the trace."""
+    page_bytes: int
+    """Page size."""
+    usable: bool
+    """Whether this version of the program can read it."""
+
+
+@dataclass(frozen=True)
+class TraceCache:
+    """The folder of decoded traces."""
+
+    folder: Path
+    """`$DESTAGE_CACHE`, else the user's cache folder."""
+    limit_bytes: int
+    """What was used longest ago goes when the folder outgrows this."""
+    entries: tuple[CacheEntry, ...]
+    """What is kept, used last first."""
+
+    @property
+    def bytes(self) -> int:
+        """Length of all entries."""
+        return sum(e.bytes for e in self.entries)
+
+    def clear(self) -> tuple[int, int]:
+        """Remove everything that Destage keeps there; return files and bytes removed."""
+        return _destage.trace_cache_clear()
+
+
+def trace_cache() -> TraceCache:
+    """Look at the folder of decoded traces. Raises `UsageError` if there is none."""
+    data = json.loads(_destage.trace_cache())
+    entries = (
+        CacheEntry(**(e | {"path": Path(e["path"]), "sources": tuple(e["sources"])}))
+        for e in data["entries"]
+    )
+    return TraceCache(Path(data["dir"]), data["limit_bytes"], tuple(entries))
