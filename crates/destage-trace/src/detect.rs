@@ -40,6 +40,8 @@ pub fn detect(sample: &Sample) -> Detected {
     for format in FORMATS.iter().copied() {
         match (format.detect)(sample) {
             Verdict::Yes(why) => yes.push((format, why)),
+            // Whatever its numbers would be: what people can read is not a guess at binary records.
+            Verdict::Maybe(_) if format.kind != Kind::Text && is_prose(sample) => {}
             Verdict::Maybe(why) => maybe.push((format, why)),
             Verdict::No => {}
         }
@@ -59,6 +61,11 @@ pub fn detect(sample: &Sample) -> Detected {
         _ if candidates.is_empty() => Detected::Unknown,
         _ => Detected::Open(candidates),
     }
+}
+
+/// Only printable characters, tabs and line ends.
+fn is_prose(sample: &Sample) -> bool {
+    sample.bytes.iter().all(|&c| c >= b' ' && c != 0x7f || matches!(c, b'\t' | b'\r' | b'\n'))
 }
 
 fn says_yes(format: &Format, sample: &Sample) -> bool {

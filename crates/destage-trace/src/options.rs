@@ -902,7 +902,8 @@ fn names(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-fn is_major_minor(text: &str) -> bool {
+/// Two numbers with a comma between.
+pub(crate) fn is_major_minor(text: &str) -> bool {
     text.split_once(',').is_some_and(|(major, minor)| {
         [major, minor]
             .iter()

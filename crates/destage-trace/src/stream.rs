@@ -14,7 +14,7 @@ use crate::detect;
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
 use crate::formats::{self, BATCH_RECORDS, Format, Opening, Sample};
-use crate::options::{ReaderOptions, Spread, TimeOrigin, nearest};
+use crate::options::{ReaderOptions, Spread, TimeOrigin, is_major_minor, nearest};
 use crate::record::{Record, RecordOp};
 use crate::sorting::{Lane, Reach, Shared};
 use crate::source::{self, Leaf};
@@ -162,7 +162,10 @@ impl Stream {
         }
         summary.coarse_clock_ns = coarse_ns;
         let mut selected = DeviceTable::new();
-        for name in &options.device {
+        let blocks = lanes.iter().any(|lane| named_by_numbers(lane.format));
+        let names: Vec<String> =
+            options.device.iter().flat_map(|name| device_names(name, blocks)).collect();
+        for name in &names {
             selected.index(name.as_bytes());
         }
         Ok(Stream {
@@ -196,6 +199,13 @@ impl Stream {
     /// The devices, by `Record::device`. Whole after the end; with `device` only those asked for.
     pub fn devices(&self) -> &DeviceTable {
         if self.options.device.is_empty() { &self.shared.devices } else { &self.selected }
+    }
+
+    /// Bytes read of all files, as they lie on disk, and of how many; needs [`Hooks::progress`].
+    pub fn position(&self) -> (u64, Option<u64>) {
+        let Some(progress) = &self.hooks.progress else { return (0, None) };
+        let total = progress.total_bytes.load(Ordering::Relaxed);
+        (progress.done_bytes.load(Ordering::Relaxed), Some(total).filter(|total| *total > 0))
     }
 
     /// The format of each file and why.
@@ -330,14 +340,14 @@ impl Stream {
         if devices.len() < 2 || !self.options.device.is_empty() || self.options.devices.is_some() {
             return Ok(());
         }
-        if !self.lanes.iter().any(|l| matches!(l.format.name, "blkparse" | "blktrace")) {
+        if !self.lanes.iter().any(|l| named_by_numbers(l.format)) {
             return Ok(());
         }
         Err(TraceError::Usage {
             message: format!(
                 "the trace holds requests of several block devices ({}), perhaps of a volume and of the disk beneath \
                  it: choose with --volume, or take all with --volumes stack",
-                devices.names().join("; ")
+                devices.names().join(", ")
             ),
         })
     }
@@ -417,9 +427,9 @@ impl Stream {
     fn finish(&mut self) -> Result<()> {
         self.shared.tally.finish()?;
         if !self.closed {
-            for name in &self.options.device {
-                if self.shared.devices.find(name.as_bytes()).is_none() {
-                    return Err(self.no_such_device(name));
+            for (index, name) in (0..).zip(self.selected.names()) {
+                if self.shared.devices.find(self.selected.bytes(index)).is_none() {
+                    return Err(self.no_such_device(&name));
                 }
             }
         }
@@ -481,6 +491,22 @@ impl Stream {
             _ => Some("the slice or the filters leave nothing".to_owned()),
         };
         TraceError::Data { file: files.join(", "), place: Place::File, message, hint }
+    }
+}
+
+/// Formats whose devices are called `major:minor`.
+fn named_by_numbers(format: &Format) -> bool {
+    matches!(format.name, "blkparse" | "blktrace")
+}
+
+/// `8,16`, as blkparse prints it, is the block device `8:16`, and two numbered devices elsewhere.
+fn device_names(name: &str, blocks: bool) -> Vec<String> {
+    match name.split_once(',') {
+        Some((major, minor)) if is_major_minor(name) => match blocks {
+            true => vec![format!("{major}:{minor}")],
+            false => vec![major.to_owned(), minor.to_owned()],
+        },
+        _ => vec![name.to_owned()],
     }
 }
 

@@ -123,14 +123,14 @@ impl<P: LineParser> TextReader<P> {
             if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
                 let length = seen + end;
                 return if length > MAX_LINE_BYTES + 1 {
-                    Err(self.too_long())
+                    Err(self.too_long(self.line + 1))
                 } else {
                     Ok(Some((length, length + 1)))
                 };
             }
             seen = window.len();
             if seen > MAX_LINE_BYTES + 1 {
-                return Err(self.too_long());
+                return Err(self.too_long(self.line + 1));
             }
             if !self.input.grow()? {
                 break;
@@ -161,7 +161,7 @@ impl<P: LineParser> TextReader<P> {
         let line = &window[..length];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > MAX_LINE_BYTES {
-            return Err(self.too_long());
+            return Err(self.too_long(self.line));
         }
         if let Some(at) = memchr::memchr2(0, b'\r', line) {
             let what =
@@ -297,10 +297,10 @@ impl<P: LineParser> TextReader<P> {
         Err(error)
     }
 
-    fn too_long(&self) -> TraceError {
+    fn too_long(&self, line: u64) -> TraceError {
         TraceError::Data {
             file: self.input.name().to_owned(),
-            place: Place::Line { line: self.line + 1, column: 0, excerpt: None },
+            place: Place::Line { line, column: 0, excerpt: None },
             message: format!(
                 "binary data in a text trace: a line of more than {MAX_LINE_BYTES} bytes"
             ),

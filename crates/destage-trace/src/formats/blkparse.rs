@@ -4,15 +4,15 @@
 //!   8,16   0       11     0.000120450   977  D  WS 2048 + 8 [my job/1]
 //!   maj,min cpu   seq    seconds        pid action rwbs sector + sectors [process]
 //! ```
-//! Exactly one action is the request (`event`): D, what the drive was given; Q, what was submitted; or
+//! The device is `maj:min`. Exactly one action is the request (`event`): D, what the drive was given; Q, what was submitted; or
 //! C. Every other action is an ignored event by its letter, so that a file without the chosen one says
 //! what it has. Sectors of 512 bytes from the start of the device in column 1.
 //!
 //! Readings. Process names hold blanks and brackets, so only what stands before the first `[` counts.
 //! rwbs: a leading F before another letter is a pre-flush; then R read, W write, D discard (E behind it
 //! is a secure erase, also a trim), N none, Z zone command; behind that any of F A S M U E, and B, the
-//! barrier of old kernels. A request without `sector + sectors` is a flush if rwbs has an F, else an
-//! ignored event. The summary ends the events; a non-zero `Skips` becomes a warning, since events were
+//! barrier of old kernels. A request without `sector + sectors` is a flush if it is a write or rwbs has an
+//! F (so it is in the binary records, whose length is then 0), else an ignored event. The summary ends the events; a non-zero `Skips` becomes a warning, since events were
 //! lost. Remaps (A) between two devices that both carry requests become a warning: each request is
 //! then there twice.
 
@@ -60,6 +60,11 @@ fn is_device(field: &[u8]) -> bool {
     let mut parts = field.splitn(2, |&c| c == b',');
     let digits = |part: Option<&[u8]>| part.is_some_and(|p| parse_u64(p).is_ok());
     digits(parts.next()) && digits(parts.next())
+}
+
+/// `8,16` as devices are called here: `8:16`.
+fn device_name(field: &[u8]) -> Vec<u8> {
+    field.iter().map(|&c| if c == b',' { b':' } else { c }).collect()
 }
 
 fn is_event(f: &Fields<7>) -> bool {
@@ -233,7 +238,7 @@ impl BlkParse {
             offset_bytes: 0,
             length_bytes: 0,
             response_ns: NO_RESPONSE,
-            device: context.devices.index(f.bytes(0)),
+            device: context.devices.index(&device_name(f.bytes(0))),
             op: RecordOp::Flush,
         };
         if op == RecordOp::Flush {
@@ -245,7 +250,9 @@ impl BlkParse {
         let first = start + line[start..end].iter().take_while(|c| c.is_ascii_whitespace()).count();
         let tail = Fields::<3>::blanks(&line[first..end]);
         if tail.count < 3 || tail.bytes(1) != b"+" {
-            return if flush { Ok(Parsed::Record(record)) } else { event("without an extent") };
+            // A write of nothing is what is left of a flush: C  WS 0 [0].
+            let nothing = flush || op == RecordOp::Write;
+            return if nothing { Ok(Parsed::Record(record)) } else { event("without an extent") };
         }
         let at = |i: usize| tail.at[i].start + first..tail.at[i].end + first;
         let number = |i: usize, name: &str| {
@@ -270,7 +277,7 @@ impl BlkParse {
         let Some(open) = memchr::memmem::find(line, b"<- (") else { return };
         let from = &line[open + 4..];
         let Some(close) = memchr::memchr(b')', from) else { return };
-        let pair = [f.bytes(0).to_vec(), from[..close].to_vec()];
+        let pair = [device_name(f.bytes(0)), device_name(&from[..close])];
         if pair[0] != pair[1] && self.remaps.len() < MOST_REMAPS && !self.remaps.contains(&pair) {
             self.remaps.push(pair);
         }

@@ -150,7 +150,9 @@ impl LineParser for Etw {
             self.columns = [Some(OLD_ORDER), Some(OLD_ORDER), None];
             self.stage = Stage::Events;
         }
-        let Some(wanted) = self.columns[event] else {
+        // Reads and writes have the same columns: a shortened header may name only one of them.
+        let other = if event < 2 { self.columns[1 - event] } else { None };
+        let Some(wanted) = self.columns[event].or(other) else {
             let message =
                 "this event's columns are not named in the header, or lack TimeStamp".to_owned();
             return Err(Fault { category: Category::UnknownOp, field: name, message });

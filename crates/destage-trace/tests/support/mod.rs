@@ -1,0 +1,71 @@
+//! What the tests of this folder share: reading files as a run does, and where things are.
+
+#![allow(dead_code)] // each test file uses its part
+
+use std::path::{Path, PathBuf};
+
+use destage_trace::{ReaderOptions, Record, Result, Summary, with_stream};
+
+/// A trace read to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub records: Vec<Record>,
+    pub devices: Vec<String>,
+    pub summary: Summary,
+}
+
+/// Reads files as a run does.
+pub fn read(paths: &[PathBuf], options: &ReaderOptions) -> Result<Read> {
+    with_stream(paths, options, Default::default(), |stream| {
+        let (mut batch, mut records) = (Vec::new(), Vec::new());
+        while stream.next_batch(&mut batch)? {
+            records.extend_from_slice(&batch);
+        }
+        Ok(Read { records, devices: stream.devices().names(), summary: stream.summary() })
+    })
+}
+
+/// Options from keys and values as flags give them.
+pub fn options(settings: &[(&str, &str)]) -> ReaderOptions {
+    let mut options = ReaderOptions::default();
+    for (key, value) in settings {
+        options.set_text(key, value).unwrap();
+    }
+    options
+}
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The sample twin of this name.
+pub fn twin(name: &str) -> PathBuf {
+    root().join("tests/data").join(name)
+}
+
+/// The folder of real traces: `$DESTAGE_TRACES`, else beside the repository. `None`, and a line that
+/// says so, where there is none.
+pub fn traces() -> Option<PathBuf> {
+    let folder = std::env::var_os("DESTAGE_TRACES")
+        .map_or_else(|| root().join("../shared/traces"), PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: no real traces (DESTAGE_TRACES)");
+    None
+}
+
+/// Writes a file into a fresh folder that lives as long as the first value.
+pub fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+/// Reads bytes as a file of this name.
+pub fn read_bytes(name: &str, bytes: &[u8], options: &ReaderOptions) -> Result<Read> {
+    let (_folder, path) = file(name, bytes);
+    read(&[path], options)
+}

@@ -1,0 +1,587 @@
+//! Every text format: the specification's example decoded field by field, and the same records whatever
+//! the line ends, the byte-order mark or the packing.
+
+mod support;
+
+use std::io::Write;
+
+use destage_trace::RecordOp::{Flush, Read as R, Trim, Write as W};
+use destage_trace::{FORMATS, NO_RESPONSE, Record, RecordOp};
+use support::{options, read, read_bytes, twin};
+
+/// Twins of the text formats: file and format.
+const TWINS: &[(&str, &str)] = &[
+    ("msr.csv", "msr"),
+    ("spc.spc", "spc"),
+    ("systor17.csv", "systor17"),
+    ("ms-etw.txt", "ms-etw"),
+    ("alibaba.csv", "alibaba"),
+    ("tencent.csv", "tencent"),
+    ("vscsi-text.txt", "vscsi-text"),
+    ("blkparse.txt", "blkparse"),
+    ("fio-iolog.log", "fio-iolog"),
+    ("fio-iolog-v2.log", "fio-iolog"),
+    ("disksim.trace", "disksim"),
+    ("mqsim.trace", "mqsim"),
+    ("fiu.blkparse", "fiu"),
+    ("k5cloud.csv", "k5cloud"),
+    ("biosnoop.txt", "biosnoop"),
+    ("diskmon.txt", "diskmon"),
+    ("arc.lis", "arc"),
+    ("pages.trc", "pages"),
+];
+
+type Row = (u64, &'static str, u64, u64, RecordOp, Option<u64>);
+
+/// Decodes text in stored order and compares (time, device, offset, length, op, response).
+fn golden(format: &str, text: &str, settings: &[(&str, &str)], rows: &[Row]) {
+    let mut settings = settings.to_vec();
+    settings.push(("format", format));
+    let found = read_bytes("demo.txt", text.as_bytes(), &options(&settings)).unwrap();
+    let shown: Vec<_> = found
+        .records
+        .iter()
+        .map(|r| {
+            let response = (r.response_ns != NO_RESPONSE).then_some(r.response_ns);
+            let device = found.devices[r.device as usize].as_str();
+            (r.time_ns, device, r.offset_bytes, r.length_bytes, r.op, response)
+        })
+        .collect();
+    assert_eq!(shown, rows, "{format}");
+}
+
+#[test]
+fn msr_example() {
+    let t = 12_816_637_200_000_000_000;
+    golden(
+        "msr",
+        "128166372000000000,demo,0,Write,1048576,4096,2310\n\
+         128166372000051234,demo,0,Read,8192,16384,780\n\
+         128166372000051234,demo,1,Write,8192,512,95\n",
+        &[],
+        &[
+            (t, "demo_0", 1048576, 4096, W, Some(231_000)),
+            (t + 5_123_400, "demo_0", 8192, 16384, R, Some(78_000)),
+            (t + 5_123_400, "demo_1", 8192, 512, W, Some(9_500)),
+        ],
+    );
+    // A header, any letter case, blanks, no response.
+    golden(
+        "msr",
+        "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372000000000, demo ,0, WRITE,0, 512\n",
+        &[],
+        &[(t, "demo_0", 0, 512, W, None)],
+    );
+}
+
+#[test]
+fn spc_example() {
+    let text = "0,2048,4096,W,0.000000\n2,77,3584,r,0.014200\n0,2056,1024,w,0.014200,more,fields\n";
+    golden(
+        "spc",
+        text,
+        &[],
+        &[
+            (0, "0", 1048576, 4096, W, None),
+            (14_200_000, "2", 39424, 3584, R, None),
+            (14_200_000, "0", 1052672, 1024, W, None),
+        ],
+    );
+    golden(
+        "spc",
+        "1, 3 , 5,R,1e-3\n",
+        &[("block_bytes", "4096")],
+        &[(1_000_000, "1", 12288, 5, R, None)],
+    );
+    let found = read_bytes("x", text.as_bytes(), &options(&[])).unwrap();
+    assert_eq!(found.summary.notes, ["spc: fields after the fifth are ignored"]);
+}
+
+#[test]
+fn systor17_example() {
+    let text = "Timestamp,Response,IOType,LUN,Offset,Size\n\
+                1456012801.000250000,0.000410000,W,3,1048576,8192\n\
+                1456012801.000120000,,R,3,4096,4096\n1456012801.5,0.1,,3,4096,4096\n";
+    golden(
+        "systor17",
+        text,
+        &[],
+        &[
+            (1_456_012_801_000_120_000, "3", 4096, 4096, R, None),
+            (1_456_012_801_000_250_000, "3", 1048576, 8192, W, Some(410_000)),
+        ],
+    );
+    let summary = read_bytes("x", text.as_bytes(), &options(&[])).unwrap().summary;
+    assert_eq!((summary.stepped_back, summary.largest_step_ns, summary.header), (1, 130_000, 1));
+    assert_eq!(summary.ignored_events["no response"], 1);
+}
+
+const ETW: &str = "BeginHeader
+            DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum
+EndHeader
+            DiskRead,       2310,             demo.exe ( 412),        77, 0x00000000fa10b2c0, 0x00100000, 0x00002000,         310,        1
+           DiskWrite,       2988,             demo.exe ( 412),        77, 0x00000000fa10b5e8, 0x00400000, 0x00001000,          95,        1
+";
+
+#[test]
+fn ms_etw_example() {
+    // The example's header does not name DiskWrite, whose columns are those of DiskRead.
+    let both = ETW.replace(
+        "EndHeader",
+        &format!("{}\nEndHeader", ETW.lines().nth(1).unwrap().replace("DiskRead", "DiskWrite")),
+    );
+    let rows = |issue: bool| {
+        let at = |done: u64, elapsed: u64| if issue { done - elapsed } else { done };
+        [
+            (at(2_310_000, 310_000), "1", 1048576, 8192, R, Some(310_000)),
+            (at(2_988_000, 95_000), "1", 4194304, 4096, W, Some(95_000)),
+        ]
+    };
+    golden("ms-etw", ETW, &[], &rows(true));
+    golden("ms-etw", &both, &[], &rows(true));
+    golden("ms-etw", &both, &[("etw_time", "completion")], &rows(false));
+    // Without a header the old order holds; with a CPU column the header says so.
+    let bare: String = ETW.lines().skip(3).map(|l| format!("{l}\n")).collect();
+    golden("ms-etw", &bare, &[], &rows(true));
+    let newer = both
+        .replace("             IrpPtr,", " CPU, IrpPtr,")
+        .replace("        77, ", "        77, 2, ");
+    golden("ms-etw", &newer, &[], &rows(true));
+    // A start of the trace gives absolute times; a quoted file name with commas comes last.
+    let started = both.replace(
+        "EndHeader\n",
+        "EndHeader\nOS Version: 6.0, Trace Start: 128166372000000000, PointerSize: 8\n",
+    );
+    let named = started.replace("        95,        1", "        95,        1, \"C:\\a,b\"");
+    let base = 12_816_637_200_000_000_000;
+    let later = rows(true).map(|(t, d, o, l, op, r)| (t + base, d, o, l, op, r));
+    golden("ms-etw", &named, &[], &later);
+}
+
+#[test]
+fn ms_etw_flushes_on_request() {
+    let plain = read(&[twin("ms-etw.txt")], &options(&[])).unwrap();
+    assert_eq!((plain.summary.flushes, plain.summary.ignored_events["DiskFlush"]), (0, 1));
+    let asked = read(&[twin("ms-etw.txt")], &options(&[("etw_flush", "true")])).unwrap();
+    assert_eq!((asked.summary.flushes, asked.summary.requests), (1, plain.summary.requests + 1));
+    let flush = asked.records.iter().find(|r| r.op == Flush).unwrap();
+    assert_eq!((flush.time_ns, flush.length_bytes), (3_570_000, 0));
+}
+
+#[test]
+fn alibaba_example() {
+    golden(
+        "alibaba",
+        "device_id,opcode,offset,length,timestamp\n17,W,1048576,8192,1577808000000626\n3,R,0,4096,1577808000000940\n\
+         17,W,1056768,4096,1577808000001733\n",
+        &[],
+        &[
+            (1_577_808_000_000_626_000, "17", 1048576, 8192, W, None),
+            (1_577_808_000_000_940_000, "3", 0, 4096, R, None),
+            (1_577_808_000_001_733_000, "17", 1056768, 4096, W, None),
+        ],
+    );
+}
+
+#[test]
+fn tencent_example() {
+    let s = 1_538_323_200_000_000_000;
+    let text = "1538323200,2048,16,1,901\n1538323200,2064,8,0,901\n1538323199,65536,128,1,44\n";
+    golden(
+        "tencent",
+        text,
+        &[],
+        &[
+            (s - 1_000_000_000, "44", 33554432, 65536, W, None),
+            (s, "901", 1048576, 8192, W, None),
+            (s, "901", 1056768, 4096, R, None),
+        ],
+    );
+    golden(
+        "tencent",
+        text,
+        &[("spread", "uniform")],
+        &[
+            (s - 1_000_000_000, "44", 33554432, 65536, W, None),
+            (s, "901", 1048576, 8192, W, None),
+            (s + 500_000_000, "901", 1056768, 4096, R, None),
+        ],
+    );
+    let summary = read_bytes("x", text.as_bytes(), &options(&[])).unwrap().summary;
+    assert_eq!(summary.coarse_clock_ns, Some(1_000_000_000));
+}
+
+#[test]
+fn vscsi_text_example() {
+    golden(
+        "vscsi-text",
+        "# comment\n2147483649,4096,1,write,20480,9000000\n2147483650,16384,1,read,81920,9000412\n",
+        &[],
+        &[
+            (9_000_000_000, "demo", 10485760, 4096, W, None),
+            (9_000_412_000, "demo", 41943040, 16384, R, None),
+        ],
+    );
+}
+
+const BLKPARSE: &str = "  8,16   0       11     0.000120450   977  D  WS 2048 + 8 [my job/1]
+  8,16   1        7     0.000988001   977  D   R 81920 + 64 [my job/1]
+  8,16   0       12     0.001500020     0  C  WS 2048 + 8 [0]
+";
+
+#[test]
+fn blkparse_example() {
+    golden(
+        "blkparse",
+        BLKPARSE,
+        &[],
+        &[(120_450, "8:16", 1048576, 4096, W, None), (988_001, "8:16", 41943040, 32768, R, None)],
+    );
+    golden("blkparse", BLKPARSE, &[("event", "C")], &[(1_500_020, "8:16", 1048576, 4096, W, None)]);
+    let error = read_bytes("x.txt", BLKPARSE.as_bytes(), &options(&[("event", "Q")])).unwrap_err();
+    assert_eq!(error.exit_status(), 65);
+    let text = error.to_string();
+    assert!(
+        text.contains("1 ignored events C, 2 ignored events D") && text.contains("Q events"),
+        "{text}"
+    );
+}
+
+#[test]
+fn blkparse_ops_summary_and_warnings() {
+    let found = read(&[twin("blkparse.txt")], &options(&[])).unwrap();
+    let ops: Vec<RecordOp> = found.records.iter().map(|r| r.op).collect();
+    assert_eq!(ops, [W, R, Flush, W, R, Trim]);
+    assert_eq!(found.summary.comment, 7);
+    assert_eq!(found.summary.ignored_events["m"], 1);
+    let twin = std::fs::read_to_string(twin("blkparse.txt")).unwrap();
+    let lossy = twin.replace("Skips: 0 forward", "Skips: 3 forward");
+    let warnings = read_bytes("x", lossy.as_bytes(), &options(&[])).unwrap().summary.warnings;
+    assert_eq!(warnings, ["blkparse lost events: Skips: 3 forward (0 -   0.0%)"]);
+    let zoned = "  8,0 0 1 0.1 1 D R 0 + 8 [a]\n  8,0 0 2 0.2 1 D W 8 + 8 [a]\n  8,0 0 3 0.3 1 D ZRS 0 + 8 [a]\n";
+    let summary = read_bytes("x", zoned.as_bytes(), &options(&[])).unwrap().summary;
+    assert!(summary.warnings.iter().any(|w| w.contains("zoned")), "{:?}", summary.warnings);
+}
+
+#[test]
+fn several_block_devices_must_be_meant() {
+    let text = "  252,0 0 1 0.100 1 Q R 0 + 8 [a]\n  8,0 0 2 0.101 1 A R 2048 + 8 <- (252,0) 0\n  \
+                8,0 0 3 0.102 1 Q R 2048 + 8 [a]\n";
+    let q = ("event", "Q");
+    let error = read_bytes("x", text.as_bytes(), &options(&[q])).unwrap_err();
+    assert!(error.to_string().contains("252:0, 8:0") && error.exit_status() == 2, "{error}");
+    let one = read_bytes("x", text.as_bytes(), &options(&[q, ("device", "8,0")])).unwrap();
+    assert_eq!(
+        (one.devices, one.records.len(), one.summary.warnings.len()),
+        (vec!["8:0".to_owned()], 1, 0)
+    );
+    let both = read_bytes("x", text.as_bytes(), &options(&[q, ("devices", "stack")])).unwrap();
+    assert_eq!(both.records.len(), 2);
+    assert!(
+        both.summary.warnings.iter().any(|w| w.contains("252:0 are remapped to 8:0")),
+        "{:?}",
+        both.summary.warnings
+    );
+}
+
+#[test]
+fn fio_iolog_examples() {
+    golden(
+        "fio-iolog",
+        "fio version 3 iolog\n0 /dev/demo open\n140 /dev/demo write 1048576 4096\n",
+        &[],
+        &[(140_000, "/dev/demo", 1048576, 4096, W, None)],
+    );
+    golden(
+        "fio-iolog",
+        &std::fs::read_to_string(twin("fio-iolog-v2.log")).unwrap(),
+        &[],
+        &[
+            (0, "/dev/demo", 1048576, 4096, W, None),
+            (500_000, "/dev/demo", 0, 8192, R, None),
+            (500_000, "/dev/demo", 8192, 8192, R, None),
+            (750_000, "/dev/demo", 4096, 4096, W, None),
+            (750_000, "/dev/demo", 0, 0, Flush, None),
+            (2_000_000, "/dev/demo", 0, 65536, Trim, None),
+        ],
+    );
+    let still =
+        read_bytes("x", b"fio version 2 iolog\nf read 0 4096\nf write 0 4096\n", &options(&[]))
+            .unwrap();
+    assert!(!still.summary.has_times && still.summary.notes[0].contains("--queue-depth"));
+    for first in ["fio version 1 iolog", "0, 1024, 4096"] {
+        let text = format!("{first}\nf read 0 4096\n");
+        let error =
+            read_bytes("x", text.as_bytes(), &options(&[("format", "fio-iolog")])).unwrap_err();
+        assert!(error.to_string().contains("version 1"), "{error}");
+    }
+}
+
+#[test]
+fn disksim_example() {
+    let text = "0.250000 0 2048 8 0\n1.031250 0 81920 32 1\n1.031250\t1 0 8 1\n";
+    let rows = [
+        (250_000, "0", 1048576, 4096, W, None),
+        (1_031_250, "0", 41943040, 16384, R, None),
+        (1_031_250, "1", 0, 4096, R, None),
+    ];
+    golden("disksim", text, &[], &rows);
+    golden(
+        "disksim",
+        "2.5 0 1 2 1b 77\n",
+        &[("block_bytes", "1024")],
+        &[(2_500_000, "0", 1024, 2048, R, None)],
+    );
+    let notes = read_bytes("x", b"2.5 0 1 2 1b 77\n2.5 0 1 2 10 77\n", &options(&[]))
+        .unwrap()
+        .summary
+        .notes;
+    assert_eq!(notes.len(), 2, "the sixth column and the other bits, once each: {notes:?}");
+}
+
+#[test]
+fn mqsim_example() {
+    let text = "0 0 2048 8 0\n51200 0 81920 32 1\n51200 1 0 8 1\n";
+    for (unit, scale, divide) in [("ns", 1, 1), ("us", 1000, 1), ("ps", 1, 1000)] {
+        let t = 51_200 * scale / divide;
+        let rows = [
+            (0, "0", 1048576, 4096, W, None),
+            (t, "0", 41943040, 16384, R, None),
+            (t, "1", 0, 4096, R, None),
+        ];
+        golden("mqsim", text, &[("time_unit", unit)], &rows);
+    }
+    let detected = read_bytes("x", text.as_bytes(), &options(&[])).unwrap().summary;
+    assert!(
+        detected.warnings.iter().any(|w| w.contains("times taken as ns")),
+        "{:?}",
+        detected.warnings
+    );
+    let given = read_bytes("x", text.as_bytes(), &options(&[("format", "mqsim")])).unwrap().summary;
+    assert!(given.notes.iter().any(|n| n.contains("times taken as ns")), "{:?}", given.notes);
+}
+
+#[test]
+fn fiu_example() {
+    let hash = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+    let row = (700_100_200_300, "6:0", 1048576, 4096, W, None);
+    golden("fiu", &format!("700100200300 4100 my daemon 2048 8 W 6 0 {hash}\n"), &[], &[row]);
+    golden("fiu", "700100200300 4100 my daemon 2048 8 W 6 0\n", &[], &[row]);
+    let file = (700_100_200_300, "demo", 1048576, 4096, W, None);
+    golden("fiu", &format!("700100200300 4100 my 9 daemon 2048 8 W {hash}\n"), &[], &[file]);
+    golden("fiu", "700100200300 4100 daemon 2048 8 W\n", &[], &[file]);
+}
+
+#[test]
+fn k5cloud_example() {
+    let s = 1_527_814_800_000_000_000;
+    golden(
+        "k5cloud",
+        "12,1527814800.001210,W,1048576,4096\n12,1527814800.001950,R,0,8192\n7,1527814800.002400,W,65536,16384\n",
+        &[],
+        &[
+            (s + 1_210_000, "12", 1048576, 4096, W, None),
+            (s + 1_950_000, "12", 0, 8192, R, None),
+            (s + 2_400_000, "7", 65536, 16384, W, None),
+        ],
+    );
+}
+
+#[test]
+fn biosnoop_example() {
+    golden(
+        "biosnoop",
+        "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n\
+         0.001400    my db          1950   nvme0n1 W 2048       4096       0.40\n\
+         0.002010    my db          1950   nvme0n1 R 81920      16384      0.11\n",
+        &[],
+        &[
+            (1_000_000, "nvme0n1", 1048576, 4096, W, Some(400_000)),
+            (1_900_000, "nvme0n1", 41943040, 16384, R, Some(110_000)),
+        ],
+    );
+    let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n0.001400 db 1 sda W 2048 4096 0.10 0.40\n\
+                Possibly lost 7 samples\n0.002 db 1 sda F 0 0 0.0 0.1\n";
+    golden("biosnoop", text, &[], &[(900_000, "sda", 1048576, 4096, W, Some(500_000))]);
+    let summary = read_bytes("x", text.as_bytes(), &options(&[])).unwrap().summary;
+    assert_eq!(summary.warnings, ["biosnoop lost events: Possibly lost 7 samples"]);
+    assert_eq!(summary.ignored_events["T = F"], 1);
+    let other = "TIME(ms)     COMM           PID    DISK     LAT(ms)\n611      bash           4179   nvme0n1     10\n";
+    let error = read_bytes("x", other.as_bytes(), &options(&[])).unwrap_err().to_string();
+    assert!(error.contains("bpftrace"), "{error}");
+}
+
+#[test]
+fn diskmon_example() {
+    golden(
+        "diskmon",
+        "0\t0.000210\t0.00038147\t0\tWrite\t2048\t8\r\n1\t0.000210\t0.00012398\t0\tRead\t81920\t32\t\r\n\
+         0\t0,410000\t0,00000000\t0\tWrite\t2056\t8\r\n",
+        &[],
+        &[
+            (210_000, "0", 1048576, 4096, W, Some(381_470)),
+            (210_000, "0", 41943040, 16384, R, Some(123_980)),
+            (410_000_000, "0", 1052672, 4096, W, Some(0)),
+        ],
+    );
+}
+
+#[test]
+fn page_reference_examples() {
+    golden(
+        "arc",
+        "100 4 0 0\n104 1 0 1\n100 2 0 2\n",
+        &[],
+        &[
+            (0, "demo", 51200, 2048, R, None),
+            (0, "demo", 53248, 512, R, None),
+            (0, "demo", 51200, 1024, R, None),
+        ],
+    );
+    golden("arc", "3 2 9 0\n", &[("page_bytes", "4096")], &[(0, "demo", 12288, 8192, R, None)]);
+    golden(
+        "pages",
+        "7\n*\n 3 w\n",
+        &[],
+        &[(0, "demo", 28672, 4096, R, None), (0, "demo", 12288, 4096, W, None)],
+    );
+    for (file, page_bytes, has_ops) in [("arc.lis", 512, false), ("pages.trc", 4096, false)] {
+        let summary = read(&[twin(file)], &options(&[])).unwrap().summary;
+        assert_eq!(
+            (summary.page_bytes, summary.has_times, summary.has_ops),
+            (Some(page_bytes), false, has_ops)
+        );
+        assert_eq!(summary.warnings, [""; 0]);
+    }
+}
+
+#[test]
+fn every_text_format_has_a_twin_and_is_detected_in_it() {
+    let text =
+        FORMATS.iter().filter(|f| f.kind == destage_trace::formats::Kind::Text && f.name != "csv");
+    for format in text {
+        assert!(TWINS.iter().any(|(_, name)| *name == format.name), "{}", format.name);
+    }
+    for (file, format) in TWINS {
+        // The name must not help.
+        let found = read_bytes("x", &std::fs::read(twin(file)).unwrap(), &options(&[])).unwrap();
+        assert_eq!(found.summary.files[0].format, *format, "{file}");
+        assert!(found.records.len() >= 6, "{file}");
+    }
+}
+
+/// Records with names instead of indices: what must not change with the packing.
+fn content(found: &support::Read) -> (Vec<Record>, Vec<String>) {
+    (found.records.clone(), found.devices.clone())
+}
+
+#[test]
+fn line_ends_marks_and_missing_final_newlines_change_nothing() {
+    for (file, _) in TWINS {
+        let plain = std::fs::read(twin(file)).unwrap();
+        let expected = content(&read_bytes(file, &plain, &options(&[])).unwrap());
+        let text = String::from_utf8(plain.clone()).unwrap();
+        let crlf = text.replace('\n', "\r\n");
+        let mixed = crlf.replacen("\r\n", "\n", 2);
+        let blank = text.replacen('\n', "\n\n  \n", 1) + "\n\n";
+        for changed in [
+            crlf.clone(),
+            mixed,
+            format!("\u{feff}{text}"),
+            format!("\u{feff}{crlf}"),
+            text.trim_end().to_owned(),
+            blank,
+        ] {
+            let found = read_bytes(file, changed.as_bytes(), &options(&[])).unwrap();
+            assert_eq!(content(&found), expected, "{file}");
+        }
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn thirds(bytes: &[u8], pack: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let (a, b) = (bytes.len() / 3, bytes.len() * 2 / 3);
+    [pack(&bytes[..a]), pack(&bytes[a..b]), pack(&bytes[b..])].concat()
+}
+
+fn tar(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    builder.append_data(&mut header, name, bytes).unwrap();
+    builder.into_inner().unwrap()
+}
+
+fn zip(name: &str, bytes: &[u8], method: zip::CompressionMethod) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer
+        .start_file(name, zip::write::SimpleFileOptions::default().compression_method(method))
+        .unwrap();
+    writer.write_all(bytes).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn every_packing_gives_identical_records() {
+    let mut files: Vec<String> = std::fs::read_dir(twin(""))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.retain(|f| f != "README.md" && !f.contains("blktrace") && !f.ends_with(".toml"));
+    assert!(files.len() >= TWINS.len());
+    let bzip2 = |bytes: &[u8]| {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let xz = |bytes: &[u8]| {
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+    for file in &files {
+        let plain = std::fs::read(twin(file)).unwrap();
+        let (expected, settings) = match read_bytes(file, &plain, &options(&[])) {
+            Ok(found) => (content(&found), options(&[])),
+            // Twins that need options (csv, parquet, object ids) have tests of their own.
+            Err(_) => continue,
+        };
+        let skippable = [b"\x52\x2a\x4d\x18\x03\0\0\0abc".as_slice(), &zstd(&plain)].concat();
+        let padded = [xz(&plain), vec![0; 512]].concat();
+        let inner = format!("{file}.gz");
+        let packed: Vec<(&str, Vec<u8>)> = vec![
+            ("gz", gzip(&plain)),
+            ("gz x3", thirds(&plain, gzip)),
+            ("bz2", bzip2(&plain)),
+            ("bz2 x3", thirds(&plain, bzip2)),
+            ("xz", xz(&plain)),
+            ("xz x3", thirds(&plain, xz)),
+            ("xz padded", padded),
+            ("zst", zstd(&plain)),
+            ("zst x3", thirds(&plain, zstd)),
+            ("zst skippable", skippable),
+            ("zip stored", zip(file, &plain, zip::CompressionMethod::Stored)),
+            ("zip deflated", zip(file, &plain, zip::CompressionMethod::Deflated)),
+            ("tar", tar(file, &plain)),
+            ("tar.gz", gzip(&tar(file, &plain))),
+            ("tar.gz of gz", gzip(&tar(&inner, &gzip(&plain)))),
+            (
+                "tar.xz of zip",
+                xz(&tar("in.zip", &zip(file, &plain, zip::CompressionMethod::Deflated))),
+            ),
+        ];
+        for (how, bytes) in packed {
+            // The file keeps its name, whatever it holds: content decides.
+            let found = read_bytes(file, &bytes, &settings)
+                .unwrap_or_else(|e| panic!("{file} as {how}: {e}"));
+            assert_eq!(content(&found), expected, "{file} as {how}");
+        }
+    }
+}
