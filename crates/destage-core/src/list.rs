@@ -9,7 +9,7 @@
 //! A ring through a head node that is no page: linking and unlinking have no special case at the
 //! ends, hence no branch.
 
-use crate::pages::{Directory, Pages};
+use crate::pages::{Directory, Links, Pages};
 use crate::types::Slot;
 
 /// One list. All operations are O(1) but `iter`.
@@ -56,25 +56,25 @@ impl List {
     /// Newest page.
     #[inline(always)]
     pub fn mru<D: Directory>(&self, pages: &Pages<D>) -> Option<Slot> {
-        self.page_or_end(pages[Slot(self.head)].older)
+        self.page_or_end(pages.links(self.head).older)
     }
 
     /// Oldest page.
     #[inline(always)]
     pub fn lru<D: Directory>(&self, pages: &Pages<D>) -> Option<Slot> {
-        self.page_or_end(pages[Slot(self.head)].newer)
+        self.page_or_end(pages.links(self.head).newer)
     }
 
     /// Next page towards the MRU end.
     #[inline(always)]
     pub fn newer<D: Directory>(&self, pages: &Pages<D>, slot: Slot) -> Option<Slot> {
-        self.page_or_end(pages[slot].newer)
+        self.page_or_end(pages.links(slot.0).newer)
     }
 
     /// Next page towards the LRU end.
     #[inline(always)]
     pub fn older<D: Directory>(&self, pages: &Pages<D>, slot: Slot) -> Option<Slot> {
-        self.page_or_end(pages[slot].older)
+        self.page_or_end(pages.links(slot.0).older)
     }
 
     #[inline(always)]
@@ -85,28 +85,26 @@ impl List {
     /// Puts a page that is on no list at the MRU end.
     #[inline(always)]
     pub fn push_mru<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
-        let next = pages[Slot(self.head)].older;
+        let next = pages.links(self.head).older;
         self.link(pages, slot, self.head, next);
-        pages[Slot(self.head)].older = slot.0;
+        pages.links_mut(self.head).older = slot.0;
         pages.linked(next).newer = slot.0;
     }
 
     /// Puts a page that is on no list at the LRU end.
     #[inline(always)]
     pub fn push_lru<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
-        let previous = pages[Slot(self.head)].newer;
+        let previous = pages.links(self.head).newer;
         self.link(pages, slot, previous, self.head);
-        pages[Slot(self.head)].newer = slot.0;
+        pages.links_mut(self.head).newer = slot.0;
         pages.linked(previous).older = slot.0;
     }
 
     /// The page's own side of a link. Its neighbours' sides are the caller's.
     #[inline(always)]
     fn link<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot, newer: u32, older: u32) {
-        let node = &mut pages[slot];
-        node.newer = newer;
-        node.older = older;
-        node.list = self.tag;
+        *pages.links_mut(slot.0) = Links { newer, older };
+        pages[slot].list = self.tag;
         self.len += 1;
     }
 
@@ -115,8 +113,7 @@ impl List {
     #[inline(always)]
     pub fn unlink<D: Directory>(&mut self, pages: &mut Pages<D>, slot: Slot) {
         debug_assert_eq!(pages[slot].list, self.tag, "the page is on another list");
-        let node = &pages[slot];
-        let (newer, older) = (node.newer, node.older);
+        let Links { newer, older } = pages.links(slot.0);
         pages.linked(newer).older = older;
         pages.linked(older).newer = newer;
         self.len -= 1;
@@ -144,11 +141,11 @@ impl List {
         pages: &'a Pages<D>,
     ) -> impl Iterator<Item = Slot> + use<'a, D> {
         let head = self.head;
-        let mut at = pages[Slot(head)].older;
+        let mut at = pages.links(head).older;
         std::iter::from_fn(move || {
             (at != head).then(|| {
                 let slot = Slot(at);
-                at = pages[slot].older;
+                at = pages.links(at).older;
                 slot
             })
         })
@@ -159,12 +156,16 @@ impl List {
         let mut newer = self.head;
         let mut count = 0;
         for slot in self.iter(pages) {
-            assert_eq!(pages[slot].newer, newer, "links of a list agree in both directions");
+            assert_eq!(
+                pages.links(slot.0).newer,
+                newer,
+                "links of a list agree in both directions"
+            );
             assert_eq!(pages[slot].list, self.tag, "a page knows its list");
             newer = slot.0;
             count += 1;
         }
-        assert_eq!(pages[Slot(self.head)].newer, newer, "the list ends where it began");
+        assert_eq!(pages.links(self.head).newer, newer, "the list ends where it began");
         assert_eq!(count, self.len, "a list knows its length");
     }
 }

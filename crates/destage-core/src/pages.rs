@@ -14,15 +14,12 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::ops::{Index, IndexMut};
 
-/// What is known of one page: its links, its list, its dirty bit, and room for a policy's own bits.
+/// What is known of one page: its list, its dirty bit, and room for a policy's own bits.
 ///
-/// Twelve bytes: the replay of a large trace is bound by how many of these a cache line holds.
+/// Four bytes, beside eight of links: the replay of a large trace is bound by how many of these the
+/// processor's caches hold, and none of them may lie across two cache lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Neighbour towards the MRU end (head).
-    pub(crate) newer: u32,
-    /// Neighbour towards the LRU end (tail).
-    pub(crate) older: u32,
     /// Tag of the list that the node is on; 0: none, the page is unknown.
     pub list: u8,
     /// Newer than flash. The only place where a dirty bit lives.
@@ -32,7 +29,16 @@ pub struct Node {
 }
 
 impl Node {
-    const UNKNOWN: Node = Node { newer: 0, older: 0, list: 0, dirty: false, mark: 0 };
+    const UNKNOWN: Node = Node { list: 0, dirty: false, mark: 0 };
+}
+
+/// Neighbours of a page, or of the head, on a list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Links {
+    /// Towards the MRU end (head).
+    pub(crate) newer: u32,
+    /// Towards the LRU end (tail).
+    pub(crate) older: u32,
 }
 
 /// How a page finds its slot.
@@ -149,6 +155,7 @@ impl Directory for Hashed {
 pub struct Pages<D> {
     directory: D,
     nodes: Vec<Node>,
+    links: Vec<Links>, // as long as nodes
     first_head: u32,
 }
 
@@ -160,12 +167,12 @@ impl<D: Directory> Pages<D> {
         if pages == 0 {
             directory.reserve(u32::from(lists));
         }
-        let mut nodes = vec![Node::UNKNOWN; pages as usize + usize::from(lists)];
+        let slots = pages as usize + usize::from(lists);
+        let mut links = vec![Links { newer: 0, older: 0 }; slots];
         for head in pages..pages + u32::from(lists) {
-            nodes[head as usize].newer = head;
-            nodes[head as usize].older = head;
+            links[head as usize] = Links { newer: head, older: head };
         }
-        Pages { directory, nodes, first_head: pages }
+        Pages { directory, nodes: vec![Node::UNKNOWN; slots], links, first_head: pages }
     }
 
     /// Slot of the head node of list `tag` (1..=lists).
@@ -187,6 +194,7 @@ impl<D: Directory> Pages<D> {
         let slot = self.directory.insert(page);
         if slot.index() == self.nodes.len() {
             self.nodes.push(Node::UNKNOWN);
+            self.links.push(Links { newer: 0, older: 0 });
         }
         let node = &mut self.nodes[slot.index()];
         debug_assert!(node.list == 0, "the page is known already");
@@ -204,26 +212,39 @@ impl<D: Directory> Pages<D> {
         page
     }
 
-    /// The node at the other end of a link that was read from this table.
+    /// The links of a page or a list head.
+    #[inline(always)]
+    pub(crate) fn links(&self, slot: u32) -> Links {
+        self.links[slot as usize]
+    }
+
+    /// The links of a page or a list head.
+    #[inline(always)]
+    pub(crate) fn links_mut(&mut self, slot: u32) -> &mut Links {
+        &mut self.links[slot as usize]
+    }
+
+    /// The links at the other end of a link that was read from this table.
     ///
     /// Only [`List`](crate::List) follows links, always within one table.
     #[inline(always)]
-    pub(crate) fn linked(&mut self, link: u32) -> &mut Node {
-        debug_assert!((link as usize) < self.nodes.len());
-        // SAFETY: a link stored in a node is an index of this table: only `List::link` and
+    pub(crate) fn linked(&mut self, link: u32) -> &mut Links {
+        debug_assert!((link as usize) < self.links.len());
+        // SAFETY: a link stored in this table is an index of it: only `List::link` and
         // `List::unlink` write links, with slots that they have indexed (checked) in the same table
         // and with links read from it; head nodes start out linked to themselves, all others to 0;
         // and the table never shrinks. Paid for by the `replay` bench: LRU is a tenth faster.
-        unsafe { self.nodes.get_unchecked_mut(link as usize) }
+        unsafe { self.links.get_unchecked_mut(link as usize) }
     }
 
     /// Prefetches the node that follows the oldest of a list: the oldest itself has just come near,
     /// as a neighbour of the one that left. Old pages are cold in every sense.
     #[inline(always)]
     pub(crate) fn warm_next_victim(&mut self, head: u32) {
-        let oldest = self.nodes[head as usize].newer;
+        let oldest = self.links[head as usize].newer;
         let next = self.linked(oldest).newer;
-        prefetch(&self.nodes, next as usize);
+        prefetch(&self.links, next as usize);
+        prefetch(&self.nodes, oldest as usize);
     }
 
     /// The page of a slot.
@@ -242,19 +263,20 @@ impl<D: Directory> Pages<D> {
     pub fn warm(&self, page: Page) {
         if D::DENSE {
             prefetch(&self.nodes, page.0 as usize);
+            prefetch(&self.links, page.0 as usize);
         }
     }
 
-    /// Prefetches the neighbours of the page's node; the node itself should be near already.
+    /// Prefetches the links of the page's neighbours; its own should be near already.
     #[inline(always)]
     pub fn warm_links(&self, page: Page) {
         // An unknown page's links are stale, and what they name is fetched in vain: cheaper than
         // a branch that depends on whether the page is known, which nothing predicts.
         if D::DENSE
-            && let Some(node) = self.nodes.get(page.0 as usize)
+            && let Some(links) = self.links.get(page.0 as usize)
         {
-            prefetch(&self.nodes, node.newer as usize);
-            prefetch(&self.nodes, node.older as usize);
+            prefetch(&self.links, links.newer as usize);
+            prefetch(&self.links, links.older as usize);
         }
     }
 }
