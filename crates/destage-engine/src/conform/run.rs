@@ -1,7 +1,7 @@
 //! Runs a page vector: access by access through any policy, or through the replay loop.
 //!
 //! Two ways on purpose. [`run_vector`] names pages by their numbers and drives the policy as a live
-//! buffer pool would; [`dense`] numbers them by rank and goes through [`Replay`], the loop that
+//! buffer pool would; [`Dense`] numbers them by rank and goes through [`Replay`], the loop that
 //! every real run uses. Both must decide what the vector says.
 
 use super::vector::{Decision, PageCounters, PageVector};

@@ -195,8 +195,9 @@ fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
 ///
 /// # Errors
 ///
-/// As [`run`]; also [`RunError::Impossible`] for a sample without a page, and for a policy with a
-/// parameter in pages or accesses, which a sample of single pages does not scale.
+/// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, and
+/// for a policy with a parameter in pages or accesses, which a sample of single pages does not
+/// scale.
 pub fn mrc(
     input: &Input<'_>,
     specs: &[PolicySpec],
