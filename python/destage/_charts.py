@@ -31,10 +31,10 @@ _SIZE = (
 
 
 def _size_label(footprint_bytes: float | None) -> str:
-    plain = _SIZE.replace("'~g'", "'.3~g'")
+    plain = _SIZE.replace("'~g'", "'.3~r'")
     if not footprint_bytes:
         return plain
-    return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~g') + ' %']"
+    return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~r') + ' %']"
 
 
 def size_ticks(sizes: Sequence[int], most: int = 8) -> list[int]:
@@ -83,7 +83,8 @@ def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
         # The title says per cent; the labels need not.
         return {"labelExpr": "format(100 * datum.value, '~g')"}
     if metric.kind == "count":
-        return {"labelExpr": "datum.value < 10000 ? format(datum.value, ',.0f') : format(datum.value, '~s')"}
+        form = "datum.value < 10000 ? ',.0f' : '~s'"
+        return {"labelExpr": f"format(datum.value, {form})"}
     return {"format": ".3~g"}
 
 
@@ -98,7 +99,7 @@ def _tooltip(metric: Metric) -> list[alt.Tooltip]:
         alt.Tooltip("label:N", title="Policy"),
         alt.Tooltip("size:N", title="Cache size"),
         alt.Tooltip("frames:Q", title="Cache (pages)", format=",.0f"),
-        alt.Tooltip("cache_share:Q", title="Of the trace's pages", format=".3~%"),
+        alt.Tooltip("cache_share:Q", title="Of the trace's pages", format=".3~p"),
         alt.Tooltip(f"{metric.name}:Q", title=metric.title + unit, format=value),
     ]
 
@@ -109,7 +110,11 @@ def chart_rows(result: ResultView) -> list[Row]:
     keep = ["label", "frames", "cache_bytes", "cache_share", *names]
     bounds = ["hit_ratio_low", "hit_ratio_high"]
     return [
-        {**{k: r[k] for k in keep}, **{k: r[k] for k in bounds if k in r}, "size": size(r["cache_bytes"])}
+        {
+            **{k: r[k] for k in keep},
+            **{k: r[k] for k in bounds if k in r},
+            "size": size(r["cache_bytes"]),
+        }
         for r in result.rows
     ]
 
@@ -206,7 +211,9 @@ class Charts:
         rows = [r for r in self.result.rows if r[metric.name] is not None]
         rows.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
         order = [r["label"] for r in rows]
-        top = max((r[metric.name] for r in rows), default=0) or (0.01 if metric.kind == "ratio" else 1)
+        top = max((r[metric.name] for r in rows), default=0) or (
+            0.01 if metric.kind == "ratio" else 1
+        )
         # Room for the value behind the longest bar.
         domain = [0, top * (1.16 if metric.kind == "ratio" else 1.28)]
         base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
@@ -242,7 +249,7 @@ class Charts:
         line = base.mark_line(strokeWidth=1.8, clip=True).encode(
             color=self._color(), strokeDash=self._dash(), opacity=strength
         )
-        point = base.mark_point(filled=True, size=self._marker_area(), clip=True).encode(
+        point = base.mark_point(filled=True, opacity=1, size=self._marker_area(), clip=True).encode(
             color=self._color(), shape=self._shape(), opacity=strength, tooltip=_tooltip(metric)
         )
         return [line.add_params(pick), point]
@@ -255,9 +262,9 @@ class Charts:
         line = coloured.mark_line(clip=True).encode(
             color=self._color(), strokeDash=self._dash(), strokeWidth=width
         )
-        point = coloured.mark_point(filled=True, size=self._marker_area(), clip=True).encode(
-            color=self._color(), shape=self._shape()
-        )
+        point = coloured.mark_point(
+            filled=True, opacity=1, size=self._marker_area(), clip=True
+        ).encode(color=self._color(), shape=self._shape())
         wide = base.mark_line(strokeWidth=9, stroke=self.theme.ink, opacity=0, clip=True)
         spot = base.mark_point(filled=True, size=220, opacity=0, clip=True).encode(
             tooltip=_tooltip(metric)
@@ -269,7 +276,7 @@ class Charts:
         return (
             base.transform_filter("isValid(datum.hit_ratio_low)")
             .transform_filter(self._in_colour())
-            .mark_rule(strokeWidth=5, opacity=0.3, clip=True)
+            .mark_area(opacity=0.16, clip=True, line=False)
             .encode(y=alt.Y("hit_ratio_low:Q"), y2="hit_ratio_high:Q", color=self._color())
         )
 

@@ -15,7 +15,18 @@ from typing import Any, Literal
 
 from .errors import DataError
 
-__all__ = ["METRICS", "Metric", "Row", "ResultView", "curve_view", "finite", "label_of", "printable", "view"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "Row",
+    "ResultView",
+    "curve_view",
+    "finite",
+    "label_of",
+    "printable",
+    "trace_name",
+    "view",
+]
 
 #: Version of the result schema that is read here.
 SCHEMA_VERSION = 1
@@ -48,9 +59,27 @@ class Metric:
 METRICS: tuple[Metric, ...] = (
     Metric("hit_ratio", "Hit ratio", "ratio", "%", "higher", "hits / accesses", core=True),
     Metric("read_hit_ratio", "Read hits", "ratio", "%", "higher", "read hits / reads", core=True),
-    Metric("write_hit_ratio", "Write hits", "ratio", "%", "higher", "write hits / writes", core=True),
-    Metric("physical_reads", "Flash reads", "count", "pages", "lower", "pages read from flash", core=True),
-    Metric("physical_writes", "Flash writes", "count", "pages", "lower", "pages written to flash", core=True),
+    Metric(
+        "write_hit_ratio", "Write hits", "ratio", "%", "higher", "write hits / writes", core=True
+    ),
+    Metric(
+        "physical_reads",
+        "Flash reads",
+        "count",
+        "pages",
+        "lower",
+        "pages read from flash",
+        core=True,
+    ),
+    Metric(
+        "physical_writes",
+        "Flash writes",
+        "count",
+        "pages",
+        "lower",
+        "pages written to flash",
+        core=True,
+    ),
     Metric(
         "writes_vs_lru",
         "Writes / lru",
@@ -69,18 +98,35 @@ METRICS: tuple[Metric, ...] = (
         "flash reads * read cost + flash writes * write cost",
         core=True,
     ),
-    Metric("misses", "Misses", "count", "accesses", "lower", "accesses whose page was not resident"),
-    Metric("destages", "Destages", "count", "groups", "lower", "what went to flash in one piece"),
-    Metric("destaged_pages", "Destaged", "count", "pages", "lower", "pages in destages, no padding"),
     Metric(
-        "mean_destage_pages", "Mean destage", "real", "pages", "neither", "destaged pages / destages"
+        "misses", "Misses", "count", "accesses", "lower", "accesses whose page was not resident"
     ),
-    Metric("evictions", "Evictions", "count", "pages", "lower", "pages that left because of a miss"),
+    Metric("destages", "Destages", "count", "groups", "lower", "what went to flash in one piece"),
+    Metric(
+        "destaged_pages", "Destaged", "count", "pages", "lower", "pages in destages, no padding"
+    ),
+    Metric(
+        "mean_destage_pages",
+        "Mean destage",
+        "real",
+        "pages",
+        "neither",
+        "destaged pages / destages",
+    ),
+    Metric(
+        "evictions", "Evictions", "count", "pages", "lower", "pages that left because of a miss"
+    ),
     Metric("bypasses", "Bypasses", "count", "accesses", "neither", "misses that were not admitted"),
     Metric("padding_reads", "Padding reads", "count", "pages", "lower", "read to complete a block"),
-    Metric("padding_writes", "Padding writes", "count", "pages", "lower", "written to complete a block"),
-    Metric("end_flushes", "End flushes", "count", "pages", "neither", "written after the last access"),
-    Metric("accesses", "Accesses", "count", "accesses", "neither", "page accesses that were counted"),
+    Metric(
+        "padding_writes", "Padding writes", "count", "pages", "lower", "written to complete a block"
+    ),
+    Metric(
+        "end_flushes", "End flushes", "count", "pages", "neither", "written after the last access"
+    ),
+    Metric(
+        "accesses", "Accesses", "count", "accesses", "neither", "page accesses that were counted"
+    ),
 )
 
 
@@ -94,7 +140,8 @@ def finite(value: object) -> float | int | None:
 def printable(text: object) -> str:
     """Text without characters that cannot be shown; they appear as escapes."""
     return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text)
+        c if c.isprintable() or c == "\u00a0" else c.encode("unicode_escape").decode("ascii")
+        for c in str(text)
     )
 
 
@@ -129,8 +176,8 @@ class ResultView:
 
     @property
     def name(self) -> str:
-        """What to call the trace: the first source without its folder, and how many more."""
-        return trace_name(self.trace.get("sources"))
+        """What tables call the trace."""
+        return trace_name(self.trace)
 
     @property
     def sizes(self) -> list[int]:
@@ -146,17 +193,25 @@ class ResultView:
         return [row for row in self.rows if row["frames"] == frames]
 
 
-def trace_name(sources: object) -> str:
-    """`hm_0.csv.gz`, or `hm_0.csv.gz and 2 more`."""
-    if isinstance(sources, str):
-        sources = [sources]
-    if not isinstance(sources, Sequence) or not sources:
+def trace_name(trace: Mapping[str, Any]) -> str:
+    """`hm_0.csv.gz`, `hm_0.csv.gz and 2 more`, or `all.csv:hm` if a device was chosen.
+
+    `trace` has `sources`, names or objects with a `name`, and may have the reader's options.
+    """
+    sources = trace.get("sources")
+    if not isinstance(sources, Sequence) or isinstance(sources, str):
+        sources = [] if sources is None else [sources]
+    names = [s.get("name", "") if isinstance(s, Mapping) else s for s in sources]
+    if not names:
         return "trace"
-    # What made a synthetic trace may hold slashes, but no folder.
-    first = str(sources[0])
-    base = first if "(" in first or "=" in first else os.path.basename(first.rstrip("/")) or first
-    more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
-    return printable(base) + more
+    name = os.path.basename(str(names[0])) or str(names[0])
+    if len(names) > 1:
+        name = f"{name} and {len(names) - 1} more"
+    options = trace.get("options")
+    reader = options.get("reader") if isinstance(options, Mapping) else None
+    device = reader.get("device") if isinstance(reader, Mapping) else None
+    chosen = ",".join(map(str, device)) if isinstance(device, list) else device
+    return printable(f"{name}:{chosen}" if chosen else name)
 
 
 def view(result: Mapping[str, Any], where: str = "results") -> ResultView:
@@ -280,7 +335,9 @@ def curve_view(curve: Mapping[str, Any], trace: Mapping[str, Any] | None = None)
     policies: dict[str, str] = {}
     for i, one in enumerate(found):
         place = f"curves[{i}]"
-        _expect(isinstance(one, Mapping) and isinstance(one.get("points"), list), place, "a curve", one)
+        _expect(
+            isinstance(one, Mapping) and isinstance(one.get("points"), list), place, "a curve", one
+        )
         label = printable(one.get("label", one.get("policy", "?")))
         policies.setdefault(label, printable(one.get("policy", "?")))
         for k, point in enumerate(one["points"]):
@@ -288,7 +345,9 @@ def curve_view(curve: Mapping[str, Any], trace: Mapping[str, Any] | None = None)
             frames = _whole(point.get("frames"), f"{place}.points[{k}].frames")
             missed = finite(point.get("miss_ratio"))
             sampled = point.get("sampled")
-            error = finite(sampled.get("miss_ratio_error")) if isinstance(sampled, Mapping) else None
+            error = (
+                finite(sampled.get("miss_ratio_error")) if isinstance(sampled, Mapping) else None
+            )
             hit = None if missed is None else 1 - missed
             row: Row = {m.name: finite(point.get(m.name)) for m in METRICS}
             row |= {

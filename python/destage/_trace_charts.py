@@ -15,7 +15,14 @@ from ._theme import LIGHT, Theme
 from ._tidy import finite
 from ._words import significant, size
 
-__all__ = ["hottest", "hottest_rows", "rereference_rows", "rereferences", "request_size_rows", "request_sizes"]
+__all__ = [
+    "hottest",
+    "hottest_rows",
+    "rereference_rows",
+    "rereferences",
+    "request_size_rows",
+    "request_sizes",
+]
 
 HEIGHT = 220
 
@@ -26,7 +33,9 @@ def request_size_rows(info: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for key, kind in (("reads", "read"), ("writes", "write")):
         stats = sizes.get(key) if isinstance(sizes, Mapping) else None
-        total = finite(info.get("counts", {}).get("requests")) if isinstance(stats, Mapping) else None
+        total = (
+            finite(info.get("counts", {}).get("requests")) if isinstance(stats, Mapping) else None
+        )
         for power, count in _pairs(stats.get("histogram") if isinstance(stats, Mapping) else None):
             rows.append(
                 {
@@ -170,7 +179,9 @@ def _ordinal(field: str, order: Sequence[str], title: str) -> alt.X:
         field,
         sort=list(order),
         scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
-        axis=alt.Axis(title=title, labelAngle=0, labelOverlap="greedy", labelSeparation=6, grid=False),
+        axis=alt.Axis(
+            title=title, labelAngle=0, labelOverlap="greedy", labelSeparation=6, grid=False
+        ),
     )
 
 

@@ -177,7 +177,9 @@ def _single(result: ResultView) -> str:
 
 def _where(row: Row) -> str:
     share = row["cache_share"]
-    within = f" ({significant(100 * share)}{NBSP}% of the trace's pages)" if share is not None else ""
+    within = (
+        f" ({significant(100 * share)}{NBSP}% of the trace's pages)" if share is not None else ""
+    )
     return f"At {size(row['cache_bytes'])}{within}"
 
 

@@ -14,7 +14,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ._files import write_whole
 from ._tidy import METRICS, Metric, ResultView, Row, curve_view, view
@@ -43,6 +43,7 @@ class Plots:
     """
 
     def __init__(self, results: Mapping[str, Any]) -> None:
+        """Take the results apart. Raises `DataError` if they are not of a known schema."""
         is_curve = isinstance(results, Mapping) and "curves" in results
         self._view: ResultView = curve_view(results) if is_curve else view(results)
 
@@ -115,10 +116,10 @@ class Plots:
 
         if name not in self.names():
             raise DataError(f"these results have no {name}; they have {', '.join(self.names())}")
-        charts = Charts(self._view)
-        if name == "writes_vs_lru":
-            return charts.relative_writes(_metric(name))
-        return charts.over_size(_metric(name))
+        charts, metric = Charts(self._view), _metric(name)
+        relative = name == "writes_vs_lru"
+        chart = charts.relative_writes(metric) if relative else charts.over_size(metric)
+        return cast("LayerChart", chart)
 
     def _csv(self, metric: Metric) -> str:
         out = io.StringIO()

@@ -1,4 +1,4 @@
-"""The report: one HTML file with charts, tables and provenance, that loads nothing and needs no net.
+"""The report: one HTML file with charts, tables and provenance, which loads nothing.
 
 The same inputs give the same bytes: no clock, no random ids. The charts are Altair specifications,
 compiled to Vega here, so that the page carries Vega alone; their rows stand in the page once.

@@ -43,9 +43,9 @@ def page(
     for k, (result, info, curve) in enumerate(_matched(results, infos, curves)):
         sections.append(_section(k, result, info, curve, groups))
     names = [s["name"] for s in sections]
-    title = names[0] if len(names) == 1 else f"{len(names)} traces: {join(names)}"
+    title = names[0] if len(names) == 1 else f"{len(names)} traces"
     version = next((str(r.get("version", "")) for r in results), "")
-    html = _template().render(
+    html: str = _template().render(
         title=title if names else "No results",
         lead=sections[0]["lead"] if len(sections) == 1 else "",
         version=version,
@@ -100,7 +100,9 @@ def _section(
     groups: list[Part],
 ) -> Part:
     """One trace: its comparison, its profile, its curves, as far as they are there."""
-    section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": ""}
+    section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
+    section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made"))
+    section |= dict.fromkeys(("curves", "profile"))
     if result is not None:
         section["lead"] = _lead(result)
         section["summary"] = summary(result)
@@ -113,11 +115,11 @@ def _section(
         section["made"] = made(result)
     if curve is not None:
         section["curves"] = _curves(k, curve, result, groups)
-        section["warnings"] = section.get("warnings", []) + [
-            printable(w) for w in curve.get("warnings") or []
-        ]
+        section["warnings"] += [printable(w) for w in curve.get("warnings") or []]
     if info is not None:
-        charts = [_chart(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)]
+        charts = [
+            _chart(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)
+        ]
         if charts:
             groups.append({"id": f"p{k}", "rows": [], "shown": [], "charts": charts})
         section["profile"] = {"facts": facts(info), "charts": charts}
@@ -133,7 +135,7 @@ def _name(
         if item is not None:
             trace = item.get("trace")
             source = trace if isinstance(trace, Mapping) else item
-            return trace_name(source.get("sources"))
+            return trace_name(source)
     return "trace"
 
 
@@ -202,7 +204,8 @@ def _comparison(k: int, result: ResultView, groups: list[Part]) -> Part:
     metrics = {m.name: m for m in result.metrics()}
     drawn = []
     for name in ("hit_ratio", "physical_reads", "physical_writes", "running_time"):
-        if name in metrics:
+        # A line at zero all along is better said: the summary does.
+        if name in metrics and (name == "hit_ratio" or any(row[name] for row in result.rows)):
             chart = charts.over_size(metrics[name])
             drawn.append(_chart(f"c{k}", name, metrics[name].title, chart, result.name))
     if drawn:
@@ -223,7 +226,8 @@ def _comparison(k: int, result: ResultView, groups: list[Part]) -> Part:
     title = f"At {size(result.rows[0]['cache_bytes'])}" if one else "Over cache size"
     group = {"id": f"c{k}", "rows": chart_rows(result), "shown": shown, "charts": drawn}
     groups.append(group)
-    return group | {"title": title, "chips": _chips(result, shown)}
+    # Bars have their names beside them.
+    return group | {"title": title, "chips": [] if one else _chips(result, shown)}
 
 
 def _cost(result: ResultView) -> str:
@@ -277,8 +281,8 @@ def _curves(
         if name in metrics:
             chart = charts.over_size(metrics[name])
             drawn.append(_chart(f"m{k}", name, metrics[name].title, chart, f"{curved.name}-mrc"))
-    if len(drawn) == 1:
-        drawn[0]["wide"] = True
+    for part in drawn:
+        part["wide"] = True
     groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
     sample = curve.get("sample")
     note = ""
@@ -286,7 +290,7 @@ def _curves(
         note = (
             f"Estimated from a sample of {percent(sample.get('rate'))} of the pages "
             f"({number(sample.get('pages'))} pages, {number(sample.get('accesses'))} accesses); "
-            "bars span two standard errors to each side."
+            "the bands reach two standard errors to each side."
         )
     return groups[-1] | {
         "title": "Hit-ratio curves",
@@ -299,8 +303,6 @@ def _chart(group: str, name: str, title: str, chart: Any, file: str = "trace") -
     """A chart in its place: compiled to Vega, without its rows, which the page has once."""
     spec = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
     spec.pop("$schema", None)
-    for name_only in ("usermeta",):
-        spec.pop(name_only, None)
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in file)[:80]
     return {
         "id": f"{group}-{name}",
@@ -320,16 +322,9 @@ def _asset(name: str) -> str:
 @cache
 def _template() -> Any:
     environment = Environment(
-        autoescape=True, undefined=_Quiet, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(_asset("report.html.j2"))
-
-
-class _Quiet(StrictUndefined):
-    """A misspelt name is an error; a part that a section does not have is just not there."""
-
-    def __bool__(self) -> bool:
-        return False
 
 
 @cache

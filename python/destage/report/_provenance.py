@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._tidy import ResultView, label_of, printable
@@ -18,8 +18,16 @@ def made(result: ResultView) -> dict[str, Any]:
     trace = result.trace
     facts = [
         _pair("Destage", result.source.get("version", "unknown"), mono=True),
-        _pair("Result schema", f"{result.source['schema']} {result.source['schema_version']}", mono=True),
-        _pair("Trace", join([printable(s) for s in _texts(trace.get("sources"))]) or "unknown", mono=True),
+        _pair(
+            "Result schema",
+            f"{result.source['schema']} {result.source['schema_version']}",
+            mono=True,
+        ),
+        _pair(
+            "Trace",
+            join([printable(s) for s in _texts(trace.get("sources"))]) or "unknown",
+            mono=True,
+        ),
         _pair("Fingerprint", trace.get("fingerprint", "unknown"), mono=True),
         _pair("Format", trace.get("format", "unknown")),
         _pair("Page size", size(trace.get("page_bytes"))),
@@ -46,19 +54,8 @@ def _texts(value: object) -> list[str]:
 
 def _run_options(result: ResultView) -> list[Pair]:
     """Options that hold for the runs; where they differ, each with its policies."""
-    readers = {
-        "Warm-up": lambda run: _warmup(run["config"].get("warmup"), run.get("warmup_requests")),
-        "Cost": lambda run: _cost(run["config"].get("cost")),
-        "Write miss": lambda run: "reads the page from flash first"
-        if run["config"].get("fetch_on_write_miss")
-        else "reads nothing",
-        "At the end": lambda run: "dirty pages are flushed"
-        if run["config"].get("flush_at_end")
-        else "dirty pages stay",
-        "Checks": lambda run: "every law at every access" if run["config"].get("check") else "none",
-    }
     pairs = []
-    for title, read in readers.items():
+    for title, read in _RUN_OPTIONS.items():
         whose: dict[str, dict[str, None]] = {}
         for run in result.runs:
             whose.setdefault(read(run), {})[label_of(run["config"])] = None
@@ -91,6 +88,22 @@ def _cost(cost: object) -> str:
     return f"read={cost.get('read')},write={cost.get('write')}"
 
 
+def _choice(key: str, yes: str, no: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda run: yes if run["config"].get(key) else no
+
+
+#: What a run was asked to do, in words.
+_RUN_OPTIONS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "Warm-up": lambda run: _warmup(run["config"].get("warmup"), run.get("warmup_requests")),
+    "Cost": lambda run: _cost(run["config"].get("cost")),
+    "Write miss": _choice(
+        "fetch_on_write_miss", "reads the page from flash first", "reads nothing"
+    ),
+    "At the end": _choice("flush_at_end", "dirty pages are flushed", "dirty pages stay"),
+    "Checks": _choice("check", "every law at every access", "none"),
+}
+
+
 def _one_run_a_policy(result: ResultView) -> list[Mapping[str, Any]]:
     first: dict[str, Mapping[str, Any]] = {}
     for run in result.runs:
@@ -101,7 +114,9 @@ def _one_run_a_policy(result: ResultView) -> list[Mapping[str, Any]]:
 def _parameters(run: Mapping[str, Any]) -> dict[str, Any]:
     config = run["config"]
     params, given = config.get("params") or {}, config.get("given") or {}
-    pairs = [{"text": printable(f"{k}={_value(v)}"), "given": k in given} for k, v in params.items()]
+    pairs = [
+        {"text": printable(f"{k}={_value(v)}"), "given": k in given} for k, v in params.items()
+    ]
     return {"title": label_of(config), "pairs": pairs}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tidy import METRICS, ORACLE, Metric, ResultView, Row
-from .._words import NONE, join, number, percent, shown, significant, size, winners
+from .._words import NONE, join, number, percent, shown, size, winners
 
 __all__ = ["runs_table", "wins_table"]
 
@@ -24,14 +24,16 @@ def runs_table(result: ResultView) -> dict[str, Any]:
         for w in winners(result, m)
         if w.sole and m.better != "neither"
     }
+    shares = [row["cache_share"] for row in result.rows if row["cache_share"]]
+    digits = 3 if shares and min(shares) < 0.001 else 2
     rows = []
     before: int | None = None
     for row in result.rows:
         cells = [
-            {"v": row["label"], "text": row["label"]},
+            {"v": row["label"], "text": row["label"], "css": ""},
             _cell(row["cache_bytes"], f"{row['cache_bytes'] / MIB:,.2f}", ""),
             _cell(row["frames"], number(row["frames"]), ""),
-            _cell(row["cache_share"], _share(row["cache_share"]), ""),
+            _cell(row["cache_share"], _share(row["cache_share"], digits), ""),
         ]
         for m in metrics:
             css = [] if m.core else ["extra"]
@@ -60,12 +62,12 @@ def _cell(value: float | int | None, text: str, css: str) -> dict[str, Any]:
     return {"v": "" if value is None else repr(value), "text": text, "css": css}
 
 
-def _share(share: float | None) -> str:
-    return NONE if share is None else significant(100 * share)
+def _share(share: float | None, digits: int) -> str:
+    return NONE if share is None else number(100 * share, digits)
 
 
 def _fixed_heads() -> list[dict[str, Any]]:
-    number_head = {"kind": "number", "first": "ascending", "css": ""}
+    number_head = {"kind": "number", "first": "ascending", "css": "", "sort": ""}
     return [
         {
             "name": "label",
@@ -74,18 +76,25 @@ def _fixed_heads() -> list[dict[str, Any]]:
             "kind": "text",
             "first": "ascending",
             "css": "text",
+            "sort": "",
             "about": "policy, with the parameters that were given",
         },
-        {"name": "cache_bytes", "title": "Cache", "unit": "MiB", "about": "cache size"} | number_head,
+        {"name": "cache_bytes", "title": "Cache", "unit": "MiB", "about": "cache size"}
+        | number_head,
         {
             "name": "frames",
             "title": "Frames",
             "unit": "pages",
             "about": "cache size in pages",
-            "sort": "ascending",
         }
-        | number_head,
-        {"name": "cache_share", "title": "Share", "unit": "% of pages", "about": "cache size over the trace's unique pages"}
+        | number_head
+        | {"sort": "ascending"},
+        {
+            "name": "cache_share",
+            "title": "Share",
+            "unit": "% of pages",
+            "about": "cache size over the trace's unique pages",
+        }
         | number_head,
     ]
 
@@ -98,6 +107,7 @@ def _head(metric: Metric) -> dict[str, Any]:
         "kind": "number",
         "first": "descending" if metric.better == "higher" else "ascending",
         "css": "" if metric.core else "extra",
+        "sort": "",
         "about": metric.about,
     }
 
@@ -146,9 +156,8 @@ def wins_table(result: ResultView) -> dict[str, Any] | None:
 def _who(labels: tuple[str, ...], of: int) -> str:
     if len(labels) == of:
         return "all tie"
-    if len(labels) == 1:
-        return labels[0]
-    return f"{labels[0]} +{len(labels) - 1}"
+    first = labels[0] if len(labels[0]) <= 24 else f"{labels[0][:23]}\u2026"
+    return first if len(labels) == 1 else f"{first} +{len(labels) - 1}"
 
 
 def _value(metric: Metric, value: float | int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._tidy import finite
-from .._trace_charts import hottest, rereferences, request_sizes
+from .._trace_charts import hottest, request_sizes, rereferences
 from .._words import duration, number, percent, significant, size
 
 __all__ = ["facts", "profile_charts"]
