@@ -6,6 +6,7 @@
 //! file inside an archive or a compression is read whole, because Parquet must be read from its end.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use parquet::column::reader::ColumnReader;
@@ -90,6 +91,36 @@ fn broken(file: &str, error: &ParquetError) -> TraceError {
     }
 }
 
+/// A call into the library as an error of the file. Of some damage the library has an assertion where an
+/// error would do; that must not end the caller's process.
+fn guarded<T>(
+    file: &str,
+    call: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> Result<T> {
+    let lost = |_| Err(ParquetError::General("its pages contradict its metadata".to_owned()));
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(lost).map_err(|error| broken(file, &error))
+}
+
+/// Checks what the library would assert later: that no column lies outside of the file.
+fn check_layout(file: &dyn FileReader, bytes: u64) -> std::result::Result<(), ParquetError> {
+    for (number, group) in file.metadata().row_groups().iter().enumerate() {
+        let wrong =
+            |what: &str| Err(ParquetError::General(format!("row group {number} has {what}")));
+        if group.num_rows() < 0 {
+            return wrong("a negative number of rows");
+        }
+        for column in group.columns() {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let end =
+                start.checked_add(column.compressed_size()).and_then(|end| u64::try_from(end).ok());
+            if start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end > bytes) {
+                return wrong("a column outside of the file");
+            }
+        }
+    }
+    Ok(())
+}
+
 fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let name = input.name().to_owned();
     let device_name = input.device_name();
@@ -103,15 +134,23 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
             hint: None,
         });
     }
-    let file: Box<dyn FileReader> = match input.plain_path() {
+    let file: Box<dyn FileReader> = match input.plain_path().map(ToOwned::to_owned) {
         Some(path) => {
-            let io = |source| TraceError::Io { path: path.to_owned(), source };
-            let file = File::open(path).map_err(io)?;
-            Box::new(SerializedFileReader::new(file).map_err(|e| broken(&name, &e))?)
+            let io = |source| TraceError::Io { path: path.clone(), source };
+            let file = File::open(&path).map_err(io)?;
+            let bytes = file.metadata().map_err(io)?.len();
+            guarded(&name, || {
+                let file = SerializedFileReader::new(file)?;
+                check_layout(&file, bytes).map(|()| Box::new(file) as Box<dyn FileReader>)
+            })?
         }
         None => {
-            let bytes = Bytes::from(input.read_to_end()?);
-            Box::new(SerializedFileReader::new(bytes).map_err(|e| broken(&name, &e))?)
+            let content = Bytes::from(input.read_to_end()?);
+            let bytes = content.len() as u64;
+            guarded(&name, || {
+                let file = SerializedFileReader::new(content)?;
+                check_layout(&file, bytes).map(|()| Box::new(file) as Box<dyn FileReader>)
+            })?
         }
     };
     let metadata = file.metadata().file_metadata();
@@ -355,57 +394,59 @@ type RowFault = (Category, String);
 impl ParquetRows {
     /// Opens the next row group that has rows; `None` at the end.
     fn open_group(&mut self) -> Result<Option<Group>> {
-        let wrong = |error: &ParquetError| broken(&self.name, error);
         while self.next_group < self.file.num_row_groups() {
-            let group = self.file.get_row_group(self.next_group).map_err(|e| wrong(&e))?;
+            let number = self.next_group;
             self.next_group += 1;
-            let Ok(rows_left) = usize::try_from(group.metadata().num_rows()) else {
-                let message = format!(
-                    "row group {}: {} rows",
-                    self.next_group - 1,
-                    group.metadata().num_rows()
-                );
-                return Err(wrong(&ParquetError::General(message)));
-            };
-            if rows_left == 0 {
-                continue;
+            let group = guarded(&self.name, || self.open_one(number))?;
+            if group.rows_left > 0 {
+                return Ok(Some(group));
             }
-            let cursor = |role: &Option<(usize, ColumnType)>| -> Result<Option<Cursor>> {
-                let Some((place, kind)) = role else { return Ok(None) };
-                let reader = group.get_column_reader(*place).map_err(|e| wrong(&e))?;
-                Ok(Some(Cursor { reader, kind: *kind, cells: Vec::new() }))
-            };
-            let roles = &self.table.roles;
-            let columns = Roles {
-                time: cursor(&roles.time)?,
-                device: cursor(&roles.device)?,
-                op: cursor(&roles.op)?,
-                offset: cursor(&roles.offset)?,
-                length: cursor(&roles.length)?,
-                response: cursor(&roles.response)?,
-            };
-            let first = roles
-                .offset
-                .as_ref()
-                .map_or(0, |(place, _)| group.metadata().column(*place).data_page_offset());
-            return Ok(Some(Group { columns, rows_left, byte: u64::try_from(first).unwrap_or(0) }));
         }
         Ok(None)
+    }
+
+    fn open_one(&self, number: usize) -> std::result::Result<Group, ParquetError> {
+        let group = self.file.get_row_group(number)?;
+        let cursor = |role: &Option<(usize, ColumnType)>| match role {
+            None => Ok(None),
+            Some((place, kind)) => group
+                .get_column_reader(*place)
+                .map(|reader| Some(Cursor { reader, kind: *kind, cells: Vec::new() })),
+        };
+        let roles = &self.table.roles;
+        let columns = Roles {
+            time: cursor(&roles.time)?,
+            device: cursor(&roles.device)?,
+            op: cursor(&roles.op)?,
+            offset: cursor(&roles.offset)?,
+            length: cursor(&roles.length)?,
+            response: cursor(&roles.response)?,
+        };
+        let metadata = group.metadata();
+        let first = roles
+            .offset
+            .as_ref()
+            .map_or(0, |(place, _)| metadata.column(*place).data_page_offset());
+        Ok(Group {
+            columns,
+            rows_left: usize::try_from(metadata.num_rows()).unwrap_or(0),
+            byte: u64::try_from(first).unwrap_or(0),
+        })
     }
 
     /// Reads the next `rows` cells of every mapped column.
     fn load(&self, columns: &mut Roles<Cursor>, rows: usize) -> Result<()> {
         let Roles { time, device, op, offset, length, response } = columns;
         for cursor in [time, device, op, offset, length, response].into_iter().flatten() {
-            cursor.cells.clear();
-            cursor
-                .kind
-                .read(&mut cursor.reader, rows, &mut cursor.cells)
-                .map_err(|e| broken(&self.name, &e))?;
-            if cursor.cells.len() != rows {
+            guarded(&self.name, || {
+                cursor.cells.clear();
+                cursor.kind.read(&mut cursor.reader, rows, &mut cursor.cells)?;
+                if cursor.cells.len() == rows {
+                    return Ok(());
+                }
                 let message = format!("a column ends after {} of {rows} rows", cursor.cells.len());
-                return Err(broken(&self.name, &ParquetError::EOF(message)));
-            }
+                Err(ParquetError::EOF(message))
+            })?;
         }
         Ok(())
     }

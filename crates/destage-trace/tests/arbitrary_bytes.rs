@@ -1,0 +1,149 @@
+//! No bytes make a reader panic, hang, or break the rules of a record: arbitrary bytes under every format,
+//! sample twins with damage, and twins cut at every byte.
+//!
+//! The fuzz targets in `fuzz/` look for the same with coverage; this runs everywhere, and over what they
+//! found before (`fuzz/regressions`).
+
+mod support;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use destage_trace::options::OnError;
+use destage_trace::{
+    DeviceTable, FORMATS, Format, Input, Opening, ReaderOptions, Record, RecordOp, Result, Sample,
+    Tally,
+};
+use proptest::prelude::*;
+
+/// Options under which formats that need some have them; what a format does not know it ignores.
+fn every_option(on_error: OnError) -> ReaderOptions {
+    let mut options = support::options(&[
+        ("columns", "time=0,device=1,op=2,offset=3,length=4"),
+        ("time_unit", "us"),
+        ("offset_unit", "sector"),
+        ("length_unit", "byte"),
+        ("op_read", "R"),
+        ("op_write", "W"),
+        ("srt_header", "false"),
+        ("sector_bytes", "512"),
+        ("object", "opaque"),
+        ("tenant_is_device", "true"),
+    ]);
+    options.on_error = on_error;
+    options
+}
+
+/// Reads `bytes` to their end or to an error; whatever comes out obeys the rules of a record.
+fn read(format: &'static Format, bytes: &[u8], options: ReaderOptions) -> Result<Vec<Record>> {
+    let mut tally = Tally::new(&options);
+    let limit = options.max_request_bytes;
+    let opening = Opening { options: Arc::new(options), format, detected: false, probe: false };
+    let mut reader = (format.open)(Input::from_bytes("x", bytes), &opening)?;
+    let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
+    while reader.fill(&mut records, &mut devices, &mut tally)? {}
+    for r in &records {
+        assert!((r.device as usize) < devices.len().max(1));
+        if r.op == RecordOp::Flush {
+            continue;
+        }
+        assert!(r.length_bytes > 0 && (r.length_bytes <= limit || r.op == RecordOp::Trim), "{r:?}");
+        assert!(
+            r.offset_bytes.checked_add(r.length_bytes).is_some_and(|end| end <= 1 << 63),
+            "{r:?}"
+        );
+    }
+    Ok(records)
+}
+
+/// Detection and every way of reading.
+fn survive(format: &'static Format, bytes: &[u8]) {
+    let sample = Sample { bytes, whole: true, size: Some(bytes.len() as u64), name: "x" };
+    let _ = (format.detect)(&sample);
+    for on_error in [OnError::Stop, OnError::Skip] {
+        let plain = ReaderOptions { on_error, ..ReaderOptions::default() };
+        for options in [plain, every_option(on_error)] {
+            if let Err(error) = read(format, bytes, options) {
+                assert!(matches!(error.exit_status(), 2 | 65), "{error}");
+                assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+}
+
+/// The sample twins with the format that each is read as.
+fn twins() -> Vec<(&'static Format, Vec<u8>)> {
+    let mut twins = Vec::new();
+    for entry in std::fs::read_dir(support::twin("")).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_name().unwrap().to_str().unwrap().to_owned();
+        // The longest name that the file's begins with: `vscsi-text` before `vscsi`.
+        let format =
+            FORMATS.iter().filter(|f| stem.starts_with(f.name)).max_by_key(|f| f.name.len());
+        if let Some(format) = format {
+            twins.push((*format, std::fs::read(&path).unwrap()));
+        }
+    }
+    assert!(twins.len() >= FORMATS.len(), "every format has a twin");
+    twins
+}
+
+#[test]
+fn twins_cut_at_every_byte() {
+    for (format, bytes) in twins() {
+        // A long header (lcs, parquet) is cut at fewer places.
+        let step = (bytes.len() / 1000).max(1);
+        for length in
+            (0..bytes.len()).step_by(step).chain(bytes.len().saturating_sub(64)..bytes.len())
+        {
+            survive(format, &bytes[..length]);
+        }
+    }
+}
+
+#[test]
+fn what_fuzzing_found_before_stays_fixed() {
+    let folder: PathBuf = support::root().join("fuzz/regressions");
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let Some((&chosen, bytes)) = bytes.split_first() else { continue };
+        survive(FORMATS[chosen as usize % FORMATS.len()], bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        for format in FORMATS {
+            survive(format, &bytes);
+        }
+    }
+
+    #[test]
+    fn arbitrary_lines(text in "([ ,;\t|]?([0-9]{1,21}|[RWrwDQC]|Read|Write|-1|0x[0-9a-f]{1,17}|\"|\\*|[a-z]{1,5})){0,9}(\r?\n([ ,;\t|]?([0-9]{1,21}|[RWDQC]|\"[^\"]?\"|[a-z]{1,5})){0,9}){0,12}") {
+        for format in FORMATS {
+            survive(format, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn damaged_twins(
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+        whole in any::<bool>(),
+    ) {
+        for (format, mut bytes) in twins() {
+            for (place, value) in &damage {
+                let place = place.index(bytes.len());
+                bytes[place] = *value;
+            }
+            if !whole {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            survive(format, &bytes);
+        }
+    }
+}
