@@ -219,8 +219,10 @@ struct Decoder<'a> {
     continuations: Vec<u64>,
     devices: Vec<DeviceMeta>,
     counts: Counts,
-    read_sizes: SizeCounter,
-    write_sizes: SizeCounter,
+    /// Of each device, by its index.
+    tallies: Vec<Tally>,
+    /// Of reads and writes.
+    sizes: [SizeCounter; 2],
     origin_ns: Option<u64>,
     last_time_ns: u64,
     /// 0 until the first records came.
@@ -242,8 +244,8 @@ impl<'a> Decoder<'a> {
             continuations: Vec::new(),
             devices: Vec::new(),
             counts: Counts::default(),
-            read_sizes: SizeCounter::new(),
-            write_sizes: SizeCounter::new(),
+            tallies: Vec::new(),
+            sizes: [SizeCounter::new(), SizeCounter::new()],
             origin_ns: None,
             last_time_ns: 0,
             page_bytes: 0,
@@ -270,12 +272,9 @@ impl<'a> Decoder<'a> {
                     let own = self.options.page_bytes.or_else(|| source.page_bytes());
                     self.page_bytes = own.unwrap_or(DEFAULT_PAGE_BYTES);
                 }
-                self.devices.resize_with(source.devices().len(), DeviceMeta::default);
+                self.tallies.resize_with(source.devices().len(), Tally::default);
                 self.pages.grow(source.devices().len());
                 self.take_batch(&batch)?;
-            }
-            if self.pages.unique() > MAX_UNIQUE_PAGES {
-                return Err(too_many_pages(self.pages.unique()));
             }
             let (done, total) = source.position();
             step(hooks, Stage::Reading, done, total)?;
@@ -288,7 +287,6 @@ impl<'a> Decoder<'a> {
 
     fn take_batch(&mut self, batch: &[Record]) -> Result<()> {
         let splitter = Splitter::new(self.page_bytes);
-        let marks = self.options.wrap_pages.is_none();
         let origin = match self.origin_ns {
             Some(origin) => origin,
             None if self.options.absolute_time => 0,
@@ -315,22 +313,11 @@ impl<'a> Decoder<'a> {
             };
             let (first, last, from_inside, to_inside) =
                 splitter.pages(record.offset_bytes, record.length_bytes);
-            let device = &mut self.devices[record.device as usize];
-            // One too small, so that no offset overflows; corrected in `number`.
-            device.span_bytes =
-                device.span_bytes.max(record.offset_bytes + (record.length_bytes - 1));
-            if write {
-                device.writes += 1;
-                device.write_bytes += record.length_bytes;
-                self.write_sizes.add(record.length_bytes);
-            } else {
-                device.reads += 1;
-                device.read_bytes += record.length_bytes;
-                self.read_sizes.add(record.length_bytes);
-            }
-            if marks {
-                self.pages.mark(record.device as usize, first, last);
-            }
+            let tally = &mut self.tallies[record.device as usize];
+            tally.last_byte = tally.last_byte.max(record.offset_bytes + (record.length_bytes - 1));
+            tally.requests[usize::from(write)] += 1;
+            tally.bytes[usize::from(write)] += record.length_bytes;
+            self.sizes[usize::from(write)].add(record.length_bytes);
             let row = Row {
                 device: record.device,
                 first,
@@ -357,14 +344,6 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn push_row(&mut self, row: &Row) {
         let extent = Extent::new(row.pages as u32, row.write, row.from_inside, row.to_inside);
-        let partial = u64::from(extent.partial_pages());
-        self.counts.accesses += row.pages;
-        if row.write {
-            self.counts.write_accesses += row.pages;
-            self.counts.partial_writes += partial;
-        } else {
-            self.counts.partial_reads += partial;
-        }
         self.chunk.pages.push(row.first);
         self.chunk.ops.push(extent.0);
         self.chunk.arrivals.push(row.arrival_ns);
@@ -412,6 +391,19 @@ impl<'a> Decoder<'a> {
             self.clock.first_ns = self.clock.first_ns.min(self.chunk.arrivals[0]);
             self.clock.last_ns = last;
         }
+        self.count_accesses();
+        if self.options.wrap_pages.is_none() {
+            let mut at = 0;
+            for &[device, rows] in &self.chunk.runs {
+                let rows = at..at + rows as usize;
+                at = rows.end;
+                let (firsts, ops) = (&self.chunk.pages[rows.clone()], &self.chunk.ops[rows]);
+                self.pages.mark_rows(device as usize, firsts, ops);
+            }
+            if self.pages.unique() > MAX_UNIQUE_PAGES {
+                return Err(too_many_pages(self.pages.unique()));
+            }
+        }
         if self.writes_arrivals {
             let mut arrivals = std::mem::take(&mut self.chunk.arrivals);
             self.writer.put(bytes_of(&arrivals))?;
@@ -421,20 +413,38 @@ impl<'a> Decoder<'a> {
         } else {
             self.spool.push(&mut self.chunk)?;
         }
-        self.chunk.pages.reserve(CHUNK_ROWS);
-        self.chunk.ops.reserve(CHUNK_ROWS);
         Ok(())
+    }
+
+    /// Counts the accesses of the chunk's rows, apart from making them: this loop has no branches.
+    fn count_accesses(&mut self) {
+        let (mut accesses, mut partial) = ([0u64; 2], [0u64; 2]);
+        for &ops in &self.chunk.ops {
+            let extent = Extent(ops);
+            accesses[(ops & 1) as usize] += u64::from(extent.pages());
+            partial[(ops & 1) as usize] += u64::from(extent.partial_pages());
+        }
+        let counts = &mut self.counts;
+        counts.accesses += accesses[0] + accesses[1];
+        counts.write_accesses += accesses[1];
+        counts.partial_reads += partial[0];
+        counts.partial_writes += partial[1];
     }
 
     /// Gives every device its place in the address space; returns the devices in that order.
     fn place_devices(&mut self, table: &DeviceTable) -> Result<Vec<usize>> {
         let order: Vec<usize> = table.in_name_order().into_iter().map(|d| d as usize).collect();
+        self.tallies.resize_with(table.len(), Tally::default);
+        self.devices.resize_with(table.len(), DeviceMeta::default);
         let mut base = 0u128;
         for &index in &order {
             let device = &mut self.devices[index];
+            let tally = &self.tallies[index];
             device.name = table.name(index as u32);
+            [device.reads, device.writes] = tally.requests;
+            [device.read_bytes, device.write_bytes] = tally.bytes;
             device.requests = device.reads + device.writes;
-            let last = base + u128::from(device.span_bytes / self.page_bytes);
+            let last = base + u128::from(tally.last_byte / self.page_bytes);
             let (Ok(base_lpn), Ok(_)) = (u64::try_from(base), u64::try_from(last)) else {
                 return Err(TraceError::Usage {
                     message: format!(
@@ -448,7 +458,7 @@ impl<'a> Decoder<'a> {
             if device.requests == 0 {
                 continue;
             }
-            let end = u128::from(device.span_bytes) + 1;
+            let end = u128::from(tally.last_byte) + 1;
             let aligned = end.next_multiple_of(u128::from(self.options.span_align_bytes));
             let pages = aligned.div_ceil(u128::from(self.page_bytes));
             device.span_bytes = u64::try_from(end).unwrap_or(u64::MAX);
@@ -565,6 +575,8 @@ impl<'a> Decoder<'a> {
                 device.unique_pages = self.pages.unique_of(index);
             }
         }
+        let [read_sizes, write_sizes] = [(0, counts.read_bytes), (1, counts.write_bytes)]
+            .map(|(k, sum)| self.sizes[k].profile(sum));
         let meta = TraceMeta {
             format_version: FORMAT_VERSION,
             page_bytes: self.page_bytes,
@@ -580,8 +592,8 @@ impl<'a> Decoder<'a> {
                 ..self.clock
             },
             wrap,
-            read_sizes: self.read_sizes.profile(),
-            write_sizes: self.write_sizes.profile(),
+            read_sizes,
+            write_sizes,
             summary: source.summary(),
             fingerprint: format!("{:032x}", hash.digest128()),
         };
@@ -675,6 +687,15 @@ impl<'a> Decoder<'a> {
         }
         writer.end()
     }
+}
+
+/// What was asked of one device; arrays are of reads and writes.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    requests: [u64; 2],
+    bytes: [u64; 2],
+    /// Highest byte touched. Not the end of it, which may overflow.
+    last_byte: u64,
 }
 
 /// One row on its way into the spool.

@@ -147,7 +147,7 @@ pub struct SizeProfile {
     /// Requests.
     pub count: u64,
     /// All lengths added up, bytes.
-    pub sum_bytes: u128,
+    pub sum_bytes: u64,
     /// Shortest, bytes; 0 without requests.
     pub min_bytes: u64,
     /// Longest, bytes.
@@ -202,31 +202,25 @@ const STEP_BITS: u32 = 6;
 /// Counts lengths for a [`SizeProfile`].
 pub(crate) struct SizeCounter {
     buckets: Vec<u64>,
-    sum_bytes: u128,
     min_bytes: u64,
     max_bytes: u64,
 }
 
 impl SizeCounter {
     pub(crate) fn new() -> Self {
-        SizeCounter {
-            buckets: vec![0; 64 << STEP_BITS],
-            sum_bytes: 0,
-            min_bytes: u64::MAX,
-            max_bytes: 0,
-        }
+        SizeCounter { buckets: vec![0; 64 << STEP_BITS], min_bytes: u64::MAX, max_bytes: 0 }
     }
 
     /// Counts one length.
     #[inline(always)]
     pub(crate) fn add(&mut self, bytes: u64) {
         self.buckets[bucket(bytes)] += 1;
-        self.sum_bytes += u128::from(bytes);
         self.min_bytes = self.min_bytes.min(bytes);
         self.max_bytes = self.max_bytes.max(bytes);
     }
 
-    pub(crate) fn profile(&self) -> SizeProfile {
+    /// `sum_bytes` are the lengths added up, which others count too.
+    pub(crate) fn profile(&self, sum_bytes: u64) -> SizeProfile {
         let buckets: Vec<_> = (0..self.buckets.len())
             .filter(|k| self.buckets[*k] > 0)
             .map(|k| (lower_bound(k), self.buckets[k]))
@@ -234,7 +228,7 @@ impl SizeCounter {
         let count: u64 = buckets.iter().map(|b| b.1).sum();
         SizeProfile {
             count,
-            sum_bytes: self.sum_bytes,
+            sum_bytes,
             min_bytes: if count == 0 { 0 } else { self.min_bytes },
             max_bytes: self.max_bytes,
             buckets,
@@ -291,12 +285,12 @@ mod tests {
         for bytes in [512, 4096, 4096, 8192] {
             sizes.add(bytes);
         }
-        let profile = sizes.profile();
+        let profile = sizes.profile(16_896);
         assert_eq!(
             [0.25, 0.5, 0.75, 1.0].map(|p| profile.percentile_bytes(p)),
             [512, 4096, 4096, 8192]
         );
         assert_eq!(profile.mean_bytes(), 4224.0);
-        assert_eq!(profile.merged(&SizeCounter::new().profile()), profile);
+        assert_eq!(profile.merged(&SizeCounter::new().profile(0)), profile);
     }
 }

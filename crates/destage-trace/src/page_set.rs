@@ -19,6 +19,7 @@
 use hashbrown::HashMap;
 
 use crate::error::{Result, TraceError};
+use crate::trace::Extent;
 
 /// Pages per leaf: one leaf is two cache lines, so that a lone page costs little.
 const LEAF_PAGES: u64 = 512;
@@ -100,24 +101,31 @@ impl PageSet {
         self.spaces.get(device).map_or(0, |s| s.unique)
     }
 
-    /// Marks the pages `first..=last` of a device below the count given to [`grow`](Self::grow).
-    #[inline(always)]
-    pub(crate) fn mark(&mut self, device: usize, first: u64, last: u64) {
-        if first == last
-            && let Some(at) = self.word_of(device, first)
-        {
-            let word = &mut self.words[at];
-            let bit = 1u64 << (first & 63);
-            let new = u64::from(word.bits & bit == 0);
-            word.bits |= bit;
-            self.unique += new;
-            self.spaces[device].unique += new;
-        } else {
-            self.mark_range(device, first, last);
+    /// Marks rows of pages of a device below the count given to [`grow`](Self::grow).
+    ///
+    /// A loop of its own, with little else in it, so that the processor has many look-ups in
+    /// flight at once (measured: two thirds of the time of marking each row as it is made).
+    pub(crate) fn mark_rows(&mut self, device: usize, firsts: &[u64], extents: &[u32]) {
+        let mut new = 0;
+        for (&first, &extent) in firsts.iter().zip(extents) {
+            let pages = Extent(extent).pages();
+            if pages == 1
+                && let Some(at) = self.word_of(device, first)
+            {
+                let word = &mut self.words[at];
+                let bit = 1u64 << (first & 63);
+                new += u64::from(word.bits & bit == 0);
+                word.bits |= bit;
+            } else {
+                self.mark(device, first, first + u64::from(pages - 1));
+            }
         }
+        self.unique += new;
+        self.spaces[device].unique += new;
     }
 
-    fn mark_range(&mut self, device: usize, first: u64, last: u64) {
+    /// Marks the pages `first..=last`.
+    pub(crate) fn mark(&mut self, device: usize, first: u64, last: u64) {
         let mut page = first;
         loop {
             let end = (page | 63).min(last);
