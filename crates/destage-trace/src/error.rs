@@ -38,7 +38,7 @@ pub enum Place {
         /// Byte column, from 1; 0 if the whole line is meant.
         column: u32,
         /// The line, cut to 160 bytes around the field, and the caret line under it.
-        excerpt: Option<(String, String)>,
+        excerpt: Option<Box<(String, String)>>,
     },
     /// Binary: record number from 0, byte offset in the decompressed stream.
     Record {
@@ -151,7 +151,8 @@ impl TraceError {
             }
             Place::File => format!("{file}: {message}"),
         };
-        if let Place::Line { excerpt: Some((line, caret)), .. } = place {
+        if let Place::Line { excerpt: Some(excerpt), .. } = place {
+            let (line, caret) = &**excerpt;
             text.push_str(&format!("\n  {line}"));
             if !caret.is_empty() {
                 text.push_str(&format!("\n  {caret}"));

@@ -403,7 +403,10 @@ mod tests {
         }
     }
 
-    fn sorted(times: &[u64], order: Order, reach: Reach) -> Result<(Vec<(u64, u64)>, u64, u64)> {
+    /// (time, place in the file) of each record, the steps back, and the largest of them.
+    type Sorted = (Vec<(u64, u64)>, u64, u64);
+
+    fn sorted(times: &[u64], order: Order, reach: Reach) -> Result<Sorted> {
         let records = times.iter().enumerate().map(|(i, &time_ns)| Record {
             time_ns,
             offset_bytes: i as u64,

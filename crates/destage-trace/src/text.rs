@@ -166,11 +166,9 @@ impl<P: LineParser> TextReader<P> {
         if let Some(at) = memchr::memchr2(0, b'\r', line) {
             let what =
                 if line[at] == 0 { "a NUL byte" } else { "a carriage return without line feed" };
-            return Err(self.error(
-                line,
-                at..at + 1,
-                format!("binary data in a text trace: {what}"),
-            ));
+            return Err(
+                self.unusable(at as u32 + 1, format!("binary data in a text trace: {what}"))
+            );
         }
         if line.iter().all(|&c| fields::is_blank(c)) {
             tally.blank += 1;
@@ -187,7 +185,7 @@ impl<P: LineParser> TextReader<P> {
                     let step = self.last_time_ns - record.time_ns;
                     let message =
                         format!("time steps back by {step} ns, and order = \"strict\" forbids it");
-                    return Err(self.error(line, 0..0, message));
+                    return Err(self.unusable(0, message));
                 }
                 Extent::Fine => {
                     self.last_time_ns = record.time_ns;
@@ -298,12 +296,22 @@ impl<P: LineParser> TextReader<P> {
     }
 
     fn too_long(&self, line: u64) -> TraceError {
+        let message =
+            format!("binary data in a text trace: a line of more than {MAX_LINE_BYTES} bytes");
         TraceError::Data {
             file: self.input.name().to_owned(),
             place: Place::Line { line, column: 0, excerpt: None },
-            message: format!(
-                "binary data in a text trace: a line of more than {MAX_LINE_BYTES} bytes"
-            ),
+            message,
+            hint: None,
+        }
+    }
+
+    /// What ends the run whatever `on_error` says; there is nothing in the line to show.
+    fn unusable(&self, column: u32, message: String) -> TraceError {
+        TraceError::Data {
+            file: self.input.name().to_owned(),
+            place: Place::Line { line: self.line, column, excerpt: None },
+            message,
             hint: None,
         }
     }
@@ -312,7 +320,11 @@ impl<P: LineParser> TextReader<P> {
         let column = if field.is_empty() && field.start == 0 { 0 } else { field.start as u32 + 1 };
         TraceError::Data {
             file: self.input.name().to_owned(),
-            place: Place::Line { line: self.line, column, excerpt: Some(excerpt(line, field)) },
+            place: Place::Line {
+                line: self.line,
+                column,
+                excerpt: Some(Box::new(excerpt(line, field))),
+            },
             message,
             hint: Some(self.opening.hint()),
         }

@@ -16,7 +16,7 @@ fn files(contents: &[&[(u32, u64, u64)]]) -> (tempfile::TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let paths = contents.iter().enumerate().map(|(i, lines)| {
         let path = folder.path().join(format!("f{i}.csv"));
-        let op = |block: u64| if block % 2 == 0 { "R" } else { "W" };
+        let op = |block: u64| if block.is_multiple_of(2) { "R" } else { "W" };
         let text: String = lines
             .iter()
             .map(|(v, t, b)| format!("{v},{t}.0,{},{},4096\n", op(*b), b * 4096))

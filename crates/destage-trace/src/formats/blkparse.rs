@@ -4,17 +4,17 @@
 //!   8,16   0       11     0.000120450   977  D  WS 2048 + 8 [my job/1]
 //!   maj,min cpu   seq    seconds        pid action rwbs sector + sectors [process]
 //! ```
-//! The device is `maj:min`. Exactly one action is the request (`event`): D, what the drive was given; Q, what was submitted; or
-//! C. Every other action is an ignored event by its letter, so that a file without the chosen one says
-//! what it has. Sectors of 512 bytes from the start of the device in column 1.
+//! The device is `maj:min`. Exactly one action is the request (`event`): D, what the drive was given;
+//! Q, what was submitted; or C. Every other action is an ignored event by its letter, so that a file
+//! without the chosen one says what it has. Sectors of 512 bytes from the start of the device.
 //!
 //! Readings. Process names hold blanks and brackets, so only what stands before the first `[` counts.
 //! rwbs: a leading F before another letter is a pre-flush; then R read, W write, D discard (E behind it
 //! is a secure erase, also a trim), N none, Z zone command; behind that any of F A S M U E, and B, the
 //! barrier of old kernels. A request without `sector + sectors` is a flush if it is a write or rwbs has an
-//! F (so it is in the binary records, whose length is then 0), else an ignored event. The summary ends the events; a non-zero `Skips` becomes a warning, since events were
-//! lost. Remaps (A) between two devices that both carry requests become a warning: each request is
-//! then there twice.
+//! F (so it is in the binary records, whose length is then 0), else an ignored event. The summary ends
+//! the events; a non-zero `Skips` becomes a warning, since events were lost. Remaps (A) between two
+//! devices that both carry requests become a warning: each request is then there twice.
 
 use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::device_table::printable;
