@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from destage._destage import VERSION as __version__
+from destage import _destage
 from destage.catalogue import (
     FormatInfo,
     Param,
@@ -39,7 +39,16 @@ from destage.policy import BYPASS, HIT, MISS, Bypass, Hit, Miss, Plan, Policy, R
 from destage.reports import write_report
 from destage.rerunning import Rerun, rerun
 from destage.results import Metric, Results, Run, TraceIdentity, metrics
-from destage.runs import Curves, Interrupted, Recorded, compare, mrc, run
+from destage.runs import (
+    Curves,
+    Interrupted,
+    PolicyLike,
+    ProgressCallback,
+    Recorded,
+    compare,
+    mrc,
+    run,
+)
 from destage.trace import (
     CacheEntry,
     Converted,
@@ -54,7 +63,10 @@ from destage.trace import (
     trace_head,
     trace_info,
     workloads,
+    write_workload,
 )
+
+__version__ = _destage.VERSION
 
 __all__ = [
     # traces
@@ -62,6 +74,7 @@ __all__ = [
     "open_volumes",
     "synth",
     "workloads",
+    "write_workload",
     "trace_info",
     "trace_head",
     "convert",
@@ -81,6 +94,8 @@ __all__ = [
     "Recorded",
     "Curves",
     "Rerun",
+    "PolicyLike",
+    "ProgressCallback",
     # results
     "Results",
     "Run",

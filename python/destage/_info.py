@@ -97,7 +97,8 @@ def info_text(info: TraceInfo) -> str:
                 (
                     f"size of {name}",
                     f"mean {size(s['mean_bytes'])}, p50 {size(s['p50_bytes'])},"
-                    f" p99 {size(s['p99_bytes'])}, {size(s['min_bytes'])} to {size(s['max_bytes'])}",
+                    f" p99 {size(s['p99_bytes'])},"
+                    f" {size(s['min_bytes'])} to {size(s['max_bytes'])}",
                 )
             )
     if d["timed"]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def percent(ratio: float | None) -> str:
     return "-" if ratio is None else f"{100 * ratio:.2f}"
 
 
-@cache
+@functools.cache
 def _offline() -> frozenset[str]:
     """Policies that know the future: a bound, and no competitor for the mark."""
     import json

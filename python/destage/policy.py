@@ -112,7 +112,7 @@ class OwnPolicy:
         if isinstance(given, str) or not callable(given):
             return None
         made = getattr(given, "func", given)
-        name = getattr(given, "__name__", None) or getattr(made, "__name__", "own")
+        name = str(getattr(made, "__name__", "own"))
         return cls(
             name=name,
             factory=given,

@@ -76,7 +76,7 @@ class TraceIdentity:
 
     @property
     def name(self) -> str:
-        """What tables call it: the files' names without folders, and the device if one was chosen."""
+        """What tables call it: file names without folders, and the device if one was chosen."""
         names = [os.path.basename(s) or s for s in self.sources]
         name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         device = self.options.get("reader", {}).get("device")

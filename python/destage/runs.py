@@ -36,7 +36,7 @@ __all__ = [
 ProgressCallback = Callable[[int, int | None, str], object]
 
 #: A policy: `"lru"`, `"2q[kin=0.25]"`, `("2q", {"kin": 0.25})`, or a class of your own.
-PolicyLike = str | tuple[str, Mapping[str, Any]] | type[Policy] | Callable[..., Policy]
+PolicyLike = str | tuple[str | Callable[..., Policy], Mapping[str, Any]] | Callable[..., Policy]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -134,6 +134,20 @@ def _jobs(jobs: int | None) -> int:
     return jobs
 
 
+def check_request(
+    policies: str,
+    *,
+    cache: str = "auto",
+    cost: str | None = None,
+    warmup: str | None = None,
+    jobs: int | None = None,
+) -> None:
+    """Raise `UsageError` for what can be right for no trace, before one is opened."""
+    _specs(policies)
+    _jobs(jobs)
+    _destage.check_run(_sizes(cache), _options(cost, warmup, False, False, False))
+
+
 def _traces(trace: Trace | Sequence[Trace]) -> list[Trace]:
     traces = [trace] if isinstance(trace, Trace) else trace
     if not isinstance(traces, Sequence) or not all(isinstance(t, Trace) for t in traces):
@@ -166,7 +180,8 @@ def compare(
             `"auto"` is eight sizes from 0.1 % to 50 %.
         cost: cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit:
             gives `running_time`, and is the default of ACR's `cost_read` and `cost_write`.
-        warmup: what is replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"`, `"full"`.
+        warmup: what is replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"` or
+            `"full"`.
         fetch_on_write_miss: a write miss reads the page first; counts, never decides.
         flush_at_end: dirty pages are written after the last access; counts, never decides.
         check: assert every law of caching at every access; some ten times slower.

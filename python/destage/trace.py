@@ -28,6 +28,7 @@ __all__ = [
     "trace_head",
     "trace_info",
     "workloads",
+    "write_workload",
 ]
 
 PathLike = str | os.PathLike[str]
@@ -181,7 +182,7 @@ class TraceInfo:
 
 def _paths(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    if not isinstance(given, Sequence) or isinstance(given, bytes):
+    if not isinstance(given, Sequence):
         raise UsageError(f"paths: expected a path or several, got {paths!r}")
     if not given:
         raise UsageError("paths: expected at least one")
@@ -291,14 +292,38 @@ def synth(
     >>> trace.requests
     1000
     """
-    if not isinstance(kind, str):
-        raise UsageError(f"kind: expected a word such as 'zipf', got {kind!r}")
-    presets = {p["name"] for p in workloads()["presets"]}
-    named = "preset" if kind.lower() in presets else "kind"
     raw, notes = _destage.synth(
-        _options({**parameters, named: kind}), _page_size(page_size), bool(cache), progress
+        _workload(kind, parameters), _page_size(page_size), bool(cache), progress
     )
     return Trace(raw, notes)
+
+
+def write_workload(
+    kind: str,
+    destination: PathLike,
+    *,
+    to: str = "csv",
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> Converted:
+    """Make a workload from a seed, and write its requests to a file.
+
+    Parameters: `kind` and `parameters` as in `synth`; `destination` and `to` as in `convert`.
+
+    Raises `UsageError`, `OutputError`.
+    """
+    (target,) = _paths([destination])
+    text = _destage.convert_workload(_workload(kind, parameters), to, target, progress)
+    data = json.loads(text)
+    return Converted(**(data | {"notes": tuple(data["notes"])}))
+
+
+def _workload(kind: str, parameters: Mapping[str, Any]) -> str:
+    if not isinstance(kind, str):
+        raise UsageError(f"kind: expected a word such as 'zipf', got {kind!r}")
+    presets = {p["name"].lower() for p in workloads()["presets"]}
+    named = "preset" if kind.lower() in presets else "kind"
+    return _options({**parameters, named: kind})
 
 
 def workloads() -> Mapping[str, Any]:

@@ -39,7 +39,9 @@ mod _destage {
     #[pymodule_export]
     use crate::policy::{Bypass, Hit, Miss, PyPlan, Request};
     #[pymodule_export]
-    use crate::runs::{check_policy, compare, mrc, parse_policies, read_result, resolve_sizes};
+    use crate::runs::{
+        check_policy, check_run, compare, mrc, parse_policies, read_result, resolve_sizes,
+    };
     #[pymodule_export]
     use crate::single::{run_one, run_own_policy};
     #[pymodule_export]

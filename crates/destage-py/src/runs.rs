@@ -69,6 +69,17 @@ pub fn frames_of(py: Python<'_>, trace: &Trace, sizes: &str) -> PyResult<Vec<Fra
     Ok(all)
 }
 
+/// Raises if sizes or options can be of no trace: known before one is opened.
+#[pyfunction]
+pub fn check_run(py: Python<'_>, sizes: &str, options: &str) -> PyResult<()> {
+    let sizes: Vec<String> =
+        serde_json::from_str(sizes).map_err(|e| usage(py, format!("cache: {e}")))?;
+    for size in sizes {
+        raise_usage(py, CacheSize::parse(&size))?;
+    }
+    options_of(py, options).map(|_| ())
+}
+
 /// Cache sizes made definite for this trace, as JSON; raises if one is none.
 #[pyfunction]
 pub fn resolve_sizes(py: Python<'_>, trace: &Trace, sizes: &str) -> PyResult<String> {
@@ -77,6 +88,17 @@ pub fn resolve_sizes(py: Python<'_>, trace: &Trace, sizes: &str) -> PyResult<Str
 
 /// Options of a run out of JSON.
 pub fn run_options(py: Python<'_>, trace: &Trace, text: &str) -> PyResult<RunOptions> {
+    let options = options_of(py, text)?;
+    if matches!(options.warmup, Warmup::Nanos(_)) && !trace.trace.meta().clock.timed {
+        return Err(usage(
+            py,
+            "warm-up by time: the trace has no times; give per cent or requests (10%, 100000r)",
+        ));
+    }
+    Ok(options)
+}
+
+fn options_of(py: Python<'_>, text: &str) -> PyResult<RunOptions> {
     let map: Map<String, Value> =
         serde_json::from_str(text).map_err(|e| usage(py, format!("options: {e}")))?;
     let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -87,12 +109,6 @@ pub fn run_options(py: Python<'_>, trace: &Trace, text: &str) -> PyResult<RunOpt
             .map_err(|e| usage(py, format!("warmup: {e}")))?,
         _ => raise_usage(py, text("warmup").map_or(Ok(Warmup::None), Warmup::parse))?,
     };
-    if matches!(warmup, Warmup::Nanos(_)) && !trace.trace.meta().clock.timed {
-        return Err(usage(
-            py,
-            "warm-up by time: the trace has no times; give per cent or requests (10%, 100000r)",
-        ));
-    }
     Ok(RunOptions {
         warmup,
         fetch_on_write_miss: flag("fetch_on_write_miss"),

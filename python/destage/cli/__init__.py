@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 __all__ = ["invoke", "main"]
@@ -122,8 +123,6 @@ def _sentence(message: str) -> str:
 
 
 def _say(message: str) -> None:
-    try:
+    with suppress(OSError):
         sys.stdout.flush()
-    except OSError:
-        pass
     print(f"destage: {message}", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.results import Results
-from destage.runs import Interrupted
+from destage.runs import Interrupted, check_request
 from destage.runs import compare as compare_policies
 
 __all__ = ["JOBS", "POLICY", "REPORT", "compare", "say_warnings"]
@@ -58,6 +58,13 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace."""
     outputs = Outputs.of(arguments)
+    check_request(
+        arguments["policy"],
+        cache=arguments["cache"],
+        cost=arguments["cost"],
+        warmup=arguments["warmup"],
+        jobs=arguments["jobs"],
+    )
     traces = load(trace, arguments)
     interrupted = False
     try:

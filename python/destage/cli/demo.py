@@ -20,8 +20,8 @@ __all__ = ["demo"]
 
 NEXT = """
 What this was: 31 seconds of a PostgreSQL server's disk traffic, replayed through a
-cache of 1 % to 30 % of the pages it touches. lru is the yardstick; cflru, lru-wsr and
-acr-h try to write less to flash; min knows the future and is the bound.
+cache of 10 % to 40 % of the pages it touches. lru is the yardstick; cflru and acr-h
+try to write less to flash; min knows the future: no policy hits more often.
 
 Next:
   destage trace info YOUR_TRACE              what is in a trace of yours

@@ -13,6 +13,7 @@ from destage.cli.compare import JOBS, REPORT
 from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
+from destage.runs import check_request
 from destage.runs import mrc as draw_curves
 
 __all__ = ["mrc"]
@@ -48,6 +49,13 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)
     sample = _share(arguments["sample"])
+    check_request(
+        arguments["policy"],
+        cache=arguments["cache"],
+        cost=arguments["cost"],
+        warmup=arguments["warmup"],
+        jobs=arguments["jobs"],
+    )
     opened = load_one(trace, arguments)
     with progress(arguments["quiet"]) as callback:
         curves = draw_curves(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,9 +85,9 @@ class Outputs:
 
     def write_with(self, writers: dict[str, Callable[[str], object]]) -> None:
         """Write the files that there is a writer for."""
-        for kind, path in self.files.items():
-            if kind in writers:
-                writers[kind](path)
+        for kind, write in writers.items():
+            if kind in self.files:
+                write(self.files[kind])
 
     def write_report(
         self,
@@ -105,7 +106,6 @@ class Outputs:
 def command_line() -> str:
     """The command line as a shell would take it."""
     import shlex
-    import sys
 
     return shlex.join(["destage", *sys.argv[1:]])
 
@@ -127,8 +127,7 @@ def look_at(name: str) -> None:
 def print_table(table: Table) -> None:
     """Print a table on standard output: with rich where it is a terminal, else as plain text."""
     ctx = click.get_current_context()
-    stdout = click.get_text_stream("stdout")
-    if ctx.color or (ctx.color is None and stdout.isatty()):
+    if ctx.color or (ctx.color is None and sys.stdout.isatty()):
         from rich.console import Console
 
         Console(force_terminal=bool(ctx.color) or None, highlight=False).print(table.rich())

@@ -18,7 +18,7 @@ from destage.cli.options import COMMON, RUN, TRACE, Command, apply, flag
 from destage.cli.output import FILES, Outputs
 from destage.cli.screen import progress
 from destage.results import Run, metrics
-from destage.runs import Recorded
+from destage.runs import Recorded, check_request
 from destage.runs import run as run_policy
 
 __all__ = ["run"]
@@ -73,6 +73,12 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
     named = {k: v for k, v in arguments.items() if k in ("decisions", "series")}
     outputs = Outputs.of({**arguments, **{f"{k}_file": v for k, v in named.items()}})
     series, period = arguments["series"], arguments["period"]
+    check_request(
+        arguments["policy"],
+        cache=arguments["cache"],
+        cost=arguments["cost"],
+        warmup=arguments["warmup"],
+    )
     opened = load_one(trace, arguments)
     if series is not None and period is None:
         period = max(1, opened.accesses // PERIODS)

@@ -16,14 +16,14 @@ from destage.catalogue import FormatInfo, reader_options
 from destage.catalogue import formats as all_formats
 from destage.cli._load import TRACES, load
 from destage.cli.catalogue import JSON, wrapped
-from destage.cli.options import COMMON, TRACE, Command, apply, flag, reader_values
+from destage.cli.options import COMMON, TRACE, Command, Decorated, apply, flag, reader_values
 from destage.cli.output import look_at, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
 from destage.trace import convert as convert_trace
 from destage.trace import synth as make
-from destage.trace import trace_cache, trace_head, workloads
+from destage.trace import trace_cache, trace_head, workloads, write_workload
 
 __all__ = ["trace"]
 
@@ -149,39 +149,61 @@ def convert(
         note(f"{output}: {written.records:,} records of format {written.format}")
 
 
+#: Before the name of a workload's parameter in the command's arguments, so that none collides.
+PARAMETER = "workload_"
+
+
+def _parameter_flags() -> list[Decorated]:
+    """One flag for each parameter of the table, whichever kinds have it."""
+    by_key: dict[str, list[dict[str, Any]]] = {}
+    for p in workloads()["parameters"]:
+        by_key.setdefault(p["key"], []).append(p)
+    flags = []
+    for key, rows in by_key.items():
+        defaults = list(dict.fromkeys(p["default"] for p in rows))
+        kinds = dict.fromkeys(k for p in rows for k in p["kinds"])
+        everywhere = any(not p["kinds"] for p in rows)
+        only = "" if everywhere or not kinds else f" ({', '.join(kinds)})"
+        unit = f", {rows[0]['unit']}" if rows[0]["unit"] else ""
+        default = defaults[0] if len(defaults) == 1 else "by kind, see --list"
+        flags.append(
+            flag(
+                f"--{key.replace('_', '-')}",
+                PARAMETER + key,
+                metavar="VALUE",
+                section="Parameters",
+                help=f"{rows[0]['about']}{unit} [{default}]{only}",
+            )
+        )
+    return flags
+
+
 @click.command(
     cls=Command,
     epilog="\b\nExamples:\n"
-    "  destage trace synth zipf -o z.parquet --set requests=1000000,pages=100000,alpha=0.9\n"
-    "  destage trace synth t1 -o t1.csv --to csv\n"
+    "  destage trace synth zipf --requests 1000000 --alpha 0.9 --to parquet -o z.parquet\n"
+    "  destage trace synth t1 --seed 3 -o t1.csv\n"
     "  destage trace synth --list",
 )
 @click.argument("kind", required=False)
 @apply(
+    [flag("--list", "listed", is_flag=True, help="Kinds, presets and parameters.")],
     [
-        flag("--list", "listed", is_flag=True, help="Kinds, presets and parameters."),
-        flag(
-            "--set",
-            "sets",
-            multiple=True,
-            metavar="KEY=VALUE,...",
-            help="Parameters, such as requests=100000,read_ratio=0.7,seed=3.",
-        ),
         flag("-o", "--output", metavar="FILE", help="Write the requests; - for stdout."),
         flag("--to", metavar="FORMAT", default="csv", help="Their format. [csv]"),
     ],
     JSON,
+    _parameter_flags(),
     COMMON,
 )
 def synth(
     kind: str | None,
     listed: bool,
-    sets: tuple[str, ...],
     output: str | None,
     to: str,
     json_file: str | None,
     quiet: bool,
-    **_: Any,
+    **arguments: Any,
 ) -> None:
     """Make a workload from a seed, and describe it or write it."""
     if listed:
@@ -189,17 +211,18 @@ def synth(
         return
     if kind is None:
         raise click.UsageError("a kind is missing, such as zipf; --list shows all")
-    parameters = _parameters(sets)
+    parameters = {
+        name.removeprefix(PARAMETER): value
+        for name, value in arguments.items()
+        if name.startswith(PARAMETER) and value is not None
+    }
     if output is not None:
         if output != "-":
             look_at(output)
         with progress(quiet) as callback:
-            presets = {p["name"] for p in workloads()["presets"]}
-            named = "preset" if kind.lower() in presets else "kind"
-            description = json.dumps({**parameters, named: kind})
-            data = json.loads(_destage.convert_workload(description, to, output, callback))
+            written = write_workload(kind, output, to=to, progress=callback, **parameters)
         if not quiet:
-            note(f"{output}: {data['records']:,} records of format {data['format']}")
+            note(f"{output}: {written.records:,} records of format {written.format}")
         return
     with progress(quiet) as callback:
         made = make(kind, progress=callback, **parameters)
@@ -208,16 +231,6 @@ def synth(
         described.to_json(json_file)
     if json_file != "-":
         click.echo(repr(described))
-
-
-def _parameters(sets: tuple[str, ...]) -> dict[str, str]:
-    parameters: dict[str, str] = {}
-    for pair in (p for text in sets for p in text.split(",") if p.strip()):
-        key, found, value = pair.partition("=")
-        if not found:
-            raise UsageError(f"--set {pair}: expected KEY=VALUE")
-        parameters[key.strip()] = value.strip()
-    return parameters
 
 
 def _list_workloads(json_file: str | None) -> None:

@@ -1,0 +1,65 @@
+# Sets up a local environment in .venv and does what is asked in it; `make help` lists the targets.
+# Nothing is installed outside the repository. Needs Rust (1.88 or later), Python (3.11 or later), a
+# C compiler.
+
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+
+# The first interpreter that runs and is new enough; PYTHON=... on the command line wins.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& echo "$$p" && break; done)
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+PYTHON_DIRS := python examples tests/python benches
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
+
+$(VENV)/.tools: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later with venv was not found (set PYTHON=...)" >&2; exit 1; }
+	@$(CARGO) --version >/dev/null 2>&1 || { echo "make: cargo was not found: install Rust 1.88 or later" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --group dev "maturin>=1.9.4,<2"
+	@touch $@
+
+# The package itself, with all extras; an unchanged crate is not compiled again.
+$(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
+	. $(BIN)/activate && maturin develop --release --quiet --extras all
+	@touch $@
+
+setup: $(VENV)/.built ## build and install into .venv
+
+demo: setup ## compare policies on a small real trace; writes destage-report.html
+	$(BIN)/destage demo
+
+test: test-rust test-python ## run every test
+
+test-rust:
+	$(CARGO) test --workspace --locked
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+lint: lint-rust lint-python ## formatting, clippy, ruff, mypy, stubs
+
+lint-rust:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: setup
+	$(BIN)/ruff format --check $(PYTHON_DIRS)
+	$(BIN)/ruff check $(PYTHON_DIRS)
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest destage._destage --ignore-disjoint-bases
+
+bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
+	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
+
+clean: ## remove what was built
+	rm -rf $(VENV) target dist destage-report.html

@@ -1,0 +1,187 @@
+"""The native module: what crosses the boundary is plain. Use the package `destage` around it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+VERSION: str
+
+_Progress = Callable[[int, int | None, str], object] | None
+_Spec = tuple[str, str]
+
+@final
+class Trace:
+    @property
+    def from_cache(self) -> bool: ...
+    def identity(self) -> str: ...
+    def meta(self) -> str: ...
+    def info(self, progress: _Progress = None) -> str: ...
+
+@final
+class Request:
+    """One page access, as a policy is told of it."""
+
+    def __new__(
+        cls,
+        page: int,
+        op: str = "read",
+        *,
+        lpn: int | None = None,
+        first_of_request: bool = True,
+        next_use: int | None = None,
+    ) -> Request: ...
+    @property
+    def page(self) -> int:
+        """The page as the run names it."""
+
+    @property
+    def lpn(self) -> int:
+        """Its logical page number: what clusters and stripes."""
+
+    @property
+    def op(self) -> str:
+        """`read` or `write`."""
+
+    @property
+    def is_write(self) -> bool:
+        """True for a write."""
+
+    @property
+    def first_of_request(self) -> bool:
+        """First page of its host request."""
+
+    @property
+    def next_use(self) -> int | None:
+        """Number of the next access to this page, if the policy says `NEEDS_NEXT_USE`."""
+
+@final
+class Hit:
+    """The look-up found the page."""
+
+    def __new__(cls) -> Hit: ...
+
+@final
+class Bypass:
+    """The page is not resident and is not taken in."""
+
+    def __new__(cls) -> Bypass: ...
+
+@final
+class Miss:
+    """The page is not resident; `value` goes on to `evict` and `admit`."""
+
+    def __new__(cls, value: object = None) -> Miss: ...
+    @property
+    def value(self) -> Any:
+        """What the look-up learned."""
+
+@final
+class Plan:
+    """What a policy gives up."""
+
+    def __new__(cls) -> Plan: ...
+    @property
+    def evicted(self) -> list[tuple[int, bool]]:
+        """Pages that leave, with their dirty bits, in the order of leaving."""
+
+    def evict(self, page: int, dirty: bool) -> None:
+        """One page leaves; if dirty, it is flushed as a group of its own."""
+
+    def open_group(self) -> None:
+        """Open a flush group; the `flush_*` and `pad` calls that follow belong to it."""
+
+    def flush_and_evict(self, page: int) -> None:
+        """A dirty page leaves with the open group. Pages of a group come in ascending order."""
+
+    def flush_and_keep(self, page: int) -> None:
+        """A dirty page is written with the open group and stays, clean."""
+
+    def pad(self, lpn: int, in_buffer: bool = False) -> None:
+        """A page that completes the open group's block, in ascending order."""
+
+def policies() -> str: ...
+def policy(name: str) -> str: ...
+def formats() -> str: ...
+def reader_options() -> str: ...
+def metrics() -> str: ...
+def nearest(word: str, known: Sequence[str]) -> str | None: ...
+def parse_policies(text: str) -> list[_Spec]: ...
+def check_policy(name: str, params: str) -> _Spec: ...
+def check_run(sizes: str, options: str) -> None: ...
+def resolve_sizes(trace: Trace, sizes: str) -> str: ...
+def compare(
+    trace: Trace,
+    specs: Sequence[_Spec],
+    sizes: str,
+    options: str,
+    jobs: int,
+    progress: _Progress = None,
+    partial: Callable[[str], object] | None = None,
+) -> str: ...
+def mrc(
+    trace: Trace,
+    specs: Sequence[_Spec],
+    sizes: str,
+    options: str,
+    sample: float | None,
+    seed: int,
+    jobs: int,
+    progress: _Progress = None,
+) -> str: ...
+def run_one(
+    trace: Trace,
+    spec: _Spec,
+    size: str,
+    options: str,
+    decisions: Path | None = None,
+    period: int | None = None,
+    progress: _Progress = None,
+) -> str: ...
+def run_own_policy(
+    trace: Trace,
+    name: str,
+    params: str,
+    factory: Callable[[int], object],
+    needs_next_use: bool,
+    size: str,
+    options: str,
+    decisions: Path | None = None,
+    period: int | None = None,
+    progress: _Progress = None,
+) -> str: ...
+def read_result(text: str, name: str) -> str: ...
+def open_trace(
+    paths: Sequence[Path],
+    options: str,
+    page_size: str | None,
+    keep: bool,
+    progress: _Progress = None,
+) -> tuple[Trace, list[str]]: ...
+def synth(
+    workload: str, page_size: str | None, keep: bool, progress: _Progress = None
+) -> tuple[Trace, list[str]]: ...
+def workloads() -> str: ...
+def trace_head(paths: Sequence[Path], options: str, count: int) -> str: ...
+def convert_targets() -> str: ...
+def convert(
+    paths: Sequence[Path],
+    options: str,
+    to: str,
+    destination: Path,
+    lossy: bool,
+    time_unit: str | None = None,
+    progress: _Progress = None,
+) -> str: ...
+def convert_workload(
+    workload: str, to: str, destination: Path, progress: _Progress = None
+) -> str: ...
+def trace_cache() -> str: ...
+def trace_cache_clear() -> tuple[int, int]: ...
+def conform(files: Sequence[Path]) -> tuple[str, list[str]]: ...
+def conform_own(
+    files: Sequence[Path], factory: Callable[[str, int], object], only: str | None = None
+) -> tuple[str, list[str]]: ...
+def conform_emit(file: Path) -> bytes: ...
+def parquet_bytes(
+    columns: Sequence[tuple[str, Sequence[Any]]], metadata: Mapping[str, str]
+) -> bytes: ...

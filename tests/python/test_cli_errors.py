@@ -1,0 +1,380 @@
+"""Bad input, item by item: the right status, one message that says where and what, no traceback."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import DATA, Destage, Done, msr_lines
+
+import destage as ds
+
+FORMATS = [f.name for f in ds.formats()]
+
+
+def refused(done: Done, status: int, *parts: str) -> None:
+    """The command ended with this status, and its one message holds these parts."""
+    assert done.status == status, done
+    assert "Traceback" not in done.err, done
+    messages = [line for line in done.err.splitlines() if line.startswith("destage: ")]
+    errors = [m for m in messages if not m.startswith("destage: warning: ")]
+    assert len(errors) == 1, done
+    for part in parts:
+        assert part in done.err, done
+    assert done.out == "", done
+
+
+def compare(destage: Destage, *args: object) -> Done:
+    return destage("compare", *args, "-p", "lru", "-c", "10%")
+
+
+def test_a_missing_file_is_66(destage: Destage) -> None:
+    refused(compare(destage, "nowhere.csv"), 66, "nowhere.csv", "no such file")
+
+
+def test_a_directory_is_no_trace(destage: Destage, tmp_path: Path) -> None:
+    done = compare(destage, tmp_path)
+    refused(done, done.status, str(tmp_path), "directory")
+    assert done.status in (65, 66), done
+
+
+def test_an_empty_file_is_65(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").touch()
+    refused(compare(destage, "empty.csv"), 65, "empty.csv")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_binary_garbage_is_65_under_each_format(
+    name: str, destage: Destage, tmp_path: Path
+) -> None:
+    # No run of 24 or 32 bytes of it makes a record of any format.
+    garbage = bytes((k * 197 + k // 7 * 89 + 131) % 256 for k in range(4099))
+    (tmp_path / "garbage").write_bytes(garbage)
+    extra: list[str] = []
+    if name in ("csv", "parquet"):
+        extra = ["--columns", "offset=0,length=1", "--offset-unit", "byte", "--length-unit", "byte"]
+        extra += ["--default-op", "read", "--time-unit", "none"]
+    if name in ("oracle-general", "oracle-general-op", "lcs"):
+        extra = ["--object", "opaque"]
+    done = compare(destage, "garbage", "--format", name, *extra)
+    refused(done, 65, "garbage")
+
+
+def test_binary_garbage_is_65_without_a_format(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "garbage").write_bytes(bytes((k * 197 + 131) % 256 for k in range(4099)))
+    refused(compare(destage, "garbage"), 65, "garbage")
+
+
+GOOD = msr_lines(200)
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("128166372000000000,demo,0,Read,4096\n", ("fields",)),
+        ("128166372000000000,demo,0,Read,4096,4096,1,2,3\n", ("fields",)),
+        ("128166372000000000,demo,0,Read,-4096,4096,1\n", ("Offset", '"-4096"')),
+        ("128166372000000000,demo,0,Read,99999999999999999999,4096,1\n", ("Offset",)),
+        ("128166372000000000,demo,0,Read,9x437184,4096,1\n", ("Offset", '"9x437184"')),
+        ("128166372000000000,demo,0,Reed,4096,4096,1\n", ("Reed",)),
+        ("yesterday,demo,0,Read,4096,4096,1\n", ("yesterday",)),
+        ("128166372000000000,demo,0,Read,4096,999999999999,1\n", ("999999999999",)),
+        ("128166372000000000,demo,0,Read,9223372036854775800,4096,1\n", ("9223372036854775800",)),
+    ],
+    ids=[
+        "too few fields",
+        "too many fields",
+        "negative",
+        "overflow",
+        "no number",
+        "unknown operation",
+        "no time",
+        "oversized",
+        "past 2^63",
+    ],
+)
+def test_a_bad_line_has_its_place(
+    line: str, parts: tuple[str, ...], destage: Destage, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.csv").write_text("".join([*GOOD[:150], line, *GOOD[150:]]))
+    refused(compare(destage, "bad.csv"), 65, "bad.csv:151", *parts)
+    skipped = destage("compare", "bad.csv", "-p", "lru", "-c", "10%", "--on-error", "skip")
+    assert skipped.status == 0, skipped
+    assert "bad.csv:151" in skipped.err, skipped
+
+
+def test_unsorted_times_are_sorted_or_refused_as_asked(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "back.csv").write_text("".join([GOOD[5], *GOOD]))
+    assert compare(destage, "back.csv").status == 0
+    refused(compare(destage, "back.csv", "--order", "strict"), 65, "back.csv")
+
+
+def test_crlf_reads_as_lf(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "lf.csv").write_bytes("".join(GOOD).encode())
+    (tmp_path / "crlf.csv").write_bytes("".join(GOOD).replace("\n", "\r\n").encode())
+    tables = [
+        destage("compare", f, "-p", "lru", "-c", "10%", "--csv", "-").out.replace(f, "")
+        for f in ("lf.csv", "crlf.csv")
+    ]
+    assert tables[0] == tables[1]
+    assert tables[0].count("\n") == 2
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz", "bz2", "zst"])
+def test_a_truncated_stream_is_65_unless_allowed(
+    kind: str, destage: Destage, tmp_path: Path
+) -> None:
+    text = "".join(msr_lines(20_000)).encode()
+    if kind == "zst":
+        (tmp_path / "plain.csv").write_bytes(text)
+        converted = destage("trace", "convert", "plain.csv", "--to", "disksim", "-o", "t.zst")
+        assert converted.status == 0, converted
+        packed = (tmp_path / "t.zst").read_bytes()
+    else:
+        packed = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}[kind](text)
+    name = f"cut.csv.{kind}"
+    (tmp_path / name).write_bytes(packed[: len(packed) * 2 // 3])
+    form = ["--format", "disksim"] if kind == "zst" else []
+    refused(compare(destage, name, *form), 65, name)
+    allowed = compare(destage, name, "--allow-truncated", *form)
+    if kind in ("xz", "bz2"):  # one block: nothing of it comes before its end
+        assert allowed.status in (0, 65), allowed
+    else:
+        assert allowed.status == 0, allowed
+
+
+def test_another_format_than_said_is_65(destage: Destage, msr: Path) -> None:
+    refused(compare(destage, msr, "--format", "spc"), 65, "small.csv")
+    refused(compare(destage, msr, "--format", "vscsi"), 65, "small.csv")
+
+
+def test_a_format_that_is_none_names_the_nearest(destage: Destage, msr: Path) -> None:
+    refused(compare(destage, msr, "--format", "msrr"), 2, "msr")
+
+
+@pytest.mark.parametrize("size", ["0", "0MiB", "0p", "0%", "-1MiB", "32", "ten", "1.5p", ""])
+def test_a_cache_size_that_is_none_is_usage(size: str, destage: Destage, msr: Path) -> None:
+    refused(destage("compare", msr, "-p", "lru", f"--cache={size}"), 2, "cache")
+
+
+def test_a_cache_smaller_than_a_page_is_usage(destage: Destage, msr: Path) -> None:
+    refused(destage("compare", msr, "-p", "lru", "-c", "100B"), 2, "less than one page")
+
+
+def test_a_cache_larger_than_the_trace_is_fine(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "lru,arc,min", "-c", "1GiB", "--csv", "-")
+    assert done.status == 0, done
+    assert done.out.count("\n") == 4
+
+
+def test_an_unknown_policy_names_the_nearest(destage: Destage, msr: Path) -> None:
+    refused(destage("compare", msr, "-p", "lrru"), 2, "lrru", "did you mean lru?")
+    refused(destage("policies", "cflur"), 2, "did you mean cflru?")
+
+
+@pytest.mark.parametrize(
+    ("policy", "parts"),
+    [
+        ("cflru[windw_fraction=0.5]", ("did you mean window_fraction?",)),
+        ("cflru[window_fraction=2]", ("window_fraction",)),
+        ("cflru[window_fraction=half]", ("window_fraction",)),
+        ("cflru[window_fraction]", ("key=value",)),
+        ("cflru[window_fraction=0.5", ("closing ]",)),
+        ("lru[k=2]", ("no parameters",)),
+        ("", ("at least one",)),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_usage(
+    policy: str, parts: tuple[str, ...], destage: Destage, msr: Path
+) -> None:
+    refused(destage("compare", msr, "-p", policy), 2, *parts)
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["--cost", "read=1"], ("write is missing",)),
+        (["--cost", "read=1,write=0.5"], ("write",)),
+        (["--warmup", "110%"], ("110%",)),
+        (["--jobs", "0"], ("jobs",)),
+        (["--jobs", "many"], ("jobs",)),
+        (["--page-size", "0"], ("page size",)),
+        (["--page-size", "big"], ("page size",)),
+        (["--on-error", "ignore"], ("on_error", "stop or skip")),
+        (["--order", "random"], ("order",)),
+        (["--volume", "nobody"], ("nobody",)),
+        (["--json", "-", "--csv", "-"], ("standard output",)),
+        (["--polcy", "lru"], ("did you mean --policy?",)),
+        (["--device", "small"], ("--device",)),
+    ],
+)
+def test_a_flag_that_cannot_be_is_usage(
+    args: list[str], parts: tuple[str, ...], destage: Destage, msr: Path
+) -> None:
+    refused(destage("compare", msr, "-p", "lru", *args), 2, *parts)
+
+
+def test_an_unknown_command_names_the_nearest(destage: Destage) -> None:
+    refused(destage("compaer"), 2, "did you mean compare?")
+    refused(destage("trace", "inof"), 2, "did you mean info?")
+    refused(destage("devices"), 2, "devices")
+    refused(destage("compare"), 2, "TRACE")
+
+
+def test_an_output_that_cannot_be_written_is_74(destage: Destage, msr: Path) -> None:
+    # A path below a file is as closed to root as to anybody.
+    below = msr / "out.json"
+    for flag in ("--json", "--csv", "--parquet", "--markdown"):
+        refused(destage("compare", msr, "-p", "lru", flag, below), 74, str(below))
+    done = destage("run", msr, "-p", "lru", "-c", "10%", "--decisions", below)
+    refused(done, 74, str(below))
+    refused(destage("trace", "convert", msr, "--to", "csv", "-o", below), 74, str(below))
+
+
+def test_a_read_only_folder_is_74(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o555)
+    if os.access(folder, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    refused(destage("compare", msr, "-p", "lru", "--json", folder / "out.json"), 74, "read-only")
+
+
+def test_a_full_disk_is_74_and_leaves_nothing(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or os.geteuid() != 0:
+        pytest.skip("mounting a small file system takes root")
+    mounted = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)],
+        check=False,
+        capture_output=True,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no file system may be mounted here")
+    try:
+        old = folder / "d.jsonl"
+        old.write_text("old\n")
+        done = destage("run", msr, "-p", "lru", "-c", "10%", "--decisions", old)
+        assert done.status == 74, done
+        assert "d.jsonl" in done.err or ".tmp" in done.err, done
+        assert old.read_text() == "old\n"
+        assert [p.name for p in folder.iterdir()] == ["d.jsonl"]
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_dev_full_as_standard_output_is_74(tmp_path: Path, msr: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-c", "from destage.cli import main; main()"),
+                *("compare", str(msr), "-p", "lru", "--csv", "-", "-q"),
+            ],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 74, done
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error_message(msr: Path) -> None:
+    command = [sys.executable, "-c", "from destage.cli import main; main()", "trace", "convert"]
+    lines = msr.read_text() * 500
+    big = msr.with_name("big.csv")
+    big.write_text(lines)
+    process = subprocess.Popen(
+        [*command, str(big), "--to", "csv", "-o", "-", "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait() == 74, err
+    assert "Traceback" not in err
+
+
+TOML = {
+    "no TOML": ("[trace\n", "TOML"),
+    "unknown table": ("[trase]\n", "did you mean trace?"),
+    "unknown key": ("[trace]\non_eror = 'skip'\n", "did you mean on_error?"),
+    "no table": ("trace = 3\n", "expected a table"),
+}
+
+
+@pytest.mark.parametrize("case", TOML)
+def test_a_bad_configuration_file_is_65(
+    case: str, destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    text, part = TOML[case]
+    (tmp_path / "c.toml").write_text(text)
+    done = destage("compare", msr, "-p", "lru", "--config", "c.toml")
+    refused(done, 65, "c.toml", part)
+
+
+def test_a_missing_configuration_file_is_66(destage: Destage, msr: Path) -> None:
+    refused(destage("compare", msr, "-p", "lru", "--config", "no.toml"), 66, "no.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("{", "JSON"),
+        ("[]", "empty"),
+        ("{}", "schema"),
+        ('{"schema": "destage.results", "schema_version": 99}', "99"),
+        ('{"schema": "destage.results", "schema_version": 1}', "version"),
+    ],
+)
+def test_a_result_that_is_none_is_65(
+    text: str, part: str, destage: Destage, tmp_path: Path
+) -> None:
+    (tmp_path / "r.json").write_text(text)
+    refused(destage("rerun", "r.json"), 65, "r.json", part)
+
+
+def test_vectors_that_are_none_are_65_or_66(destage: Destage, tmp_path: Path) -> None:
+    refused(destage("conform", "none.jsonl"), 66, "none.jsonl")
+    (tmp_path / "bad.jsonl").write_text('{"policy":"lru","frames":1}\n')
+    refused(destage("conform", "bad.jsonl"), 65, "bad.jsonl:1")
+    (tmp_path / "empty.jsonl").touch()
+    refused(destage("conform", "empty.jsonl"), 65, "empty.jsonl")
+
+
+def test_our_own_bug_is_70_and_says_how_to_report_it(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    # A broken installation stands for a bug: the module's own function is not there.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import destage.runs as r\n"
+        "def broken(*a, **k):\n"
+        "    raise RuntimeError('the impossible happened')\n"
+        "r.compare = broken\n"
+    )
+    done = destage("compare", msr, "-p", "lru", "-q", env={"PYTHONPATH": str(tmp_path)})
+    refused(done, 70, "bug", "the impossible happened", "report")
+
+
+def test_messages_are_in_one_language_of_errors(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "lru", "-c", "0")
+    assert re.match(r"destage: [^A-Z]", done.err), done
+
+
+def test_sample_twins_are_read_or_say_what_they_need(destage: Destage) -> None:
+    done = destage("trace", "head", DATA / "mqsim.trace")
+    assert done.status in (0, 65), done

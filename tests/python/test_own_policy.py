@@ -1,0 +1,241 @@
+"""Policies written in Python: they decide as native ones do, and their mistakes are named."""
+
+from __future__ import annotations
+
+import functools
+import runpy
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, VECTORS
+
+import destage as ds
+
+
+class Lru(ds.Policy):
+    """LRU, as one would port it."""
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.pages: OrderedDict[int, bool] = OrderedDict()
+
+    def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+        if r.page not in self.pages:
+            return ds.MISS
+        self.pages[r.page] |= r.is_write
+        self.pages.move_to_end(r.page)
+        return ds.HIT
+
+    def evict(self, miss: Any, device: None, plan: ds.Plan) -> None:
+        page, dirty = self.pages.popitem(last=False)
+        plan.evict(page, dirty)
+
+    def admit(self, r: ds.Request, miss: Any) -> None:
+        self.pages[r.page] = r.is_write
+
+
+class Min(Lru):
+    """The page that is used last goes."""
+
+    NEEDS_NEXT_USE = True
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.next: dict[int, float] = {}
+
+    def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+        self.next[r.page] = float("inf") if r.next_use is None else r.next_use
+        return super().request(r)
+
+    def evict(self, miss: Any, device: None, plan: ds.Plan) -> None:
+        page = max(self.pages, key=lambda p: (self.next[p], -p))
+        plan.evict(page, self.pages.pop(page))
+
+
+class Cflru(Lru):
+    """Clean pages of the window go first; what is left in the group stays clean."""
+
+    def __init__(self, frames: int, *, window_fraction: float = 0.5) -> None:
+        super().__init__(frames)
+        self.window = int(window_fraction * frames + 0.5)
+
+    def evict(self, miss: Any, device: None, plan: ds.Plan) -> None:
+        window = list(self.pages)[: self.window]
+        page = next((p for p in window if not self.pages[p]), next(iter(self.pages)))
+        plan.evict(page, self.pages.pop(page))
+
+
+@pytest.fixture(scope="module")
+def trace() -> ds.Trace:
+    return ds.synth("zipf", requests=4_000, pages=500, read_ratio=0.5, size="1-3", seed=9)
+
+
+@pytest.mark.parametrize(
+    ("native", "own"), [("lru", Lru), ("cflru", Cflru), ("min", Min)], ids=["lru", "cflru", "min"]
+)
+def test_a_port_decides_as_the_native_policy(native: str, own: Any, trace: ds.Trace) -> None:
+    results = ds.compare(trace, [native, own], cache=["1p", "7p", "10%"], flush_at_end=True)
+    runs = list(results)
+    for a, b in zip(runs[:3], runs[3:], strict=True):
+        assert (a.frames, a.misses) == (b.frames, b.misses)
+        if native != "min":  # which of two pages never used again goes may differ
+            assert a.counters == b.counters
+    assert [r.policy for r in runs] == [native] * 3 + [own.__name__] * 3
+
+
+def test_conform_says_whether_a_port_decides_alike() -> None:
+    path = VECTORS / "page-policies.jsonl"
+    report = ds.conform(path, policy=Lru, only="lru")
+    assert report.ok, report
+    assert report.passed > 5
+    report = ds.conform(path, policy=Cflru, only="cflru")
+    assert report.ok, report
+    assert report.passed > 5
+    report = ds.conform(path, policy=Lru, only="fifo")
+    assert report.failed > 0
+    assert "expected" in report.files[0].differences[0]
+
+
+def test_native_and_own_policies_keep_their_order(trace: ds.Trace) -> None:
+    results = ds.compare(trace, [Lru, "lru", ("cflru", {}), Lru], cache=["5%", "10%"])
+    assert [(r.policy, r.cache) for r in results] == [
+        ("Lru", "5%"),
+        ("Lru", "10%"),
+        ("lru", "5%"),
+        ("lru", "10%"),
+        ("cflru", "5%"),
+        ("cflru", "10%"),
+        ("Lru", "5%"),
+        ("Lru", "10%"),
+    ]
+
+
+def test_parameters_go_to_the_class(trace: ds.Trace) -> None:
+    pair, partial, native = ds.compare(
+        trace,
+        [
+            (Cflru, {"window_fraction": 0.9}),
+            functools.partial(Cflru, window_fraction=0.9),
+            "cflru[window_fraction=0.9]",
+        ],
+        cache="10%",
+    )
+    assert pair.counters == partial.counters == native.counters
+    assert pair.label == "Cflru[window_fraction=0.9]"
+    with pytest.raises(ds.UsageError, match="wndow"):
+        ds.compare(trace, (Cflru, {"wndow": 1}), cache="10%")
+
+
+def test_a_run_of_an_own_policy_is_recorded(trace: ds.Trace, tmp_path: Path) -> None:
+    own = ds.run(trace, Lru, cache="10%", decisions=tmp_path / "own.jsonl", series=500)
+    native = ds.run(trace, "lru", cache="10%", decisions=tmp_path / "native.jsonl", series=500)
+    assert (tmp_path / "own.jsonl").read_bytes() == (tmp_path / "native.jsonl").read_bytes()
+    assert own.series == native.series
+
+
+def breaking(**methods: Any) -> type[Lru]:
+    return type("Broken", (Lru,), methods)
+
+
+def _keeps(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+    pass
+
+
+def _stranger(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+    plan.evict(10**9, False)
+
+
+def _lies(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+    page, dirty = self.pages.popitem(last=False)
+    plan.evict(page, not dirty)
+
+
+@pytest.mark.parametrize(
+    ("methods", "law"),
+    [
+        ({"evict": _keeps}, "gives up no page"),
+        ({"evict": _stranger}, "not resident"),
+        ({"evict": _lies}, "it is"),
+        ({"request": lambda self, r: ds.HIT}, "it is not resident"),
+        ({"request": lambda self, r: ds.BYPASS}, "bypassed"),
+    ],
+    ids=["evicts nothing", "evicts a stranger", "lies about dirt", "hits always", "loses writes"],
+)
+def test_a_broken_law_is_named(methods: dict[str, Any], law: str, trace: ds.Trace) -> None:
+    with pytest.raises(ds.CheckFailed, match=law) as raised:
+        ds.compare(trace, breaking(**methods), cache="10p")
+    assert "Broken" in str(raised.value)
+
+
+def _raises(self: Any, *_: Any) -> Any:
+    raise ZeroDivisionError("in the policy")
+
+
+@pytest.mark.parametrize("method", ["request", "evict", "admit"])
+def test_an_exception_of_the_policy_comes_out_whole(method: str, trace: ds.Trace) -> None:
+    with pytest.raises(ZeroDivisionError, match="in the policy") as raised:
+        ds.compare(trace, breaking(**{method: _raises}), cache="10p")
+    assert any(frame.name == "_raises" for frame in raised.traceback)
+    with pytest.raises(ZeroDivisionError):
+        ds.conform(
+            VECTORS / "page-policies.jsonl", policy=breaking(**{method: _raises}), only="lru"
+        )
+
+
+def test_what_is_no_policy_is_refused(trace: ds.Trace) -> None:
+    with pytest.raises(ds.UsageError, match="expected HIT"):
+        ds.compare(trace, breaking(request=lambda self, r: True), cache="10p")
+    with pytest.raises(ds.UsageError, match="the class"):
+        ds.compare(trace, Lru(3), cache="10p")  # type: ignore[arg-type]
+    with pytest.raises(ds.UsageError, match="no method"):
+        ds.compare(trace, dict, cache="10p")  # type: ignore[arg-type]
+
+    def ungrouped(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+        plan.flush_and_evict(1)
+
+    with pytest.raises(ds.UsageError, match="open_group"):
+        ds.compare(trace, breaking(evict=ungrouped), cache="10p")
+
+
+def test_groups_and_kept_pages_are_counted() -> None:
+    def all_of_it(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+        # Writes everything dirty as one group, keeps it, and evicts the oldest page, clean now.
+        dirty = sorted(p for p, d in self.pages.items() if d)
+        if dirty:
+            plan.open_group()
+            for page in dirty:
+                plan.flush_and_keep(page)
+                self.pages[page] = False
+        page, _ = self.pages.popitem(last=False)
+        plan.evict(page, False)
+
+    trace = ds.synth("uniform", requests=2_000, pages=100, read_ratio=0.2, seed=4)
+    (run,) = ds.compare(trace, breaking(evict=all_of_it), cache="20p", flush_at_end=True)
+    (lru,) = ds.compare(trace, "lru", cache="20p")
+    assert run.misses == lru.misses
+    assert run.counters["destages"] < lru.counters["destages"]
+    assert run.counters["destaged_pages"] > run.counters["destages"]
+
+
+def test_requests_and_plans_can_be_made_to_try_a_policy() -> None:
+    policy = Lru(1)
+    assert policy.request(ds.Request(7, "write")) is ds.MISS
+    policy.admit(ds.Request(7, "write"), None)
+    plan = ds.Plan()
+    policy.evict(None, None, plan)
+    assert plan.evicted == [(7, True)]
+    assert ds.Miss("ghost").value == "ghost"
+    with pytest.raises(ds.UsageError, match="read or write"):
+        ds.Request(7, "erase")
+
+
+@pytest.mark.parametrize("name", ["quickstart", "own_policy"])
+def test_the_examples_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [name])
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    assert "lru" in capsys.readouterr().out
