@@ -267,6 +267,12 @@ impl<D: Directory> Pages<D> {
         }
     }
 
+    /// Prefetches the node of a slot, but not its links.
+    #[inline(always)]
+    pub fn warm_slot(&self, slot: Slot) {
+        prefetch(&self.nodes, slot.index());
+    }
+
     /// Prefetches the links of the page's neighbours; its own should be near already.
     #[inline(always)]
     pub fn warm_links(&self, page: Page) {
@@ -324,6 +330,12 @@ impl<T: Copy + Default> PerSlot<T> {
     #[inline(always)]
     pub fn warm(&self, page: Page) {
         prefetch(&self.0, page.0 as usize);
+    }
+
+    /// Prefetches the value of a slot.
+    #[inline(always)]
+    pub fn warm_slot(&self, slot: Slot) {
+        prefetch(&self.0, slot.index());
     }
 }
 

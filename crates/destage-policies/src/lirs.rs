@@ -244,6 +244,9 @@ impl<D: Directory> Policy for Lirs<D> {
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);
+        if D::DENSE {
+            self.places.warm(page);
+        }
     }
 
     #[inline(always)]

@@ -64,6 +64,9 @@ const SMALL: u8 = 0 << 2;
 const MAIN: u8 = 1 << 2;
 const GHOST: u8 = 2 << 2;
 
+/// Evictions from now to the one for which memory is asked already; old pages are cold.
+const SOON: usize = 6;
+
 /// The policy.
 pub struct S3Fifo<D> {
     pages: Table<D, Brief>, // every resident page and every ghost
@@ -126,6 +129,10 @@ impl<D: Directory> S3Fifo<D> {
             if page.mark() < SMALL + 2 {
                 plan.evict(self.pages.page(tail), self.pages[tail].dirty());
                 self.remember(tail);
+                if let Some(&soon) = self.small.get(SOON) {
+                    self.pages.warm_slot(soon);
+                    self.places.warm_slot(soon);
+                }
                 return;
             }
             page.set_mark(MAIN);
@@ -211,6 +218,9 @@ impl<D: Directory> Policy for S3Fifo<D> {
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);
+        if D::DENSE {
+            self.places.warm(page);
+        }
     }
 
     fn check(&self) {

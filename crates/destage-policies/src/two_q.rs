@@ -60,6 +60,9 @@ const AM: u8 = 1;
 const A1IN: u8 = 2;
 const A1OUT: u8 = 3;
 
+/// Evictions from now to the one for which memory is asked already; old pages are cold.
+const SOON: usize = 6;
+
 /// The policy.
 pub struct TwoQ<D> {
     pages: Pages<D>,      // every resident page and every ghost
@@ -102,6 +105,7 @@ impl<D: Directory> TwoQ<D> {
         if self.a1out.len() == self.kout {
             let oldest = self.a1out.pop().expect("a full A1out has a tail");
             self.pages.remove(oldest);
+            self.pages.warm_slot(self.a1out.ahead(SOON as u32));
         }
         self.pages[slot].list = A1OUT;
         self.a1out.push(slot, &mut self.places);
@@ -140,6 +144,10 @@ impl<D: Directory> Policy for TwoQ<D> {
             let victim = self.a1in.pop_front().expect("evict is only called on a full buffer");
             plan.evict(self.pages.page(victim), self.pages[victim].dirty);
             self.remember(victim);
+            if let Some(&soon) = self.a1in.get(SOON) {
+                self.pages.warm_slot(soon);
+                self.places.warm_slot(soon);
+            }
         } else {
             let victim = self.am.pop_lru(&mut self.pages).expect("Am is not empty");
             let dirty = self.pages[victim].dirty;
@@ -178,6 +186,9 @@ impl<D: Directory> Policy for TwoQ<D> {
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);
+        if D::DENSE {
+            self.places.warm(page);
+        }
     }
 
     #[inline(always)]
