@@ -175,6 +175,8 @@ class Charts:
         """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
         sizes = [size(b) for b in sorted({r["cache_bytes"] for r in self.result.rows})]
         others = [label for label in self.result.series if label != BASELINE]
+        ratios = [r[metric.name] for r in self.result.rows if r[metric.name] is not None]
+        top = 1.04 * max([1.0, *ratios])
         base = (
             alt.Chart(self._data())
             .transform_filter(f"isValid(datum.{metric.name}) && datum.label !== '{BASELINE}'")
@@ -188,7 +190,8 @@ class Charts:
         )
         y = alt.Y(
             f"{metric.name}:Q",
-            scale=alt.Scale(zero=True, nice=True),
+            # Fixed, so that the bars can be compared while policies come and go.
+            scale=alt.Scale(domain=[0, top], nice=False),
             axis=alt.Axis(title=f"Flash writes / those of {BASELINE}", format=".2~f", tickCount=6),
         )
         bars = base.mark_bar(cursor="default").encode(

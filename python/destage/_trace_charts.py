@@ -60,7 +60,7 @@ def request_sizes(info: Mapping[str, Any], theme: Theme = LIGHT, *, page: bool =
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
-            x=_ordinal("from:N", order, "Request size, from (to below the next power of two)"),
+            x=_ordinal("from:N", order, "Request size, from"),
             xOffset=alt.XOffset("kind:N", sort=["read", "write"]),
             y=_share_axis("share:Q", "Share of requests (%)"),
             color=alt.Color(
@@ -171,7 +171,7 @@ def hottest(info: Mapping[str, Any], theme: Theme = LIGHT, *, page: bool = False
         text=alt.Text("share:Q", format=".1%")
     )
     about = "Share of the accesses that go to the most accessed pages"
-    return finish(alt.layer(bar, text), theme, "hottest", about, 34 * len(rows) + 20, page=page)
+    return finish(alt.layer(bar, text), theme, "hottest", about, HEIGHT, page=page)
 
 
 def _ordinal(field: str, order: Sequence[str], title: str) -> alt.X:

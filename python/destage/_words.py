@@ -158,7 +158,9 @@ def summary(result: ResultView) -> list[str]:
     if contests:
         sentences += _against_lru(result, contests)
     if count > 1 and ORACLE in result.policies.values():
-        sentences.append("min knows the future: it is the bound, and not among the winners.")
+        sentences.append(
+            "min knows the future: it bounds the hit ratio, and is not among the winners."
+        )
     return sentences
 
 

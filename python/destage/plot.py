@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -101,7 +102,7 @@ class Plots:
             spec = self._chart(name).to_dict()
             stem = target / f"{prefix}{name}"
             for suffix, data in (
-                (".svg", vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)),
+                (".svg", _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))),
                 (".png", vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
                 (".csv", self._csv(_metric(name))),
             ):
@@ -129,6 +130,12 @@ class Plots:
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()
+
+
+def _numbered(svg: str) -> str:
+    """The SVG with its clip paths counted from 1: the renderer counts on from figure to figure."""
+    seen: dict[str, str] = {}
+    return re.sub(r"\bclip\d+\b", lambda m: seen.setdefault(m[0], f"clip{len(seen) + 1}"), svg)
 
 
 def save_figures(

@@ -244,8 +244,11 @@ def highlighted(result: ResultView) -> list[str]:
     keep = {label for label in result.series if label in (BASELINE, ORACLE)}
     for metric in METRICS:
         if metric.name in ("hit_ratio", "physical_writes", "running_time"):
+            found = winners(result, metric)
+            # Where nobody is ahead anywhere, those that come first.
+            ahead = [w for w in found if w.sole] or found
             wins: dict[str, int] = {}
-            for winner in winners(result, metric):
+            for winner in ahead:
                 wins[winner.labels[0]] = wins.get(winner.labels[0], 0) + 1
             best = sorted(wins, key=lambda label: (-wins[label], result.series.index(label)))
             keep.update(best[:2])

@@ -213,6 +213,11 @@
     });
   }
 
+  // Paper cannot be unfolded.
+  window.addEventListener("beforeprint", function () {
+    for (const d of document.querySelectorAll("details")) d.open = true;
+  });
+
   for (const b of document.querySelectorAll("[data-copy]")) {
     if (!navigator.clipboard) continue;
     b.hidden = false;
