@@ -209,11 +209,23 @@ pub enum Misread {
 
 /// Decimal digits only: no sign, no separators.
 pub fn parse_u64(digits: &[u8]) -> Result<u64, Misread> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+    if digits.is_empty() {
         return Err(Misread::NotANumber);
     }
+    // 19 digits always fit: only what lies behind them needs a check.
+    let (safe, rest) = digits.split_at(digits.len().min(19));
     let mut value = 0u64;
-    for &c in digits {
+    for &c in safe {
+        let digit = c.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(Misread::NotANumber);
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    if !rest.iter().all(u8::is_ascii_digit) {
+        return Err(Misread::NotANumber);
+    }
+    for &c in rest {
         let next = value.checked_mul(10).and_then(|v| v.checked_add(u64::from(c - b'0')));
         value = next.ok_or(Misread::TooLarge)?;
     }
