@@ -20,6 +20,7 @@ __all__ = [
     "Metric",
     "Row",
     "ResultView",
+    "curve_data",
     "curve_view",
     "finite",
     "label_of",
@@ -318,6 +319,12 @@ def _wrong(where: str, expected: str, found: object) -> DataError:
     return DataError(f"{where}: expected {expected}, found {shown[:80]}")
 
 
+def curve_data(curve: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Curves without what `mrc` wraps them in: sample, curves, warnings and, if known, trace."""
+    inner = curve.get("mrc")
+    return {**inner, "trace": curve.get("trace")} if isinstance(inner, Mapping) else curve
+
+
 def curve_view(curve: Mapping[str, Any], trace: Mapping[str, Any] | None = None) -> ResultView:
     """Hit-ratio curves (what `mrc` gives as JSON) in the form of a result set.
 
@@ -325,6 +332,7 @@ def curve_view(curve: Mapping[str, Any], trace: Mapping[str, Any] | None = None)
     has `hit_ratio_low` and `hit_ratio_high`, two standard errors away, if it comes from a sample.
     Raises `DataError`, naming the place, if the form is another.
     """
+    curve = curve_data(curve)
     own = curve.get("trace")
     trace = own if isinstance(own, Mapping) else trace or {}
     unique = finite(trace.get("unique_pages"))
@@ -348,7 +356,8 @@ def curve_view(curve: Mapping[str, Any], trace: Mapping[str, Any] | None = None)
             error = (
                 finite(sampled.get("miss_ratio_error")) if isinstance(sampled, Mapping) else None
             )
-            hit = None if missed is None else 1 - missed
+            # Where nothing was counted there is no ratio, whatever stands in its place.
+            hit = None if missed is None or point.get("accesses") == 0 else 1 - missed
             row: Row = {m.name: finite(point.get(m.name)) for m in METRICS}
             row |= {
                 "label": label,

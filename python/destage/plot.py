@@ -45,7 +45,7 @@ class Plots:
 
     def __init__(self, results: Mapping[str, Any]) -> None:
         """Take the results apart. Raises `DataError` if they are not of a known schema."""
-        is_curve = isinstance(results, Mapping) and "curves" in results
+        is_curve = isinstance(results, Mapping) and ("mrc" in results or "curves" in results)
         self._view: ResultView = curve_view(results) if is_curve else view(results)
 
     def __repr__(self) -> str:

@@ -133,11 +133,12 @@ def curve() -> dict[str, Any]:
         }
 
     points = [point(100, 0.75, None), point(200, 0.5, 0.05), point(400, 0.125, 0.01)]
-    return {
+    mrc = {
         "sample": {"rate": 0.01, "seed": 1, "pages": 100, "accesses": 9000, "groups": 10},
         "curves": [{"policy": "lru", "label": "lru", "params": {}, "points": points}],
         "warnings": ["sizes below 160 frames are rough"],
     }
+    return {"trace": result([])["trace"], "mrc": mrc}
 
 
 class Page(HTMLParser):
@@ -213,9 +214,10 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def full() -> str:
-    return render_report(
+    html: str = render_report(
         results=[many(ALL, AUTO)], infos=[info()], curves=[curve()], command="destage compare x"
     )
+    return html
 
 
 def test_nothing_is_loaded_from_anywhere(full: str) -> None:
@@ -394,7 +396,7 @@ def test_a_file_name_that_is_no_unicode_is_shown_escaped() -> None:
 
 
 def test_the_same_inputs_give_the_same_bytes(full: str, tmp_path: Path) -> None:
-    given = {
+    given: dict[str, Any] = {
         "results": [many(ALL, AUTO)],
         "infos": [info()],
         "curves": [curve()],

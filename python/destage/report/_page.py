@@ -14,7 +14,17 @@ from markupsafe import Markup
 
 from .._charts import Charts, chart_rows
 from .._theme import DARK, LIGHT, MARKERS, PAGE, styles, variables
-from .._tidy import BASELINE, METRICS, ORACLE, ResultView, curve_view, printable, trace_name, view
+from .._tidy import (
+    BASELINE,
+    METRICS,
+    ORACLE,
+    ResultView,
+    curve_data,
+    curve_view,
+    printable,
+    trace_name,
+    view,
+)
 from .._words import join, number, percent, size, summary, winners
 from ._provenance import made
 from ._tables import runs_table, wins_table
@@ -70,7 +80,7 @@ def _matched(
     views = [view(r, f"results[{i}]") for i, r in enumerate(results)]
     parts: list[list[Any]] = [[v, None, None] for v in views]
     marks = [str(v.trace.get("fingerprint", "")) for v in views]
-    for place, given in ((1, infos), (2, curves)):
+    for place, given in ((1, infos), (2, [curve_data(c) for c in curves])):
         for i, item in enumerate(given):
             mark = _fingerprint(item)
             # The two kinds of fingerprint have different lengths.
