@@ -190,9 +190,9 @@ impl Cache {
         let hashes = list(&self.dir.join(HASHES))?;
         let own =
             list(&self.dir)?.into_iter().filter(|(path, _)| is_entry(path) || is_temporary(path));
-        for (path, metadata) in
-            own.chain(hashes.into_iter().filter(|(path, _)| has_ending(path, "json")))
-        {
+        for (path, metadata) in own.chain(
+            hashes.into_iter().filter(|(path, _)| has_ending(path, "json") || is_temporary(path)),
+        ) {
             fs::remove_file(&path).map_err(|source| TraceError::Write { path, source })?;
             removed.files += 1;
             removed.bytes += metadata.len();
@@ -230,9 +230,13 @@ impl Cache {
         Ok(list(&self.dir)?.into_iter().filter(|(path, _)| is_entry(path)).collect())
     }
 
-    /// Hash of a file's content: remembered, or read.
-    fn hash(&self, path: &Path, hooks: &mut dyn Hooks) -> Result<SourceMeta> {
+    /// Hash of a file's content, remembered or read, and what tells that it is still that file.
+    fn hash(&self, path: &Path, hooks: &mut dyn Hooks) -> Result<(SourceMeta, Stamp)> {
         let failed = |source| TraceError::Io { path: path.to_owned(), source };
+        // A pipe can be read once, and "-" is standard input even beside a file of that name.
+        if path.as_os_str() == "-" || !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(failed(std::io::ErrorKind::Unsupported.into()));
+        }
         let file = File::open(path).map_err(failed)?;
         let stamp = Stamp::of(&file, path).map_err(failed)?;
         let place = stamp.path.as_ref().map(|full| {
@@ -254,7 +258,7 @@ impl Cache {
                 hash
             }
         };
-        Ok(SourceMeta { name: file_name(path), bytes: stamp.bytes, hash })
+        Ok((SourceMeta { name: file_name(path), bytes: stamp.bytes, hash }, stamp))
     }
 }
 
@@ -332,6 +336,14 @@ impl Stamp {
             device,
             settled: age > SETTLED,
         })
+    }
+}
+
+impl Stamp {
+    /// Whether the file is still as it was.
+    fn holds(&self, path: &Path) -> bool {
+        let now = File::open(path).and_then(|file| Stamp::of(&file, path));
+        now.is_ok_and(|now| Stamp { settled: self.settled, ..now } == *self)
     }
 }
 
@@ -543,13 +555,17 @@ pub(crate) fn open_with(
     decode_options.check()?;
     let folder = cache.resolve().map(|dir| Cache { dir, limit_bytes: cache.limit_bytes });
     let mut sources = inputs.sources;
+    let mut stamps = Vec::new();
     let mut entry = None;
     if let Some(folder) = folder {
-        let hashed: Result<Vec<SourceMeta>> =
+        let hashed: Result<Vec<(SourceMeta, Stamp)>> =
             inputs.files.iter().map(|path| folder.hash(path, hooks)).collect();
         match hashed {
             Ok(hashed) => {
-                sources.extend(hashed);
+                for (source, stamp) in hashed {
+                    sources.push(source);
+                    stamps.push(stamp);
+                }
                 let key = key_of(&sources, &[&inputs.what], decode_options);
                 let path = folder.dir.join(key).with_extension(TRACE_ENDING);
                 entry = Some((folder, path));
@@ -564,8 +580,8 @@ pub(crate) fn open_with(
             |path: &PathBuf| SourceMeta { name: file_name(path), bytes: 0, hash: String::new() };
         sources = inputs.files.iter().map(unknown).collect();
     }
-    if let Some((_, path)) = &entry
-        && let Some(trace) = kept(path, hooks)
+    if let Some((folder, path)) = &entry
+        && let Some(trace) = kept(folder, path, hooks)
     {
         return Ok(Arc::new(trace));
     }
@@ -573,23 +589,40 @@ pub(crate) fn open_with(
         store(entry.as_ref().map(|(_, path)| path.as_path()), hooks, |file, path, hooks| {
             make(&file, path, &sources, hooks)
         })?;
-    let mut next_use_path = None;
-    if let Some((folder, path)) = &entry {
-        if columns.file_bytes() > folder.limit_bytes {
-            // Too large to keep; the mapping outlives the name.
-            let _ = fs::remove_file(path);
+    let mut place = None;
+    if let Some((folder, path)) = entry {
+        let changed = inputs.files.iter().zip(&stamps).any(|(file, stamp)| !stamp.holds(file));
+        if changed || columns.file_bytes() > folder.limit_bytes {
+            // Read while somebody wrote it, so that the key may not fit, or too large to keep. The
+            // mapping outlives the name.
+            let _ = fs::remove_file(&path);
         } else {
-            next_use_path = Some(path.with_extension(NEXT_USE_ENDING));
             // A folder over its limit is no reason to fail.
-            let _ = folder.trim(path);
+            let _ = folder.trim(&path);
+            place = Some(Place { path: path.with_extension(NEXT_USE_ENDING), folder });
         }
     }
-    let trace = Trace::new(columns, next_use_path, false);
+    let trace = Trace::new(columns, place, false);
     Ok(Arc::new(trace.expect("what the decoder wrote is a trace")))
 }
 
+/// Where a trace's next uses are kept.
+pub(crate) struct Place {
+    /// The file.
+    pub(crate) path: PathBuf,
+    folder: Cache,
+}
+
+impl Place {
+    /// Keeps the folder within its limit after the file was made.
+    pub(crate) fn settle(&self) {
+        // As above.
+        let _ = self.folder.trim(&self.path);
+    }
+}
+
 /// A whole entry of the cache.
-fn kept(path: &Path, hooks: &mut dyn Hooks) -> Option<Trace> {
+fn kept(folder: &Cache, path: &Path, hooks: &mut dyn Hooks) -> Option<Trace> {
     let file = File::open(path).ok()?;
     let columns = match Columns::map(&file) {
         Ok(columns) => columns,
@@ -602,5 +635,6 @@ fn kept(path: &Path, hooks: &mut dyn Hooks) -> Option<Trace> {
     };
     // The order of use is kept as far as the folder lets us.
     let _ = file.set_modified(SystemTime::now());
-    Trace::new(columns, Some(path.with_extension(NEXT_USE_ENDING)), true)
+    let place = Place { path: path.with_extension(NEXT_USE_ENDING), folder: folder.clone() };
+    Trace::new(columns, Some(place), true)
 }

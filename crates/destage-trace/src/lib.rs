@@ -41,13 +41,14 @@ pub mod tally;
 pub mod text;
 pub mod trace;
 
-pub use cache::{Cache, CacheOptions};
+pub use cache::{Cache, CacheOptions, open_trace};
 pub use decode::{DecodeOptions, Hooks, NoHooks, RecordSource};
 pub use device_table::DeviceTable;
 pub use error::{Category, Place, Result, TraceError};
 pub use formats::{
     FORMATS, Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict,
 };
+pub use info::TraceInfo;
 pub use input::Input;
 pub use options::ReaderOptions;
 pub use record::{NO_RESPONSE, Record, RecordOp};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::cache::store;
+use crate::cache::{Place, store};
 use crate::columns::{BLOCK_BYTES, ColumnWriter, Columns, Kind, Unusable};
 use crate::decode::{Hooks, Stage, step};
 use crate::error::Result;
@@ -57,12 +57,16 @@ impl NextUse {
         }
     }
 
-    /// Maps the file at `path`, or makes it; without a path, in a temporary file.
-    pub(crate) fn of(trace: &Trace, path: Option<&Path>, hooks: &mut dyn Hooks) -> Result<Self> {
+    /// Maps the file at its place, or makes it; without a place, in a temporary file.
+    pub(crate) fn of(trace: &Trace, place: Option<&Place>, hooks: &mut dyn Hooks) -> Result<Self> {
+        let path = place.map(|place| place.path.as_path());
         if let Some(kept) = path.and_then(|path| NextUse::kept(trace, path)) {
             return Ok(kept);
         }
         let columns = store(path, hooks, |file, path, hooks| make(trace, file, path, hooks))?;
+        if let Some(place) = place {
+            place.settle();
+        }
         Ok(NextUse { columns, accesses: trace.accesses() })
     }
 

@@ -1,8 +1,8 @@
 //! A decoded trace: columns of requests over dense page ids, mapped into memory.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::cache::Place;
 use crate::columns::{Columns, Kind};
 use crate::decode::{Hooks, NoHooks};
 use crate::error::Result;
@@ -77,18 +77,14 @@ pub struct Trace {
     columns: Columns,
     meta: TraceMeta,
     /// Where next uses are kept; `None` for a trace outside the cache.
-    next_use_path: Option<PathBuf>,
+    place: Option<Place>,
     next_use: Mutex<Option<Arc<NextUse>>>,
     from_cache: bool,
 }
 
 impl Trace {
     /// `None` if the file has not what a trace has (which its checksums make a stale layout).
-    pub(crate) fn new(
-        columns: Columns,
-        next_use_path: Option<PathBuf>,
-        from_cache: bool,
-    ) -> Option<Self> {
+    pub(crate) fn new(columns: Columns, place: Option<Place>, from_cache: bool) -> Option<Self> {
         let meta: TraceMeta = serde_json::from_slice(columns.bytes(Kind::Meta)?).ok()?;
         let rows = meta.counts.rows;
         let long = |kind, width: u64, rows: u64| {
@@ -100,7 +96,7 @@ impl Trace {
             && long(Kind::Lpns, 8, meta.counts.unique_pages)
             && (columns.bytes(Kind::Responses).is_none() || long(Kind::Responses, 8, rows));
         let next_use = Mutex::new(None);
-        whole.then_some(Trace { columns, meta, next_use_path, next_use, from_cache })
+        whole.then_some(Trace { columns, meta, place, next_use, from_cache })
     }
 
     /// Counts, devices, sizes, sources, fingerprint.
@@ -196,7 +192,7 @@ impl Trace {
         if let Some(next_use) = &*kept {
             return Ok(next_use.clone());
         }
-        let made = Arc::new(NextUse::of(self, self.next_use_path.as_deref(), hooks)?);
+        let made = Arc::new(NextUse::of(self, self.place.as_ref(), hooks)?);
         *kept = Some(made.clone());
         Ok(made)
     }

@@ -100,7 +100,7 @@ fn a_missing_file_is_the_readers_error_and_leaves_no_entry() {
     let cache = CacheOptions { dir: Some(folder.path().join("cache")), ..CacheOptions::default() };
     let missing = folder.path().join("none.csv");
     let outcome = open_trace(
-        &[missing.clone()],
+        std::slice::from_ref(&missing),
         &ReaderOptions::default(),
         &DecodeOptions::default(),
         &cache,
@@ -122,4 +122,26 @@ fn a_missing_file_is_the_readers_error_and_leaves_no_entry() {
         entries.filter(|e| e.as_ref().is_ok_and(|e| e.path().is_file())).count()
     });
     assert_eq!(left, 0, "nothing half-written stays");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once_and_not_hashed_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cache = CacheOptions { dir: Some(folder.path().join("cache")), ..CacheOptions::default() };
+    let pipe = folder.path().join("demo.csv");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: no mkfifo");
+        return;
+    }
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, "128166372000000000,demo,0,Write,1048576,4096,2310\n")
+    });
+    let options: ReaderOptions =
+        serde_json::from_value(serde_json::json!({ "format": "msr" })).expect("good options");
+    let trace = open_trace(&[pipe], &options, &DecodeOptions::default(), &cache, &mut NoHooks);
+    assert_eq!(trace.expect("opens").requests(), 1);
+    writer.join().expect("no panic").expect("writes");
 }
