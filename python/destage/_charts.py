@@ -58,7 +58,7 @@ def _size_axis(
         "axis": alt.Axis(
             values=size_ticks(sizes),
             labelExpr=_size_label(footprint_bytes),
-            labelOverlap="greedy",
+            labelOverlap="parity",
             labelSeparation=6,
             title=title,
             grid=False,
@@ -186,7 +186,7 @@ class Charts:
             "size:N",
             sort=sizes,
             scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
-            axis=alt.Axis(title="Cache size", labelAngle=0, labelOverlap="greedy", grid=False),
+            axis=alt.Axis(title="Cache size", labelAngle=0, labelOverlap="parity", grid=False),
         )
         y = alt.Y(
             f"{metric.name}:Q",

@@ -180,7 +180,7 @@ def _ordinal(field: str, order: Sequence[str], title: str) -> alt.X:
         sort=list(order),
         scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
         axis=alt.Axis(
-            title=title, labelAngle=0, labelOverlap="greedy", labelSeparation=6, grid=False
+            title=title, labelAngle=0, labelOverlap="parity", labelSeparation=6, grid=False
         ),
     )
 
