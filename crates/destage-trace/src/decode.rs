@@ -15,19 +15,19 @@
 //! devices when the page size does not divide the alignment. The time origin is the smallest time
 //! of all records, trims and flushes included.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::columns::{ColumnWriter, FORMAT_VERSION, Kind, bytes_of};
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
+use crate::hooks::step;
 use crate::meta::{Clock, Counts, DeviceMeta, SizeCounter, SourceMeta, TraceMeta, Wrap};
 use crate::page_set::{MAX_UNIQUE_PAGES, PageSet, too_many_pages};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::spool::{CHUNK_ROWS, Chunk, Spool};
 use crate::trace::Extent;
+
+pub use crate::hooks::{Hooks, NoHooks, Progress, Stage};
 
 /// Where records come from: a reader's stream, or a synthetic workload.
 pub trait RecordSource {
@@ -106,57 +106,6 @@ impl DecodeOptions {
             _ => Ok(()),
         }
     }
-}
-
-/// What the caller hears and says while a trace is decoded.
-pub trait Hooks {
-    /// How far it has come; called some hundred times a second at most.
-    fn progress(&mut self, _progress: Progress) {}
-
-    /// A flag that somebody else sets to stop; asked for once, for work that cannot ask
-    /// [`interrupted`](Self::interrupted) in between.
-    fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
-        None
-    }
-
-    /// Asked as often as progress is told; `true` ends the work with [`TraceError::Interrupted`].
-    fn interrupted(&mut self) -> bool {
-        self.interrupt_flag().is_some_and(|flag| flag.load(Ordering::Relaxed))
-    }
-
-    /// Something the user should know, one line.
-    fn note(&mut self, _text: String) {}
-}
-
-/// Says nothing, hears nothing.
-pub struct NoHooks;
-
-impl Hooks for NoHooks {}
-
-/// How far long work has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Progress {
-    /// What is going on.
-    pub stage: Stage,
-    /// Done so far, in the stage's unit.
-    pub done: u64,
-    /// Of how much, if known.
-    pub total: Option<u64>,
-}
-
-/// What is going on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stage {
-    /// Hashing the sources; bytes.
-    Hashing,
-    /// Reading and splitting; the source's own unit (bytes for files).
-    Reading,
-    /// Numbering pages; rows.
-    Numbering,
-    /// Looking for the next use of each access; accesses.
-    NextUse,
-    /// Gathering what the trace looks like; rows.
-    Looking,
 }
 
 /// Divides byte addresses by the page size.
@@ -727,15 +676,4 @@ fn touch(bits: &mut [u64], first: u32, pages: u32) {
         bits[id / 64] |= (u64::MAX >> (64 - (stop - id))) << (id % 64);
         id = stop;
     }
-}
-
-/// Tells the hooks how far the work has come, and asks whether to go on.
-pub(crate) fn step(
-    hooks: &mut dyn Hooks,
-    stage: Stage,
-    done: u64,
-    total: Option<u64>,
-) -> Result<()> {
-    hooks.progress(Progress { stage, done, total });
-    if hooks.interrupted() { Err(TraceError::Interrupted) } else { Ok(()) }
 }

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::decode::{Hooks, Stage, step};
 use crate::error::Result;
+use crate::hooks::{Hooks, Stage, step};
 use crate::meta::{Counts, DeviceMeta, SizeProfile, SourceMeta, Wrap};
 use crate::stack_distance::{FIRST, StackDistances};
 use crate::trace::{Extent, Trace};

@@ -6,7 +6,9 @@
 //!  detect    which format is this, and why
 //!  stream    records of all files in one order, on one clock, in one address space
 //!  decode    records -> page accesses with dense ids; columns in a file
-//!  cache     decoded traces kept, checked and mapped again
+//!  hooks     progress and interruption of long work
+//!  cache     decoded traces kept: the folder, its limit, its entries
+//!  open      a trace from the cache, or decoded and put there
 //!  next_use  the next access of each access, for MIN
 //!  info      what a trace looks like
 //!  synth     workloads made from a seed
@@ -22,10 +24,12 @@ pub mod device_table;
 pub mod error;
 pub mod fields;
 pub mod formats;
+pub mod hooks;
 pub mod info;
 pub mod input;
 pub mod meta;
 pub mod next_use;
+mod open;
 pub mod options;
 mod page_set;
 pub(crate) mod peel;
@@ -41,15 +45,17 @@ pub mod tally;
 pub mod text;
 pub mod trace;
 
-pub use cache::{Cache, CacheOptions, open_trace};
-pub use decode::{DecodeOptions, Hooks, NoHooks, RecordSource};
+pub use cache::{Cache, CacheOptions};
+pub use decode::{DecodeOptions, RecordSource};
 pub use device_table::DeviceTable;
 pub use error::{Category, Place, Result, TraceError};
 pub use formats::{
     FORMATS, Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict,
 };
+pub use hooks::{Hooks, NoHooks};
 pub use info::TraceInfo;
 pub use input::Input;
+pub use open::{decode_records, open_trace};
 pub use options::ReaderOptions;
 pub use record::{NO_RESPONSE, Record, RecordOp};
 pub use tally::{Limits, Tally};

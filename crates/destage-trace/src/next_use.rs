@@ -6,10 +6,10 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::cache::{Place, store};
 use crate::columns::{BLOCK_BYTES, ColumnWriter, Columns, Kind, Unusable};
-use crate::decode::{Hooks, Stage, step};
 use crate::error::Result;
+use crate::hooks::{Hooks, Stage, step};
+use crate::open::{Place, store};
 use crate::trace::{Extent, Trace};
 
 /// No later access, in the narrow column.

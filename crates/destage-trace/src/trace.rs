@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::cache::Place;
 use crate::columns::{Columns, Kind};
-use crate::decode::{Hooks, NoHooks};
 use crate::error::Result;
+use crate::hooks::{Hooks, NoHooks};
 use crate::meta::TraceMeta;
 use crate::next_use::NextUse;
+use crate::open::Place;
 
 /// Pages, operation and partial ends of one row.
 ///

@@ -10,12 +10,14 @@ use super::arrivals::ArrivalClock;
 use super::pages::Picker;
 use super::random::chance;
 use super::{Kind, Workload};
-use crate::cache::{CacheOptions, Inputs, open_with};
+use crate::cache::CacheOptions;
 use crate::columns::ColumnWriter;
-use crate::decode::{DecodeOptions, Hooks, RecordSource, decode};
+use crate::decode::{DecodeOptions, RecordSource, decode};
 use crate::device_table::DeviceTable;
 use crate::error::{Result, TraceError};
+use crate::hooks::Hooks;
 use crate::meta::SourceMeta;
+use crate::open::{Inputs, open_with};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::trace::Trace;
 

@@ -1,0 +1,68 @@
+//! How the caller takes part in long work: it hears how far the work has come, and may stop it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Result, TraceError};
+
+/// What the caller hears and says while a trace is decoded.
+pub trait Hooks {
+    /// How far it has come; called some hundred times a second at most.
+    fn progress(&mut self, _progress: Progress) {}
+
+    /// A flag that somebody else sets to stop; asked for once, for work that cannot ask
+    /// [`interrupted`](Self::interrupted) in between.
+    fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
+        None
+    }
+
+    /// Asked as often as progress is told; `true` ends the work with [`TraceError::Interrupted`].
+    fn interrupted(&mut self) -> bool {
+        self.interrupt_flag().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Something the user should know, one line.
+    fn note(&mut self, _text: String) {}
+}
+
+/// Says nothing, hears nothing.
+pub struct NoHooks;
+
+impl Hooks for NoHooks {}
+
+/// How far long work has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// What is going on.
+    pub stage: Stage,
+    /// Done so far, in the stage's unit.
+    pub done: u64,
+    /// Of how much, if known.
+    pub total: Option<u64>,
+}
+
+/// What is going on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Hashing the sources; bytes.
+    Hashing,
+    /// Reading and splitting; the source's own unit (bytes for files).
+    Reading,
+    /// Numbering pages; rows.
+    Numbering,
+    /// Looking for the next use of each access; accesses.
+    NextUse,
+    /// Gathering what the trace looks like; rows.
+    Looking,
+}
+
+/// Tells the hooks how far the work has come, and asks whether to go on.
+pub(crate) fn step(
+    hooks: &mut dyn Hooks,
+    stage: Stage,
+    done: u64,
+    total: Option<u64>,
+) -> Result<()> {
+    hooks.progress(Progress { stage, done, total });
+    if hooks.interrupted() { Err(TraceError::Interrupted) } else { Ok(()) }
+}

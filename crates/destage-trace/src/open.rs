@@ -1,0 +1,283 @@
+//! Opening a trace: from the cache, or decoded and put there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::cache::{
+    Cache, CacheOptions, NEXT_USE_ENDING, Stamp, TEMPORARY, TRACE_ENDING, file_name,
+};
+use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Unusable};
+use crate::decode::{DecodeOptions, RecordSource, decode};
+use crate::device_table::DeviceTable;
+use crate::error::{Result, TraceError};
+use crate::formats::FORMATS;
+use crate::hooks::Hooks;
+use crate::meta::SourceMeta;
+use crate::options::{ReaderOptions, TimeOrigin};
+use crate::record::Record;
+use crate::stream::{self, Stream, with_stream};
+use crate::trace::Trace;
+
+/// Key of what the columns depend on; `what` are the options and the like.
+fn key_of(sources: &[SourceMeta], what: &[&serde_json::Value], decode: &DecodeOptions) -> String {
+    let text = serde_json::json!({
+        "layout": FORMAT_VERSION,
+        "program": env!("CARGO_PKG_VERSION"),
+        "sources": sources,
+        "what": what,
+        "decode": decode,
+    });
+    format!("{:032x}", xxh3_128(text.to_string().as_bytes()))
+}
+
+/// Writes a column file and maps it: at `path` in the cache, or in a temporary file if there is no
+/// path or the cache cannot take it. `make` may be called twice.
+pub(crate) fn store(
+    path: Option<&Path>,
+    hooks: &mut dyn Hooks,
+    mut make: impl FnMut(File, &Path, &mut dyn Hooks) -> Result<File>,
+) -> Result<Columns> {
+    if let Some(path) = path {
+        match store_at(path, hooks, &mut make) {
+            Err(TraceError::Write { source, .. }) => hooks.note(format!(
+                "{}: {source}: going on without the cache",
+                path.parent().unwrap_or(path).display()
+            )),
+            done => return done,
+        }
+    }
+    let temporary = std::env::temp_dir();
+    let failed = |source| TraceError::Write { path: temporary.clone(), source };
+    let file = make(tempfile::tempfile().map_err(failed)?, &temporary, hooks)?;
+    map_new(&file, &temporary)
+}
+
+fn store_at(
+    path: &Path,
+    hooks: &mut dyn Hooks,
+    make: &mut impl FnMut(File, &Path, &mut dyn Hooks) -> Result<File>,
+) -> Result<Columns> {
+    let failed = |source| TraceError::Write { path: path.to_owned(), source };
+    let dir = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(dir).map_err(failed)?;
+    let named = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(dir).map_err(failed)?;
+    let file = make(named.reopen().map_err(failed)?, path, hooks)?;
+    let columns = map_new(&file, path)?;
+    named.persist(path).map_err(|error| failed(error.error))?;
+    Ok(columns)
+}
+
+fn map_new(file: &File, path: &Path) -> Result<Columns> {
+    Columns::map_unchecked(file).map_err(|unusable| {
+        let source = match unusable {
+            Unusable::Io(source) => source,
+            Unusable::Damaged(what) => std::io::Error::other(format!("just written: {what}")),
+        };
+        TraceError::Write { path: path.to_owned(), source }
+    })
+}
+
+/// Files that are to be opened, and what is known of them before they are read.
+pub(crate) struct Inputs<'a> {
+    /// Files whose content decides; empty for a workload that is made.
+    pub(crate) files: &'a [PathBuf],
+    /// Sources to name where there are no files.
+    pub(crate) sources: Vec<SourceMeta>,
+    /// What else decides: options, the workload's description.
+    pub(crate) what: serde_json::Value,
+}
+
+impl RecordSource for Stream {
+    fn next_batch(&mut self, batch: &mut Vec<Record>) -> Result<bool> {
+        Stream::next_batch(self, batch)
+    }
+
+    fn devices(&self) -> &DeviceTable {
+        Stream::devices(self)
+    }
+
+    fn summary(&self) -> serde_json::Value {
+        serde_json::to_value(Stream::summary(self)).expect("plain data becomes JSON")
+    }
+
+    fn page_bytes(&self) -> Option<u64> {
+        Stream::summary(self).page_bytes
+    }
+
+    fn has_times(&self) -> bool {
+        Stream::summary(self).has_times
+    }
+
+    fn position(&self) -> (u64, Option<u64>) {
+        Stream::position(self)
+    }
+}
+
+/// Opens a trace: one or several files that make one run, decoded, or mapped from the cache.
+///
+/// `time_origin = "absolute"` of the reader options holds whatever `decode` says; wrapping is
+/// `decode`'s, because only the caller knows the drive.
+///
+/// # Errors
+///
+/// Those of reading ([`Stream`]); `Usage` for options out of range and for more different pages
+/// than can be numbered; `Write` if not even a temporary file can be written; `Interrupted`. A cache
+/// that cannot be used is no error, but a note to `hooks`.
+pub fn open_trace(
+    paths: &[PathBuf],
+    reader: &ReaderOptions,
+    decode_options: &DecodeOptions,
+    cache: &CacheOptions,
+    hooks: &mut dyn Hooks,
+) -> Result<Arc<Trace>> {
+    let absolute_time = decode_options.absolute_time || reader.time_origin == TimeOrigin::Absolute;
+    let decode_options = DecodeOptions { absolute_time, ..decode_options.clone() };
+    let files = with_siblings(paths, reader);
+    let what = serde_json::to_value(reader).expect("plain data becomes JSON");
+    let inputs = Inputs { files: &files, sources: Vec::new(), what };
+    open_with(inputs, &decode_options, cache, hooks, |file, path, sources, hooks| {
+        let outside = stream::Hooks {
+            interrupt: hooks.interrupt_flag(),
+            progress: Some(Arc::new(stream::Progress::default())),
+        };
+        with_stream(paths, reader, outside, |stream| {
+            let file = file
+                .try_clone()
+                .map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
+            let writer = ColumnWriter::new(file, path)?;
+            decode(stream, &decode_options, sources.to_vec(), writer, hooks)
+        })
+    })
+}
+
+/// The files, and those that are read with them though not named.
+fn with_siblings(paths: &[PathBuf], reader: &ReaderOptions) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        files.push(path.clone());
+        if !reader.only_this_file {
+            let siblings = FORMATS.iter().filter_map(|format| Some((format.siblings?)(path)));
+            files.extend(siblings.flatten().filter(|sibling| sibling != path));
+        }
+    }
+    files
+}
+
+/// Decodes records that are at hand into a trace outside the cache.
+///
+/// # Errors
+///
+/// What the source returns; `Usage` for options out of range and for more different pages than can
+/// be numbered; `Write` if the temporary file cannot be written; `Interrupted`.
+pub fn decode_records<S: RecordSource + ?Sized>(
+    source: &mut S,
+    name: &str,
+    options: &DecodeOptions,
+    hooks: &mut dyn Hooks,
+) -> Result<Arc<Trace>> {
+    let sources = vec![SourceMeta { name: name.to_owned(), bytes: 0, hash: String::new() }];
+    let columns = store(None, hooks, |file, path, hooks| {
+        decode(source, options, sources.clone(), ColumnWriter::new(file, path)?, hooks)
+    })?;
+    Ok(Arc::new(Trace::new(columns, None, false).expect("what the decoder wrote is a trace")))
+}
+
+/// A trace from the cache, or one that `make` decodes into the file it is given (it may be called
+/// twice).
+pub(crate) fn open_with(
+    inputs: Inputs<'_>,
+    decode_options: &DecodeOptions,
+    cache: &CacheOptions,
+    hooks: &mut dyn Hooks,
+    mut make: impl FnMut(&File, &Path, &[SourceMeta], &mut dyn Hooks) -> Result<File>,
+) -> Result<Arc<Trace>> {
+    decode_options.check()?;
+    let folder = Cache::new(cache).ok();
+    let mut sources = inputs.sources;
+    let mut stamps = Vec::new();
+    let mut entry = None;
+    if let Some(folder) = folder {
+        let hashed: Result<Vec<(SourceMeta, Stamp)>> =
+            inputs.files.iter().map(|path| folder.hash(path, hooks)).collect();
+        match hashed {
+            Ok(hashed) => {
+                for (source, stamp) in hashed {
+                    sources.push(source);
+                    stamps.push(stamp);
+                }
+                let key = key_of(&sources, &[&inputs.what], decode_options);
+                let path = folder.dir().join(key).with_extension(TRACE_ENDING);
+                entry = Some((folder, path));
+            }
+            Err(TraceError::Interrupted) => return Err(TraceError::Interrupted),
+            // What cannot be hashed (missing, a folder, a pipe) is the reader's to judge.
+            Err(_) => {}
+        }
+    }
+    if sources.is_empty() {
+        let unknown =
+            |path: &PathBuf| SourceMeta { name: file_name(path), bytes: 0, hash: String::new() };
+        sources = inputs.files.iter().map(unknown).collect();
+    }
+    if let Some((folder, path)) = &entry
+        && let Some(trace) = kept(folder, path, hooks)
+    {
+        return Ok(Arc::new(trace));
+    }
+    let columns =
+        store(entry.as_ref().map(|(_, path)| path.as_path()), hooks, |file, path, hooks| {
+            make(&file, path, &sources, hooks)
+        })?;
+    let mut place = None;
+    if let Some((folder, path)) = entry {
+        let changed = inputs.files.iter().zip(&stamps).any(|(file, stamp)| !stamp.holds(file));
+        if changed || columns.file_bytes() > folder.limit_bytes() {
+            // Read while somebody wrote it, so that the key may not fit, or too large to keep. The
+            // mapping outlives the name.
+            let _ = fs::remove_file(&path);
+        } else {
+            // A folder over its limit is no reason to fail.
+            let _ = folder.trim(&path);
+            place = Some(Place { path: path.with_extension(NEXT_USE_ENDING), folder });
+        }
+    }
+    let trace = Trace::new(columns, place, false);
+    Ok(Arc::new(trace.expect("what the decoder wrote is a trace")))
+}
+
+/// Where a trace's next uses are kept.
+pub(crate) struct Place {
+    /// The file.
+    pub(crate) path: PathBuf,
+    folder: Cache,
+}
+
+impl Place {
+    /// Keeps the folder within its limit after the file was made.
+    pub(crate) fn settle(&self) {
+        // As above.
+        let _ = self.folder.trim(&self.path);
+    }
+}
+
+/// A whole entry of the cache.
+fn kept(folder: &Cache, path: &Path, hooks: &mut dyn Hooks) -> Option<Trace> {
+    let file = File::open(path).ok()?;
+    let columns = match Columns::map(&file) {
+        Ok(columns) => columns,
+        Err(unusable) => {
+            if let Unusable::Damaged(what) = unusable {
+                hooks.note(format!("{}: {what}: decoding the trace again", path.display()));
+            }
+            return None;
+        }
+    };
+    // The order of use is kept as far as the folder lets us.
+    let _ = file.set_modified(SystemTime::now());
+    let place = Place { path: path.with_extension(NEXT_USE_ENDING), folder: folder.clone() };
+    Trace::new(columns, Some(place), true)
+}
