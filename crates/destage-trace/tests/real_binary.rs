@@ -157,9 +157,11 @@ fn blkparse_reads_what_we_write() {
     for name in ["vscsi.vscsi", "mqsim.trace", "blktrace.blktrace.0"] {
         let path = folder.path().join("x.blktrace.0");
         write(support::twin(name), "blktrace", &path);
-        let expected =
-            read(&[path.clone()], &options(&[("only_this_file", "true"), ("devices", "stack")]))
-                .unwrap();
+        let expected = read(
+            std::slice::from_ref(&path),
+            &options(&[("only_this_file", "true"), ("devices", "stack")]),
+        )
+        .unwrap();
         let run = Command::new("blkparse")
             .args(["-q", "-i", "x"])
             .current_dir(folder.path())
@@ -194,7 +196,7 @@ fn blkparse_and_we_agree_on_a_recording() {
     for event in ["D", "Q", "C"] {
         let settings = [("event", event)];
         let ours = read(&[support::twin("blktrace.blktrace.0")], &options(&settings)).unwrap();
-        let theirs = read(&[text.clone()], &options(&settings)).unwrap();
+        let theirs = read(std::slice::from_ref(&text), &options(&settings)).unwrap();
         let mut ours = extents(&ours.records);
         let mut theirs = extents(&theirs.records);
         // blkparse breaks ties of time in its own way

@@ -60,7 +60,7 @@ impl Fio {
 impl RecordWriter for Fio {
     fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
         let time_us = record.time_ns / 1_000;
-        self.below_us |= record.time_ns % 1_000 != 0;
+        self.below_us |= !record.time_ns.is_multiple_of(1_000);
         self.last_us = self.last_us.max(time_us);
         if !matches!(self.files.get(record.device as usize), Some(Some(_))) {
             self.open(record.device, time_us, scene)?;

@@ -210,7 +210,7 @@ impl Losses {
     /// First sector and number of sectors of an extent.
     fn sectors(&mut self, record: &Record) -> Result<(u64, u64)> {
         let end = record.offset_bytes + record.length_bytes;
-        if record.offset_bytes % SECTOR_BYTES != 0 || end % SECTOR_BYTES != 0 {
+        if !record.offset_bytes.is_multiple_of(SECTOR_BYTES) || !end.is_multiple_of(SECTOR_BYTES) {
             self.lose(Loss::PartSector)?;
         }
         let first = record.offset_bytes / SECTOR_BYTES;

@@ -71,7 +71,7 @@ impl RecordWriter for OracleGeneral {
             RecordOp::Flush => return scene.losses.lose(Loss::Flush).map(|()| 0),
         }
         let seconds = record.time_ns / 1_000_000_000;
-        self.fractions |= record.time_ns % 1_000_000_000 != 0;
+        self.fractions |= !record.time_ns.is_multiple_of(1_000_000_000);
         let Ok(time) = u32::try_from(seconds) else {
             let message = format!(
                 "oracle-general: request {}: {seconds} s do not fit 32 bits",

@@ -1,7 +1,8 @@
 //! `csv`: any table of text, by a mapping of its columns (see `mapping`).
 //!
 //! Only the delimiter (`,` `;` tab `|` or runs of blanks) and the presence of a header are found out,
-//! from the first lines; quoting is that of RFC 4180. With any delimiter but blanks every line must have
+//! from the first lines; quoting is that of RFC 4180, but that a quoted field ends in its line: a stray
+//! quote then spoils one record and not the rest of the file. With any delimiter but blanks every line must have
 //! as many fields as the first one.
 
 use std::borrow::Cow;

@@ -507,7 +507,7 @@ mod tests {
     fn a_file_cut_anywhere_is_an_error_or_a_clean_shorter_trace() {
         let bytes = with_header(&hex(RECORDS));
         for length in 0..bytes.len() {
-            let whole = length >= HEADER.len() && (length - HEADER.len()) % 56 == 0;
+            let whole = length >= HEADER.len() && (length - HEADER.len()).is_multiple_of(56);
             match testing::try_read(
                 &FORMAT,
                 Input::from_bytes("x", &bytes[..length]),

@@ -21,13 +21,6 @@ pub(crate) struct Whole {
     pub(crate) facts: Facts,
 }
 
-impl Whole {
-    /// Messages of the bad records that were skipped, in order of category.
-    pub(crate) fn skipped(&self) -> Vec<String> {
-        self.tally.errors.values().flat_map(|skips| skips.first.clone()).collect()
-    }
-}
-
 /// Bytes written as hexadecimal digits, blanks and line ends ignored.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
