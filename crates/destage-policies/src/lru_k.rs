@@ -318,6 +318,7 @@ impl<D: Directory> Policy for LruK<D> {
         self.pages.warm(page);
         if D::DENSE {
             prefetch(&self.times, page.0 as usize * (self.k + 1));
+            self.places.warm(page);
         }
     }
 

@@ -235,6 +235,7 @@ impl<D: Directory> Policy for Mq<D> {
         self.pages.warm(page);
         if D::DENSE {
             self.ranks.warm(page);
+            self.places.warm(page);
         }
     }
 

@@ -327,6 +327,52 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
     verdict.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// A trace with hits, evictions from small caches, reads and writes.
+fn mixed_trace() -> Trace {
+    let op = |i: u64| if i % 3 == 0 { Op::Write } else { Op::Read };
+    (0..600).map(|i| (op(i), if i % 2 == 0 { i % 7 } else { i * i % 97 })).collect()
+}
+
+#[test]
+fn a_cache_larger_than_the_trace_evicts_nothing_and_takes_no_memory_for_its_frames() {
+    let trace = mixed_trace();
+    let distinct = trace.iter().map(|&(_, page)| page).collect::<BTreeSet<_>>().len();
+    for policy in POLICIES {
+        for over in [Over::Dense, Over::Hashed] {
+            let outcome = run(policy.name, u32::MAX, &[], &trace, over, true);
+            assert_eq!(misses(&outcome), distinct, "{}", policy.name);
+            assert_eq!(outcome.resident.len(), distinct, "{}", policy.name);
+        }
+    }
+}
+
+#[test]
+fn the_ends_of_every_range_are_taken() {
+    let trace = mixed_trace();
+    for policy in POLICIES {
+        for param in policy.params {
+            let ends = match param.kind {
+                Kind::Int { min, max } | Kind::OptionalInt { min, max } => {
+                    [Value::Int(min.into()), Value::Int(max.into())]
+                }
+                Kind::Real { min, max } => [Value::Real(min), Value::Real(max)],
+                Kind::Bool => [Value::Bool(false), Value::Bool(true)],
+                Kind::Choice(words) => {
+                    [words[0], words[words.len() - 1]].map(|word| Value::Text(word.to_string()))
+                }
+            };
+            for end in ends {
+                for frames in [1, 2, 30] {
+                    let given = [(param.name.to_string(), end.clone())];
+                    let dense = run(policy.name, frames, &given, &trace, Over::Dense, true);
+                    let hashed = run(policy.name, frames, &given, &trace, Over::Hashed, true);
+                    assert_eq!(dense, hashed, "{}: {} = {end}", policy.name, param.name);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_default_is_in_its_range() {
     for policy in POLICIES {
