@@ -20,9 +20,9 @@ from destage.catalogue import (
     ReaderOption,
     formats,
     policies,
-    policy,
     reader_options,
 )
+from destage.catalogue import policy as _one_policy
 from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
 from destage.demo import demo, demo_trace
 from destage.errors import (
@@ -42,11 +42,13 @@ from destage.results import Metric, Results, Run, TraceIdentity, metrics
 from destage.runs import (
     Curves,
     Interrupted,
+    Planned,
     PolicyLike,
     ProgressCallback,
     Recorded,
     compare,
     mrc,
+    plan,
     run,
 )
 from destage.trace import (
@@ -68,6 +70,9 @@ from destage.trace import (
 
 __version__ = _destage.VERSION
 
+# The call wins over the module of that name, which nobody needs by attribute.
+policy = _one_policy
+
 __all__ = [
     # traces
     "open_trace",
@@ -88,12 +93,14 @@ __all__ = [
     "compare",
     "run",
     "mrc",
+    "plan",
     "rerun",
     "demo",
     "demo_trace",
     "Recorded",
     "Curves",
     "Rerun",
+    "Planned",
     "PolicyLike",
     "ProgressCallback",
     # results

@@ -4,6 +4,44 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
+__all__ = [
+    "Bypass",
+    "Hit",
+    "Miss",
+    "Plan",
+    "Request",
+    "Trace",
+    "VERSION",
+    "check_policy",
+    "check_run",
+    "compare",
+    "conform",
+    "conform_emit",
+    "conform_own",
+    "convert",
+    "convert_targets",
+    "convert_workload",
+    "formats",
+    "metrics",
+    "mrc",
+    "nearest",
+    "open_trace",
+    "parquet_bytes",
+    "parse_policies",
+    "policies",
+    "policy",
+    "read_result",
+    "reader_options",
+    "resolve_sizes",
+    "run_one",
+    "run_own_policy",
+    "synth",
+    "trace_cache",
+    "trace_cache_clear",
+    "trace_head",
+    "workloads",
+]
+
 VERSION: str
 
 _Progress = Callable[[int, int | None, str], object] | None

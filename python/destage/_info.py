@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +143,8 @@ def info_text(info: TraceInfo) -> str:
             f" {r['zipf_skew']:.2f}",
         )
     )
-    hottest = ", ".join(f"{100 * p:g} %: {100 * a:.1f} %" for p, a in r["hottest"])
-    add(("hottest pages", f"{hottest} of the accesses"))
+    hottest = ", ".join(f"{100 * p:g} % of pages: {100 * a:.1f} %" for p, a in r["hottest"])
+    add(("accesses that go to", f"the hottest {hottest}"))
     summary = d["summary"]
     counted = {
         "stepped back": summary.get("stepped_back", 0),
@@ -159,7 +160,7 @@ def info_text(info: TraceInfo) -> str:
     told = ", ".join(f"{n:,} {what}" for what, n in dropped.items() if n)
     add(("reading", told or "nothing dropped, nothing out of order"))
     lines = [", ".join(source["name"] for source in d["sources"])]
-    lines += [f"  {name:<17} {text}" for name, text in rows]
+    lines += [_row(name, text) for name, text in rows]
     if len(d["devices"]) > 1:
         lines.append("  devices")
         lines += [
@@ -167,8 +168,14 @@ def info_text(info: TraceInfo) -> str:
             f" span {size(v['span_bytes'])}"
             for v in d["devices"]
         ]
-    lines.append(f"  {'fingerprint':<17} {d['fingerprint']}")
+    lines.append(_row("fingerprint", d["fingerprint"]))
     return "\n".join(lines)
+
+
+def _row(name: str, text: str) -> str:
+    """A name and what is to be said, in lines of 80 columns."""
+    first, rest = f"  {name:<19} ", " " * 22
+    return textwrap.fill(text, 80, initial_indent=first, subsequent_indent=rest)
 
 
 def _gaps(gaps: Mapping[str, Any]) -> str:

@@ -88,12 +88,14 @@ class Table:
             caption=Text("\n".join(self.notes), style="dim") if self.notes else None,
             caption_justify="left",
         )
-        for column in self.columns:
+        for k, column in enumerate(self.columns):
+            # Text in the last column wraps; everything else is cut if it must be.
+            wraps = not column.right and k + 1 == len(self.columns) > 1
             drawn.add_column(
                 column.title,
                 justify="right" if column.right else "left",
-                no_wrap=True,
-                overflow="ellipsis",
+                no_wrap=not wraps,
+                overflow="fold" if wraps else "ellipsis",
             )
         for group in self.groups:
             for row in group:

@@ -80,7 +80,7 @@ def policy(name: str) -> PolicyInfo:
     """One policy. Raises `UsageError` for an unknown name, and suggests the nearest.
 
     >>> policy("lru").title
-    'Least recently used'
+    'Least Recently Used'
     """
     return _policy_info(json.loads(_destage.policy(name)))
 

@@ -13,7 +13,7 @@ from destage import _destage
 from destage._files import Destination
 from destage.errors import DataError, MissingFile, UsageError
 from destage.results import Results
-from destage.runs import ProgressCallback, _jobs
+from destage.runs import ProgressCallback, thread_count
 from destage.trace import PathLike, Trace, _paths, open_trace, synth
 
 __all__ = ["Rerun", "rerun"]
@@ -71,7 +71,7 @@ def rerun(
                 f"the trace is another one: fingerprint {opened.fingerprint},"
                 f" not {old['trace']['fingerprint']}"
             )
-        new = _run_again(opened, old["runs"], _jobs(jobs), progress)
+        new = _run_again(opened, old["runs"], thread_count(jobs), progress)
         sets.append(new)
         differences += _differences(old["runs"], new["runs"])
     return Rerun(Results(sets), result, tuple(differences))

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, overload
 from destage import _destage
 from destage._files import Destination, write_whole
 from destage._frames import by_column, csv_text, pandas_frame, polars_frame
-from destage.errors import DataError, MissingFile
+from destage.errors import DataError, MissingFile, UsageError
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from destage.plot import Plots
 
 __all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics"]
 
@@ -77,11 +79,7 @@ class TraceIdentity:
     @property
     def name(self) -> str:
         """What tables call it: file names without folders, and the device if one was chosen."""
-        names = [os.path.basename(s) or s for s in self.sources]
-        name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-        device = self.options.get("reader", {}).get("device")
-        chosen = ",".join(device) if isinstance(device, list) else device
-        return f"{name}:{chosen}" if chosen else name
+        return trace_name(self.sources, self.options)
 
     @classmethod
     def _of(cls, data: Mapping[str, Any]) -> TraceIdentity:
@@ -190,10 +188,9 @@ class Run:
     @classmethod
     def _of(cls, data: Mapping[str, Any], trace: TraceIdentity) -> Run:
         config = data["config"]
-        given = ";".join(f"{k}={_plain(v)}" for k, v in config["given"].items())
         return cls(
             policy=config["policy"],
-            label=f"{config['policy']}[{given}]" if given else config["policy"],
+            label=label_of(config["policy"], config["given"]),
             params=config["params"],
             frames=config["frames"],
             cache=config["cache"],
@@ -204,6 +201,21 @@ class Run:
             warnings=tuple(data["warnings"]),
             warmup_requests=data["warmup_requests"],
         )
+
+
+def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return what tables call a trace."""
+    names = [os.path.basename(s) or s for s in sources]
+    name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    device = options.get("reader", {}).get("device")
+    chosen = ",".join(device) if isinstance(device, list) else device
+    return f"{name}:{chosen}" if chosen else name
+
+
+def label_of(policy: str, given: Mapping[str, Any]) -> str:
+    """Return what tables call a policy with the parameters that were given."""
+    pairs = ";".join(f"{k}={_plain(v)}" for k, v in given.items())
+    return f"{policy}[{pairs}]" if pairs else policy
 
 
 def _plain(value: object) -> str:
@@ -267,6 +279,22 @@ class Results(Sequence[Run]):
         from destage._table import results_html
 
         return results_html(self)
+
+    @property
+    def plot(self) -> Plots:
+        """Charts of the results: `results.plot.hit_ratio()`, `results.plot.save("figures")`.
+
+        Raises `UsageError` for results over several traces; drawing raises `MissingExtra` without
+        the extra `report`.
+        """
+        from destage.plot import Plots
+
+        if len(self.sets) != 1:
+            raise UsageError(
+                f"results over {len(self.sets)} traces: charts show one;"
+                " take Results([results.sets[0]]).plot"
+            )
+        return Plots(self.sets[0])
 
     def table(self) -> str:
         """Return the table that the command line prints, without colours."""

@@ -14,21 +14,25 @@ from destage._files import Destination, write_whole, written_whole
 from destage._frames import by_column, csv_text, pandas_frame, polars_frame
 from destage.errors import UsageError
 from destage.policy import OwnPolicy, Policy
-from destage.results import Results, Run
+from destage.results import Results, Run, label_of
 from destage.trace import Trace
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
+    from destage.plot import Plots
+
 __all__ = [
     "Curves",
     "Interrupted",
+    "Planned",
     "PolicyLike",
     "ProgressCallback",
     "Recorded",
     "compare",
     "mrc",
+    "plan",
     "run",
 ]
 
@@ -51,10 +55,10 @@ class Interrupted(KeyboardInterrupt):
 def _specs(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str] | OwnPolicy]:
     """Policies as the boundary takes them: name and parameters as JSON, or one of one's own."""
     given: Sequence[PolicyLike]
-    if isinstance(policies, str) or callable(policies):
+    if isinstance(policies, (str, Policy)) or callable(policies):
         given = [policies]
     elif isinstance(policies, tuple) and len(policies) == 2 and isinstance(policies[1], Mapping):
-        given = [(str(policies[0]), policies[1])]
+        given = [(policies[0], policies[1])]
     elif isinstance(policies, Sequence):
         given = policies  # type: ignore[assignment]
     else:
@@ -122,7 +126,8 @@ def _options(
     )
 
 
-def _jobs(jobs: int | None) -> int:
+def thread_count(jobs: int | None) -> int:
+    """Return the threads that `jobs` stands for: by default as many as there are processors."""
     if jobs is None:
         return (
             len(os.sched_getaffinity(0))
@@ -144,8 +149,52 @@ def check_request(
 ) -> None:
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
     _specs(policies)
-    _jobs(jobs)
+    thread_count(jobs)
     _destage.check_run(_sizes(cache), _options(cost, warmup, False, False, False))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run that `compare` would do."""
+
+    trace: str
+    """What tables call the trace."""
+    policy: str
+    """Policy with the parameters that were given."""
+    cache: str
+    """The cache size as it was given."""
+    frames: int
+    """Pages that the cache has room for."""
+    accesses: int
+    """Page accesses to replay."""
+
+
+def plan(
+    trace: Trace | Sequence[Trace],
+    policies: str | PolicyLike | Sequence[PolicyLike],
+    *,
+    cache: str | Sequence[str] = "auto",
+) -> list[Planned]:
+    """Return what `compare` would run, in its order, without running it.
+
+    Parameters and errors as in `compare`.
+    """
+    specs, sizes = _specs(policies), _sizes(cache)
+    planned = []
+    for one in _traces(trace):
+        resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
+        for spec in specs:
+            name, params = (
+                (spec.name, spec.params)
+                if isinstance(spec, OwnPolicy)
+                else (spec[0], json.loads(spec[1]))
+            )
+            label = label_of(name, params)
+            planned += [
+                Planned(one.name, label, size["given"], size["frames"], one.accesses)
+                for size in resolved
+            ]
+    return planned
 
 
 def _traces(trace: Trace | Sequence[Trace]) -> list[Trace]:
@@ -201,7 +250,10 @@ def compare(
     True
     """
     traces, specs, sizes = _traces(trace), _specs(policies), _sizes(cache)
-    options, threads = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check), _jobs(jobs)
+    options, threads = (
+        _options(cost, warmup, fetch_on_write_miss, flush_at_end, check),
+        thread_count(jobs),
+    )
     # A size that one trace cannot have should show before another has run for an hour.
     for one in traces:
         _destage.resolve_sizes(one.raw, sizes)
@@ -390,6 +442,16 @@ class Curves:
         """What a reader of these numbers must know."""
         return tuple(self.data["mrc"]["warnings"])
 
+    @property
+    def plot(self) -> Plots:
+        """Charts of the curves: `curves.plot.mrc()`, `curves.plot.save("figures")`.
+
+        Drawing raises `MissingExtra` without the extra `report`.
+        """
+        from destage.plot import Plots
+
+        return Plots(self.data)
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per policy and size."""
         trace = self.data["trace"]
@@ -521,6 +583,6 @@ def mrc(
         raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
     options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check)
     text = _destage.mrc(
-        trace.raw, specs, _sizes(cache), options, sample, seed, _jobs(jobs), progress
+        trace.raw, specs, _sizes(cache), options, sample, seed, thread_count(jobs), progress
     )
     return Curves(json.loads(text))

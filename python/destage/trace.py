@@ -60,6 +60,13 @@ class Trace:
         return identity
 
     @property
+    def name(self) -> str:
+        """What tables call it: file names without folders, and the device if one was chosen."""
+        from destage.results import trace_name
+
+        return trace_name(self.identity["sources"], self.identity["options"])
+
+    @property
     def requests(self) -> int:
         """Read and write requests."""
         return int(self.meta["counts"]["requests"])
@@ -116,9 +123,8 @@ class Trace:
 
     def __repr__(self) -> str:
         """Return a line of numbers."""
-        sources = ", ".join(os.path.basename(s) or s for s in self.identity["sources"])
         return (
-            f"<Trace {sources}: {self.requests:,} requests, {self.accesses:,} page accesses,"
+            f"<Trace {self.name}: {self.requests:,} requests, {self.accesses:,} page accesses,"
             f" {self.unique_pages:,} pages of {self.page_bytes:,} bytes>"
         )
 

@@ -29,7 +29,7 @@ class Done:
 
     def __init__(self, process: subprocess.CompletedProcess[bytes]) -> None:
         self.status = process.returncode
-        self.out = process.stdout.decode()
+        self.out = process.stdout.decode(errors="replace")
         self.bytes = process.stdout
         self.err = process.stderr.decode()
 

@@ -195,7 +195,8 @@ def test_a_sampled_curve_is_near_and_says_how_near() -> None:
     exact = ds.mrc(trace, "lru", cache="10%").to_dicts()[0]
     sampled = ds.mrc(trace, "lru", cache="10%", sample=0.1, seed=2).to_dicts()[0]
     assert sampled["miss_ratio_error"] > 0
-    assert abs(sampled["miss_ratio"] - exact["miss_ratio"]) < 0.05
+    off = abs(sampled["miss_ratio"] - exact["miss_ratio"])
+    assert off < 4 * sampled["miss_ratio_error"] < 0.3
 
 
 def test_a_run_records_decisions_and_series(trace: ds.Trace, tmp_path: Path) -> None:
@@ -314,6 +315,8 @@ def test_a_converted_trace_has_the_same_accesses(to: str, tmp_path: Path) -> Non
             "time_unit": "ns",
             "offset_unit": "byte",
             "length_unit": "byte",
+            "op_read": "read",
+            "op_write": "write",
         }
     back = ds.open_trace(tmp_path / "out", **options)
     original = ds.open_trace(path)
@@ -419,7 +422,7 @@ def test_objects_of_the_wrong_type_or_value_are_usage_errors(call: Any, trace: d
 def test_errors_are_also_the_built_in_ones(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such file"):
         ds.open_trace(tmp_path / "none.csv")
-    (tmp_path / "bad.csv").write_text("hello\n" * 200)
+    (tmp_path / "bad.csv").write_text("hello, world\n" * 200)
     with pytest.raises(ds.DataError) as raised:
         ds.open_trace(tmp_path / "bad.csv")
     assert raised.value.exit_status == 65

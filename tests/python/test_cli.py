@@ -38,6 +38,14 @@ def test_the_command_counts_as_the_call_does(destage: Destage, msr: Path) -> Non
     assert results.to_dicts() == same.to_dicts()
 
 
+def test_a_dry_run_shows_the_plan_and_runs_nothing(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "lru,arc", "-c", "4p,8p", "--dry-run", "--csv", "no.csv")
+    assert done.status == 0, done
+    assert "4 runs" in done.out
+    assert [line.split()[1] for line in done.out.splitlines()[2:6]] == ["lru", "lru", "arc", "arc"]
+    assert not (msr.parent / "no.csv").exists()
+
+
 @pytest.mark.parametrize("flag", ["--json", "--csv", "--parquet", "--markdown"])
 def test_standard_output_as_a_file_carries_nothing_else(
     flag: str, destage: Destage, msr: Path, tmp_path: Path

@@ -166,7 +166,7 @@ def test_a_cache_size_that_is_none_is_usage(size: str, destage: Destage, msr: Pa
 
 
 def test_a_cache_smaller_than_a_page_is_usage(destage: Destage, msr: Path) -> None:
-    refused(destage("compare", msr, "-p", "lru", "-c", "100B"), 2, "less than one page")
+    refused(destage("compare", msr, "-p", "lru", "-c", "100B", "-q"), 2, "less than one page")
 
 
 def test_a_cache_larger_than_the_trace_is_fine(destage: Destage, msr: Path) -> None:

@@ -190,7 +190,7 @@ def test_what_is_no_policy_is_refused(trace: ds.Trace) -> None:
     with pytest.raises(ds.UsageError, match="the class"):
         ds.compare(trace, Lru(3), cache="10p")  # type: ignore[arg-type]
     with pytest.raises(ds.UsageError, match="no method"):
-        ds.compare(trace, dict, cache="10p")  # type: ignore[arg-type]
+        ds.compare(trace, lambda frames: object(), cache="10p")  # type: ignore[arg-type, return-value]
 
     def ungrouped(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
         plan.flush_and_evict(1)
@@ -201,15 +201,19 @@ def test_what_is_no_policy_is_refused(trace: ds.Trace) -> None:
 
 def test_groups_and_kept_pages_are_counted() -> None:
     def all_of_it(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
-        # Writes everything dirty as one group, keeps it, and evicts the oldest page, clean now.
-        dirty = sorted(p for p, d in self.pages.items() if d)
+        # Writes everything dirty as one group; only the oldest page leaves.
+        oldest, was_dirty = self.pages.popitem(last=False)
+        dirty = sorted([p for p, d in self.pages.items() if d] + [oldest] * was_dirty)
+        if not was_dirty:
+            plan.evict(oldest, False)
         if dirty:
             plan.open_group()
-            for page in dirty:
+        for page in dirty:
+            if page == oldest:
+                plan.flush_and_evict(page)
+            else:
                 plan.flush_and_keep(page)
                 self.pages[page] = False
-        page, _ = self.pages.popitem(last=False)
-        plan.evict(page, False)
 
     trace = ds.synth("uniform", requests=2_000, pages=100, read_ratio=0.2, seed=4)
     (run,) = ds.compare(trace, breaking(evict=all_of_it), cache="20p", flush_at_end=True)

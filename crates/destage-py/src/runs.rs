@@ -130,6 +130,8 @@ fn run_json(run: &RunResult) -> Value {
 /// A result set as JSON.
 pub fn set_json(trace: &Trace, runs: &[RunResult]) -> Value {
     let mut set = json!(ResultSet::new(trace.identity(), Vec::new()));
+    // What reading counted belongs to the result: malformed lines that were skipped, and the like.
+    set["reading"] = trace.trace.meta().summary.clone();
     set["runs"] = runs.iter().map(run_json).collect();
     set
 }
@@ -228,8 +230,8 @@ pub fn read_result(py: Python<'_>, text: &str, name: &str) -> PyResult<String> {
             "schema version {version}: this destage reads {SCHEMA_VERSION}"
         )));
     }
+    let mut json = set.clone();
     let set: ResultSet = serde_json::from_value(set).map_err(|e| wrong(e.to_string()))?;
-    let mut json = json!(set);
     json["runs"] = set.runs.iter().map(run_json).collect();
     Ok(json.to_string())
 }

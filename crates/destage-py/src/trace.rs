@@ -99,7 +99,7 @@ pub fn open_trace(
     let watch = Watch::default();
     let cache = cache_options(keep);
     let opened = follow(py, progress.as_ref(), &watch, |mut watch| {
-        destage_trace::cache::open_trace(&paths, &reader, &decode, &cache, &mut watch)
+        destage_trace::open_trace(&paths, &reader, &decode, &cache, &mut watch)
     })?;
     let trace = raise(py, opened)?;
     let sources = paths.iter().map(|p| p.display().to_string()).collect();

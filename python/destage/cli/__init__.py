@@ -60,9 +60,8 @@ def invoke(args: Sequence[str]) -> int:
     from destage.cli.root import root
 
     try:
-        root.main(args=list(args), prog_name="destage", standalone_mode=False)
-    except click.exceptions.Exit as e:
-        return e.exit_code
+        # What `Context.exit` was given, or None.
+        status = root.main(args=list(args), prog_name="destage", standalone_mode=False)
     except (KeyboardInterrupt, click.exceptions.Abort):
         _say("interrupted")
         return INTERRUPTED
@@ -80,7 +79,7 @@ def invoke(args: Sequence[str]) -> int:
         if type(e).__name__ != "PanicException":
             raise
         return _bug(e)
-    return 0
+    return status if isinstance(status, int) else 0
 
 
 def _is_ours(error: BaseException) -> bool:

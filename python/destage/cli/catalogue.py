@@ -51,9 +51,8 @@ def _list(found: tuple[PolicyInfo, ...]) -> None:
     rows = []
     for p in found:
         marks = [m for m, on in (("flash", p.flash_aware), ("ghosts", p.ghosts)) if on]
-        params = ", ".join(q.name for q in p.params)
-        rows.append([Cell(p.name), Cell(p.title), Cell(", ".join(marks)), Cell(params)])
-    columns = [Column(c, right=False) for c in ("policy", "title", "looks at", "parameters")]
+        rows.append([Cell(p.name), Cell(", ".join(marks)), Cell(p.title)])
+    columns = [Column(c, right=False) for c in ("policy", "looks at", "title")]
     print_table(Table("", columns, [rows]))
     click.echo("destage policies NAME describes one.")
 

@@ -6,14 +6,17 @@ from typing import Any
 
 import click
 
-from destage._table import results_table
+from destage._info import duration
+from destage._table import Cell, Column, Table, number, results_table
+from destage.cli import INTERRUPTED
 from destage.cli._load import TRACES, load
 from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.results import Results
-from destage.runs import Interrupted, check_request
+from destage.runs import Interrupted, check_request, plan, thread_count
 from destage.runs import compare as compare_policies
+from destage.trace import Trace
 
 __all__ = ["JOBS", "POLICY", "REPORT", "compare", "say_warnings"]
 
@@ -40,6 +43,8 @@ REPORT = [
     )
 ]
 
+DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop.")]
+
 EPILOG = """\b
 Examples:
   destage compare hm_0.csv.gz -p lru,cflru,arc
@@ -54,7 +59,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(POLICY, SIZES, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
+@apply(POLICY, SIZES, JOBS, RUN, DRY, FILES, REPORT, TRACE, COMMON)
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace."""
     outputs = Outputs.of(arguments)
@@ -66,6 +71,9 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         jobs=arguments["jobs"],
     )
     traces = load(trace, arguments)
+    if arguments["dry_run"]:
+        print_table(_planned(traces, arguments))
+        return
     interrupted = False
     try:
         with progress(arguments["quiet"]) as callback:
@@ -93,7 +101,27 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     say_warnings(results)
     if interrupted:
         note("interrupted: only the runs that had ended are shown, and no file was written")
-        raise KeyboardInterrupt
+        click.get_current_context().exit(INTERRUPTED)
+
+
+#: Page accesses that one thread replays in a second, to guess by; policies differ, up and down.
+ACCESSES_PER_S = 20e6
+
+
+def _planned(traces: list[Trace], arguments: dict[str, Any]) -> Table:
+    planned = plan(traces, arguments["policy"], cache=arguments["cache"])
+    columns = [Column("trace", right=False), Column("policy", right=False)]
+    columns += [Column("cache"), Column("pages"), Column("accesses")]
+    rows = [
+        [Cell(p.trace), Cell(p.policy), Cell(p.cache)]
+        + [Cell(number(p.frames)), Cell(number(p.accesses))]
+        for p in planned
+    ]
+    threads = min(thread_count(arguments["jobs"]), len(planned))
+    seconds = sum(p.accesses for p in planned) / ACCESSES_PER_S / threads
+    seconds *= 10 if arguments["check"] else 1
+    note = f"{len(planned)} runs on {threads} threads: about {duration(seconds * 1e9)}"
+    return Table("", columns, [rows], [note])
 
 
 def say_warnings(results: Results) -> None:

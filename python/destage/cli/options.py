@@ -63,7 +63,8 @@ class Command(click.Command):
         """Flags of the command, of the trace, and of every command, in this order."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.params:
-            record = param.get_help_record(ctx)
+            # Arguments are in the usage line.
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 section = getattr(param, "section", "Flags")
                 sections.setdefault(section, []).append(record)

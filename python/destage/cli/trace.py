@@ -274,9 +274,10 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
     if name is not None:
         _describe(found[0])
         return
-    rows = [[Cell(f.name), Cell(f.kind), Cell(_has(f)), Cell(f.title)] for f in found]
-    columns = [Column(c, right=False) for c in ("format", "kind", "has", "what it is")]
+    rows = [[Cell(f.name), Cell(f.kind), Cell(f.title)] for f in found]
+    columns = [Column(c, right=False) for c in ("format", "kind", "what it is")]
     print_table(Table("", columns, [rows]))
+    click.echo("destage trace formats NAME describes one, with its options.")
 
 
 def _has(f: FormatInfo) -> str:
