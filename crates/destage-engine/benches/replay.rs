@@ -82,9 +82,12 @@ fn arguments() -> Result<Arguments, String> {
             "--bench" => {} // cargo says so to every bench
             "--policies" => parsed.policies = value()?,
             "--cache" => parsed.cache = value()?,
-            "--rounds" => parsed.rounds = value()?.parse().map_err(|_| "--rounds: a whole number")?,
+            "--rounds" => {
+                parsed.rounds = value()?.parse().map_err(|_| "--rounds: a whole number")?
+            }
             "--page-bytes" => {
-                parsed.page_bytes = Some(value()?.parse().map_err(|_| "--page-bytes: a whole number")?);
+                parsed.page_bytes =
+                    Some(value()?.parse().map_err(|_| "--page-bytes: a whole number")?);
             }
             "--decode-only" => parsed.decode_only = true,
             "--export" => parsed.export = Some(value()?.into()),
@@ -111,14 +114,9 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
     let reader: ReaderOptions = serde_json::from_value(arguments.reader.clone().into())
         .map_err(|e| format!("reader options: {e}"))?;
     let decode = DecodeOptions { page_bytes: arguments.page_bytes, ..DecodeOptions::default() };
-    let cache =
-        if arguments.trace_cache { CacheOptions::default() } else { CacheOptions::off() };
-    let bytes: u64 = arguments
-        .traces
-        .iter()
-        .filter_map(|p| std::fs::metadata(p).ok())
-        .map(|m| m.len())
-        .sum();
+    let cache = if arguments.trace_cache { CacheOptions::default() } else { CacheOptions::off() };
+    let bytes: u64 =
+        arguments.traces.iter().filter_map(|p| std::fs::metadata(p).ok()).map(|m| m.len()).sum();
     let before = cpu_time::ProcessTime::now();
     let trace = open_trace(&arguments.traces, &reader, &decode, &cache, &mut NoHooks)
         .map_err(|e| e.to_string())?;
@@ -155,17 +153,14 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         report("bare-lru", frames, &trace, misses, cpu, 0);
         for spec in &specs {
             let params = spec.params(&[]).map_err(|e| e.to_string())?;
-            let setup = Setup {
-                params,
-                trace_pages: Some(trace.pages().into()),
-                ..Setup::new(frames)
-            };
+            let setup =
+                Setup { params, trace_pages: Some(trace.pages().into()), ..Setup::new(frames) };
             let mut peak = 0;
             let (misses, cpu) = best(arguments.rounds, || {
                 let live = LIVE.load(Relaxed);
                 PEAK.store(live, Relaxed);
-                let misses =
-                    build(spec.name, &setup, Dense::new(trace.pages()), Misses(&input)).unwrap_or(0);
+                let misses = build(spec.name, &setup, Dense::new(trace.pages()), Misses(&input))
+                    .unwrap_or(0);
                 peak = PEAK.load(Relaxed) - live;
                 misses
             });

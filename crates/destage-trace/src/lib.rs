@@ -16,8 +16,8 @@
 //! ```
 
 pub mod cache;
-pub mod convert;
 mod columns;
+pub mod convert;
 pub mod decode;
 pub mod detect;
 pub mod device_table;
@@ -36,10 +36,10 @@ pub(crate) mod peel;
 pub mod record;
 pub(crate) mod sorting;
 pub mod source;
-pub mod stream;
-pub mod summary;
 mod spool;
 pub mod stack_distance;
+pub mod stream;
+pub mod summary;
 pub mod synth;
 pub mod tally;
 pub mod text;
@@ -58,7 +58,7 @@ pub use input::Input;
 pub use open::{decode_records, open_trace};
 pub use options::ReaderOptions;
 pub use record::{NO_RESPONSE, Record, RecordOp};
-pub use tally::{Limits, Tally};
-pub use trace::{Extent, Trace};
 pub use stream::{Progress, Stream, with_stream};
 pub use summary::{FileSummary, Summary};
+pub use tally::{Limits, Tally};
+pub use trace::{Extent, Trace};

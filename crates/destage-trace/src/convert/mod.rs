@@ -92,14 +92,18 @@ pub static TARGETS: &[&Target] = &[
 pub fn find(name: &str) -> Result<&'static Target> {
     let found = TARGETS.iter().find(|target| target.name.eq_ignore_ascii_case(name));
     // The readers' name for what fio writes.
-    let found = found.or_else(|| TARGETS.iter().find(|target| target.name == "fio" && name == "fio-iolog"));
+    let found =
+        found.or_else(|| TARGETS.iter().find(|target| target.name == "fio" && name == "fio-iolog"));
     found.copied().ok_or_else(|| {
         let names = || TARGETS.iter().map(|target| target.name);
         let message = match nearest(name, names()) {
             Some(near) => format!("{name}: no format that can be written; did you mean {near}?"),
             None => {
                 let list: Vec<&str> = names().collect();
-                format!("{name}: no format that can be written; expected one of {}", list.join(", "))
+                format!(
+                    "{name}: no format that can be written; expected one of {}",
+                    list.join(", ")
+                )
             }
         };
         TraceError::Usage { message }
@@ -232,7 +236,8 @@ pub fn convert(
     hooks: &mut dyn Hooks,
 ) -> Result<ConvertSummary> {
     let output = Output::create(destination)?;
-    let mut writer = (target.create)(output, &Setting { options, page_bytes: source.page_bytes() })?;
+    let mut writer =
+        (target.create)(output, &Setting { options, page_bytes: source.page_bytes() })?;
     let mut losses = Losses {
         allowed: options.lossy,
         format: target.name,
@@ -246,7 +251,8 @@ pub fn convert(
         batch.clear();
         let more = source.next_batch(&mut batch)?;
         for record in &batch {
-            let origin_ns = *origin_ns.get_or_insert(if options.absolute_time { 0 } else { record.time_ns });
+            let origin_ns =
+                *origin_ns.get_or_insert(if options.absolute_time { 0 } else { record.time_ns });
             let time_ns = record.time_ns.saturating_sub(origin_ns);
             responses |= record.response_ns != NO_RESPONSE;
             let mut scene = Scene { devices: source.devices(), losses: &mut losses };
@@ -308,7 +314,10 @@ impl DeviceNumbers {
             return number;
         }
         let name = scene.devices.name(device);
-        let own = name.parse::<u64>().ok().filter(|&n| n <= u64::from(u32::MAX) && !self.used.contains(&n));
+        let own = name
+            .parse::<u64>()
+            .ok()
+            .filter(|&n| n <= u64::from(u32::MAX) && !self.used.contains(&n));
         let number = own.unwrap_or_else(|| (0..).find(|n| !self.used.contains(n)).unwrap_or(0));
         if own.is_none() {
             scene.losses.note(format!("device {name} is number {number}"));

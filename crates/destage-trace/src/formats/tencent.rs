@@ -60,7 +60,12 @@ impl LineParser for Tencent {
             b"0" => RecordOp::Read,
             b"1" => RecordOp::Write,
             _ => {
-                return Err(f.unexpected(3, Category::UnknownOp, "IOType", "0 (read) or 1 (write)"));
+                return Err(f.unexpected(
+                    3,
+                    Category::UnknownOp,
+                    "IOType",
+                    "0 (read) or 1 (write)",
+                ));
             }
         };
         let volume = f
