@@ -57,8 +57,17 @@ def bench(binary: Path, *arguments: str) -> list[dict[str, object]]:
 def build() -> Path:
     """The bench binary, as cargo names it."""
     done = subprocess.run(
-        ["cargo", "bench", "-p", "destage-engine", "--bench", "replay", "--no-run"]
-        + ["--message-format", "json"],
+        [
+            "cargo",
+            "bench",
+            "-p",
+            "destage-engine",
+            "--bench",
+            "replay",
+            "--no-run",
+            "--message-format",
+            "json",
+        ],
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,
@@ -80,9 +89,7 @@ def cpu_of(command: list[str], cwd: Path | None = None) -> float:
             command, cwd=cwd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        least = min(
-            least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        )
+        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return least
 
 
@@ -127,7 +134,9 @@ def replay(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) -
     runs = [line for line in lines if line["what"] == "replay"]
     say(f"\n{name}: {decode['accesses']:,} accesses, {decode['unique_pages']:,} pages")
     say(f"  decoding, ids included: {decode['cpu_s']:.2f} s of CPU")
-    say(f"  {'policy':<10} {'frames':>9} {'M acc/s':>8} {'misses':>12} {'peer M/s':>9} {'ratio':>6}  promised")
+    say(
+        f"  {'policy':<10} {'frames':>9} {'M acc/s':>8} {'misses':>12} {'peer M/s':>9} {'ratio':>6}  promised"
+    )
     ours, theirs = float(decode["cpu_s"]), 0.0
     peer_names = {ours: (theirs, promise) for ours, theirs, promise in POLICIES}
     for run in runs:
@@ -139,19 +148,32 @@ def replay(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) -
             ours += run["cpu_s"]
             if cachesim:
                 cpu = cpu_of(
-                    [cachesim, str(file), "oracleGeneral", peer, str(run["frames"])]
-                    + ["--ignore-obj-size", "1", "--num-thread", "1"],
+                    [
+                        cachesim,
+                        str(file),
+                        "oracleGeneral",
+                        peer,
+                        str(run["frames"]),
+                        "--ignore-obj-size",
+                        "1",
+                        "--num-thread",
+                        "1",
+                    ],
                     cwd=WORK,
                 )
                 theirs += cpu
                 row["peer_cpu_s"], row["ratio"] = cpu, cpu / run["cpu_s"]
-                text += f" {run['accesses'] / cpu / 1e6:>9.1f} {row['ratio']:>5.1f}x  {promise:.0f}x"
+                text += (
+                    f" {run['accesses'] / cpu / 1e6:>9.1f} {row['ratio']:>5.1f}x  {promise:.0f}x"
+                )
         rows.append(row)
         say(text)
     lru = {run["frames"]: run for run in runs if run["policy"] == "lru"}
     for bare in (run for run in runs if run["policy"] == "bare-lru"):
         with_engine = lru[bare["frames"]]
-        say(f"  LRU at {bare['frames']:,} frames takes {with_engine['cpu_s'] / bare['cpu_s']:.2f}x the bare loop (promised 1.3x on zipf)")
+        say(
+            f"  LRU at {bare['frames']:,} frames takes {with_engine['cpu_s'] / bare['cpu_s']:.2f}x the bare loop (promised 1.3x on zipf)"
+        )
     for run in lru.values():
         heap, pages, frames = run["heap_bytes"], run["unique_pages"], run["frames"]
         say(f"  LRU at {frames:,} frames: heap {heap:,} bytes; allowed {32 * (pages + frames):,}")
@@ -177,7 +199,9 @@ def growth(binary: Path, rows: list[dict[str, object]]) -> None:
         run = next(line for line in lines if line.get("policy") == "lru")
         nanoseconds = run["cpu_s"] / run["accesses"] * 1e9
         rows.append({"workload": f"growth-{requests}", **run})
-        say(f"  {requests:>11,} accesses: {nanoseconds:5.2f} ns each, heap {run['heap_bytes']:,} bytes")
+        say(
+            f"  {requests:>11,} accesses: {nanoseconds:5.2f} ns each, heap {run['heap_bytes']:,} bytes"
+        )
 
 
 def msr_file() -> Path:
@@ -237,7 +261,9 @@ def text(binary: Path, rows: list[dict[str, object]]) -> None:
         for _ in range(ROUNDS)
     )
     rows[-1].update(peer_cpu_s=peer, ratio=peer / cpu)
-    say(f"  polars, the same columns, no ids: {size / peer / 1e9:.2f} GB per CPU second: {peer / cpu:.1f}x (promised 3x)")
+    say(
+        f"  polars, the same columns, no ids: {size / peer / 1e9:.2f} GB per CPU second: {peer / cpu:.1f}x (promised 3x)"
+    )
 
 
 def record(rows: list[dict[str, object]]) -> None:

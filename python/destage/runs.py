@@ -36,6 +36,9 @@ __all__ = [
     "run",
 ]
 
+#: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
+USUAL = "lru,arc,s3-fifo,cflru"
+
 #: Called some ten times a second with what is done, of how much (None: unknown), and of what.
 ProgressCallback = Callable[[int, int | None, str], object]
 
@@ -208,7 +211,7 @@ def _traces(trace: Trace | Sequence[Trace]) -> list[Trace]:
 
 def compare(
     trace: Trace | Sequence[Trace],
-    policies: str | PolicyLike | Sequence[PolicyLike],
+    policies: str | PolicyLike | Sequence[PolicyLike] = USUAL,
     *,
     cache: str | Sequence[str] = "auto",
     cost: str | Mapping[str, int] | None = None,
@@ -224,7 +227,8 @@ def compare(
     Parameters:
         trace: what `open_trace` or `synth` returns; several are run one after another.
         policies: names such as `"lru"` or `"lru,cflru[window_fraction=0.75]"`, pairs of a name and
-            its parameters, or classes of your own (`Policy`), which run one at a time.
+            its parameters, or classes of your own (`Policy`), which run one at a time; by default
+            `USUAL`.
         cache: sizes such as `"32MiB"`, `"8192p"` (pages) or `"10%"` (of the trace's unique pages);
             `"auto"` is eight sizes from 0.1 % to 50 %.
         cost: cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit:

@@ -10,26 +10,32 @@ from destage._info import duration
 from destage._table import Cell, Column, Table, number, results_table
 from destage.cli import INTERRUPTED
 from destage.cli._load import TRACES, load
-from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
+from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, Decorated, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.results import Results
-from destage.runs import Interrupted, check_request, plan, thread_count
+from destage.runs import USUAL, Interrupted, check_request, plan, thread_count
 from destage.runs import compare as compare_policies
 from destage.trace import Trace
 
-__all__ = ["JOBS", "POLICY", "REPORT", "compare", "say_warnings"]
+__all__ = ["JOBS", "REPORT", "compare", "policy_flag", "say_warnings"]
 
-POLICY = [
-    flag(
-        "-p",
-        "--policy",
-        metavar="NAME,...",
-        multiple=False,
-        required=True,
-        help="Policies: lru,arc,cflru[window_fraction=0.75]; `destage policies` lists them.",
-    )
-]
+
+def policy_flag(default: str | None) -> list[Decorated]:
+    """The flag for policies; required without a default."""
+    shown = f" [{default}]" if default else ""
+    return [
+        flag(
+            "-p",
+            "--policy",
+            metavar="NAME,...",
+            default=default,
+            required=default is None,
+            help="Policies: lru,arc,cflru[window_fraction=0.75]; `destage policies` lists them."
+            + shown,
+        )
+    ]
+
 
 JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]")]
 
@@ -47,7 +53,7 @@ DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, a
 
 EPILOG = """\b
 Examples:
-  destage compare hm_0.csv.gz -p lru,cflru,arc
+  destage compare hm_0.csv.gz
   destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
 
@@ -59,7 +65,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(POLICY, SIZES, JOBS, RUN, DRY, FILES, REPORT, TRACE, COMMON)
+@apply(policy_flag(USUAL), SIZES, JOBS, RUN, DRY, FILES, REPORT, TRACE, COMMON)
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace."""
     outputs = Outputs.of(arguments)
@@ -113,8 +119,7 @@ def _planned(traces: list[Trace], arguments: dict[str, Any]) -> Table:
     columns = [Column("trace", right=False), Column("policy", right=False)]
     columns += [Column("cache"), Column("pages"), Column("accesses")]
     rows = [
-        [Cell(p.trace), Cell(p.policy), Cell(p.cache)]
-        + [Cell(number(p.frames)), Cell(number(p.accesses))]
+        [Cell(t) for t in (p.trace, p.policy, p.cache, number(p.frames), number(p.accesses))]
         for p in planned
     ]
     threads = min(thread_count(arguments["jobs"]), len(planned))

@@ -9,7 +9,7 @@ import click
 
 from destage._table import curves_table
 from destage.cli._load import TRACES, load_one
-from destage.cli.compare import JOBS, REPORT
+from destage.cli.compare import JOBS, REPORT, policy_flag
 from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
@@ -17,10 +17,6 @@ from destage.runs import check_request
 from destage.runs import mrc as draw_curves
 
 __all__ = ["mrc"]
-
-POLICY = [
-    flag("-p", "--policy", metavar="NAME,...", default="lru", help="Policies, as in compare. [lru]")
-]
 
 SAMPLE = [
     flag(
@@ -44,7 +40,7 @@ LRU is exact at all sizes in one pass; the others run once per size.
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(POLICY, SIZES, SAMPLE, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
+@apply(policy_flag("lru"), SIZES, SAMPLE, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)

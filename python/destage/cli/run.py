@@ -13,7 +13,7 @@ from destage._frames import csv_text
 from destage._info import size
 from destage._table import number, percent
 from destage.cli._load import TRACES, load_one
-from destage.cli.compare import POLICY, REPORT, say_warnings
+from destage.cli.compare import REPORT, policy_flag, say_warnings
 from destage.cli.options import COMMON, RUN, TRACE, Command, apply, flag
 from destage.cli.output import FILES, Outputs
 from destage.cli.screen import progress
@@ -67,7 +67,7 @@ Examples:
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(POLICY, SIZE, RUN, RECORDS, FILES, REPORT, TRACE, COMMON)
+@apply(policy_flag(None), SIZE, RUN, RECORDS, FILES, REPORT, TRACE, COMMON)
 def run(trace: tuple[str, ...], **arguments: Any) -> None:
     """Run one policy once and record everything."""
     named = {k: v for k, v in arguments.items() if k in ("decisions", "series")}
