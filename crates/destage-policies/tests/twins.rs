@@ -329,7 +329,7 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
 
 /// A trace with hits, evictions from small caches, reads and writes.
 fn mixed_trace() -> Trace {
-    let op = |i: u64| if i % 3 == 0 { Op::Write } else { Op::Read };
+    let op = |i: u64| if i.is_multiple_of(3) { Op::Write } else { Op::Read };
     (0..600).map(|i| (op(i), if i % 2 == 0 { i % 7 } else { i * i % 97 })).collect()
 }
 
