@@ -48,8 +48,8 @@ impl Trace {
     }
 
     /// Whether it was decoded by an earlier run.
-    #[getter]
-    fn from_cache(&self) -> bool {
+    #[getter(from_cache)]
+    fn is_from_cache(&self) -> bool {
         self.trace.from_cache()
     }
 
