@@ -71,19 +71,23 @@ fn survive(format: &'static Format, bytes: &[u8]) {
     }
 }
 
-/// The sample twins with the format that each is read as.
-fn twins() -> Vec<(&'static Format, Vec<u8>)> {
-    let mut twins = Vec::new();
-    for entry in std::fs::read_dir(support::twin("")).unwrap() {
+/// The files of a folder with the format that each is read as: that of the longest name with which the
+/// file's own begins (`vscsi-text` before `vscsi`). Others are left out.
+fn by_name(folder: PathBuf) -> Vec<(&'static Format, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let stem = path.file_name().unwrap().to_str().unwrap().to_owned();
-        // The longest name that the file's begins with: `vscsi-text` before `vscsi`.
+        let name = path.file_name().unwrap().to_str().unwrap();
         let format =
-            FORMATS.iter().filter(|f| stem.starts_with(f.name)).max_by_key(|f| f.name.len());
-        if let Some(format) = format {
-            twins.push((*format, std::fs::read(&path).unwrap()));
-        }
+            FORMATS.iter().filter(|f| name.starts_with(f.name)).max_by_key(|f| f.name.len());
+        found.extend(format.map(|format| (*format, std::fs::read(&path).unwrap())));
     }
+    found
+}
+
+/// The sample twins.
+fn twins() -> Vec<(&'static Format, Vec<u8>)> {
+    let twins = by_name(support::twin(""));
     assert!(twins.len() >= FORMATS.len(), "every format has a twin");
     twins
 }
@@ -103,12 +107,10 @@ fn twins_cut_at_every_byte() {
 
 #[test]
 fn what_fuzzing_found_before_stays_fixed() {
-    let folder: PathBuf = support::root().join("fuzz/regressions");
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries {
-        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        let Some((&chosen, bytes)) = bytes.split_first() else { continue };
-        survive(FORMATS[chosen as usize % FORMATS.len()], bytes);
+    let found = by_name(support::root().join("fuzz/regressions"));
+    assert!(!found.is_empty());
+    for (format, bytes) in found {
+        survive(format, &bytes);
     }
 }
 
