@@ -55,26 +55,30 @@ class _Bar:
         self.drawn: Progress | None = None
         self.task: TaskID | None = None
         self.stage = ""
+        self.stage_began = (0.0, 0)
 
     def update(self, done: int, total: int | None, stage: str) -> None:
+        now = time.monotonic()
+        if stage != self.stage:
+            self.stage, self.stage_began = stage, (now, done)
+            if self.drawn is not None and self.task is not None:
+                self.drawn.remove_task(self.task)
+            self.task = None
         if self.drawn is None:
-            if time.monotonic() - self.began < PATIENCE_S:
+            if now - self.began < PATIENCE_S:
                 return
             self.drawn = self._start()
-        if stage != self.stage or self.task is None:
-            if self.task is not None:
-                self.drawn.remove_task(self.task)
+        if self.task is None:
             self.task = self.drawn.add_task(stage, total=total, rate="")
-            self.stage = stage
-        self.drawn.update(self.task, completed=done, total=total, rate=self._rate(done))
+        self.drawn.update(self.task, completed=done, total=total, rate=self._rate(now, done))
 
-    def _rate(self, done: int) -> str:
-        assert self.drawn is not None
-        assert self.task is not None
-        elapsed = self.drawn.tasks[self.drawn.task_ids.index(self.task)].elapsed or 0.0
-        if elapsed <= 0 or done <= 0:
+    def _rate(self, now: float, done: int) -> str:
+        began, before = self.stage_began
+        elapsed = now - began
+        # What was done before the first look was done in nobody knows what time.
+        if elapsed < PATIENCE_S or done <= before:
             return ""
-        rate = done / elapsed
+        rate = (done - before) / elapsed
         for unit in ("", " k", " M"):
             if rate < 1000:
                 return f"{rate:.3g}{unit}/s"
