@@ -1,0 +1,179 @@
+//! A drive: an FTL over the queues of its units, and what a policy may ask it.
+
+use crate::config::{DeviceConfig, GcMode};
+use crate::ftl::{Ftl, Sink, page::PageFtl};
+use crate::geometry::Geometry;
+use crate::precondition::precondition;
+use crate::queues::{Queues, Served};
+use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
+use serde::Serialize;
+
+/// What a drive counts (`spec/device.md` 8); of the measured part only, but for `block_erases_*`.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+#[expect(missing_docs, reason = "the table of section 8 says what each one is, name by name")]
+pub struct DeviceCounters {
+    pub flash_reads: u64,
+    pub flash_programs: u64,
+    pub gc_runs: u64,
+    pub gc_moves: u64,
+    pub summary_programs: u64,
+    pub erases: u64,
+    /// Sum over host programs of start - submission: the eviction wait of a cached run.
+    pub program_wait_ns_sum: Nanos,
+    pub read_miss_latency_ns_sum: Nanos,
+    pub unit_busy_ns: Vec<Nanos>,
+    pub channel_transfer_ns: Vec<Nanos>,
+    pub channel_reads: Vec<u64>,
+    pub channel_programs: Vec<u64>,
+    pub block_erases_max: u64,
+    pub block_erases_min: u64,
+}
+
+/// A simulated drive. A clone is a drive in the same state.
+#[derive(Clone, Debug)]
+pub struct Device<F = PageFtl> {
+    geometry: Geometry,
+    ftl: F,
+    queues: Queues,
+    idle: bool,
+}
+
+impl Device {
+    /// A drive with the page-mapped FTL, preconditioned, at time 0.
+    pub fn new(config: &DeviceConfig) -> Self {
+        let geometry = Geometry::new(config);
+        let ftl = PageFtl::new(config, &geometry);
+        Device::with_ftl(config, geometry, ftl)
+    }
+}
+
+impl<F: Ftl> Device<F> {
+    /// A drive with any FTL, which it preconditions.
+    pub fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: F) -> Self {
+        precondition(&mut ftl, config);
+        let queues = Queues::new(config, &geometry);
+        Device { geometry, ftl, queues, idle: config.gc_mode == GcMode::Idle }
+    }
+
+    /// Goes on to `now`, the instant of a request: completions at times <= now, idle timers at
+    /// times < now (5.5, 7.5). Time does not go back.
+    pub fn advance(&mut self, now: Nanos) {
+        if self.idle {
+            while let Some((due, unit)) = self.queues.next_timer(now) {
+                self.queues.advance(due);
+                let collected = self.ftl.collect_idle(unit, &mut self.queues);
+                self.queues.rearm(unit, collected);
+            }
+        }
+        self.queues.advance(now);
+    }
+
+    /// Reads page `0..L`. `None` if it was never written and that costs nothing.
+    #[inline]
+    pub fn read(&mut self, lpn: u32) -> Option<Served> {
+        self.ftl.read(lpn, &mut self.queues)
+    }
+
+    /// Writes page `0..L`.
+    #[inline]
+    pub fn write(&mut self, lpn: u32) -> Served {
+        self.ftl.write(lpn, &mut self.queues)
+    }
+
+    /// The last request has been processed: every operation ends.
+    pub fn finish(&mut self) {
+        self.queues.drain();
+    }
+
+    /// Sizes and striping.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Units, for what a host side needs beyond requests.
+    pub fn queues(&mut self) -> &mut Queues {
+        &mut self.queues
+    }
+
+    /// The FTL, for tests and checked runs.
+    pub fn ftl(&self) -> &F {
+        &self.ftl
+    }
+
+    /// The units of a page, clean and dirty (`spec/device-policies.md` 2.2).
+    pub fn units_of(&self, lpn: u32) -> Units {
+        if self.ftl.dirty_pages_have_no_unit() {
+            let clean = UnitId(self.geometry.place(self.ftl.holder(lpn)).unit);
+            return Units { clean, dirty: UnitId(self.geometry.units) };
+        }
+        let home = UnitId(self.geometry.place(self.geometry.home(lpn)).unit);
+        Units { clean: home, dirty: home }
+    }
+
+    /// Counts since time 0.
+    pub fn counters(&self) -> DeviceCounters {
+        let totals = self.queues.totals();
+        let channels = self.queues.channels();
+        DeviceCounters {
+            flash_reads: totals.reads,
+            flash_programs: totals.programs,
+            gc_runs: totals.collections,
+            gc_moves: totals.moves,
+            summary_programs: totals.summaries,
+            erases: totals.erases,
+            program_wait_ns_sum: totals.program_wait_ns,
+            read_miss_latency_ns_sum: totals.read_latency_ns,
+            unit_busy_ns: self.queues.busy_ns().collect(),
+            channel_transfer_ns: channels.iter().map(|c| c.transfer_ns).collect(),
+            channel_reads: channels.iter().map(|c| c.reads).collect(),
+            channel_programs: channels.iter().map(|c| c.programs).collect(),
+            block_erases_max: self.ftl.erase_counts().max().unwrap_or(0).into(),
+            block_erases_min: self.ftl.erase_counts().min().unwrap_or(0).into(),
+        }
+    }
+
+    /// List U answers for the unit that dynamic allocation would choose now.
+    fn real_unit(&self, unit: UnitId) -> u32 {
+        if unit.0 < self.geometry.units {
+            return unit.0;
+        }
+        self.geometry.place(self.target(Lpn(0)).0).unit
+    }
+}
+
+impl<F: Ftl> DeviceView for Device<F> {
+    fn units(&self) -> u32 {
+        self.geometry.units
+    }
+    fn backlog_ns(&self, unit: UnitId) -> Nanos {
+        self.queues.backlog_ns(self.real_unit(unit))
+    }
+    fn in_gc(&self, unit: UnitId) -> bool {
+        self.queues.in_gc(self.real_unit(unit))
+    }
+    fn gc_cost_ns(&self, plane: PlaneId) -> Nanos {
+        self.ftl.gc_cost_ns(plane.0, self.queues.timing())
+    }
+    fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
+        self.ftl.gc_victim_pages(plane.0)
+    }
+    fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
+        self.ftl.active_block_free_pages(plane.0)
+    }
+    fn target(&self, lpn: Lpn) -> PlaneId {
+        let lpn = (lpn.0 % u64::from(self.geometry.logical_pages)) as u32;
+        PlaneId(self.ftl.target(lpn, |unit| self.queues.backlog_ns(unit)))
+    }
+    fn unit_of(&self, plane: PlaneId) -> UnitId {
+        self.geometry.unit_of(plane)
+    }
+    fn unfinished(&self, unit: UnitId) -> Unfinished {
+        self.queues.unfinished(self.real_unit(unit))
+    }
+    fn nominal_times(&self) -> Option<NominalTimes> {
+        Some(self.queues.timing().nominal())
+    }
+    fn logical_pages(&self) -> Option<u64> {
+        Some(self.geometry.logical_pages.into())
+    }
+}

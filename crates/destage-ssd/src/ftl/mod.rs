@@ -1,0 +1,75 @@
+//! What an FTL is: it turns page reads and writes into operations on planes it names
+//! (`spec/device.md` 12).
+//!
+//! It decides at once and never sees a time, but for the backlog that dynamic allocation asks for.
+
+pub mod page;
+mod tournament;
+
+use crate::timing::{Operation, Timing};
+use destage_core::Nanos;
+
+/// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
+pub trait Sink {
+    /// What is known of a submitted operation.
+    type Served: Copy;
+
+    /// Appends an operation to its unit's queue.
+    fn submit(&mut self, op: Operation) -> Self::Served;
+
+    /// Remaining work of a unit, nanoseconds (4.5).
+    fn backlog_ns(&self, unit: u32) -> Nanos;
+
+    /// A collection or merge begins.
+    fn collection(&mut self);
+}
+
+/// A flash translation layer. Pages are `0..L`.
+pub trait Ftl {
+    /// Reads a page. `None` if that costs nothing, because it was never written.
+    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served>;
+
+    /// Writes a page and does what must be done before and after it. Returns the page's own program.
+    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served;
+
+    /// Writes the pages of a flush group, in the order of the record.
+    fn write_group<S: Sink>(
+        &mut self,
+        lpns: &[u32],
+        sink: &mut S,
+        mut written: impl FnMut(u32, S::Served),
+    ) {
+        for &lpn in lpns {
+            written(lpn, self.write(lpn, sink));
+        }
+    }
+
+    /// A unit has been idle for long: collects one block, if that is any use (5.5).
+    fn collect_idle<S: Sink>(&mut self, _unit: u32, _sink: &mut S) -> bool {
+        false
+    }
+
+    /// The plane that a program of the page would go to now.
+    fn target(&self, lpn: u32, backlog_ns: impl Fn(u32) -> Nanos) -> u32;
+
+    /// The plane that holds the page; its home if it was never written.
+    fn holder(&self, lpn: u32) -> u32;
+
+    /// A dirty page belongs to no unit until it is written (`device-policies.md` 2.2).
+    fn dirty_pages_have_no_unit(&self) -> bool;
+
+    /// Time of the collection that the next program to the plane would set off (section 6).
+    fn gc_cost_ns(&self, plane: u32, timing: &Timing) -> Nanos;
+
+    /// Valid pages of the block that it would collect; `None` if none would run.
+    fn gc_victim_pages(&self, plane: u32) -> Option<u32>;
+
+    /// Pages of the active block that are not programmed yet, summary page included.
+    fn active_block_free_pages(&self, plane: u32) -> u32;
+
+    /// Erase count of every block, preconditioning included.
+    fn erase_counts(&self) -> impl Iterator<Item = u32>;
+
+    /// Asserts every invariant. Slow; for tests and checked runs.
+    fn check(&self);
+}

@@ -1,0 +1,35 @@
+//! The SSD timing model of `spec/device.md`, exact to the nanosecond.
+//!
+//! Everything that decides happens at the instant of the request that causes it; only flash
+//! operations take time. On the usual path (first come, first served, private bus) an operation's
+//! end is known when it is submitted, and there is no event queue anywhere.
+//!
+//! ```text
+//!  config        the tables [device], [cache], [host]              3, 5.1
+//!  geometry      planes, units, channels, striping                 4.1, 5.2
+//!  timing        operations, their phases and durations            4.1
+//!  bus           reservations of a shared channel                  4.4
+//!  queues        units and what they serve                         4.2 to 4.6
+//!  read_first    the other scheduler                               4.3
+//!  when          instants that may not be known yet                4.3, 7.4
+//!  ftl           what an FTL is; page: the page-mapped one         5, 6
+//!  precondition  what the drive holds before time 0                5.6
+//!  device        all of it, and what a policy may ask it           5.5, `device-policies.md` 2
+//! ```
+
+pub mod bus;
+pub mod config;
+pub mod device;
+pub mod ftl;
+pub mod geometry;
+pub mod precondition;
+pub mod queues;
+mod read_first;
+pub mod timing;
+pub mod when;
+
+pub use config::{CacheConfig, ConfigError, DeviceConfig, HostConfig};
+pub use device::{Device, DeviceCounters};
+pub use ftl::{Ftl, page::PageFtl};
+pub use queues::Served;
+pub use when::When;

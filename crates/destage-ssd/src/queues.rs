@@ -1,0 +1,350 @@
+//! Units and what they serve (`spec/device.md` 4.2 to 4.6).
+//!
+//! First come, first served needs one number per unit: the end of the last operation submitted.
+
+use crate::bus::Reservations;
+use crate::config::{Bus, DeviceConfig, GcMode, Sched};
+use crate::ftl::Sink;
+use crate::geometry::{Geometry, Place};
+use crate::read_first::{Lane, Waiting, count};
+use crate::timing::{Kind, Operation, Phase, Timing};
+use crate::when::{Times, When};
+use destage_core::{NEVER, Nanos, Unfinished};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A submitted operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// Its end.
+    pub end: When,
+    /// End of its last bus phase: the data are in the chip's register, or with the host.
+    pub transferred: When,
+    /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
+    pub submission: u64,
+}
+
+/// Counters of one channel.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ChannelCounters {
+    /// Sum of bus phases, nanoseconds; waiting for the bus not included.
+    pub transfer_ns: Nanos,
+    /// R operations.
+    pub reads: u64,
+    /// W operations.
+    pub programs: u64,
+}
+
+/// What the units have served.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    /// R operations.
+    pub reads: u64,
+    /// W operations.
+    pub programs: u64,
+    /// M operations.
+    pub moves: u64,
+    /// S operations.
+    pub summaries: u64,
+    /// E operations.
+    pub erases: u64,
+    /// Collections.
+    pub collections: u64,
+    /// Sum over W of start - submission, nanoseconds.
+    pub program_wait_ns: Nanos,
+    /// Sum over R of end - submission, nanoseconds.
+    pub read_latency_ns: Nanos,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    tail: Nanos,     // end of the last operation submitted
+    gc_until: Nanos, // end of the last collection operation submitted
+    busy: Nanos,     // sum of durations
+    timer: Nanos,    // next idle collection; NEVER if none is due
+}
+
+/// All units of a drive.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    now: Nanos,
+    units: Vec<Unit>,
+    channels: Vec<ChannelCounters>,
+    totals: Totals,
+    host_operations: u64,
+    timing: Timing,
+    places: Vec<Place>,
+    order: Order,
+    idle_ns: Option<Nanos>, // gc_idle_ns, with gc_mode = idle
+    times: Times,
+    // Operations that have not ended, per unit, if a policy wants to count them (fcfs only).
+    log: Option<Vec<VecDeque<(Nanos, Kind)>>>,
+    // Ends of host operations, if a policy wants to hear of them.
+    ends: Option<BinaryHeap<Reverse<(Nanos, u64)>>>,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    Private,
+    Shared(Vec<Reservations>),
+    ReadFirst(Vec<Lane>),
+}
+
+impl Queues {
+    pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
+        let idle_ns = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
+        let unit = Unit { tail: 0, gc_until: 0, busy: 0, timer: idle_ns.unwrap_or(NEVER) };
+        let channels = geometry.channels as usize;
+        let units = geometry.units as usize;
+        Queues {
+            now: 0,
+            units: vec![unit; units],
+            channels: vec![ChannelCounters::default(); channels],
+            totals: Totals::default(),
+            host_operations: 0,
+            timing: Timing::new(config),
+            places: (0..geometry.planes).map(|plane| geometry.place(plane)).collect(),
+            order: match (config.sched, config.bus) {
+                (Sched::ReadFirst, _) => Order::ReadFirst(vec![Lane::default(); units]),
+                (Sched::Fcfs, Bus::Shared) => {
+                    Order::Shared(vec![Reservations::default(); channels])
+                }
+                (Sched::Fcfs, Bus::Private) => Order::Private,
+            },
+            idle_ns,
+            times: Times::default(),
+            log: None,
+            ends: None,
+        }
+    }
+
+    /// From now on, unfinished operations can be counted by kind. Before the first operation.
+    pub fn keep_unfinished(&mut self) {
+        debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
+        if !matches!(self.order, Order::ReadFirst(_)) {
+            self.log = Some(vec![VecDeque::new(); self.units.len()]);
+        }
+    }
+
+    /// From now on, [`next_end`](Queues::next_end) tells of host operations.
+    pub fn keep_ends(&mut self) {
+        self.ends = Some(BinaryHeap::new());
+    }
+
+    /// The next host operation that has ended by now, in the order of (end, number).
+    pub fn next_end(&mut self) -> Option<(Nanos, u64)> {
+        let ends = self.ends.as_mut()?;
+        let &Reverse(next) = ends.peek()?;
+        if next.0 > self.now {
+            return None;
+        }
+        ends.pop();
+        Some(next)
+    }
+
+    /// Everything that ends at or before `now` has ended.
+    pub(crate) fn advance(&mut self, now: Nanos) {
+        debug_assert!(now >= self.now, "time does not go back");
+        self.now = now;
+        match &mut self.order {
+            Order::Private => {}
+            Order::Shared(channels) => channels.iter_mut().for_each(|c| c.forget(now)),
+            Order::ReadFirst(lanes) => {
+                let Queues { totals, times, ends, .. } = self;
+                for lane in lanes {
+                    lane.advance(now, |op, start, end| {
+                        match op.kind {
+                            Kind::Read => totals.read_latency_ns += end - op.submitted_ns,
+                            Kind::Write if !op.collection => {
+                                totals.program_wait_ns += start - op.submitted_ns;
+                            }
+                            _ => {}
+                        }
+                        if let Some(name) = op.end {
+                            times.set(name, end);
+                        }
+                        if let (Some(ends), Some(submission)) = (ends.as_mut(), op.submission) {
+                            ends.push(Reverse((end, submission)));
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// Ends every operation: the last request has been processed.
+    pub(crate) fn drain(&mut self) {
+        let last = self.units.iter().map(|unit| unit.tail).max().unwrap_or(0);
+        self.advance(last.max(self.now));
+    }
+
+    /// The instant of the decisions that are being taken.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Instants that are not known yet.
+    pub fn times(&mut self) -> &mut Times {
+        &mut self.times
+    }
+
+    /// The times of the drive.
+    pub fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Counts since the start.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Per channel.
+    pub fn channels(&self) -> &[ChannelCounters] {
+        &self.channels
+    }
+
+    /// Per unit, the sum of durations of all its operations, nanoseconds.
+    pub fn busy_ns(&self) -> impl Iterator<Item = Nanos> {
+        self.units.iter().map(|unit| unit.busy)
+    }
+
+    /// A collection operation of the unit has not ended (4.6).
+    pub fn in_gc(&self, unit: u32) -> bool {
+        match &self.order {
+            Order::ReadFirst(lanes) => lanes[unit as usize].in_gc(),
+            _ => self.units[unit as usize].gc_until > self.now,
+        }
+    }
+
+    /// Operations that have not ended, by kind; all 0 unless they are kept.
+    pub fn unfinished(&self, unit: u32) -> Unfinished {
+        let mut counts = Unfinished::default();
+        match (&self.order, &self.log) {
+            (Order::ReadFirst(lanes), _) => return lanes[unit as usize].unfinished(),
+            (_, Some(log)) => {
+                let ended = log[unit as usize].partition_point(|&(end, _)| end <= self.now);
+                log[unit as usize]
+                    .iter()
+                    .skip(ended)
+                    .for_each(|&(_, kind)| count(&mut counts, kind));
+            }
+            _ => {}
+        }
+        counts
+    }
+
+    /// The first idle timer before `now`, lowest unit first (5.5).
+    pub(crate) fn next_timer(&self, now: Nanos) -> Option<(Nanos, u32)> {
+        let timers = self.units.iter().enumerate().map(|(u, unit)| (unit.timer, u as u32));
+        timers.min().filter(|&(due, _)| due < now)
+    }
+
+    /// After a timer: the next is due when the collection has ended, or after the next operation.
+    pub(crate) fn rearm(&mut self, unit: u32, collected: bool) {
+        let unit = &mut self.units[unit as usize];
+        unit.timer = if collected { unit.tail } else { NEVER };
+    }
+
+    #[inline(always)]
+    fn count(&mut self, op: &Operation, channel: u32) -> u64 {
+        let channel = &mut self.channels[channel as usize];
+        channel.transfer_ns += self.timing.transfer_ns(op.kind);
+        match op.kind {
+            Kind::Read => {
+                channel.reads += 1;
+                self.totals.reads += 1;
+            }
+            Kind::Write => {
+                channel.programs += 1;
+                self.totals.programs += 1;
+            }
+            Kind::Move => self.totals.moves += 1,
+            Kind::Summary => self.totals.summaries += 1,
+            Kind::Erase => self.totals.erases += 1,
+        }
+        if op.collection || !matches!(op.kind, Kind::Read | Kind::Write) {
+            return NEVER;
+        }
+        self.host_operations += 1;
+        self.host_operations - 1
+    }
+}
+
+impl Sink for Queues {
+    type Served = Served;
+
+    #[inline]
+    fn submit(&mut self, op: Operation) -> Served {
+        let Place { unit: at, channel } = self.places[op.plane as usize];
+        let submission = self.count(&op, channel);
+        let duration = self.timing.duration_ns(&op);
+        let now = self.now;
+        let unit = &mut self.units[at as usize];
+        let start = unit.tail.max(now);
+        let (mut end, mut transferred) = (start + duration, None);
+        if let Order::Shared(channels) = &mut self.order {
+            end = start;
+            for phase in self.timing.phases(&op) {
+                match phase {
+                    Phase::Cell(ns) => end += ns,
+                    Phase::Bus(ns) => {
+                        end = channels[channel as usize].reserve(end, ns);
+                        transferred = Some(end);
+                    }
+                }
+            }
+        }
+        unit.tail = end;
+        unit.busy += end - start;
+        if op.collection {
+            unit.gc_until = end;
+        }
+        if let Some(idle_ns) = self.idle_ns {
+            unit.timer = end + idle_ns;
+        }
+        if let Some(log) = &mut self.log {
+            let log = &mut log[at as usize];
+            while log.front().is_some_and(|&(end, _)| end <= now) {
+                log.pop_front();
+            }
+            log.push_back((end, op.kind));
+        }
+        // What follows the transfer of a program; a read ends with its transfer.
+        let after = match op.kind {
+            Kind::Read => 0,
+            _ => self.timing.array_program_ns(op.index),
+        };
+        if let Order::ReadFirst(lanes) = &mut self.order {
+            let mut waiting = Waiting::new(&op, duration, now);
+            if submission != NEVER {
+                waiting.end = Some(self.times.unknown());
+                waiting.submission = Some(submission);
+            }
+            lanes[at as usize].submit(waiting, now);
+            return match waiting.end {
+                Some(end) => Served { end, transferred: self.times.before(end, after), submission },
+                None => Served { end: When::at(end), transferred: When::at(end), submission },
+            };
+        }
+        if submission != NEVER {
+            match op.kind {
+                Kind::Read => self.totals.read_latency_ns += end - now,
+                _ => self.totals.program_wait_ns += start - now,
+            }
+            if let Some(ends) = &mut self.ends {
+                ends.push(Reverse((end, submission)));
+            }
+        }
+        let transferred = transferred.unwrap_or_else(|| end.saturating_sub(after));
+        Served { end: When::at(end), transferred: When::at(transferred), submission }
+    }
+
+    #[inline(always)]
+    fn backlog_ns(&self, unit: u32) -> Nanos {
+        self.units[unit as usize].tail.saturating_sub(self.now)
+    }
+
+    fn collection(&mut self) {
+        self.totals.collections += 1;
+    }
+}

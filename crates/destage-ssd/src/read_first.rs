@@ -1,0 +1,165 @@
+//! Reads first (`spec/device.md` 4.3): two queues per unit, advanced lazily.
+//!
+//! A unit that becomes free takes the oldest waiting read whose page has been programmed, else the
+//! oldest waiting operation that is no read. Only the order changes, never the amount of work: the
+//! backlog is that of `fcfs` and is kept there.
+
+use crate::geometry::Ppn;
+use crate::timing::{Kind, Operation};
+use crate::when::When;
+use destage_core::{Nanos, Unfinished};
+use std::collections::{HashMap, VecDeque};
+
+/// An operation that has not ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) kind: Kind,
+    pub(crate) collection: bool,
+    pub(crate) ppn: Ppn,
+    pub(crate) duration_ns: Nanos,
+    pub(crate) submitted_ns: Nanos,
+    /// Name of its end, if someone asked for it.
+    pub(crate) end: Option<When>,
+    /// Number among the host's operations, if it is one.
+    pub(crate) submission: Option<u64>,
+    /// R: so many operations of the unit that are no reads must have ended.
+    after: u64,
+}
+
+impl Waiting {
+    pub(crate) fn new(op: &Operation, duration_ns: Nanos, submitted_ns: Nanos) -> Self {
+        Waiting {
+            kind: op.kind,
+            collection: op.collection,
+            ppn: op.ppn,
+            duration_ns,
+            submitted_ns,
+            end: None,
+            submission: None,
+            after: 0,
+        }
+    }
+}
+
+/// The queues of one unit.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Lane {
+    reads: VecDeque<Waiting>,
+    others: VecDeque<Waiting>, // W, M, S, E: in their own order
+    serving: Option<(Waiting, Nanos)>,
+    others_submitted: u64,
+    others_ended: u64,
+    collections: u32, // collection operations that have not ended
+    // Programs that have not ended: the place of the page's last one among `others`.
+    programs: HashMap<Ppn, u64>,
+}
+
+impl Lane {
+    /// Serves what ends at or before `now`, and starts what follows. `ended` is told of each
+    /// operation with its start and end.
+    pub(crate) fn advance(&mut self, now: Nanos, mut ended: impl FnMut(&Waiting, Nanos, Nanos)) {
+        while let Some((op, end)) = self.serving.take_if(|(_, end)| *end <= now) {
+            ended(&op, end - op.duration_ns, end);
+            if op.kind != Kind::Read {
+                self.others_ended += 1;
+                if self.programs.get(&op.ppn) == Some(&self.others_ended) {
+                    self.programs.remove(&op.ppn);
+                }
+            }
+            self.collections -= u32::from(op.collection);
+            self.start(end);
+        }
+    }
+
+    fn start(&mut self, now: Nanos) {
+        let eligible = self.reads.iter().position(|read| read.after <= self.others_ended);
+        let next = match eligible {
+            Some(at) => self.reads.remove(at),
+            None => self.others.pop_front(),
+        };
+        self.serving = next.map(|op| (op, now + op.duration_ns));
+    }
+
+    /// Takes an operation in; the lane has been advanced to `now`.
+    pub(crate) fn submit(&mut self, mut op: Waiting, now: Nanos) {
+        self.collections += u32::from(op.collection);
+        if op.kind == Kind::Read {
+            op.after = self.programs.get(&op.ppn).copied().unwrap_or(0);
+            self.reads.push_back(op);
+        } else {
+            self.others_submitted += 1;
+            if matches!(op.kind, Kind::Write | Kind::Move) {
+                self.programs.insert(op.ppn, self.others_submitted);
+            }
+            self.others.push_back(op);
+        }
+        if self.serving.is_none() {
+            self.start(now);
+        }
+    }
+
+    /// A collection operation has not ended.
+    pub(crate) fn in_gc(&self) -> bool {
+        self.collections > 0
+    }
+
+    /// What has not ended, by kind.
+    pub(crate) fn unfinished(&self) -> Unfinished {
+        let mut counts = Unfinished::default();
+        let serving = self.serving.as_ref().map(|(op, _)| op);
+        for op in self.reads.iter().chain(&self.others).chain(serving) {
+            count(&mut counts, op.kind);
+        }
+        counts
+    }
+}
+
+/// Counts one operation.
+pub(crate) fn count(counts: &mut Unfinished, kind: Kind) {
+    match kind {
+        Kind::Read => counts.reads += 1,
+        Kind::Write => counts.writes += 1,
+        Kind::Move => counts.moves += 1,
+        Kind::Summary => counts.summaries += 1,
+        Kind::Erase => counts.erases += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(kind: Kind, ppn: Ppn, now: Nanos) -> Waiting {
+        let op = Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn };
+        Waiting::new(&op, 10, now)
+    }
+
+    fn ends(lane: &mut Lane, now: Nanos) -> Vec<(Kind, Ppn, Nanos)> {
+        let mut ends = Vec::new();
+        lane.advance(now, |op, _, end| ends.push((op.kind, op.ppn, end)));
+        ends
+    }
+
+    #[test]
+    fn a_read_overtakes_programs_but_not_the_one_of_its_own_page() {
+        let mut lane = Lane::default();
+        for ppn in [1, 2, 3] {
+            lane.submit(op(Kind::Write, ppn, 0), 0);
+        }
+        lane.submit(op(Kind::Read, 2, 0), 0);
+        lane.submit(op(Kind::Read, 9, 0), 0);
+        let order: Vec<_> = ends(&mut lane, 1000).into_iter().map(|(k, p, _)| (k, p)).collect();
+        let (r, w) = (Kind::Read, Kind::Write);
+        assert_eq!(order, [(w, 1), (r, 9), (w, 2), (r, 2), (w, 3)]);
+    }
+
+    #[test]
+    fn a_read_at_the_end_of_a_program_loses_to_a_program_that_waits() {
+        let mut lane = Lane::default();
+        lane.submit(op(Kind::Write, 1, 0), 0);
+        lane.submit(op(Kind::Write, 2, 0), 0);
+        assert_eq!(ends(&mut lane, 10), [(Kind::Write, 1, 10)]);
+        lane.submit(op(Kind::Read, 9, 10), 10);
+        assert_eq!(ends(&mut lane, 30), [(Kind::Write, 2, 20), (Kind::Read, 9, 30)]);
+    }
+}

@@ -1,0 +1,200 @@
+//! Operations, their phases, and how long they take (`spec/device.md` 4.1).
+
+use crate::config::DeviceConfig;
+use crate::geometry::Ppn;
+use destage_core::{Nanos, NominalTimes};
+
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// R: reads a page for the host.
+    Read,
+    /// W: programs a page for the host.
+    Write,
+    /// M: moves a page inside its plane.
+    Move,
+    /// S: programs a summary page.
+    Summary,
+    /// E: erases a block.
+    Erase,
+}
+
+/// One entry of a unit's queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// What it does.
+    pub kind: Kind,
+    /// It belongs to the FTL's own work, not to the host's page (4.6).
+    pub collection: bool,
+    /// Plane, over the whole drive.
+    pub plane: u32,
+    /// Index in its block of the page read or programmed.
+    pub index: u32,
+    /// M: index of the page read.
+    pub from: u32,
+    /// R, W, M: the physical page read or programmed; `u32::MAX` if none.
+    pub ppn: Ppn,
+}
+
+/// A part of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Occupies the unit, nanoseconds.
+    Cell(Nanos),
+    /// Occupies the unit and, if it is shared, the bus, nanoseconds.
+    Bus(Nanos),
+}
+
+/// The times of a drive, nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    cmd: Nanos,               // c
+    array_reads: Vec<Nanos>,  // t_R by index in the block
+    array_writes: Vec<Nanos>, // t_P by index in the block
+    erase: Nanos,             // t_E
+    page_transfer: Nanos,     // X
+    summary_transfer: Nanos,  // X_s
+    copyback: bool,
+}
+
+impl Timing {
+    /// Of a checked configuration.
+    pub(crate) fn new(config: &DeviceConfig) -> Self {
+        let x = |bytes: u64| {
+            let ps = u128::from(bytes) * u128::from(config.bus_ps_per_byte);
+            ps.div_ceil(1000) as Nanos // at most LONGEST_NS, checked with the configuration
+        };
+        // The page at index i has page type i mod the number of types.
+        let by_index = |types: &[Nanos]| -> Vec<Nanos> {
+            (0..config.pages_per_block as usize).map(|i| types[i % types.len()]).collect()
+        };
+        Timing {
+            cmd: config.cmd_ns,
+            array_reads: by_index(&config.read_ns),
+            array_writes: by_index(&config.program_ns),
+            erase: config.erase_ns,
+            page_transfer: x(config.page_bytes.into()),
+            summary_transfer: x(config.summary_bytes),
+            copyback: config.copyback,
+        }
+    }
+
+    /// t_P of the page at this index: what follows the transfer of a program.
+    #[inline(always)]
+    pub fn array_program_ns(&self, index: u32) -> Nanos {
+        self.array_writes[index as usize]
+    }
+
+    /// Duration on a private bus.
+    #[inline(always)]
+    pub fn duration_ns(&self, op: &Operation) -> Nanos {
+        let transfer = self.transfer_ns(op.kind);
+        match op.kind {
+            Kind::Read => self.cmd + self.array_reads[op.index as usize] + transfer,
+            Kind::Write | Kind::Summary => {
+                self.cmd + transfer + self.array_writes[op.index as usize]
+            }
+            Kind::Move => {
+                let array =
+                    self.array_reads[op.from as usize] + self.array_writes[op.index as usize];
+                2 * self.cmd + array + transfer
+            }
+            Kind::Erase => self.cmd + self.erase,
+        }
+    }
+
+    /// Sum of the bus phases.
+    #[inline(always)]
+    pub fn transfer_ns(&self, kind: Kind) -> Nanos {
+        match kind {
+            Kind::Read | Kind::Write => self.page_transfer,
+            Kind::Move if self.copyback => 0,
+            Kind::Move => 2 * self.page_transfer,
+            Kind::Summary => self.summary_transfer,
+            Kind::Erase => 0,
+        }
+    }
+
+    /// The phases, in order.
+    pub fn phases(&self, op: &Operation) -> impl Iterator<Item = Phase> {
+        use Phase::{Bus, Cell};
+        let none = Cell(0);
+        let read = |index: u32| Cell(self.cmd + self.array_reads[index as usize]);
+        let program = |index: u32| Cell(self.array_writes[index as usize]);
+        let x = Bus(self.page_transfer);
+        match op.kind {
+            Kind::Read => [read(op.index), x, none, none, none],
+            Kind::Write => [Cell(self.cmd), x, program(op.index), none, none],
+            Kind::Move if self.copyback => [Cell(self.duration_ns(op)), none, none, none, none],
+            Kind::Move => [read(op.from), x, Cell(self.cmd), x, program(op.index)],
+            Kind::Summary => {
+                [Cell(self.cmd), Bus(self.summary_transfer), program(op.index), none, none]
+            }
+            Kind::Erase => [Cell(self.cmd + self.erase), none, none, none, none],
+        }
+        .into_iter()
+    }
+
+    /// L_r, L_w, L_gc, L_sp: page type 0, nothing waiting (`spec/device-policies.md` 3.2).
+    pub fn nominal(&self) -> NominalTimes {
+        NominalTimes {
+            read_ns: self.cmd + self.array_reads[0] + self.page_transfer,
+            program_ns: self.cmd + self.array_writes[0] + self.page_transfer,
+            erase_ns: self.cmd + self.erase,
+            summary_ns: self.cmd + self.array_writes[0] + self.summary_transfer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Table, Value};
+
+    fn timing(copyback: bool) -> Timing {
+        let list = |values: [i128; 2]| Value::List(values.map(Value::Int).to_vec());
+        let mut table = Table::new();
+        table.insert("cmd_ns".into(), Value::Int(7));
+        table.insert("read_ns".into(), list([100, 300]));
+        table.insert("program_ns".into(), list([1000, 5000]));
+        table.insert("erase_ns".into(), Value::Int(90_000));
+        table.insert("page_bytes".into(), Value::Int(3));
+        table.insert("bus_ps_per_byte".into(), Value::Int(1667)); // 5.001 ns: 6
+        table.insert("copyback".into(), Value::Bool(copyback));
+        table.insert("summary_bytes".into(), Value::Int(1)); // 1.667 ns: 2
+        Timing::new(&DeviceConfig::from_table(&table).expect("a good configuration"))
+    }
+
+    fn op(kind: Kind, index: u32, from: u32) -> Operation {
+        Operation { kind, collection: false, plane: 0, index, from, ppn: 0 }
+    }
+
+    #[test]
+    fn durations_are_those_of_the_table_of_operations() {
+        let timing = timing(true);
+        assert_eq!(timing.duration_ns(&op(Kind::Read, 4, 0)), 7 + 100 + 6);
+        assert_eq!(timing.duration_ns(&op(Kind::Write, 5, 0)), 7 + 6 + 5000);
+        assert_eq!(timing.duration_ns(&op(Kind::Move, 2, 3)), 14 + 300 + 1000);
+        assert_eq!(timing.duration_ns(&op(Kind::Summary, 63, 0)), 7 + 2 + 5000);
+        assert_eq!(timing.duration_ns(&op(Kind::Erase, 0, 0)), 7 + 90_000);
+        assert_eq!(self::timing(false).duration_ns(&op(Kind::Move, 2, 3)), 14 + 300 + 12 + 1000);
+    }
+
+    #[test]
+    fn phases_add_up_to_the_duration_and_to_the_transfer() {
+        for copyback in [true, false] {
+            let timing = timing(copyback);
+            for kind in [Kind::Read, Kind::Write, Kind::Move, Kind::Summary, Kind::Erase] {
+                let op = op(kind, 3, 6);
+                let (mut all, mut bus) = (0, 0);
+                for phase in timing.phases(&op) {
+                    match phase {
+                        Phase::Cell(ns) => all += ns,
+                        Phase::Bus(ns) => (all, bus) = (all + ns, bus + ns),
+                    }
+                }
+                assert_eq!((all, bus), (timing.duration_ns(&op), timing.transfer_ns(kind)));
+            }
+        }
+    }
+}
