@@ -83,6 +83,17 @@ def test_the_table_fits_80_columns_and_has_no_colour_codes_unasked(
     assert "\x1b" not in destage(*args, env={"NO_COLOR": "1"}).out
 
 
+def test_common_flags_may_stand_before_the_command(destage: Destage, msr: Path) -> None:
+    args = ("compare", msr, "-p", "lru,arc", "-c", "10%")
+    quiet = destage("--quiet", *args)
+    assert quiet.status == 0, quiet
+    assert quiet.err == ""
+    assert "\x1b" in destage("--color", *args).out
+    assert "\x1b" not in destage("--no-color", *args).out
+    assert "\x1b" not in destage("--color", *args, "--no-color").out
+    assert destage("-q", "trace", "head", msr).status == 0
+
+
 def test_a_flag_beats_the_environment_beats_the_file(
     destage: Destage, msr: Path, tmp_path: Path
 ) -> None:

@@ -184,13 +184,36 @@ def reader_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _color(ctx: click.Context, _: click.Parameter, color: bool | None) -> None:
-    ctx.color = False if color is None and os.environ.get("NO_COLOR") else color
+    if color is None:
+        # Before the command, or NO_COLOR; else whether it is a terminal decides.
+        color = (
+            ctx.color if ctx.color is not None else False if os.environ.get("NO_COLOR") else None
+        )
+    ctx.color = color
+
+
+def _inherited(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    """The flag may stand before the command as well."""
+    before: dict[str, bool] = ctx.find_root().obj or {}
+    return value or bool(before.get(param.name or ""))
 
 
 #: Flags of every command.
 COMMON = [
-    flag("-q", "--quiet", is_flag=True, section="Common flags", help="No progress, no notes."),
-    flag("-v", "--verbose", is_flag=True, section="Common flags", help="Notes on what was read."),
+    flag(
+        *("-q", "--quiet"),
+        is_flag=True,
+        callback=_inherited,
+        section="Common flags",
+        help="No progress, no notes.",
+    ),
+    flag(
+        *("-v", "--verbose"),
+        is_flag=True,
+        callback=_inherited,
+        section="Common flags",
+        help="Notes on what was read.",
+    ),
     flag(
         "--color/--no-color",
         default=None,

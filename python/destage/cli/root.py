@@ -95,6 +95,14 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
+def _for_all(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
+    """Keep what stands before the command: it holds as if it stood behind."""
+    if param.name == "color":
+        ctx.color = value
+    else:
+        ctx.ensure_object(dict)[param.name] = value
+
+
 root: click.Group = LazyGroup(
     name="destage",
     places=COMMANDS,
@@ -109,7 +117,28 @@ root: click.Group = LazyGroup(
             is_eager=True,
             callback=_version,
             help="Show the version and exit.",
-        )
+        ),
+        click.Option(
+            ["-q", "--quiet"],
+            is_flag=True,
+            expose_value=False,
+            callback=_for_all,
+            help="No progress, no notes.",
+        ),
+        click.Option(
+            ["-v", "--verbose"],
+            is_flag=True,
+            expose_value=False,
+            callback=_for_all,
+            help="Notes on what was read.",
+        ),
+        click.Option(
+            ["--color/--no-color"],
+            default=None,
+            expose_value=False,
+            callback=_for_all,
+            help="Colours, or none (also NO_COLOR). [on a terminal]",
+        ),
     ],
 )
 
