@@ -28,20 +28,22 @@ enum Raw {
     File(NamedTempFile),
     /// Anywhere, for standard output.
     Stdout(File),
+    /// Nowhere: a device or a pipe takes them as they come, and must not be replaced by a file.
+    Special(File),
 }
 
 impl Write for Raw {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Raw::File(file) => file.write(bytes),
-            Raw::Stdout(file) => file.write(bytes),
+            Raw::Stdout(file) | Raw::Special(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Raw::File(file) => file.flush(),
-            Raw::Stdout(file) => file.flush(),
+            Raw::Stdout(file) | Raw::Special(file) => file.flush(),
         }
     }
 }
@@ -93,10 +95,11 @@ impl Output {
         let failed = |source| TraceError::Write { path: path.to_owned(), source };
         let raw = if path == Path::new("-") {
             Raw::Stdout(tempfile::tempfile().map_err(failed)?)
+        } else if path.is_dir() {
+            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
+        } else if path.exists() && !path.is_file() {
+            Raw::Special(File::options().write(true).open(path).map_err(failed)?)
         } else {
-            if path.is_dir() {
-                return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
-            }
             let folder = path
                 .parent()
                 .filter(|folder| !folder.as_os_str().is_empty())
@@ -153,6 +156,7 @@ impl Output {
                     .and_then(|_| out.flush())
                     .map_err(failed)
             }
+            Raw::Special(mut file) => file.flush().map_err(failed),
             Raw::File(file) => file.persist(&path).map(drop).map_err(|error| failed(error.error)),
         }
     }
@@ -179,6 +183,15 @@ mod tests {
         output.write_all(bytes).unwrap();
         output.finish().unwrap();
         std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_device_is_written_to_and_not_replaced() {
+        let mut output = Output::create(Path::new("/dev/full")).unwrap();
+        output.write_all(b"new").unwrap();
+        assert!(matches!(output.finish(), Err(TraceError::Write { .. })));
+        assert!(!Path::new("/dev/full").is_file());
     }
 
     #[test]
