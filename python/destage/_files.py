@@ -28,6 +28,9 @@ def written_whole(path: Destination) -> Iterator[Path]:
     """
     target = Path(path)
     try:
+        # What a link points to is written; the link stays.
+        if target.is_symlink():
+            target = target.resolve()
         if target.is_dir():
             raise OutputError(f"{target}: expected a file, found a directory")
         # Special files (/dev/null, a pipe) are written as they are: a rename would replace them.

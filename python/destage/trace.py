@@ -209,7 +209,9 @@ def _page_size(page_size: int | str | None) -> str | None:
 def _options(options: Mapping[str, Any]) -> str:
     given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
     try:
-        return json.dumps(given, allow_nan=False)
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text.encode()  # bytes of a command line that are no UTF-8 come here as lone surrogates
+        return text
     except (TypeError, ValueError) as e:
         raise UsageError(f"reader options: {e}") from e
 

@@ -289,6 +289,28 @@ def test_dev_full_as_standard_output_is_74(tmp_path: Path, msr: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_special_files_and_links_stay_what_they_are(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    done = destage("compare", msr, "-p", "lru", "--csv", "link.csv")
+    assert done.status == 0, done
+    assert (tmp_path / "link.csv").is_symlink()
+    assert "lru" in (tmp_path / "real.csv").read_text()
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("there is no /dev/full")
+    refused(destage("compare", msr, "-p", "lru", "-q", "--csv", "/dev/full"), 74, "/dev/full")
+    refused(destage("trace", "convert", msr, "--to", "csv", "-o", "/dev/full"), 74, "/dev/full")
+    recorded = destage("run", msr, "-p", "lru", "-c", "10%", "-q", "--decisions", "/dev/full")
+    refused(recorded, 74, "/dev/full")
+    assert Path("/dev/full").is_char_device()
+
+
+def test_bytes_that_are_no_text_are_refused(destage: Destage, msr: Path) -> None:
+    refused(destage("compare", msr, "-p", "lru", "--volume", os.fsdecode(b"\xff")), 2)
+
+
 def test_a_reader_that_leaves_early_is_no_error_message(msr: Path) -> None:
     command = [sys.executable, "-c", "from destage.cli import main; main()", "trace", "convert"]
     lines = msr.read_text() * 500
