@@ -3,6 +3,7 @@
 //! ```text
 //!  accesses  requests of a decoded trace -> a block of page accesses with look-ahead
 //!  replay    the hot loop: one policy, one trace, no device
+//!  timed     the host side of a run with a device
 //!  counters  what a run counts
 //!  run       one run after defaults, and many side by side
 //!  result    what a run leaves behind: one schema, one table of metrics
@@ -27,6 +28,7 @@ pub mod run;
 pub mod series;
 pub mod sizes;
 pub mod spec;
+pub mod timed;
 
 pub use accesses::{Columns, Extent};
 pub use counters::Counters;
