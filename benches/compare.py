@@ -106,6 +106,7 @@ def zipf_file() -> Path:
     return made(
         WORK / f"zipf-{requests}.oracleGeneral",
         *("trace", "synth", "zipf", "--pages", "1000000", "--alpha", "1.0", "--seed", "42"),
+        *("--size", "1"),
         *("--requests", requests, "--read-ratio", "1", "--to", "oracle-general", "--output"),
     )
 
@@ -189,6 +190,7 @@ def growth(binary: Path, rows: list[dict[str, object]]) -> None:
         file = made(
             WORK / f"growth-{requests}.oracleGeneral",
             *("trace", "synth", "zipf", "--pages", "100000", "--seed", "1", "--read-ratio", "1"),
+            *("--size", "1"),
             *("--requests", str(requests), "--to", "oracle-general", "--output"),
         )
         lines = bench(
