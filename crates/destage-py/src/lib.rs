@@ -30,6 +30,19 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _destage {
+    /// A damaged Parquet file can make the library assert; that becomes an error with a place, and
+    /// the user should see that error only.
+    #[pymodule_init]
+    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !destage_trace::formats::parquet::panic_is_guarded() {
+                report(panic);
+            }
+        }));
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::catalogue::{formats, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]

@@ -5,6 +5,7 @@
 //! ([`meta`]). Row groups are read one at a time, so that memory does not grow with the file; only a
 //! file inside an archive or a compression is read whole, because Parquet must be read from its end.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -98,7 +99,19 @@ fn guarded<T>(
     call: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> Result<T> {
     let lost = |_| Err(ParquetError::General("its pages contradict its metadata".to_owned()));
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(lost).map_err(|error| broken(file, &error))
+    GUARDED.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    GUARDED.set(false);
+    outcome.unwrap_or_else(lost).map_err(|error| broken(file, &error))
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A panic of this thread is about to become an error of the file: a panic hook need not report it.
+pub fn panic_is_guarded() -> bool {
+    GUARDED.get()
 }
 
 /// Checks what the library would assert later: that no column lies outside of the file.
