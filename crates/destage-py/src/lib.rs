@@ -30,10 +30,12 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _destage {
+    use pyo3::prelude::*;
+
     /// A damaged Parquet file can make the library assert; that becomes an error with a place, and
     /// the user should see that error only.
     #[pymodule_init]
-    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !destage_trace::formats::parquet::panic_is_guarded() {

@@ -5,7 +5,6 @@
 //! ([`meta`]). Row groups are read one at a time, so that memory does not grow with the file; only a
 //! file inside an archive or a compression is read whole, because Parquet must be read from its end.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -106,7 +105,7 @@ fn guarded<T>(
 }
 
 thread_local! {
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// A panic of this thread is about to become an error of the file: a panic hook need not report it.
