@@ -1,4 +1,4 @@
-//! Slow, obvious twins of the page policies.
+//! Slow, obvious twins of the page policies, and of the device ([`ssd`]) with the policies that see it.
 //!
 //! Every page policy of the specification (`page-policies.md`) is written here a second time, from
 //! its text alone, with lists that are searched from one end to the other. A twin is meant to be
@@ -31,6 +31,7 @@ mod min;
 mod mq;
 mod s3_fifo;
 mod sieve;
+pub mod ssd;
 mod two_q;
 mod w_tinylfu;
 

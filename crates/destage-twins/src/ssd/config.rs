@@ -1,0 +1,413 @@
+//! The device and host sections: their keys, ranges and excluded combinations (`device.md` 3, 5.1),
+//! and where things are in the geometry.
+
+use serde_json::{Map, Value};
+
+/// Which level of the geometry has the queues.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Channel,
+    Chip,
+    Die,
+    Plane,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GcMode {
+    Foreground,
+    Background,
+    Idle,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Precondition {
+    None,
+    Sequential,
+    Random,
+}
+
+/// The device section with every default filled in; letters are the specification's.
+pub(crate) struct Config {
+    pub(crate) channels: u64,
+    pub(crate) chips_per_channel: u64,
+    pub(crate) dies_per_chip: u64,
+    pub(crate) planes_per_die: u64,
+    pub(crate) blocks_per_plane: u64, // B
+    pub(crate) pages_per_block: u64,  // N
+    pub(crate) data_pages: u64,       // D, of a block
+    pub(crate) page_bytes: u64,
+    pub(crate) logical_pages: u64, // L
+    pub(crate) queue_level: Level,
+    pub(crate) read_first: bool,
+    pub(crate) shared_bus: bool,
+    pub(crate) cmd_ns: u64, // c
+    pub(crate) read_ns: Vec<u64>,
+    pub(crate) program_ns: Vec<u64>,
+    pub(crate) erase_ns: u64,
+    pub(crate) page_transfer_ns: u64,    // X
+    pub(crate) summary_transfer_ns: u64, // X_s
+    pub(crate) summary_page: bool,
+    pub(crate) copyback: bool,
+    pub(crate) dynamic: bool,
+    pub(crate) striping: String, // four letters
+    pub(crate) stripe_pages: u64,
+    pub(crate) gc_mode: GcMode,
+    pub(crate) gc_low_pages: u64,  // F
+    pub(crate) gc_high_pages: u64, // H
+    pub(crate) gc_idle_ns: u64,
+    pub(crate) wrap: bool,
+    pub(crate) unmapped_read_is_free: bool,
+    pub(crate) precondition: Precondition,
+    pub(crate) precondition_writes: u64,
+    pub(crate) precondition_seed: u64,
+    pub(crate) cap: u64, // valid pages that a plane may hold
+}
+
+/// One table of a configuration; takes note of nothing, so unknown keys are looked for by itself.
+pub(crate) struct Section<'a> {
+    name: &'static str,
+    keys: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Section<'a> {
+    /// The table `name` of `all`; a missing one is empty.
+    pub(crate) fn of(all: &'a Value, name: &'static str) -> Result<Section<'a>, String> {
+        match all.get(name) {
+            None | Some(Value::Null) => Ok(Section { name, keys: None }),
+            Some(Value::Object(keys)) => Ok(Section { name, keys: Some(keys) }),
+            Some(other) => Err(format!("{name}: expected an object, found {other}")),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.keys.into_iter().flat_map(|keys| keys.keys().map(String::as_str))
+    }
+
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), String> {
+        match self.keys().find(|key| !known.contains(key)) {
+            Some(key) => Err(format!("{}: unknown key {key}", self.name)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&'a Value> {
+        self.keys?.get(key)
+    }
+
+    /// Everything but the keys listed.
+    pub(crate) fn without(&self, listed: &[&str]) -> Map<String, Value> {
+        let others = self.keys.into_iter().flatten();
+        let others = others.filter(|(key, _)| !listed.contains(&key.as_str()));
+        others.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    pub(crate) fn optional(&self, key: &str, min: u64) -> Result<Option<u64>, String> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        match value.as_u64().filter(|&number| number >= min) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!(
+                "{}: {key}: expected an integer of at least {min}, found {value}",
+                self.name
+            )),
+        }
+    }
+
+    pub(crate) fn integer(&self, key: &str, default: u64, min: u64) -> Result<u64, String> {
+        Ok(self.optional(key, min)?.unwrap_or(default))
+    }
+
+    fn flag(&self, key: &str, default: bool) -> Result<bool, String> {
+        match self.get(key) {
+            None => Ok(default),
+            Some(value) => value.as_bool().ok_or_else(|| {
+                format!("{}: {key}: expected true or false, found {value}", self.name)
+            }),
+        }
+    }
+
+    /// A share of the frames, 0 to 1.
+    pub(crate) fn fraction(&self, key: &str, default: f64) -> Result<f64, String> {
+        match self.get(key) {
+            None => Ok(default),
+            Some(value) => value
+                .as_f64()
+                .filter(|share| (0.0..=1.0).contains(share))
+                .ok_or_else(|| format!("{}: {key}: expected 0 to 1, found {value}", self.name)),
+        }
+    }
+
+    /// One of `words`, the first of which is the default.
+    pub(crate) fn word(&self, key: &str, words: &[&'static str]) -> Result<&'static str, String> {
+        let Some(value) = self.get(key) else { return Ok(words[0]) };
+        let found = value.as_str().and_then(|text| words.iter().find(|word| **word == text));
+        found.copied().ok_or_else(|| {
+            format!("{}: {key}: expected one of {words:?}, found {value}", self.name)
+        })
+    }
+
+    /// A non-empty list of integers.
+    fn list(&self, key: &str, default: u64) -> Result<Vec<u64>, String> {
+        let Some(value) = self.get(key) else { return Ok(vec![default]) };
+        let numbers: Option<Vec<u64>> =
+            value.as_array().and_then(|list| list.iter().map(Value::as_u64).collect());
+        numbers.filter(|list| !list.is_empty()).ok_or_else(|| {
+            format!("{}: {key}: expected a list of integers, found {value}", self.name)
+        })
+    }
+}
+
+const DEVICE_KEYS: &[&str] = &[
+    "channels",
+    "chips_per_channel",
+    "dies_per_chip",
+    "planes_per_die",
+    "blocks_per_plane",
+    "pages_per_block",
+    "page_bytes",
+    "logical_pages",
+    "op_permille",
+    "queue_level",
+    "sched",
+    "bus",
+    "cmd_ns",
+    "read_ns",
+    "program_ns",
+    "erase_ns",
+    "bus_ps_per_byte",
+    "summary_page",
+    "summary_bytes",
+    "copyback",
+    "ftl",
+    "alloc",
+    "striping",
+    "stripe_pages",
+    "gc_mode",
+    "gc_low_pages",
+    "gc_high_pages",
+    "gc_idle_ns",
+    "address_mode",
+    "unmapped_read",
+    "precondition",
+    "precondition_writes",
+    "precondition_seed",
+];
+
+impl Config {
+    /// The device section of a vector.
+    pub(crate) fn of(vector: &Value) -> Result<Config, String> {
+        let s = Section::of(vector, "device")?;
+        s.only(DEVICE_KEYS)?;
+        s.word("ftl", &["page"])?;
+
+        let channels = s.integer("channels", 1, 1)?;
+        let chips_per_channel = s.integer("chips_per_channel", 1, 1)?;
+        let dies_per_chip = s.integer("dies_per_chip", 1, 1)?;
+        let planes_per_die = s.integer("planes_per_die", 1, 1)?;
+        let blocks_per_plane = s.integer("blocks_per_plane", 64, 1)?;
+        let pages_per_block = s.integer("pages_per_block", 64, 1)?;
+        let summary_page = s.flag("summary_page", false)?;
+        if summary_page && pages_per_block < 2 {
+            return Err("device: pages_per_block: at least 2 with summary_page".to_string());
+        }
+        let data_pages = if summary_page { pages_per_block - 1 } else { pages_per_block };
+
+        let planes = channels * chips_per_channel * dies_per_chip * planes_per_die;
+        let stripe_pages = s.integer("stripe_pages", 1, 1)?;
+        let op_permille = s.integer("op_permille", 150, 0)?;
+        if op_permille > 999 {
+            return Err(format!("device: op_permille: expected 0 to 999, found {op_permille}"));
+        }
+        let logical_pages = match s.optional("logical_pages", 1)? {
+            Some(given) => given,
+            None => {
+                let raw = planes * blocks_per_plane * pages_per_block;
+                let share = raw * (1000 - op_permille) / 1000;
+                let pages = share / (planes * stripe_pages) * (planes * stripe_pages);
+                if pages == 0 {
+                    return Err("device: op_permille: leaves no logical page".to_string());
+                }
+                pages
+            }
+        };
+
+        let read_first = s.word("sched", &["fcfs", "read_first"])? == "read_first";
+        let shared_bus = s.word("bus", &["private", "shared"])? == "shared";
+        let gc_mode = match s.word("gc_mode", &["foreground", "background", "idle"])? {
+            "foreground" => GcMode::Foreground,
+            "background" => GcMode::Background,
+            _ => GcMode::Idle,
+        };
+        if read_first && shared_bus {
+            return Err("device: sched=read_first needs bus=private".to_string());
+        }
+        if read_first && gc_mode == GcMode::Idle {
+            return Err("device: sched=read_first excludes gc_mode=idle".to_string());
+        }
+        let dynamic = s.word("alloc", &["static", "dynamic"])? == "dynamic";
+
+        let smallest = data_pages.max(blocks_per_plane * data_pages * 5 / 100);
+        let gc_low_pages = s.integer("gc_low_pages", smallest, 0)?;
+        if gc_low_pages < data_pages {
+            return Err(format!("device: gc_low_pages: {gc_low_pages} is less than a block"));
+        }
+        let gc_high_pages = s.integer("gc_high_pages", gc_low_pages.saturating_mul(2), 0)?;
+
+        // "cap = B*D - F - D", which may be nothing or less.
+        let room = i128::from(blocks_per_plane * data_pages)
+            - i128::from(gc_low_pages)
+            - i128::from(data_pages);
+        let fits = if dynamic {
+            i128::from(logical_pages) < i128::from(planes) * room
+        } else {
+            let stripes = logical_pages.div_ceil(stripe_pages);
+            i128::from(stripes.div_ceil(planes) * stripe_pages) <= room
+        };
+        if !fits {
+            return Err(format!(
+                "device: logical_pages: {logical_pages} pages leave no room for collection \
+                 (a plane may hold {room} valid pages)"
+            ));
+        }
+
+        let bus_ps_per_byte = s.integer("bus_ps_per_byte", 25_000, 0)?;
+        let transfer = |bytes: u64| (bytes * bus_ps_per_byte).div_ceil(1000);
+        let page_bytes = s.integer("page_bytes", 4096, 1)?;
+
+        Ok(Config {
+            channels,
+            chips_per_channel,
+            dies_per_chip,
+            planes_per_die,
+            blocks_per_plane,
+            pages_per_block,
+            data_pages,
+            page_bytes,
+            logical_pages,
+            queue_level: match s.word("queue_level", &["chip", "channel", "die", "plane"])? {
+                "channel" => Level::Channel,
+                "die" => Level::Die,
+                "plane" => Level::Plane,
+                _ => Level::Chip,
+            },
+            read_first,
+            shared_bus,
+            cmd_ns: s.integer("cmd_ns", 0, 0)?,
+            read_ns: s.list("read_ns", 25_000)?,
+            program_ns: s.list("program_ns", 200_000)?,
+            erase_ns: s.integer("erase_ns", 1_500_000, 0)?,
+            page_transfer_ns: transfer(page_bytes),
+            summary_transfer_ns: transfer(s.integer("summary_bytes", 512, 0)?),
+            summary_page,
+            copyback: s.flag("copyback", true)?,
+            dynamic,
+            striping: striping(s.get("striping"))?,
+            stripe_pages,
+            gc_mode,
+            gc_low_pages,
+            gc_high_pages,
+            gc_idle_ns: s.integer("gc_idle_ns", 1_000_000, 0)?,
+            wrap: s.word("address_mode", &["wrap", "error"])? == "wrap",
+            unmapped_read_is_free: s.word("unmapped_read", &["home", "free"])? == "free",
+            precondition: match s.word("precondition", &["none", "sequential", "random"])? {
+                "sequential" => Precondition::Sequential,
+                "random" => Precondition::Random,
+                _ => Precondition::None,
+            },
+            precondition_writes: s.integer("precondition_writes", 0, 0)?,
+            precondition_seed: s.integer("precondition_seed", 1, 0)?,
+            cap: u64::try_from(room).expect("room for the logical pages"),
+        })
+    }
+
+    /// All planes of the device.
+    pub(crate) fn planes(&self) -> usize {
+        let planes =
+            self.channels * self.chips_per_channel * self.dies_per_chip * self.planes_per_die;
+        usize::try_from(planes).expect("few planes")
+    }
+
+    /// How many neighbouring planes share one unit.
+    fn planes_of_a_unit(&self) -> usize {
+        let planes = match self.queue_level {
+            Level::Plane => 1,
+            Level::Die => self.planes_per_die,
+            Level::Chip => self.planes_per_die * self.dies_per_chip,
+            Level::Channel => self.planes_per_die * self.dies_per_chip * self.chips_per_channel,
+        };
+        usize::try_from(planes).expect("few planes")
+    }
+
+    /// All units of the device, U.
+    pub(crate) fn units(&self) -> usize {
+        self.planes() / self.planes_of_a_unit()
+    }
+
+    pub(crate) fn unit_of_plane(&self, plane: usize) -> usize {
+        plane / self.planes_of_a_unit()
+    }
+
+    pub(crate) fn planes_of(&self, unit: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.planes()).filter(move |&plane| self.unit_of_plane(plane) == unit)
+    }
+
+    pub(crate) fn channel_of_plane(&self, plane: usize) -> usize {
+        let planes = self.chips_per_channel * self.dies_per_chip * self.planes_per_die;
+        plane / usize::try_from(planes).expect("few planes")
+    }
+
+    /// The home plane of a page (5.2).
+    pub(crate) fn home(&self, lpn: u64) -> usize {
+        let mut q = lpn / self.stripe_pages;
+        let (mut channel, mut chip, mut die, mut plane) = (0, 0, 0, 0);
+        for letter in self.striping.chars() {
+            let (coordinate, size) = match letter {
+                'C' => (&mut channel, self.channels),
+                'W' => (&mut chip, self.chips_per_channel),
+                'D' => (&mut die, self.dies_per_chip),
+                _ => (&mut plane, self.planes_per_die),
+            };
+            *coordinate = q % size;
+            q /= size;
+        }
+        let chip = channel * self.chips_per_channel + chip;
+        let die = chip * self.dies_per_chip + die;
+        usize::try_from(die * self.planes_per_die + plane).expect("few planes")
+    }
+}
+
+/// The four letters of a striping order (5.2).
+fn striping(value: Option<&Value>) -> Result<String, String> {
+    let Some(value) = value else { return Ok("CWDP".to_string()) };
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let order = match text.as_str() {
+        "0" => "CWDP",
+        "1" => "PCWD",
+        "2" => "PDCW",
+        "3" => "PDWC",
+        order => order,
+    };
+    let mut letters: Vec<char> = order.chars().collect();
+    letters.sort_unstable();
+    if letters == ['C', 'D', 'P', 'W'] {
+        Ok(order.to_string())
+    } else {
+        Err(format!("device: striping: expected 0 to 3 or a permutation of CWDP, found {value}"))
+    }
+}
+
+/// How requests are issued (7.5, 7.6): `None` at their arrivals, else with this queue depth.
+pub(crate) fn queue_depth(vector: &Value, device: &Config) -> Result<Option<u64>, String> {
+    let s = Section::of(vector, "host")?;
+    s.only(&["mode", "queue_depth"])?;
+    let depth = s.integer("queue_depth", 1, 1)?;
+    if s.word("mode", &["open", "closed"])? == "open" {
+        return Ok(None);
+    }
+    if device.read_first {
+        return Err("host: mode=closed needs device: sched=fcfs".to_string());
+    }
+    Ok(Some(depth))
+}

@@ -1,0 +1,112 @@
+//! ECR: evict the dirty page whose chip is done first.
+//!
+//! Chen, Pan, Li, Xu 2019. Mirrors section 3 of `device-policies.md`.
+
+use super::operation::Kind;
+use super::policies::{Answer, Cache, Recency};
+use super::queue::Ssd;
+use crate::Op;
+
+/// How the time that a chip needs for its queue is read (3.2).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cqct {
+    Backlog,
+    Wait,
+    Eq1Strict,
+    Eq1,
+}
+
+/// `ecr`, and without the Clean list `ecr-e`.
+pub(crate) struct Ecr {
+    pub(crate) recency: Recency,
+    pub(crate) clean_list: bool,
+    pub(crate) cqct: Cqct,
+}
+
+impl Cache for Ecr {
+    fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
+        let (clean_list, cqct) = (self.clean_list, self.cqct);
+        self.recency.access(op, page, |pages| {
+            if clean_list && let Some(&oldest) = pages.iter().find(|&&(_, dirty)| !dirty) {
+                return oldest;
+            }
+            let list = |&(page, dirty): &(u64, bool)| ssd.list_of(page, dirty);
+            // Candidates come from the oldest to the most recent, and `min_by_key` keeps the first.
+            let oldest_of_its_list = |&(at, candidate): &(usize, &(u64, bool))| {
+                pages[..at].iter().all(|older| list(older) != list(candidate))
+            };
+            let candidates = pages.iter().enumerate().filter(oldest_of_its_list);
+            let candidates = candidates.map(|(_, &candidate)| candidate);
+            let time = |&(page, dirty): &(u64, bool)| cqct_of(ssd, cqct, page, dirty);
+            candidates.min_by_key(time).expect("a full cache has pages")
+        })
+    }
+}
+
+/// CQCT for a candidate page.
+fn cqct_of(ssd: &Ssd, cqct: Cqct, page: u64, dirty: bool) -> u64 {
+    if ssd.config.dynamic && !dirty {
+        // "is `backlog` (or the counted queue, 3.2) of its unit"
+        let unit = ssd.list_of(page, dirty);
+        return match cqct {
+            Cqct::Backlog | Cqct::Wait => ssd.backlog(unit),
+            Cqct::Eq1Strict | Cqct::Eq1 => counted(ssd, unit),
+        };
+    }
+    let g = ssd.target(page);
+    let u = ssd.config.unit_of_plane(g);
+    match cqct {
+        Cqct::Backlog => ssd.backlog(u),
+        Cqct::Wait => ssd.backlog(u) + ssd.gc_cost(g),
+        Cqct::Eq1Strict => counted(ssd, u),
+        Cqct::Eq1 => counted(ssd, u) + next_collection(ssd, g),
+    }
+}
+
+/// The latencies of equations 1 to 4.
+struct Latencies {
+    r: u64,
+    w: u64,
+    gc: u64,
+    sp: u64,
+}
+
+fn latencies(ssd: &Ssd) -> Latencies {
+    let config = &ssd.config;
+    let c = config.cmd_ns;
+    Latencies {
+        r: c + config.read_ns[0] + config.page_transfer_ns,
+        w: c + config.program_ns[0] + config.page_transfer_ns,
+        gc: c + config.erase_ns,
+        sp: c + config.program_ns[0] + config.summary_transfer_ns,
+    }
+}
+
+/// The unfinished operations of a unit, the one in service in full.
+fn counted(ssd: &Ssd, unit: usize) -> u64 {
+    let l = latencies(ssd);
+    let latency = |kind| match kind {
+        Kind::R { .. } => l.r,
+        Kind::W { .. } => l.w,
+        Kind::M { .. } => l.r + l.w,
+        Kind::E => l.gc,
+        Kind::S => l.sp,
+    };
+    ssd.unfinished(unit).map(|operation| latency(operation.kind)).sum()
+}
+
+/// `S * T_gc`: the collection that the next program to a plane would set off.
+fn next_collection(ssd: &Ssd, plane: usize) -> u64 {
+    if !ssd.collection_is_due(plane) {
+        return 0;
+    }
+    let l = latencies(ssd);
+    let v = ssd.valid_pages_of_victim(plane);
+    let f = ssd.unprogrammed_pages(plane);
+    let n = match ssd.config.summary_page {
+        false => 0,
+        true if v < f - 1 => 0,
+        true => 1 + (v - (f - 1)) / (ssd.config.pages_per_block - 1),
+    };
+    l.gc + v * (l.r + l.w) + n * l.sp
+}

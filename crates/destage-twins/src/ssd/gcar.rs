@@ -1,0 +1,28 @@
+//! GCaR: pages whose chip is collecting stay.
+//!
+//! Wu, Lin, Mao, Jiang. ICS 2016. Mirrors section 4 of `device-policies.md`.
+
+use super::policies::{Answer, Cache, Recency};
+use super::queue::Ssd;
+use crate::Op;
+
+/// `gcar-cflru`; with a window of no pages `gcar-lru`.
+pub(crate) struct Gcar {
+    pub(crate) recency: Recency,
+    pub(crate) window: usize,
+}
+
+impl Cache for Gcar {
+    fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
+        let window = self.window;
+        self.recency.access(op, page, |pages| {
+            let clean = |&&(_, dirty): &&(u64, bool)| !dirty;
+            let quiet = |&&(page, dirty): &&(u64, bool)| !ssd.page_in_gc(page, dirty);
+            let in_window = || pages[..window].iter();
+            let victim = in_window().find(|page| clean(page) && quiet(page));
+            let victim = victim.or_else(|| pages.iter().find(quiet));
+            let victim = victim.or_else(|| in_window().find(clean));
+            *victim.unwrap_or(&pages[0])
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! A slow, obvious twin of the timed SSD, of the host in front of it, and of the cache policies that
+//! look into it.
+//!
+//! Written from `device.md` and `device-policies.md` alone, section by section, and event-driven:
+//! every unit has a queue of operations that really wait, start and end. What the specification
+//! says can be computed ahead (ends, remaining work, who is collecting) is here found by looking at
+//! what has happened. It is meant to be compared with the product on as many random devices as one
+//! likes.
+//!
+//! [`simulate`] takes the input of one conformance vector (`device.md` section 10) and gives its
+//! results in the same layout. A configuration that the specification excludes is an error that
+//! names its keys.
+//!
+//! | file | section |
+//! | --- | --- |
+//! | `config.rs` | 3, 5.1: keys, ranges, excluded combinations, geometry |
+//! | `operation.rs` | 4.1: kinds, phases, durations |
+//! | `queue.rs` | 4.2 to 4.6, 5.5: queues, the shared bus, instants, timers |
+//! | `flash.rs` | 5.2 to 5.4, 5.6, 6: placement, programs, collections |
+//! | `host.rs` | 7, 8: requests, frames, closed loop, counters |
+//! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `device-policies.md` |
+
+mod config;
+mod ecr;
+mod flash;
+mod gcar;
+mod host;
+mod operation;
+mod policies;
+mod queue;
+mod sac;
+
+pub use host::simulate;
+pub use policies::DEVICE_POLICIES;

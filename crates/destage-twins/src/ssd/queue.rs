@@ -1,0 +1,258 @@
+//! The device as time goes by: units with their queues, the shared bus, remaining work, who is
+//! collecting, and the timers of idle collection (`device.md` 4.2 to 4.6 and 5.5).
+
+use std::collections::VecDeque;
+
+use super::config::{Config, GcMode};
+use super::flash::Plane;
+use super::operation::{Kind, Operation, Phase};
+
+/// One queue with the one operation that is being served.
+pub(crate) struct Unit {
+    waiting: VecDeque<usize>, // in the order of submission
+    in_service: Option<usize>,
+    /// When the unit, idle since before, may collect on its own.
+    timer: Option<u64>,
+}
+
+/// A device at the instant `now`.
+pub(crate) struct Ssd {
+    pub(crate) config: Config,
+    pub(crate) now: u64,
+    pub(crate) operations: Vec<Operation>, // all of the run, by number
+    pub(crate) units: Vec<Unit>,
+    /// By channel, the disjoint intervals for which its bus is taken, in no order.
+    reserved: Vec<Vec<(u64, u64)>>,
+    pub(crate) planes: Vec<Plane>,
+    /// By logical page: the plane, block and page that hold it.
+    pub(crate) places: Vec<Option<(usize, usize, usize)>>,
+    /// Nothing is submitted and nothing counted before time 0.
+    pub(crate) preconditioning: bool,
+    /// What is submitted now belongs to an idle collection.
+    timer_fires: bool,
+    pub(crate) gc_runs: u64,
+}
+
+impl Ssd {
+    pub(crate) fn new(config: Config) -> Ssd {
+        // "at the start of the run, for gc_idle_ns"
+        let timer = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
+        let unit = || Unit { waiting: VecDeque::new(), in_service: None, timer };
+        let logical_pages = usize::try_from(config.logical_pages).expect("few pages");
+        let mut ssd = Ssd {
+            now: 0,
+            operations: Vec::new(),
+            units: (0..config.units()).map(|_| unit()).collect(),
+            reserved: (0..config.channels).map(|_| Vec::new()).collect(),
+            planes: (0..config.planes()).map(|_| Plane::new(&config)).collect(),
+            places: vec![None; logical_pages],
+            preconditioning: true,
+            timer_fires: false,
+            gc_runs: 0,
+            config,
+        };
+        ssd.precondition();
+        ssd.preconditioning = false;
+        ssd
+    }
+
+    /// Puts an operation on a plane into the queue of its unit; says its number.
+    pub(crate) fn submit(
+        &mut self,
+        kind: Kind,
+        plane: usize,
+        collection: bool,
+        reads_after: Option<usize>,
+    ) -> Option<usize> {
+        if self.preconditioning {
+            return None;
+        }
+        let unit = self.config.unit_of_plane(plane);
+        let (duration, until_transferred) = self.lay_out(kind, plane);
+        let number = self.operations.len();
+        self.operations.push(Operation {
+            kind,
+            collection,
+            plane,
+            submitted: self.now,
+            duration,
+            until_transferred,
+            by_timer: self.timer_fires,
+            reads_after,
+            start: None,
+            end: None,
+        });
+        self.units[unit].timer = None;
+        self.units[unit].waiting.push_back(number);
+        if self.units[unit].in_service.is_none() {
+            self.serve_next(unit);
+        }
+        // An operation that takes no time is over before anything else is submitted.
+        while self.next_end() == Some(self.now) {
+            self.end_one();
+        }
+        Some(number)
+    }
+
+    /// Duration of an operation submitted now, and the part of it until its data are transferred.
+    fn lay_out(&mut self, kind: Kind, plane: usize) -> (u64, u64) {
+        let start = self.now + self.backlog(self.config.unit_of_plane(plane));
+        let channel = self.config.channel_of_plane(plane);
+        let mut at = start;
+        let mut transferred = start;
+        for phase in self.config.phases(kind) {
+            match phase {
+                Phase::Cell(ns) => at += ns,
+                Phase::Bus(ns) => {
+                    at = if self.config.shared_bus { self.reserve(channel, at, ns) } else { at };
+                    at += ns;
+                    transferred = at;
+                }
+            }
+        }
+        (at - start, transferred - start)
+    }
+
+    /// The earliest instant from `ready` on at which the bus is free for `ns`, which it then is not.
+    fn reserve(&mut self, channel: usize, ready: u64, ns: u64) -> u64 {
+        if ns == 0 {
+            return ready;
+        }
+        let taken = &self.reserved[channel];
+        let free = |at: u64| taken.iter().all(|&(from, to)| at + ns <= from || to <= at);
+        // The bus becomes free only where a reservation ends.
+        let ends = taken.iter().map(|&(_, to)| to).filter(|&to| to > ready);
+        let at = ends.chain([ready]).filter(|&at| free(at)).min().expect("free after the last end");
+        self.reserved[channel].push((at, at + ns));
+        at
+    }
+
+    /// The unit is free and takes its next operation, or becomes idle.
+    fn serve_next(&mut self, unit: usize) {
+        let waiting = &self.units[unit].waiting;
+        let next = if self.config.read_first {
+            let eligible = |&&number: &&usize| {
+                let operation = &self.operations[number];
+                let programmed =
+                    operation.reads_after.is_none_or(|w| self.operations[w].end.is_some());
+                matches!(operation.kind, Kind::R { .. }) && programmed
+            };
+            let other = |&&number: &&usize| !matches!(self.operations[number].kind, Kind::R { .. });
+            waiting.iter().find(eligible).or_else(|| waiting.iter().find(other)).copied()
+        } else {
+            waiting.front().copied()
+        };
+        let Some(next) = next else {
+            assert!(waiting.is_empty(), "a read waits for a program that is nowhere");
+            return;
+        };
+        self.units[unit].waiting.retain(|&number| number != next);
+        self.units[unit].in_service = Some(next);
+        self.operations[next].start = Some(self.now);
+    }
+
+    /// The earliest end of all operations in service.
+    fn next_end(&self) -> Option<u64> {
+        self.units.iter().filter_map(|unit| self.end_of_service(unit)).min()
+    }
+
+    fn end_of_service(&self, unit: &Unit) -> Option<u64> {
+        let operation = &self.operations[unit.in_service?];
+        Some(operation.start.expect("in service") + operation.duration)
+    }
+
+    /// Ends the operation that ends first; its unit goes on or becomes idle.
+    fn end_one(&mut self) {
+        let end = self.next_end().expect("something is in service");
+        let first = self.units.iter().position(|unit| self.end_of_service(unit) == Some(end));
+        let unit = first.expect("one ends then");
+        self.now = end;
+        let ended = self.units[unit].in_service.take().expect("in service");
+        self.operations[ended].end = Some(end);
+        self.serve_next(unit);
+        if self.units[unit].in_service.is_none() && self.config.gc_mode == GcMode::Idle {
+            // "without another idle time"
+            let ended = &self.operations[ended];
+            let again = ended.kind == Kind::E && ended.by_timer;
+            self.units[unit].timer = Some(if again { end } else { end + self.config.gc_idle_ns });
+        }
+    }
+
+    /// The timer that fires next: the earliest, of several the one of the lowest unit.
+    fn next_timer(&self) -> Option<(u64, usize)> {
+        let timers = self.units.iter().enumerate();
+        timers.filter_map(|(unit, state)| Some((state.timer?, unit))).min()
+    }
+
+    /// The timer of an idle unit fires: one collection, if there is one worth it (5.5).
+    fn fire(&mut self, at: u64, unit: usize) {
+        self.now = at;
+        self.units[unit].timer = None;
+        let worth_it = |&plane: &usize| {
+            self.free_pages(plane) < self.config.gc_high_pages && self.victim(plane).is_some()
+        };
+        let planes = self.config.planes_of(unit).filter(worth_it);
+        if let Some(plane) = planes.min_by_key(|&plane| (self.free_pages(plane), plane)) {
+            self.timer_fires = true;
+            self.collect(plane);
+            self.timer_fires = false;
+        }
+    }
+
+    /// Lets everything happen that is due before a request at `now` (7.5): ends up to then, and
+    /// timers before then.
+    pub(crate) fn advance(&mut self, now: u64) {
+        loop {
+            let end = self.next_end().filter(|&end| end <= now);
+            let timer = self.next_timer().filter(|&(at, _)| at < now);
+            match (end, timer) {
+                (Some(end), Some((at, unit))) if at < end => self.fire(at, unit),
+                (Some(_), _) => self.end_one(),
+                (None, Some((at, unit))) => self.fire(at, unit),
+                (None, None) => break,
+            }
+        }
+        self.now = now;
+    }
+
+    /// Lets all operations end; no timer fires any more.
+    pub(crate) fn finish(&mut self) {
+        while self.next_end().is_some() {
+            self.end_one();
+        }
+    }
+
+    /// Operations of a unit that have not ended.
+    pub(crate) fn unfinished(&self, unit: usize) -> impl Iterator<Item = &Operation> {
+        let unit = &self.units[unit];
+        unit.in_service.iter().chain(&unit.waiting).map(|&number| &self.operations[number])
+    }
+
+    /// The remaining work of a unit (4.5).
+    pub(crate) fn backlog(&self, unit: usize) -> u64 {
+        let rest = |operation: &Operation| match operation.start {
+            Some(start) => start + operation.duration - self.now,
+            None => operation.duration,
+        };
+        self.unfinished(unit).map(rest).sum()
+    }
+
+    /// Whether a unit is in GC (4.6).
+    pub(crate) fn in_gc(&self, unit: usize) -> bool {
+        self.unfinished(unit).any(|operation| operation.collection)
+    }
+
+    /// When an operation starts: known if it has, and ahead of time where nothing overtakes.
+    pub(crate) fn start(&self, number: usize) -> Option<u64> {
+        if let Some(start) = self.operations[number].start {
+            return Some(start);
+        }
+        if self.config.read_first {
+            return None;
+        }
+        let unit = &self.units[self.config.unit_of_plane(self.operations[number].plane)];
+        let ahead = unit.waiting.iter().take_while(|&&other| other != number);
+        let ahead: u64 = ahead.map(|&other| self.operations[other].duration).sum();
+        Some(self.end_of_service(unit).expect("one waits for it") + ahead)
+    }
+}
