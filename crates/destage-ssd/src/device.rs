@@ -1,7 +1,7 @@
 //! A drive: an FTL over the queues of its units, and what a policy may ask it.
 
 use crate::config::{DeviceConfig, GcMode};
-use crate::ftl::{Ftl, Sink, page::PageFtl};
+use crate::ftl::{FlashState, Ftl, Sink, page::PageFtl};
 use crate::geometry::Geometry;
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
@@ -36,6 +36,7 @@ pub struct Device<F = PageFtl> {
     ftl: F,
     queues: Queues,
     idle: bool,
+    before: FlashState, // at time 0
 }
 
 impl Device {
@@ -52,7 +53,8 @@ impl<F: Ftl> Device<F> {
     pub fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: F) -> Self {
         precondition(&mut ftl, config);
         let queues = Queues::new(config, &geometry);
-        Device { geometry, ftl, queues, idle: config.gc_mode == GcMode::Idle }
+        let before = ftl.flash_state();
+        Device { geometry, ftl, queues, idle: config.gc_mode == GcMode::Idle, before }
     }
 
     /// Goes on to `now`, the instant of a request: completions at times <= now, idle timers at
@@ -132,6 +134,30 @@ impl<F: Ftl> Device<F> {
         }
     }
 
+    /// Nothing is lost and nothing appears: what the flash says was done to it since time 0 is what
+    /// the units have served, and every mapped page is valid somewhere. After
+    /// [`finish`](Device::finish), every operation has ended. O(blocks + pages), both sequential.
+    ///
+    /// # Errors
+    ///
+    /// A sentence with both numbers, for a message about a fault of the simulator's own.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        let (now, before, totals) = (self.ftl.flash_state(), &self.before, self.queues.totals());
+        let programs = totals.programs + totals.moves;
+        for (what, flash, counted) in [
+            ("valid pages, and mapped pages", now.valid_pages, now.mapped_pages),
+            ("data pages programmed, and W + M", now.programs - before.programs, programs),
+            ("summary pages, and S", now.summaries - before.summaries, totals.summaries),
+            ("blocks erased, and E", now.erases - before.erases, totals.erases),
+            ("units still at work after the end, not", self.queues.busy_units(), 0),
+        ] {
+            if flash != counted {
+                return Err(format!("the device does not conserve: {flash} {what} {counted}"));
+            }
+        }
+        Ok(())
+    }
+
     /// List U answers for the unit that dynamic allocation would choose now.
     fn real_unit(&self, unit: UnitId) -> u32 {
         if unit.0 < self.geometry.units {
@@ -159,6 +185,9 @@ impl<F: Ftl> DeviceView for Device<F> {
     }
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
         self.ftl.active_block_free_pages(plane.0)
+    }
+    fn pages_per_block(&self) -> u32 {
+        self.geometry.pages_per_block
     }
     fn target(&self, lpn: Lpn) -> PlaneId {
         let lpn = (lpn.0 % u64::from(self.geometry.logical_pages)) as u32;

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!  config        the tables [device], [cache], [host]              3, 5.1
+//!  drive         presets, drive files                              9
 //!  geometry      planes, units, channels, striping                 4.1, 5.2
 //!  timing        operations, their phases and durations            4.1
 //!  bus           reservations of a shared channel                  4.4
@@ -20,6 +21,7 @@
 pub mod bus;
 pub mod config;
 pub mod device;
+pub mod drive;
 pub mod ftl;
 pub mod geometry;
 pub mod precondition;
@@ -30,6 +32,7 @@ pub mod when;
 
 pub use config::{CacheConfig, ConfigError, DeviceConfig, HostConfig};
 pub use device::{Device, DeviceCounters};
+pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use ftl::{Ftl, page::PageFtl};
-pub use queues::Served;
+pub use queues::{OperationRecord, Served};
 pub use when::When;

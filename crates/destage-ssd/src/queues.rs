@@ -11,7 +11,7 @@ use crate::timing::{Kind, Operation, Phase, Timing};
 use crate::when::{Times, When};
 use destage_core::{NEVER, Nanos, Unfinished};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// A submitted operation.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,79 @@ pub struct Served {
     pub transferred: When,
     /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
     pub submission: u64,
+}
+
+/// An operation as it was served: what a timeline shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OperationRecord {
+    /// Number among all operations of the drive, by submission, from 0.
+    pub number: u64,
+    /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
+    pub submission: u64,
+    /// What it did.
+    pub kind: Kind,
+    /// It belonged to the FTL's own work, not to the host's page.
+    pub collection: bool,
+    /// Its unit.
+    pub unit: u32,
+    /// The channel of the unit.
+    pub channel: u32,
+    /// Its plane, over the whole drive.
+    pub plane: u32,
+    /// Its block, over the whole drive: erased, read from or programmed. `None` for the read of a
+    /// page that was never written.
+    pub block: Option<u32>,
+    /// Index in the block of the page read or programmed; 0 for an erase.
+    pub index: u32,
+    /// It entered the queue, nanoseconds.
+    pub submitted_ns: Nanos,
+    /// The unit began with it, nanoseconds.
+    pub start_ns: Nanos,
+    /// It ended, nanoseconds.
+    pub end_ns: Nanos,
+}
+
+impl OperationRecord {
+    fn new(op: &Operation, place: Place, number: u64, submission: u64, block_pages: u32) -> Self {
+        let Operation { kind, collection, plane, index, ppn, .. } = *op;
+        let Place { unit, channel } = place;
+        let block = (ppn != Operation::NO_PAGE).then(|| ppn / block_pages);
+        let (submitted_ns, start_ns, end_ns) = (0, 0, 0);
+        OperationRecord {
+            number,
+            submission,
+            kind,
+            collection,
+            unit,
+            channel,
+            plane,
+            block,
+            index,
+            submitted_ns,
+            start_ns,
+            end_ns,
+        }
+    }
+
+    fn served(self, submitted_ns: Nanos, start_ns: Nanos, end_ns: Nanos) -> Self {
+        OperationRecord { submitted_ns, start_ns, end_ns, ..self }
+    }
+}
+
+/// Operations that have been served and not been fetched yet.
+#[derive(Clone, Default, Debug)]
+struct Recorder {
+    submitted: u64,
+    // read_first: submitted and not served, by number.
+    waiting: HashMap<u64, OperationRecord>,
+    served: Vec<OperationRecord>,
+}
+
+impl Recorder {
+    fn next_number(&mut self) -> u64 {
+        self.submitted += 1;
+        self.submitted - 1
+    }
 }
 
 /// Counters of one channel.
@@ -81,6 +154,9 @@ pub struct Queues {
     log: Option<Vec<VecDeque<(Nanos, Kind)>>>,
     // Ends of host operations, if a policy wants to hear of them.
     ends: Option<BinaryHeap<Reverse<(Nanos, u64)>>>,
+    // What every operation did and when, if someone wants to look at it.
+    recorder: Option<Box<Recorder>>,
+    block_pages: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +191,8 @@ impl Queues {
             times: Times::default(),
             log: None,
             ends: None,
+            recorder: None,
+            block_pages: geometry.pages_per_block,
         }
     }
 
@@ -129,6 +207,19 @@ impl Queues {
     /// From now on, [`next_end`](Queues::next_end) tells of host operations.
     pub fn keep_ends(&mut self) {
         self.ends = Some(BinaryHeap::new());
+    }
+
+    /// From now on, every operation is recorded; [`take_operations`](Queues::take_operations)
+    /// fetches them. Before the first operation.
+    pub fn keep_operations(&mut self) {
+        debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
+        self.recorder = Some(Box::default());
+    }
+
+    /// The operations recorded since the last call. First come, first served: those submitted
+    /// since, in that order. Reads first: those that have ended since, by unit and end.
+    pub fn take_operations(&mut self) -> impl Iterator<Item = OperationRecord> + '_ {
+        self.recorder.iter_mut().flat_map(|recorder| recorder.served.drain(..))
     }
 
     /// The next host operation that has ended by now, in the order of (end, number).
@@ -150,7 +241,7 @@ impl Queues {
             Order::Private => {}
             Order::Shared(channels) => channels.iter_mut().for_each(|c| c.forget(now)),
             Order::ReadFirst(lanes) => {
-                let Queues { totals, times, ends, .. } = self;
+                let Queues { totals, times, ends, recorder, .. } = self;
                 for lane in lanes {
                     lane.advance(now, |op, start, end| {
                         match op.kind {
@@ -165,6 +256,11 @@ impl Queues {
                         }
                         if let (Some(ends), Some(submission)) = (ends.as_mut(), op.submission) {
                             ends.push(Reverse((end, submission)));
+                        }
+                        if let (Some(recorder), Some(number)) = (recorder.as_mut(), op.number)
+                            && let Some(record) = recorder.waiting.remove(&number)
+                        {
+                            recorder.served.push(record.served(op.submitted_ns, start, end));
                         }
                     });
                 }
@@ -206,6 +302,15 @@ impl Queues {
     /// Per unit, the sum of durations of all its operations, nanoseconds.
     pub fn busy_ns(&self) -> impl Iterator<Item = Nanos> {
         self.units.iter().map(|unit| unit.busy)
+    }
+
+    /// Units whose work has not ended.
+    pub(crate) fn busy_units(&self) -> u64 {
+        let busy = |at: usize| match &self.order {
+            Order::ReadFirst(lanes) => !lanes[at].is_idle(),
+            _ => self.units[at].tail > self.now,
+        };
+        (0..self.units.len()).filter(|&at| busy(at)).count() as u64
     }
 
     /// A collection operation of the unit has not ended (4.6).
@@ -275,7 +380,8 @@ impl Sink for Queues {
 
     #[inline]
     fn submit(&mut self, op: Operation) -> Served {
-        let Place { unit: at, channel } = self.places[op.plane as usize];
+        let place = self.places[op.plane as usize];
+        let Place { unit: at, channel } = place;
         let submission = self.count(&op, channel);
         let duration = self.timing.duration_ns(&op);
         let now = self.now;
@@ -316,6 +422,12 @@ impl Sink for Queues {
         };
         if let Order::ReadFirst(lanes) = &mut self.order {
             let mut waiting = Waiting::new(&op, duration, now);
+            if let Some(recorder) = &mut self.recorder {
+                let number = recorder.next_number();
+                let record = OperationRecord::new(&op, place, number, submission, self.block_pages);
+                recorder.waiting.insert(number, record);
+                waiting.number = Some(number);
+            }
             if submission != NEVER {
                 waiting.end = Some(self.times.unknown());
                 waiting.submission = Some(submission);
@@ -325,6 +437,11 @@ impl Sink for Queues {
                 Some(end) => Served { end, transferred: self.times.before(end, after), submission },
                 None => Served { end: When::at(end), transferred: When::at(end), submission },
             };
+        }
+        if let Some(recorder) = &mut self.recorder {
+            let number = recorder.next_number();
+            let record = OperationRecord::new(&op, place, number, submission, self.block_pages);
+            recorder.served.push(record.served(now, start, end));
         }
         if submission != NEVER {
             match op.kind {

@@ -22,6 +22,8 @@ pub(crate) struct Waiting {
     pub(crate) end: Option<When>,
     /// Number among the host's operations, if it is one.
     pub(crate) submission: Option<u64>,
+    /// Number among all operations, if they are recorded.
+    pub(crate) number: Option<u64>,
     /// R: so many operations of the unit that are no reads must have ended.
     after: u64,
 }
@@ -36,6 +38,7 @@ impl Waiting {
             submitted_ns,
             end: None,
             submission: None,
+            number: None,
             after: 0,
         }
     }
@@ -96,6 +99,11 @@ impl Lane {
         if self.serving.is_none() {
             self.start(now);
         }
+    }
+
+    /// Everything has ended.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.serving.is_none()
     }
 
     /// A collection operation has not ended.

@@ -32,8 +32,14 @@ pub struct Operation {
     pub index: u32,
     /// M: index of the page read.
     pub from: u32,
-    /// R, W, M: the physical page read or programmed; `u32::MAX` if none.
+    /// The physical page read or programmed; E: the first of the block;
+    /// [`NO_PAGE`](Operation::NO_PAGE) for the read of a page that was never written.
     pub ppn: Ppn,
+}
+
+impl Operation {
+    /// No physical page.
+    pub const NO_PAGE: Ppn = Ppn::MAX;
 }
 
 /// A part of an operation.
@@ -54,6 +60,7 @@ pub struct Timing {
     erase: Nanos,             // t_E
     page_transfer: Nanos,     // X
     summary_transfer: Nanos,  // X_s
+    summary_pages: bool,
     copyback: bool,
 }
 
@@ -75,6 +82,7 @@ impl Timing {
             erase: config.erase_ns,
             page_transfer: x(config.page_bytes.into()),
             summary_transfer: x(config.summary_bytes),
+            summary_pages: config.summary_page,
             copyback: config.copyback,
         }
     }
@@ -141,7 +149,9 @@ impl Timing {
             read_ns: self.cmd + self.array_reads[0] + self.page_transfer,
             program_ns: self.cmd + self.array_writes[0] + self.page_transfer,
             erase_ns: self.cmd + self.erase,
-            summary_ns: self.cmd + self.array_writes[0] + self.summary_transfer,
+            summary_ns: self
+                .summary_pages
+                .then_some(self.cmd + self.array_writes[0] + self.summary_transfer),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Closed forms, and laws that hold on random loads for every mode of the device.
 
-use destage_core::{DeviceView, Lpn, Nanos, UnitId};
+use destage_core::{DeviceView, Lpn, NEVER, Nanos, UnitId};
 use destage_ssd::config::{Table, Value};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, DeviceConfig, Ftl};
+use destage_ssd::timing::Kind;
+use destage_ssd::{Device, DeviceConfig, Ftl, OperationRecord};
 
 fn config(keys: &[(&str, Value)]) -> DeviceConfig {
     let mut table = Table::new();
@@ -114,6 +115,7 @@ fn every_mode_keeps_the_laws_of_the_flash_state_and_loses_no_operation() {
                 let mut writes = 0;
                 load(&mut device, 2000, |_, _| writes += 1);
                 device.ftl().check();
+                assert_eq!(device.check_conservation(), Ok(()));
                 let counters = device.counters();
                 let name = format!("{mode}, {alloc}, {sched}, {bus}");
                 assert_eq!(counters.flash_programs, writes, "{name}");
@@ -125,6 +127,63 @@ fn every_mode_keeps_the_laws_of_the_flash_state_and_loses_no_operation() {
                     assert_eq!((device.backlog_ns(unit), device.in_gc(unit)), (0, false), "{name}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn conservation_fails_while_operations_wait() {
+    let mut device = Device::new(&config(&[]));
+    device.write(0);
+    let message = device.check_conservation().expect_err("the program has not ended");
+    assert_eq!(message, "the device does not conserve: 1 units still at work after the end, not 0");
+}
+
+#[test]
+fn records_tell_of_every_operation_and_add_up_to_the_counters() {
+    for (sched, bus) in [("fcfs", "private"), ("fcfs", "shared"), ("read_first", "private")] {
+        let name = format!("{sched}, {bus}");
+        let config = config(&[
+            ("sched", word(sched)),
+            ("bus", word(bus)),
+            ("precondition", word("sequential")),
+            ("summary_page", Value::Bool(true)),
+            ("logical_pages", Value::Int(280)),
+        ]);
+        let mut device = Device::new(&config);
+        device.queues().keep_operations();
+        let mut records: Vec<OperationRecord> = Vec::new();
+        load(&mut device, 2000, |device, _| records.extend(device.queues().take_operations()));
+        records.extend(device.queues().take_operations());
+        assert_eq!(device.queues().take_operations().count(), 0, "{name}: fetched once");
+        let counters = device.counters();
+        let count = |kind| records.iter().filter(|r| r.kind == kind).count() as u64;
+        assert_eq!(count(Kind::Read), counters.flash_reads, "{name}");
+        assert_eq!(count(Kind::Write), counters.flash_programs, "{name}");
+        assert_eq!(count(Kind::Move), counters.gc_moves, "{name}");
+        assert_eq!(count(Kind::Summary), counters.summary_programs, "{name}");
+        assert_eq!(count(Kind::Erase), counters.erases, "{name}");
+        let host = |kind| records.iter().filter(move |r| r.kind == kind && !r.collection);
+        let waits = host(Kind::Write).map(|r| r.start_ns - r.submitted_ns).sum::<Nanos>();
+        let latencies = host(Kind::Read).map(|r| r.end_ns - r.submitted_ns).sum::<Nanos>();
+        assert_eq!(waits, counters.program_wait_ns_sum, "{name}");
+        assert_eq!(latencies, counters.read_miss_latency_ns_sum, "{name}");
+
+        records.sort_unstable_by_key(|r| r.number);
+        assert!(records.iter().zip(0..).all(|(r, number)| r.number == number), "{name}");
+        let mut submissions = records.iter().filter(|r| r.submission != NEVER);
+        assert!(submissions.by_ref().zip(0..).all(|(r, number)| r.submission == number), "{name}");
+        let place = |r: &&OperationRecord| device.geometry().place(r.plane);
+        assert!(records.iter().all(|r| (r.unit, r.channel) == (place(&r).unit, place(&r).channel)));
+        let blocks = device.geometry().blocks_per_plane;
+        assert!(records.iter().all(|r| r.block.is_some_and(|block| block / blocks == r.plane)));
+
+        // A unit serves one operation at a time: its times are disjoint and add up.
+        records.sort_unstable_by_key(|r| (r.unit, r.start_ns, r.end_ns));
+        assert!(records.windows(2).all(|w| w[0].unit < w[1].unit || w[0].end_ns <= w[1].start_ns));
+        for (unit, &busy) in (0..).zip(&counters.unit_busy_ns) {
+            let served = records.iter().filter(|r| r.unit == unit);
+            assert_eq!(served.map(|r| r.end_ns - r.start_ns).sum::<Nanos>(), busy, "{name}");
         }
     }
 }

@@ -68,6 +68,7 @@ fn run(vector: &Json) -> Run {
     }
     device.finish();
     device.ftl().check();
+    assert_eq!(device.check_conservation(), Ok(()));
     let resolved = device.queues().times().resolve();
     let ends = requests.into_iter().map(|(now, write, end)| (now, write, resolved.ns(end)));
     let requests: Vec<_> = ends.collect();

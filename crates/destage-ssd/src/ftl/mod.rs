@@ -24,6 +24,21 @@ pub trait Sink {
     fn collection(&mut self);
 }
 
+/// What the flash itself says was done to it, whoever counted what.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FlashState {
+    /// Logical pages that have a place.
+    pub mapped_pages: u64,
+    /// Physical pages that hold the current version of a logical page.
+    pub valid_pages: u64,
+    /// Data pages programmed since the drive was made.
+    pub programs: u64,
+    /// Summary pages programmed since the drive was made.
+    pub summaries: u64,
+    /// Blocks erased since the drive was made.
+    pub erases: u64,
+}
+
 /// A flash translation layer. Pages are `0..L`.
 pub trait Ftl {
     /// Reads a page. `None` if that costs nothing, because it was never written.
@@ -69,6 +84,9 @@ pub trait Ftl {
 
     /// Erase count of every block, preconditioning included.
     fn erase_counts(&self) -> impl Iterator<Item = u32>;
+
+    /// Sums over all blocks and pages, from the state of the flash and not from counters.
+    fn flash_state(&self) -> FlashState;
 
     /// Asserts every invariant. Slow; for tests and checked runs.
     fn check(&self);

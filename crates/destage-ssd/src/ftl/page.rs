@@ -6,7 +6,7 @@
 //! (erase count, index), sealed blocks by (valid pages, erase count, index).
 
 use super::tournament::{OUT, Tournaments};
-use super::{Ftl, Sink};
+use super::{FlashState, Ftl, Sink};
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
 use crate::geometry::{Geometry, Ppn};
 use crate::timing::{Kind, Operation, Timing};
@@ -153,7 +153,8 @@ impl PageFtl {
             if self.summary_page {
                 let kind = Kind::Summary;
                 let (index, from) = (data_pages, data_pages);
-                sink.submit(Operation { kind, collection, plane, index, from, ppn: NONE });
+                let ppn = block * pages_per_block + index;
+                sink.submit(Operation { kind, collection, plane, index, from, ppn });
             }
         }
         served
@@ -189,7 +190,7 @@ impl PageFtl {
             }
         }
         let kind = Kind::Erase;
-        sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: NONE });
+        sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: first });
         let erased = &mut self.blocks[block as usize];
         debug_assert_eq!(erased.valid, 0, "all valid pages have been moved");
         erased.erases += 1;
@@ -320,6 +321,27 @@ impl Ftl for PageFtl {
 
     fn erase_counts(&self) -> impl Iterator<Item = u32> {
         self.blocks.iter().map(|block| block.erases)
+    }
+
+    /// A block is erased only when all its pages have been programmed: erases and what is
+    /// programmed now tell how much was programmed ever.
+    fn flash_state(&self) -> FlashState {
+        let erases: u64 = self.erase_counts().map(u64::from).sum();
+        let mut written_blocks = erases;
+        let mut open_pages = 0;
+        for plane in &self.planes {
+            let open = plane.active != NONE;
+            let free_or_open = plane.free_blocks + u32::from(open);
+            written_blocks += u64::from(self.geometry.blocks_per_plane - free_or_open);
+            open_pages += u64::from(if open { plane.next } else { 0 });
+        }
+        FlashState {
+            mapped_pages: self.map.iter().filter(|&&ppn| ppn != NONE).count() as u64,
+            valid_pages: self.blocks.iter().map(|block| u64::from(block.valid)).sum(),
+            programs: written_blocks * u64::from(self.geometry.data_pages) + open_pages,
+            summaries: if self.summary_page { written_blocks } else { 0 },
+            erases,
+        }
     }
 
     /// Mapping and owners agree; valid pages, free blocks and keys are those of the tables.
