@@ -29,8 +29,8 @@ pub struct NominalTimes {
     pub program_ns: Nanos,
     /// L_gc, erase one block.
     pub erase_ns: Nanos,
-    /// L_sp, program one summary page.
-    pub summary_ns: Nanos,
+    /// L_sp, program one summary page; `None` on a drive that has none.
+    pub summary_ns: Option<Nanos>,
 }
 
 /// The device as a policy sees it, at the instant of an eviction.
@@ -52,6 +52,9 @@ pub trait DeviceView {
 
     /// Pages of the plane's active block that are not programmed yet, summary page included.
     fn active_block_free_pages(&self, plane: PlaneId) -> u32;
+
+    /// Pages of an erase block, summary page included.
+    fn pages_per_block(&self) -> u32;
 
     /// The plane that a write-back of this page would go to now.
     fn target(&self, lpn: Lpn) -> PlaneId;
@@ -91,6 +94,9 @@ impl DeviceView for Blind {
     }
     fn active_block_free_pages(&self, _: PlaneId) -> u32 {
         0
+    }
+    fn pages_per_block(&self) -> u32 {
+        1
     }
     fn target(&self, _: Lpn) -> PlaneId {
         PlaneId(0)

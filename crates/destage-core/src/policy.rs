@@ -41,6 +41,11 @@ impl Needs {
     pub const fn contains(self, other: Needs) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// Something that only a run with a device supplies.
+    pub const fn device(self) -> bool {
+        self.0 & (Needs::UNITS.0 | Needs::GC_STATE.0 | Needs::COMPLETIONS.0) != 0
+    }
 }
 
 /// A flash operation that the buffer caused, and that has ended.
