@@ -4,11 +4,18 @@
 //! A table comes from TOML or JSON, or from a program: anything that serde can read. A key that is
 //! not listed, a value out of range and a drive that cannot work are errors before anything runs.
 
+mod keys;
 mod table;
+mod words;
 
+pub use keys::{IfAbsent, KEYS, Key, Takes, key, keys_of};
+pub(crate) use table::nearest;
 pub use table::{ConfigError, Table, Value};
+pub use words::*;
 
 use destage_core::Nanos;
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
 use table::Reader;
 
 /// Most physical pages of a drive: page numbers are 32 bits wide, and one of them means "none".
@@ -17,182 +24,9 @@ pub const MOST_PAGES: u64 = u32::MAX as u64 - 1;
 /// Longest single time, nanoseconds (ten seconds): a billion of them fit into 64 bits.
 pub const LONGEST_NS: u64 = 10_000_000_000;
 
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $word:ident = $text:literal,)* }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum $name { $($(#[$what])* $word,)* }
-
-        impl $name {
-            const WORDS: &'static [(&'static str, $name)] = &[$(($text, $name::$word)),*];
-        }
-    };
-}
-
-words! {
-    /// The level of the hierarchy that has the queue: what a unit is.
-    QueueLevel {
-        /// All chips of a channel share a queue (SAC).
-        Channel = "channel",
-        /// Each chip has a queue (ECR).
-        Chip = "chip",
-        /// Each die has a queue.
-        Die = "die",
-        /// Each plane has a queue.
-        Plane = "plane",
-    }
-}
-
-words! {
-    /// In which order a unit serves its queue.
-    Sched {
-        /// First come, first served (4.2).
-        Fcfs = "fcfs",
-        /// Reads first (4.3).
-        ReadFirst = "read_first",
-    }
-}
-
-words! {
-    /// Who waits for a transfer.
-    Bus {
-        /// The unit alone.
-        Private = "private",
-        /// All units of the channel (4.4).
-        Shared = "shared",
-    }
-}
-
-words! {
-    /// The flash translation layer.
-    FtlKind {
-        /// Page-mapped, greedy (section 5).
-        Page = "page",
-    }
-}
-
-words! {
-    /// Where a written page goes (5.2).
-    Alloc {
-        /// To its home plane.
-        Static = "static",
-        /// To the unit with the least work.
-        Dynamic = "dynamic",
-    }
-}
-
-words! {
-    /// When blocks are collected (5.4, 5.5).
-    GcMode {
-        /// Before the program that needs the room.
-        Foreground = "foreground",
-        /// After the program that used it up.
-        Background = "background",
-        /// As foreground, and when a unit has been idle for a while.
-        Idle = "idle",
-    }
-}
-
-words! {
-    /// What happens to a page number beyond the drive.
-    AddressMode {
-        /// It is taken modulo L.
-        Wrap = "wrap",
-        /// It is an error.
-        Error = "error",
-    }
-}
-
-words! {
-    /// What reading a page costs that was never written.
-    UnmappedRead {
-        /// A read of page index 0 on the home plane.
-        Home = "home",
-        /// Nothing.
-        Free = "free",
-    }
-}
-
-words! {
-    /// What the drive holds before the run (5.6).
-    Precondition {
-        /// Nothing.
-        None = "none",
-        /// Every page, written in order.
-        Sequential = "sequential",
-        /// The same, then random writes.
-        Random = "random",
-    }
-}
-
-words! {
-    /// What a page that needs a frame waits for (7.4).
-    EvictWait {
-        /// The end of the victim's program.
-        Program = "program",
-        /// The end of its transfer.
-        Transfer = "transfer",
-        /// Nothing.
-        None = "none",
-    }
-}
-
-words! {
-    /// When the data of a missed read may go to the host (7.4).
-    ReadWait {
-        /// When the page has its frame.
-        Frame = "frame",
-        /// When the data are read.
-        Data = "data",
-    }
-}
-
-words! {
-    /// When requests are issued (7.5, 7.6).
-    HostMode {
-        /// At their arrivals.
-        Open = "open",
-        /// When a place among the outstanding ones is free.
-        Closed = "closed",
-    }
-}
-
-/// A permutation of `CWDP`; the first letter varies fastest (5.2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Striping([u8; 4]);
-
-impl Striping {
-    const LETTERS: [u8; 4] = *b"CWDP";
-    const SCHEMES: [&'static [u8; 4]; 4] = [b"CWDP", b"PCWD", b"PDCW", b"PDWC"];
-
-    fn parse(value: &Value) -> Option<Striping> {
-        let text = match value {
-            Value::Int(scheme) => scheme.to_string(),
-            Value::Text(text) => text.clone(),
-            _ => return None,
-        };
-        if let Ok(scheme) = text.parse::<usize>() {
-            return Striping::SCHEMES.get(scheme).map(|&&order| Striping(order));
-        }
-        let order: [u8; 4] = text.as_bytes().try_into().ok()?;
-        Striping::LETTERS.iter().all(|letter| order.contains(letter)).then_some(Striping(order))
-    }
-
-    /// The levels in order: 0 channel, 1 chip, 2 die, 3 plane.
-    pub(crate) fn levels(self) -> impl Iterator<Item = usize> {
-        let level = |letter| Striping::LETTERS.iter().position(|&l| l == letter);
-        self.0.into_iter().filter_map(level)
-    }
-
-    /// As a word, such as `CWDP`.
-    pub fn name(self) -> String {
-        self.0.iter().map(|&letter| char::from(letter)).collect()
-    }
-}
-
-/// The table `[device]`, checked, defaults filled in. Keys, units and ranges: `spec/device.md` 3.
-#[derive(Clone, PartialEq, Debug)]
-#[expect(missing_docs, reason = "the table of section 3 says what each key is, name by name")]
+/// The table `[device]`, checked, defaults filled in; [`KEYS`] says what each field is.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[expect(missing_docs, reason = "named as their keys, which the list describes one by one")]
 pub struct DeviceConfig {
     pub channels: u32,
     pub chips_per_channel: u32,
@@ -235,16 +69,15 @@ impl DeviceConfig {
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
-        let mut keys = Reader::new("device", table);
-        let count = 1..=MOST_PAGES;
-        let channels = keys.int("channels", 1, count.clone())?;
-        let chips = keys.int("chips_per_channel", 1, count.clone())?;
-        let dies = keys.int("dies_per_chip", 1, count.clone())?;
-        let planes_per_die = keys.int("planes_per_die", 1, count.clone())?;
-        let blocks = keys.int("blocks_per_plane", 64, count.clone())?;
-        let summary_page = keys.bool("summary_page", false)?;
-        let least = 1 + u64::from(summary_page);
-        let pages = keys.int("pages_per_block", 64, least..=MOST_PAGES)?;
+        let keys = Reader::new("device", table);
+        keys.end()?;
+        let channels = keys.int("channels")?;
+        let chips = keys.int("chips_per_channel")?;
+        let dies = keys.int("dies_per_chip")?;
+        let planes_per_die = keys.int("planes_per_die")?;
+        let blocks = keys.int("blocks_per_plane")?;
+        let summary_page = keys.bool("summary_page")?;
+        let pages = keys.int_at_least("pages_per_block", 1 + u64::from(summary_page))?;
         let data = pages - u64::from(summary_page);
 
         let sizes = [channels, chips, dies, planes_per_die, blocks, pages];
@@ -252,20 +85,22 @@ impl DeviceConfig {
         let raw = raw.filter(|&raw| raw <= MOST_PAGES).ok_or_else(|| {
             let sizes = sizes.map(|size| size.to_string()).join(" x ");
             keys.impossible(format!(
-                "the geometry has {sizes} pages, but a drive has at most {MOST_PAGES}"
+                "channels x chips_per_channel x dies_per_chip x planes_per_die x \
+                 blocks_per_plane x pages_per_block = {sizes} pages, but a drive has at most \
+                 {MOST_PAGES}"
             ))
         })?;
         let planes = channels * chips * dies * planes_per_die;
 
-        let stripe = keys.int("stripe_pages", 1, count)?;
-        let op_permille = keys.int("op_permille", 150, 0..=999)?;
+        let stripe = keys.int("stripe_pages")?;
+        let op_permille = keys.int("op_permille")?;
         let share = u128::from(raw) * u128::from(1000 - op_permille) / 1000;
         let whole_stripes = planes.checked_mul(stripe).map_or(0, |period| {
             let share = share as u64; // at most `raw`
             share / period * period
         });
         let given = keys.given("logical_pages");
-        let logical = keys.int("logical_pages", whole_stripes, 1..=MOST_PAGES)?;
+        let logical = keys.int_or("logical_pages", 1, whole_stripes)?;
         if logical == 0 {
             return Err(keys.impossible(format!(
                 "op_permille = {op_permille} leaves no logical page: less than one stripe of \
@@ -274,9 +109,9 @@ impl DeviceConfig {
         }
 
         let default_low = data.max(blocks * data * 5 / 100);
-        let low = keys.int("gc_low_pages", default_low, data..=MOST_PAGES)?;
-        let high = keys.int("gc_high_pages", 2 * low, 0..=u64::MAX)?;
-        let alloc = keys.word("alloc", Alloc::Static, Alloc::WORDS)?;
+        let low = keys.int_or("gc_low_pages", data, default_low)?;
+        let high = keys.int_or("gc_high_pages", 0, 2 * low)?;
+        let alloc = keys.word("alloc")?;
 
         // 5.1: cap = B*D - F - D pages may be valid in a plane, so that a collection finds a block.
         let cap =
@@ -311,13 +146,6 @@ impl DeviceConfig {
             }
         }
 
-        let ns = 0..=LONGEST_NS;
-        let striping = match keys.take("striping") {
-            None => Striping(*Striping::SCHEMES[0]),
-            Some(value) => Striping::parse(value).ok_or_else(|| {
-                keys.value("striping", "0..3 or a permutation of the letters CWDP", value)
-            })?,
-        };
         let config = DeviceConfig {
             channels: channels as u32, // at most MOST_PAGES, like all counts here
             chips_per_channel: chips as u32,
@@ -325,47 +153,34 @@ impl DeviceConfig {
             planes_per_die: planes_per_die as u32,
             blocks_per_plane: blocks as u32,
             pages_per_block: pages as u32,
-            page_bytes: keys.int("page_bytes", 4096, 1..=u32::MAX.into())? as u32,
+            page_bytes: keys.int("page_bytes")? as u32,
             logical_pages: logical as u32,
-            queue_level: keys.word("queue_level", QueueLevel::Chip, QueueLevel::WORDS)?,
-            sched: keys.word("sched", Sched::Fcfs, Sched::WORDS)?,
-            bus: keys.word("bus", Bus::Private, Bus::WORDS)?,
-            cmd_ns: keys.int("cmd_ns", 0, ns.clone())?,
-            read_ns: keys.list("read_ns", 25_000, ns.clone())?,
-            program_ns: keys.list("program_ns", 200_000, ns.clone())?,
-            erase_ns: keys.int("erase_ns", 1_500_000, ns.clone())?,
-            bus_ps_per_byte: keys.int("bus_ps_per_byte", 25_000, ns.clone())?,
+            queue_level: keys.word("queue_level")?,
+            sched: keys.word("sched")?,
+            bus: keys.word("bus")?,
+            cmd_ns: keys.int("cmd_ns")?,
+            read_ns: keys.list("read_ns")?,
+            program_ns: keys.list("program_ns")?,
+            erase_ns: keys.int("erase_ns")?,
+            bus_ps_per_byte: keys.int("bus_ps_per_byte")?,
             summary_page,
-            summary_bytes: keys.int("summary_bytes", 512, 0..=u32::MAX.into())?,
-            copyback: keys.bool("copyback", true)?,
-            ftl: keys.word("ftl", FtlKind::Page, FtlKind::WORDS)?,
+            summary_bytes: keys.int("summary_bytes")?,
+            copyback: keys.bool("copyback")?,
+            ftl: keys.word("ftl")?,
             alloc,
-            striping,
+            striping: keys.parsed("striping", Striping::parse)?,
             stripe_pages: stripe as u32,
-            gc_mode: keys.word("gc_mode", GcMode::Foreground, GcMode::WORDS)?,
+            gc_mode: keys.word("gc_mode")?,
             gc_low_pages: low as u32, // less than the pages of a plane, by the check above
             gc_high_pages: high,
-            gc_idle_ns: keys.int("gc_idle_ns", 1_000_000, 0..=u64::MAX / 4)?,
-            address_mode: keys.word("address_mode", AddressMode::Wrap, AddressMode::WORDS)?,
-            unmapped_read: keys.word("unmapped_read", UnmappedRead::Home, UnmappedRead::WORDS)?,
-            precondition: keys.word("precondition", Precondition::None, Precondition::WORDS)?,
-            precondition_writes: keys.int("precondition_writes", 0, 0..=u64::MAX)?,
-            precondition_seed: keys.int("precondition_seed", 1, 0..=u64::MAX)?,
+            gc_idle_ns: keys.int("gc_idle_ns")?,
+            address_mode: keys.word("address_mode")?,
+            unmapped_read: keys.word("unmapped_read")?,
+            precondition: keys.word("precondition")?,
+            precondition_writes: keys.int("precondition_writes")?,
+            precondition_seed: keys.int("precondition_seed")?,
         };
-        keys.end()?;
-        for (key, bytes) in
-            [("page_bytes", config.page_bytes.into()), ("summary_bytes", config.summary_bytes)]
-        {
-            if u128::from(bytes) * u128::from(config.bus_ps_per_byte)
-                > u128::from(LONGEST_NS) * 1000
-            {
-                return Err(keys.impossible(format!(
-                    "{key} = {bytes} and bus_ps_per_byte = {} make a transfer of more than \
-                     {LONGEST_NS} ns",
-                    config.bus_ps_per_byte
-                )));
-            }
-        }
+        config.check_times(&keys)?;
         if config.sched == Sched::ReadFirst {
             if config.bus == Bus::Shared {
                 return Err(ConfigError::Together {
@@ -385,6 +200,60 @@ impl DeviceConfig {
         Ok(config)
     }
 
+    /// A transfer is no longer than any other time, and something takes time at all.
+    fn check_times(&self, keys: &Reader<'_>) -> Result<(), ConfigError> {
+        for (key, bytes) in
+            [("page_bytes", self.page_bytes.into()), ("summary_bytes", self.summary_bytes)]
+        {
+            let ps = u128::from(bytes) * u128::from(self.bus_ps_per_byte);
+            if ps > u128::from(LONGEST_NS) * 1000 {
+                return Err(keys.impossible(format!(
+                    "{key} = {bytes} and bus_ps_per_byte = {} make a transfer of more than \
+                     {LONGEST_NS} ns",
+                    self.bus_ps_per_byte
+                )));
+            }
+        }
+        let times = [self.cmd_ns, self.erase_ns, self.bus_ps_per_byte];
+        let mut times = times.iter().chain(&self.read_ns).chain(&self.program_ns);
+        if times.all(|&time| time == 0) {
+            return Err(keys.impossible(
+                "read_ns, program_ns, erase_ns, cmd_ns and bus_ps_per_byte are all 0: nothing \
+                 would take any time"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Physical pages, summary pages included.
+    pub fn raw_pages(&self) -> u64 {
+        u64::from(self.planes())
+            * u64::from(self.blocks_per_plane)
+            * u64::from(self.pages_per_block)
+    }
+
+    /// Planes of the drive.
+    pub fn planes(&self) -> u32 {
+        self.sizes().iter().product()
+    }
+
+    /// Units: what has a queue.
+    pub fn units(&self) -> u32 {
+        let levels = match self.queue_level {
+            QueueLevel::Channel => 1,
+            QueueLevel::Chip => 2,
+            QueueLevel::Die => 3,
+            QueueLevel::Plane => 4,
+        };
+        self.sizes()[..levels].iter().product()
+    }
+
+    /// Over-provisioning as it came out: the share of the raw pages that the host does not see.
+    pub fn op(&self) -> f64 {
+        1.0 - f64::from(self.logical_pages) / self.raw_pages() as f64
+    }
+
     /// Channels, chips of a channel, dies of a chip, planes of a die.
     pub(crate) fn sizes(&self) -> [u32; 4] {
         [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die]
@@ -399,6 +268,12 @@ impl DeviceConfig {
     pub fn valid_cap(&self) -> u32 {
         let data = self.data_pages();
         self.blocks_per_plane * data - self.gc_low_pages - data
+    }
+}
+
+impl<'de> Deserialize<'de> for DeviceConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        DeviceConfig::from_table(&Table::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -426,13 +301,9 @@ impl CacheConfig {
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
-        let mut keys = Reader::new("cache", table);
-        let policy = match keys.take("policy") {
-            None => None,
-            Some(Value::Text(name)) => Some(name.clone()).filter(|name| name != "none"),
-            Some(other) => return Err(keys.value("policy", "none or a policy's name", other)),
-        };
-        let frames = keys.int("frames", 0, 1..=u32::MAX.into())? as u32;
+        let keys = Reader::new("cache", table);
+        let policy = policy_name(&keys)?;
+        let frames = keys.int_or("frames", 1, 0)? as u32;
         if policy.is_some() && frames == 0 {
             return Err(keys.impossible("the key frames is missing: a cache has a size".into()));
         }
@@ -443,19 +314,124 @@ impl CacheConfig {
                 need: "a policy, or no frames",
             });
         }
-        let hit_ns = keys.int("hit_ns", 0, 0..=LONGEST_NS)?;
-        let evict_wait = keys.word("evict_wait", EvictWait::Program, EvictWait::WORDS)?;
-        let read_wait = keys.word("read_wait", ReadWait::Frame, ReadWait::WORDS)?;
-        let params = keys.rest();
-        if policy.is_none() {
-            keys.end()?; // without a policy, nothing else can have a meaning
-        }
-        Ok(CacheConfig { policy, frames, hit_ns, evict_wait, read_wait, params })
+        let params = parameters(&keys, policy.as_ref())?;
+        Ok(CacheConfig {
+            policy,
+            frames,
+            hit_ns: keys.int("hit_ns")?,
+            evict_wait: keys.word("evict_wait")?,
+            read_wait: keys.word("read_wait")?,
+            params,
+        })
     }
 }
 
+/// What a drive's table `[cache]` says to runs that do not say it themselves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CacheDefaults {
+    /// Name of the policy; `None` if the run has to name one.
+    pub policy: Option<String>,
+    /// Cache sizes as on a command line, such as `8192p` or `32MiB`; empty if the run has to
+    /// name them. Not checked.
+    pub frames: Vec<String>,
+    /// As in [`CacheConfig`].
+    pub hit_ns: Nanos,
+    /// As in [`CacheConfig`].
+    pub evict_wait: EvictWait,
+    /// As in [`CacheConfig`].
+    pub read_wait: ReadWait,
+    /// The policy's parameters, not checked; empty without a policy.
+    pub params: Table,
+}
+
+impl CacheDefaults {
+    /// Reads and checks the table, but for the policy's name, its parameters and the sizes.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with the key, what was expected and what was found.
+    pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
+        let keys = Reader::new("cache", table);
+        let policy = policy_name(&keys)?;
+        let params = parameters(&keys, policy.as_ref())?;
+        let frames = match table.get("frames") {
+            None => Vec::new(),
+            Some(given) => sizes(given).ok_or_else(|| {
+                keys.value("frames", "pages, a size such as \"32MiB\", or a list of these", given)
+            })?,
+        };
+        Ok(CacheDefaults {
+            policy,
+            frames,
+            hit_ns: keys.int("hit_ns")?,
+            evict_wait: keys.word("evict_wait")?,
+            read_wait: keys.word("read_wait")?,
+            params,
+        })
+    }
+
+    /// The table that [`from_table`](Self::from_table) reads as this.
+    pub fn to_table(&self) -> Table {
+        let text = |text: &str| Value::Text(text.into());
+        let mut table = self.params.clone();
+        table.extend(self.policy.iter().map(|policy| ("policy".into(), text(policy))));
+        if !self.frames.is_empty() {
+            let sizes = self.frames.iter().map(|size| text(size)).collect();
+            table.insert("frames".into(), Value::List(sizes));
+        }
+        table.insert("hit_ns".into(), Value::Int(self.hit_ns.into()));
+        table.insert("evict_wait".into(), text(self.evict_wait.name()));
+        table.insert("read_wait".into(), text(self.read_wait.name()));
+        table
+    }
+
+    /// The cache of one run: this policy, or none, with so many frames.
+    pub fn with_policy(&self, policy: Option<String>, frames: u32, params: Table) -> CacheConfig {
+        let frames = if policy.is_some() { frames } else { 0 };
+        let CacheDefaults { hit_ns, evict_wait, read_wait, .. } = *self;
+        CacheConfig { policy, frames, hit_ns, evict_wait, read_wait, params }
+    }
+}
+
+impl Serialize for CacheDefaults {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_table().serialize(serializer)
+    }
+}
+
+/// Sizes, each as on a command line.
+fn sizes(given: &Value) -> Option<Vec<String>> {
+    match given {
+        Value::Int(pages) => {
+            (1..=i128::from(MOST_PAGES)).contains(pages).then(|| vec![format!("{pages}p")])
+        }
+        Value::Text(size) => Some(vec![size.clone()]),
+        Value::List(all) if !all.is_empty() => {
+            let each = all.iter().filter(|size| !matches!(size, Value::List(_))).map(sizes);
+            let each: Vec<String> = each.collect::<Option<Vec<_>>>()?.concat();
+            (each.len() == all.len()).then_some(each)
+        }
+        _ => None,
+    }
+}
+
+fn policy_name(keys: &Reader<'_>) -> Result<Option<String>, ConfigError> {
+    keys.parsed("policy", |value| match value {
+        Value::Text(name) => Some(Some(name.clone()).filter(|name| name != "none")),
+        _ => None,
+    })
+}
+
+/// The keys that are the policy's. Without a policy nothing else can have a meaning.
+fn parameters(keys: &Reader<'_>, policy: Option<&String>) -> Result<Table, ConfigError> {
+    if policy.is_none() {
+        keys.end()?;
+    }
+    Ok(keys.rest())
+}
+
 /// The table `[host]`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct HostConfig {
     /// Open or closed loop.
     pub mode: HostMode,
@@ -470,10 +446,10 @@ impl HostConfig {
     ///
     /// [`ConfigError`]; the closed loop needs `sched = fcfs`.
     pub fn from_table(table: &Table, device: &DeviceConfig) -> Result<Self, ConfigError> {
-        let mut keys = Reader::new("host", table);
-        let mode = keys.word("mode", HostMode::Open, HostMode::WORDS)?;
-        let queue_depth = keys.int("queue_depth", 1, 1..=u32::MAX.into())? as u32;
+        let keys = Reader::new("host", table);
         keys.end()?;
+        let mode = keys.word("mode")?;
+        let queue_depth = keys.int("queue_depth")? as u32;
         if mode == HostMode::Closed && device.sched == Sched::ReadFirst {
             return Err(ConfigError::Together {
                 one: "mode = closed",

@@ -1,7 +1,10 @@
 //! A table of keys and values, read key by key; what nobody asked for is an error.
 
+use super::keys::{self, IfAbsent, Key, Takes};
+use super::words::Word;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
-use std::collections::{BTreeMap, BTreeSet};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -37,6 +40,23 @@ impl fmt::Display for Value {
                 write!(f, "[{}]", values.join(", "))
             }
             Value::Null => f.write_str("null"),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Int(int) => match (i64::try_from(*int), u64::try_from(*int)) {
+                (Ok(int), _) => serializer.serialize_i64(int),
+                (_, Ok(int)) => serializer.serialize_u64(int),
+                _ => serializer.serialize_i128(*int),
+            },
+            Value::Real(real) => serializer.serialize_f64(*real),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::List(values) => values.serialize(serializer),
+            Value::Null => serializer.serialize_unit(),
         }
     }
 }
@@ -126,21 +146,30 @@ pub enum ConfigError {
     },
 }
 
-/// Reads a table and remembers which keys it was asked for.
+impl ConfigError {
+    /// Table and key to point at; the key is empty where the table as a whole is meant.
+    pub fn place(&self) -> Option<(&'static str, &str)> {
+        match self {
+            ConfigError::Unknown { table, key, .. } => Some((table, key)),
+            ConfigError::Value { table, key, .. } => Some((table, key)),
+            ConfigError::Together { one, .. } => {
+                let name = one.split(' ').next()?;
+                Some((keys::KEYS.iter().find(|key| key.name == name)?.table, name))
+            }
+            ConfigError::Impossible { table, .. } => Some((table, "")),
+        }
+    }
+}
+
+/// Reads a table by the list of keys.
 pub(super) struct Reader<'a> {
     name: &'static str,
     table: &'a Table,
-    known: BTreeSet<&'static str>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(name: &'static str, table: &'a Table) -> Self {
-        Reader { name, table, known: BTreeSet::new() }
-    }
-
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'a Value> {
-        self.known.insert(key);
-        self.table.get(key)
+        Reader { name, table }
     }
 
     /// The key is there.
@@ -148,79 +177,90 @@ impl<'a> Reader<'a> {
         self.table.contains_key(key)
     }
 
-    pub(super) fn int(
-        &mut self,
-        key: &'static str,
-        default: u64,
-        range: RangeInclusive<u64>,
-    ) -> Result<u64, ConfigError> {
-        match self.take(key) {
-            None => Ok(default),
-            Some(value) => self.in_range(key, value, value, &range),
-        }
+    fn key(&self, name: &str) -> &'static Key {
+        keys::key(self.name, name).expect("every key that is read is in the list of keys")
     }
 
-    fn in_range(
+    /// A whole number.
+    pub(super) fn int(&self, name: &'static str) -> Result<u64, ConfigError> {
+        let Takes::Int(range) = &self.key(name).takes else { unreachable!("{name} is a number") };
+        self.int_at_least(name, *range.start())
+    }
+
+    /// The same where other keys raise the least value.
+    pub(super) fn int_at_least(&self, name: &'static str, least: u64) -> Result<u64, ConfigError> {
+        let IfAbsent::Int(default) = self.key(name).default else {
+            unreachable!("{name} has a number as its default")
+        };
+        self.int_or(name, least, default)
+    }
+
+    /// The same where the default follows from other keys.
+    pub(super) fn int_or(
         &self,
-        key: &'static str,
-        number: &Value,
-        whole: &Value,
-        range: &RangeInclusive<u64>,
+        name: &'static str,
+        least: u64,
+        default: u64,
     ) -> Result<u64, ConfigError> {
-        let found = match number {
-            Value::Int(int) => u64::try_from(*int).ok().filter(|int| range.contains(int)),
+        let Takes::Int(range) = &self.key(name).takes else { unreachable!("{name} is a number") };
+        let Some(value) = self.table.get(name) else { return Ok(default) };
+        let range = least..=*range.end();
+        in_range(value, &range)
+            .ok_or_else(|| self.value(name, &Takes::Int(range).to_string(), value))
+    }
+
+    /// A non-empty list of whole numbers.
+    pub(super) fn list(&self, name: &'static str) -> Result<Vec<u64>, ConfigError> {
+        let key = self.key(name);
+        let (Takes::Ints(range), IfAbsent::List(default)) = (&key.takes, key.default) else {
+            unreachable!("{name} is a list")
+        };
+        let ints = |value: &Value| match value {
+            Value::List(values) if !values.is_empty() => {
+                values.iter().map(|value| in_range(value, range)).collect()
+            }
             _ => None,
         };
-        found.ok_or_else(|| {
-            let what =
-                if matches!(whole, Value::List(_)) { "a list of integers" } else { "integer" };
-            let expected = if *range.end() >= u64::MAX / 4 {
-                format!("{what} >= {}", range.start())
-            } else {
-                format!("{what} {}..{}", range.start(), range.end())
-            };
-            self.value(key, &expected, whole)
-        })
-    }
-
-    /// A non-empty list of integers; `[default]` if it is not given.
-    pub(super) fn list(
-        &mut self,
-        key: &'static str,
-        default: u64,
-        range: RangeInclusive<u64>,
-    ) -> Result<Vec<u64>, ConfigError> {
-        match self.take(key) {
+        match self.table.get(name) {
             None => Ok(vec![default]),
-            Some(whole @ Value::List(values)) if !values.is_empty() => {
-                values.iter().map(|value| self.in_range(key, value, whole, &range)).collect()
-            }
-            Some(other) => {
-                Err(self.value(key, "a non-empty list of integers, page type 0 first", other))
-            }
+            Some(_) => self.parsed(name, ints),
         }
     }
 
-    pub(super) fn bool(&mut self, key: &'static str, default: bool) -> Result<bool, ConfigError> {
-        match self.take(key) {
-            None => Ok(default),
-            Some(Value::Bool(value)) => Ok(*value),
-            Some(other) => Err(self.value(key, "true or false", other)),
-        }
-    }
-
-    pub(super) fn word<T: Copy>(
-        &mut self,
-        key: &'static str,
-        default: T,
-        words: &[(&'static str, T)],
-    ) -> Result<T, ConfigError> {
-        let Some(value) = self.take(key) else { return Ok(default) };
-        let found = words.iter().find(|(word, _)| matches!(value, Value::Text(t) if t == word));
-        found.map(|&(_, word)| word).ok_or_else(|| {
-            let words: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
-            self.value(key, &words.join(", "), value)
+    pub(super) fn bool(&self, name: &'static str) -> Result<bool, ConfigError> {
+        self.parsed(name, |value| match value {
+            Value::Bool(value) => Some(*value),
+            _ => None,
         })
+    }
+
+    pub(super) fn word<T: Word>(&self, name: &'static str) -> Result<T, ConfigError> {
+        self.parsed(name, |value| match value {
+            Value::Text(text) => T::parse(text),
+            _ => None,
+        })
+    }
+
+    /// A value that `parse` understands; so it does the default.
+    pub(super) fn parsed<T>(
+        &self,
+        name: &'static str,
+        parse: impl Fn(&Value) -> Option<T>,
+    ) -> Result<T, ConfigError> {
+        let key = self.key(name);
+        match self.table.get(name) {
+            Some(value) => {
+                parse(value).ok_or_else(|| self.value(name, &key.takes.to_string(), value))
+            }
+            None => {
+                let default = match key.default {
+                    IfAbsent::Bool(value) => Value::Bool(value),
+                    IfAbsent::Word(text) => Value::Text(text.into()),
+                    _ => unreachable!("{name} has another kind of default"),
+                };
+                Ok(parse(&default).expect("a default is a value of its key"))
+            }
+        }
     }
 
     pub(super) fn value(&self, key: &'static str, expected: &str, found: &Value) -> ConfigError {
@@ -236,24 +276,37 @@ impl<'a> Reader<'a> {
         ConfigError::Impossible { table: self.name, what }
     }
 
-    /// Keys that nobody asked for.
+    /// Keys that are not in the list.
     pub(super) fn rest(&self) -> Table {
-        let unknown = self.table.iter().filter(|(key, _)| !self.known.contains(key.as_str()));
+        let unknown = self.table.iter().filter(|(key, _)| keys::key(self.name, key).is_none());
         unknown.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Every key of the table was asked for.
+    /// Every key of the table is in the list.
     pub(super) fn end(&self) -> Result<(), ConfigError> {
         let Some((key, _)) = self.rest().into_iter().next() else { return Ok(()) };
-        let near = self.known.iter().map(|&known| (edits(&key, known), known)).min();
-        let near = near.filter(|&(edits, known)| edits <= 1 + known.len().min(key.len()) / 3);
+        let known = || keys::keys_of(self.name).map(|key| key.name);
         Err(ConfigError::Unknown {
             table: self.name,
-            meant: near.map(|(_, near)| format!(", did you mean {near}?")).unwrap_or_default(),
-            known: self.known.iter().copied().collect::<Vec<_>>().join(", "),
+            meant: nearest(&key, known()),
+            known: known().collect::<Vec<_>>().join(", "),
             key,
         })
     }
+}
+
+fn in_range(value: &Value, range: &RangeInclusive<u64>) -> Option<u64> {
+    match value {
+        Value::Int(int) => u64::try_from(*int).ok().filter(|int| range.contains(int)),
+        _ => None,
+    }
+}
+
+/// The nearest known name as a question, ready to be added; empty if none is near.
+pub(crate) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = known.map(|known| (edits(given, known), known)).min();
+    let near = near.filter(|&(edits, known)| edits <= 1 + known.len().min(given.len()) / 3);
+    near.map(|(_, near)| format!(", did you mean {near}?")).unwrap_or_default()
 }
 
 /// Levenshtein distance.

@@ -1,0 +1,208 @@
+//! What a key chooses among: one enum a key, its words in one place.
+
+use super::Value;
+use serde::{Serialize, Serializer};
+
+/// A value that is written as a word.
+pub(super) trait Word: Sized {
+    /// The value of this word.
+    fn parse(text: &str) -> Option<Self>;
+}
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $word:ident = $text:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name { $($(#[$what])* $word,)* }
+
+        impl $name {
+            /// The words, in the order of their meanings.
+            pub const NAMES: &'static [&'static str] = &[$($text),*];
+
+            /// As in a table.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$word => $text,)* }
+            }
+        }
+
+        impl Word for $name {
+            fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some($name::$word),)* _ => None }
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// The level of the hierarchy that has the queue: what a unit is.
+    QueueLevel {
+        /// All chips of a channel share a queue (SAC).
+        Channel = "channel",
+        /// Each chip has a queue (ECR).
+        Chip = "chip",
+        /// Each die has a queue.
+        Die = "die",
+        /// Each plane has a queue.
+        Plane = "plane",
+    }
+}
+
+words! {
+    /// In which order a unit serves its queue.
+    Sched {
+        /// First come, first served (4.2).
+        Fcfs = "fcfs",
+        /// Reads first (4.3).
+        ReadFirst = "read_first",
+    }
+}
+
+words! {
+    /// Who waits for a transfer.
+    Bus {
+        /// The unit alone.
+        Private = "private",
+        /// All units of the channel (4.4).
+        Shared = "shared",
+    }
+}
+
+words! {
+    /// The flash translation layer.
+    FtlKind {
+        /// Page-mapped, greedy (section 5).
+        Page = "page",
+    }
+}
+
+words! {
+    /// Where a written page goes (5.2).
+    Alloc {
+        /// To its home plane.
+        Static = "static",
+        /// To the unit with the least work.
+        Dynamic = "dynamic",
+    }
+}
+
+words! {
+    /// When blocks are collected (5.4, 5.5).
+    GcMode {
+        /// Before the program that needs the room.
+        Foreground = "foreground",
+        /// After the program that used it up.
+        Background = "background",
+        /// As foreground, and when a unit has been idle for a while.
+        Idle = "idle",
+    }
+}
+
+words! {
+    /// What happens to a page number beyond the drive.
+    AddressMode {
+        /// It is taken modulo L.
+        Wrap = "wrap",
+        /// It is an error.
+        Error = "error",
+    }
+}
+
+words! {
+    /// What reading a page costs that was never written.
+    UnmappedRead {
+        /// A read of page index 0 on the home plane.
+        Home = "home",
+        /// Nothing.
+        Free = "free",
+    }
+}
+
+words! {
+    /// What the drive holds before the run (5.6).
+    Precondition {
+        /// Nothing.
+        None = "none",
+        /// Every page, written in order.
+        Sequential = "sequential",
+        /// The same, then random writes.
+        Random = "random",
+    }
+}
+
+words! {
+    /// What a page that needs a frame waits for (7.4).
+    EvictWait {
+        /// The end of the victim's program.
+        Program = "program",
+        /// The end of its transfer.
+        Transfer = "transfer",
+        /// Nothing.
+        None = "none",
+    }
+}
+
+words! {
+    /// When the data of a missed read may go to the host (7.4).
+    ReadWait {
+        /// When the page has its frame.
+        Frame = "frame",
+        /// When the data are read.
+        Data = "data",
+    }
+}
+
+words! {
+    /// When requests are issued (7.5, 7.6).
+    HostMode {
+        /// At their arrivals.
+        Open = "open",
+        /// When a place among the outstanding ones is free.
+        Closed = "closed",
+    }
+}
+
+/// A permutation of `CWDP`; the first letter varies fastest (5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Striping([u8; 4]);
+
+impl Serialize for Striping {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+impl Striping {
+    const LETTERS: [u8; 4] = *b"CWDP";
+    const SCHEMES: [&'static [u8; 4]; 4] = [b"CWDP", b"PCWD", b"PDCW", b"PDWC"];
+
+    /// A scheme's number, as number or text, or the letters.
+    pub(super) fn parse(value: &Value) -> Option<Striping> {
+        let text = match value {
+            Value::Int(scheme) => scheme.to_string(),
+            Value::Text(text) => text.clone(),
+            _ => return None,
+        };
+        if let Ok(scheme) = text.parse::<usize>() {
+            return Striping::SCHEMES.get(scheme).map(|&&order| Striping(order));
+        }
+        let order: [u8; 4] = text.as_bytes().try_into().ok()?;
+        Striping::LETTERS.iter().all(|letter| order.contains(letter)).then_some(Striping(order))
+    }
+
+    /// The levels in order: 0 channel, 1 chip, 2 die, 3 plane.
+    pub(crate) fn levels(self) -> impl Iterator<Item = usize> {
+        let level = |letter| Striping::LETTERS.iter().position(|&l| l == letter);
+        self.0.into_iter().filter_map(level)
+    }
+
+    /// As a word, such as `CWDP`.
+    pub fn name(self) -> String {
+        self.0.iter().map(|&letter| char::from(letter)).collect()
+    }
+}

@@ -1,0 +1,336 @@
+//! A drive by name or from a TOML file: the presets, files, and changes to either.
+//!
+//! ```text
+//!  ecr                                    a preset
+//!  ecr[gc_mode=background;op_permille=70] the same with two keys changed
+//!  my.toml                                a file with the tables below
+//!  my.toml[cache.hit_ns=100]              a key of another table
+//! ```
+//!
+//! A file holds `[device]` and, if it likes, `[cache]`, `[host]`, `[ftl]` and `[trace]`. The key
+//! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
+//! the preset gives, key by key. `docs/devices.md` lists keys and presets.
+
+mod file;
+mod presets;
+mod spec;
+mod tables;
+
+pub use presets::{PRESETS, Preset};
+pub use tables::TABLES;
+
+use crate::config::{
+    CacheDefaults, ConfigError, DeviceConfig, HostConfig, Table, Value, keys_of, nearest,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use std::path::{Path, PathBuf};
+use tables::Tables;
+
+/// A drive, and what its file says to the runs in front of it.
+///
+/// As JSON it is the record from which a run can be made again: every key with its value, defaults
+/// filled in, so that a preset that changes later changes no old result.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Drive {
+    /// As a table of results names it: the preset or the file's stem, and the keys changed.
+    pub name: String,
+    /// The preset it is or builds on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// The drive.
+    pub device: DeviceConfig,
+    /// What runs in front of it take that do not say otherwise.
+    pub cache: CacheDefaults,
+    /// The host.
+    pub host: HostConfig,
+    /// Parameters of the FTL; `page` has none.
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub ftl: Table,
+    /// Options for the trace's reader, which checks them.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub trace: Map<String, Json>,
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// What was asked for cannot be: a name, a change to a key (exit status 2).
+    Usage,
+    /// The content of a file or record (65).
+    Data,
+    /// The file is not there or cannot be read (66).
+    Missing,
+}
+
+/// Why there is no such drive.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DriveError {
+    /// Neither a preset nor a file.
+    #[error("no preset {name:?}{meant} (presets: {known}; a file ends in .toml)")]
+    Name {
+        /// As given.
+        name: String,
+        /// The nearest preset, as a question; empty if none is near.
+        meant: String,
+        /// All presets.
+        known: String,
+    },
+    /// Changes that cannot be made out: brackets, `key=value`, a key given twice or unknown.
+    #[error("drive {spec:?}: {what}")]
+    Spec {
+        /// As given.
+        spec: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Changes that make an impossible drive.
+    #[error("drive {spec:?}: {error}")]
+    Change {
+        /// As given.
+        spec: String,
+        /// What is wrong with it.
+        error: ConfigError,
+    },
+    /// The file cannot be read.
+    #[error("{}: {why}", path.display())]
+    Missing {
+        /// As given.
+        path: PathBuf,
+        /// `no such file`, or what the system said.
+        why: String,
+    },
+    /// The file's content.
+    #[error("{file}:{}{what}", place.map_or(" ".into(), |(line, column)| format!("{line}:{column}: ")))]
+    Content {
+        /// As given.
+        file: String,
+        /// Line and column in characters, from 1; none if the file as a whole is meant.
+        place: Option<(usize, usize)>,
+        /// What was found and what was expected.
+        what: String,
+    },
+    /// A record that [`Drive::to_json`] did not write.
+    #[error("record of a drive: {0}")]
+    Record(String),
+}
+
+impl DriveError {
+    /// What to tell the shell.
+    pub fn fault(&self) -> Fault {
+        match self {
+            DriveError::Name { .. } | DriveError::Spec { .. } | DriveError::Change { .. } => {
+                Fault::Usage
+            }
+            DriveError::Missing { .. } => Fault::Missing,
+            DriveError::Content { .. } | DriveError::Record(_) => Fault::Data,
+        }
+    }
+}
+
+impl Drive {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError::Name`] with the nearest preset.
+    pub fn preset(name: &str) -> Result<Drive, DriveError> {
+        let given = preset_tables(name)?;
+        let (preset, name) = (Some(name.to_string()), name.to_string());
+        let changed = |error| DriveError::Change { spec: name.clone(), error };
+        Drive::from_tables(name.clone(), preset, given).map_err(changed)
+    }
+
+    /// The drive of a TOML file with this content.
+    ///
+    /// `file` is what error messages call it; the drive is named after its stem.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError::Content`] with line and column.
+    pub fn parse(text: &str, file: &str) -> Result<Drive, DriveError> {
+        Loaded::parse(text, file).map(|loaded| loaded.drive)
+    }
+
+    /// Reads a preset's name or a file, with or without changes: `ecr[op_permille=70]`.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError`]; a file has to be a good drive before it is changed.
+    pub fn from_spec(spec: &str) -> Result<Drive, DriveError> {
+        let whole = spec.trim();
+        if Path::new(whole).is_file() {
+            return Loaded::read(whole).map(|loaded| loaded.drive);
+        }
+        let (name, changes) = spec::split(whole)?;
+        let is_file = name.ends_with(".toml") || Path::new(name).is_file();
+        if changes.is_empty() && !is_file {
+            return Drive::preset(name);
+        }
+        let (stem, preset, given) = if is_file {
+            let Loaded { drive, given } = Loaded::read(name)?;
+            (drive.name, drive.preset, given)
+        } else {
+            (name.to_string(), Some(name.to_string()), preset_tables(name)?)
+        };
+        if changes.is_empty() {
+            // A file that was read without complaint, read again by its tables: the same drive.
+            let changed = |error| DriveError::Change { spec: whole.into(), error };
+            return Drive::from_tables(stem, preset, given).map_err(changed);
+        }
+        let upper = spec::tables(whole, &changes)?;
+        let pairs: Vec<String> =
+            changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let name = format!("{stem}[{}]", pairs.join(";"));
+        let changed = |error| DriveError::Change { spec: whole.into(), error };
+        Drive::from_tables(name, preset, given.under(upper)).map_err(changed)
+    }
+
+    /// Checks all tables and fills in defaults.
+    fn from_tables(
+        name: String,
+        preset: Option<String>,
+        given: Tables,
+    ) -> Result<Drive, ConfigError> {
+        let device = DeviceConfig::from_table(&given.device)?;
+        let cache = CacheDefaults::from_table(&given.cache)?;
+        let host = HostConfig::from_table(&given.host, &device)?;
+        if let Some(key) = given.ftl.keys().next() {
+            return Err(ConfigError::Unknown {
+                table: "ftl",
+                key: key.clone(),
+                meant: String::new(),
+                known: format!("none, ftl = {} has no parameters", device.ftl.name()),
+            });
+        }
+        Ok(Drive { name, preset, device, cache, host, ftl: given.ftl, trace: given.trace })
+    }
+
+    /// The record: `name`, `preset`, `device`, `cache`, `host` and, if not empty, `ftl`, `trace`.
+    pub fn to_json(&self) -> Json {
+        serde_json::to_value(self).expect("tables of numbers, words and lists are JSON")
+    }
+
+    /// From a record.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError::Record`] with the key.
+    pub fn from_json(record: &Json) -> Result<Drive, DriveError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Record {
+            name: String,
+            preset: Option<String>,
+            device: Table,
+            cache: Table,
+            host: Table,
+            #[serde(default)]
+            ftl: Table,
+            #[serde(default)]
+            trace: Map<String, Json>,
+        }
+        let wrong = |what: String| DriveError::Record(what);
+        let Record { name, preset, device, cache, host, ftl, trace } =
+            Record::deserialize(record).map_err(|error| wrong(error.to_string()))?;
+        let given = Tables { device, cache, host, ftl, trace };
+        Drive::from_tables(name, preset, given).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// What follows from the geometry, for a catalogue.
+    pub fn size(&self) -> DriveSize {
+        let device = &self.device;
+        let page_bytes = u64::from(device.page_bytes);
+        DriveSize {
+            units: device.units(),
+            planes: device.planes(),
+            raw_pages: device.raw_pages(),
+            raw_bytes: device.raw_pages() * page_bytes,
+            logical_pages: device.logical_pages.into(),
+            logical_bytes: u64::from(device.logical_pages) * page_bytes,
+            op: device.op(),
+        }
+    }
+}
+
+/// How large a drive is.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct DriveSize {
+    /// Units: what has a queue.
+    pub units: u32,
+    /// Planes.
+    pub planes: u32,
+    /// Physical pages, summary pages included.
+    pub raw_pages: u64,
+    /// The same in bytes.
+    pub raw_bytes: u64,
+    /// What the host sees.
+    pub logical_pages: u64,
+    /// The same in bytes.
+    pub logical_bytes: u64,
+    /// Over-provisioning: the share of the raw pages that the host does not see, 0 to 1.
+    pub op: f64,
+}
+
+/// A file's drive, and its tables with those of the preset under them.
+struct Loaded {
+    drive: Drive,
+    given: Tables,
+}
+
+impl Loaded {
+    fn read(path: &str) -> Result<Loaded, DriveError> {
+        let bytes = std::fs::read(path).map_err(|error| DriveError::Missing {
+            path: path.into(),
+            why: match error.kind() {
+                std::io::ErrorKind::NotFound => "no such file".into(),
+                _ => error.to_string(),
+            },
+        })?;
+        Loaded::parse(&file::text(bytes, path)?, path)
+    }
+
+    fn parse(text: &str, path: &str) -> Result<Loaded, DriveError> {
+        let file = file::File::parse(text, path)?;
+        let mut given = file.tables.clone();
+        let preset = match given.device.remove("preset") {
+            None => None,
+            Some(Value::Text(name)) => {
+                let base = preset_tables(&name)
+                    .map_err(|error| file.wrong(Some(("device", "preset")), error.to_string()))?;
+                given = base.under(given);
+                Some(name)
+            }
+            Some(other) => {
+                let what = format!("device: preset = {other}: expected the name of a preset");
+                return Err(file.wrong(Some(("device", "preset")), what));
+            }
+        };
+        let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let drive = Drive::from_tables(stem, preset, given.clone())
+            .map_err(|error| file.wrong(error.place(), error.to_string()))?;
+        Ok(Loaded { drive, given })
+    }
+}
+
+/// The tables of a preset.
+fn preset_tables(name: &str) -> Result<Tables, DriveError> {
+    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
+        let known = || PRESETS.iter().map(|preset| preset.name);
+        return Err(DriveError::Name {
+            name: name.into(),
+            meant: nearest(name, known()),
+            known: known().collect::<Vec<_>>().join(", "),
+        });
+    };
+    Ok(file::File::parse(preset.toml, &format!("preset {name}"))?.tables)
+}
+
+/// Tables in which an undotted key of a change is looked for.
+fn tables_with(name: &str) -> impl Iterator<Item = &'static str> {
+    let tables = TABLES.iter().copied();
+    tables.filter(move |table| keys_of(table).any(|key| key.name == name))
+}
+
+#[cfg(test)]
+mod tests;

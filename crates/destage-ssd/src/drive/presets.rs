@@ -1,0 +1,56 @@
+//! The presets: one TOML file each, and one line here.
+
+/// A drive that comes with the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Preset {
+    /// Name on a command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Where its values come from; which of them are ours, the file says key by key.
+    pub source: &'static str,
+    /// The file.
+    pub toml: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal, $about:literal, $source:literal;)*) => {
+        &[$(Preset {
+            name: $name,
+            about: $about,
+            source: $source,
+            toml: include_str!(concat!("../../presets/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// All presets, in the order of a catalogue.
+pub static PRESETS: &[Preset] = presets! {
+    "small",
+        "16 GiB TLC, 8 dies: the demo's; full, and collecting from its first write on",
+        "chosen; timing as tlc-sata";
+    "ecr",
+        "64 GiB raw SLC, 64 chips: the drive of the ECR paper",
+        "ECR, table 2";
+    "sac",
+        "32 GiB raw, 8 channels with a queue each: the drive of the SAC paper",
+        "SAC, section 5.1";
+    "bpac",
+        "4 GiB SLC, one chip: the drive of the BPAC paper",
+        "BPAC, table II";
+    "aalru",
+        "4 GiB of 2-KiB pages, one chip: the drive of the AALRU paper",
+        "AALRU, table 3";
+    "acr",
+        "64 MiB, one chip, a read costs 1 and a write 118: the cost model of the ACR paper",
+        "ACR, its experiments";
+    "tlc-sata",
+        "240 GB TLC, 4 channels of one die: a SATA drive",
+        "ISSCC 2018 (Toshiba and Western Digital, 96 layers), as tabulated by AnandTech 2021";
+    "tlc-nvme",
+        "500 GB TLC, 8 channels of one die: an NVMe drive",
+        "ISSCC 2021 (SK hynix, 176 layers), as tabulated by AnandTech 2021";
+    "qlc-nvme",
+        "1 TB QLC, 4 channels of two dies, 16-KiB pages: an NVMe drive",
+        "ISSCC 2021 (Intel, 144 layers)";
+};

@@ -1,0 +1,39 @@
+//! The tables of a drive file, and one set of them over another.
+
+use crate::config::{Table, keys_of};
+use serde_json::{Map, Value as Json};
+
+/// Tables of a drive file.
+pub const TABLES: [&str; 5] = ["device", "cache", "host", "ftl", "trace"];
+
+/// Keys and values as given, not checked.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Tables {
+    pub device: Table,
+    pub cache: Table,
+    pub host: Table,
+    pub ftl: Table,
+    pub trace: Map<String, Json>,
+}
+
+impl Tables {
+    /// These, with `upper` before them wherever both give a key.
+    ///
+    /// Two keys depend on another one. `op_permille` counts only without `logical_pages`, so that
+    /// giving it takes those of the lower tables away; and the parameters of a policy go with it.
+    pub fn under(mut self, upper: Tables) -> Tables {
+        let gives = |key| upper.device.contains_key(key);
+        if gives("op_permille") && !gives("logical_pages") {
+            self.device.remove("logical_pages");
+        }
+        if upper.cache.contains_key("policy") {
+            self.cache.retain(|name, _| keys_of("cache").any(|key| key.name == name));
+        }
+        self.device.extend(upper.device);
+        self.cache.extend(upper.cache);
+        self.host.extend(upper.host);
+        self.ftl.extend(upper.ftl);
+        self.trace.extend(upper.trace);
+        self
+    }
+}
