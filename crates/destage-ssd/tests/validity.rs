@@ -22,7 +22,7 @@ fn word(text: &str) -> Value {
 
 /// In `0..below`, as preconditioning draws page numbers (`spec/device.md` 5.6).
 fn draw(random: &mut SplitMix64, below: u32) -> u32 {
-    (u128::from(random.next()) * u128::from(below) >> 64) as u32
+    ((u128::from(random.next()) * u128::from(below)) >> 64) as u32
 }
 
 /// Waiting times of reads that arrive at one unit as a Poisson process.
