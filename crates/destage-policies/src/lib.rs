@@ -25,8 +25,9 @@
 pub mod params;
 #[cfg(test)]
 mod testing;
+mod unit_lists;
 
-use destage_core::{Directory, Policy};
+use destage_core::{Dense, Directory, Needs, Policy};
 use params::{Param, ParamError, Params, Value, nearest};
 
 /// What the catalogue says of a policy (`destage policies`).
@@ -116,6 +117,14 @@ macro_rules! policies {
             })*
             Err(unknown(name))
         }
+
+        /// What a run must supply to the policy of this name.
+        pub fn needs(name: &str) -> Result<Needs, BuildError> {
+            $(if name == $module::$info.name {
+                return Ok(needs_of($constructor));
+            })*
+            Err(unknown(name))
+        }
     };
 }
 
@@ -125,9 +134,13 @@ pub mod arc;
 pub mod ccf_lru;
 pub mod cfdc;
 pub mod cflru;
+pub mod cflru_e;
 pub mod clock;
 pub mod dual_queue;
+pub mod ecr;
 pub mod fifo;
+pub mod gcar_cflru;
+pub mod gcar_lru;
 pub mod lirs;
 pub mod lru;
 pub mod lru_k;
@@ -135,6 +148,7 @@ pub mod lru_wsr;
 pub mod min;
 pub mod mq;
 pub mod s3_fifo;
+pub mod sac;
 pub mod sieve;
 pub mod two_q;
 pub mod w_tinylfu;
@@ -161,6 +175,17 @@ policies! {
     s3_fifo::INFO => s3_fifo::S3Fifo::build;
     sieve::INFO => sieve::Sieve::build;
     w_tinylfu::INFO => w_tinylfu::WTinyLfu::build;
+    cflru_e::INFO => cflru_e::CflruE::build;
+    ecr::INFO => ecr::Ecr::<_, true>::build;
+    ecr::WITHOUT_CLEAN_LIST => ecr::Ecr::<_, false>::build;
+    gcar_lru::INFO => gcar_lru::GcarLru::build;
+    gcar_cflru::INFO => gcar_cflru::GcarCflru::build;
+    sac::INFO => sac::Sac::build;
+}
+
+/// The constructor names the type, and the type its needs.
+fn needs_of<P: Policy>(_: fn(&Setup, Dense) -> Result<P, BuildError>) -> Needs {
+    P::NEEDS
 }
 
 /// The catalogue entry of a policy.

@@ -219,9 +219,11 @@ macro_rules! twins {
         #[test]
         fn every_policy_of_the_table_is_compared() {
             let compared = [$($policy),*];
+            assert_eq!(compared, destage_twins::NAMES);
+            // Those that came with the device have their twins in front of a twin of it.
+            let all = compared.iter().chain(destage_twins::ssd::DEVICE_POLICIES);
             let table: Vec<_> = POLICIES.iter().map(|policy| policy.name).collect();
-            assert_eq!(table, compared);
-            assert_eq!(table, destage_twins::NAMES);
+            assert_eq!(table, all.copied().collect::<Vec<_>>());
         }
     };
 }
@@ -309,6 +311,12 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
         ("dual-queue", vec![real("first_fraction", 0.0)], "clock"),
         ("cflru", vec![real("window_fraction", 0.0)], "lru"),
         ("cfdc", vec![real("priority_fraction", 0.0)], "lru"),
+        // Without a device, nothing waits and nothing collects.
+        ("ecr", vec![], "cflru-e"),
+        ("ecr-e", vec![], "lru"),
+        ("gcar-lru", vec![], "lru"),
+        ("gcar-cflru", vec![], "cflru"),
+        ("sac", vec![], "dual-queue"),
     ];
     let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
         for (policy, params, simpler) in &pairs {
@@ -316,6 +324,9 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
             let same = run(simpler, frames, &[], &trace, Over::Dense, false);
             prop_assert_eq!(outcome, same, "{} is {}", policy, simpler);
         }
+        let whole = [real("window_fraction", 1.0)];
+        let cflru = run("cflru", frames, &whole, &trace, Over::Dense, false);
+        prop_assert_eq!(run("cflru-e", frames, &[], &trace, Over::Dense, false), cflru);
         let reads: Trace = trace.iter().map(|&(_, page)| (Op::Read, page)).collect();
         let lru = run("lru", frames, &[], &reads, Over::Dense, false);
         for policy in ["cflru", "lru-wsr"] {

@@ -8,7 +8,7 @@ use destage_core::Op;
 use destage_policies::POLICIES;
 use destage_policies::params;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const VECTORS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl");
@@ -136,8 +136,16 @@ fn every_vector_is_decided_and_counted_as_written() {
 
 #[test]
 fn every_policy_of_the_table_has_vectors() {
-    let vectors = vectors();
+    let mut with_vectors: BTreeSet<String> = vectors().into_iter().map(|v| v.policy).collect();
+    // Those in front of a device are run with it, where it is known.
+    let file = VECTORS.replace("page-policies", "device-policies");
+    let file = std::fs::read_to_string(file).expect("the vectors are part of the repository");
+    for line in file.lines() {
+        let vector: Value = serde_json::from_str(line).expect("one JSON object a line");
+        let policy = vector["cache"]["policy"].as_str().expect("a string");
+        with_vectors.insert(policy.to_string());
+    }
     for policy in POLICIES {
-        assert!(vectors.iter().any(|v| v.policy == policy.name), "{}", policy.name);
+        assert!(with_vectors.contains(policy.name), "{}", policy.name);
     }
 }

@@ -71,9 +71,9 @@ fn only_difference(content: &str) -> Difference {
 #[test]
 fn every_page_vector_of_every_policy_passes_over_both_directories() {
     let vectors = page_vectors();
-    for policy in POLICIES {
-        let of_policy = format!("\"policy\":\"{}\"", policy.name);
-        assert!(vectors.iter().any(|line| line.contains(&of_policy)), "{}", policy.name);
+    for policy in twins::NAMES {
+        let of_policy = format!("\"policy\":\"{policy}\"");
+        assert!(vectors.iter().any(|line| line.contains(&of_policy)), "{policy}");
     }
     let report = conform(&[shipped("page-policies.jsonl")], &Hooks::default()).expect("vectors");
     let differences: Vec<String> =

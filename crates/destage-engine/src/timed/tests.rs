@@ -77,6 +77,7 @@ fn run(vector: &Json) -> Option<(TimedRun, Vec<Json>)> {
         .map(|(key, value)| match value {
             Given::Int(int) => (key.clone(), Value::Int(*int)),
             Given::Real(real) => (key.clone(), Value::Real(*real)),
+            Given::Text(text) => (key.clone(), Value::Text(text.clone())),
             other => panic!("{key} = {other}"),
         })
         .collect();
@@ -101,8 +102,7 @@ fn every_vector_of_a_policy_in_the_table_has_its_completions_decisions_and_count
         }
         passed += 1;
     }
-    // Without a cache, and of lru, cflru and dual-queue.
-    assert!(passed >= 27 + 6, "{passed}");
+    assert_eq!(passed, 27 + 30, "without a cache, and of every policy");
 }
 
 #[test]

@@ -1,0 +1,303 @@
+//! ECR: when all pages are dirty, evict the one whose chip can take it soonest.
+//!
+//! Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management Policy for Page-Level Flash-Based
+//! SSDs. Concurrency and Computation: Practice and Experience, 2019. Sections 3.1 (eviction cost,
+//! equations 1 to 4), 3.2 (lists) and 3.3 (victims). "Chip" is the paper's word for what has a
+//! queue of its own: a *unit* here.
+//!
+//! Rules, `ecr`. A Clean list, and a dirty list per chip, each in recency order. A hit page becomes
+//! the most recent of its list; a write moves it to its dirty list. Victim: the oldest clean page.
+//! If there is none, the oldest page of every dirty list is a candidate, and the one whose chip has
+//! the smallest *chip queue complete time*, CQCT, goes.
+//!
+//! ```text
+//!   Clean    MRU ◀─▶ ... ◀─▶ LRU ──▶ out, if there is one
+//!   chip 0   MRU ◀─▶ ... ◀─▶ LRU ──┐
+//!   chip 1   MRU ◀─▶ ... ◀─▶ LRU ──┼─▶ smallest CQCT out
+//!   chip 2   MRU ◀─▶ ... ◀─▶ LRU ──┘
+//! ```
+//!
+//! Rules, `ecr-e` (the paper's ECR with superscript epsilon, section 4.2). No Clean list: every page, clean or
+//! dirty, is on the list of its chip, and the candidates are the oldest of all lists. A clean
+//! victim costs nothing, but is chosen by its chip's CQCT all the same.
+//!
+//! Readings of CQCT, the parameter `cqct`. The paper calls it the time to process all
+//! requests in a chip's queue, and also the waiting time of a new request. The two differ
+//! in the collection that the next request itself would set off, which equation 2 counts when free
+//! pages *equal* the minimum and table 1 does not:
+//!
+//! * `backlog`: the remaining work of the chip. Collections that queued writes have caused are in
+//!   the queue already.
+//! * `wait`: that, and the collection that this write-back would set off.
+//! * `eq1_strict`: equation 1 as it is counted: unfinished operations by kind, each at its nominal
+//!   time, the one in service in full. A collection's move is one read and one write.
+//! * `eq1`: that, and equations 3 and 4, if the write-back would set a collection off.
+//!
+//! `wait` and `eq1` avoid every chip that is about to collect, until all are; `backlog` does not.
+//! Ties go to the older candidate: the paper does not say, and a tie broken by chip number would
+//! drain chip 0 whenever the drive is idle. On an idle drive `ecr` is clean-first LRU.
+//!
+//! Under dynamic allocation a dirty page has no chip until it is written: all dirty pages are on
+//! one list (list U), and `ecr` decides as `cflru-e` does. A clean page's CQCT is then its chip's
+//! queue alone, since its target would be another.
+//!
+//! Cost. O(1) per access, O(chips) per eviction; `eq1` and `eq1_strict` count queues.
+
+use crate::params::{Default, Kind, Param, Params};
+use crate::unit_lists::{EMPTY, UnitLists, set_by_frame};
+use crate::{BuildError, Info, Setup};
+use destage_core::{
+    DeviceView, Directory, Lookup, Lpn, Nanos, Needs, NominalTimes, Page, Plan, PlaneId, Policy,
+    Request, Slot, Unfinished, UnitId,
+};
+
+const SOURCE: &str = "Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management Policy for \
+                      Page-Level Flash-Based SSDs. Concurrency and Computation: Practice and \
+                      Experience, 2019";
+
+const PARAMS: &[Param] = &[Param {
+    name: "cqct",
+    symbol: "CQCT",
+    kind: Kind::Choice(&["backlog", "wait", "eq1_strict", "eq1"]),
+    default: Default::Word("backlog"),
+    unit: "",
+    about: "Chip queue complete time: remaining work; that and the collection to come; unfinished \
+            operations at nominal times (equation 1), without and with the collection to come. \
+            Default: table 1's reading.",
+}];
+
+/// Catalogue entry of `ecr`.
+pub static INFO: Info = Info {
+    name: "ecr",
+    title: "Eviction-Cost-Aware",
+    source: SOURCE,
+    about: "Evict clean pages first, then the dirty page whose chip's queue is shortest.",
+    flash_aware: true,
+    ghosts: false,
+    time: "O(1), eviction O(chips)",
+    params: PARAMS,
+};
+
+/// Catalogue entry of `ecr-e`.
+pub static WITHOUT_CLEAN_LIST: Info = Info {
+    name: "ecr-e",
+    title: "Eviction-Cost-Aware, without a clean list",
+    source: SOURCE,
+    about: "Evict the page, clean or dirty, whose chip's queue is shortest.",
+    flash_aware: true,
+    ghosts: false,
+    time: "O(1), eviction O(chips)",
+    params: PARAMS,
+};
+
+/// The reading of CQCT.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cqct {
+    Backlog,
+    Wait,
+    Eq1Strict,
+    Eq1,
+}
+
+impl Cqct {
+    fn of(params: &Params) -> Self {
+        match params.word("cqct") {
+            "wait" => Cqct::Wait,
+            "eq1_strict" => Cqct::Eq1Strict,
+            "eq1" => Cqct::Eq1,
+            _ => Cqct::Backlog,
+        }
+    }
+}
+
+/// The Clean list; a unit's list is the next one after its number. Empty in `ecr-e`.
+const CLEAN: u32 = 0;
+
+#[inline(always)]
+fn list_of(unit: UnitId) -> u32 {
+    unit.0 + 1
+}
+
+/// The policy; `ecr-e` if there is no `CLEAN_LIST`.
+pub struct Ecr<D, const CLEAN_LIST: bool> {
+    lists: UnitLists<D>, // Clean, then one per unit, the last of them list U
+    lpns: Vec<Lpn>,      // by frame
+    cqct: Cqct,
+    dynamic: bool, // a write-back's plane is chosen when it is written
+    frames: u32,
+}
+
+impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
+        Ecr {
+            lists: UnitLists::new(directory),
+            lpns: Vec::new(),
+            cqct: Cqct::of(&setup.params),
+            dynamic: false,
+            frames: setup.frames,
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Ecr::new(setup, directory))
+    }
+
+    /// The list of a page in this state.
+    #[inline(always)]
+    fn list(&mut self, r: &Request, dirty: bool) -> u32 {
+        // Static allocation has one unit for both states of a page; dynamic allocation never has.
+        self.dynamic = r.units.clean != r.units.dirty;
+        match dirty {
+            true => list_of(r.units.dirty),
+            false if CLEAN_LIST => CLEAN,
+            false => list_of(r.units.clean),
+        }
+    }
+
+    /// The candidate with the smallest (CQCT, stamp).
+    #[inline(always)]
+    fn cheapest(&self, device: &dyn DeviceView) -> Option<u32> {
+        let mut least = (Nanos::MAX, EMPTY);
+        let mut winner = None;
+        for (unit, &stamp) in (0..).map(UnitId).zip(self.lists.oldest_stamps().iter().skip(1)) {
+            if stamp == EMPTY {
+                continue;
+            }
+            let cost = match self.cqct {
+                Cqct::Backlog => device.backlog_ns(unit),
+                _ => self.cqct_ns(device, unit),
+            };
+            if (cost, stamp) < least {
+                least = (cost, stamp);
+                winner = Some(unit);
+            }
+        }
+        self.lists.oldest_of(list_of(winner?))
+    }
+
+    /// CQCT of a unit's oldest page, in the readings that look further than its queue.
+    fn cqct_ns(&self, device: &dyn DeviceView, unit: UnitId) -> Nanos {
+        let queue = match self.cqct {
+            Cqct::Backlog | Cqct::Wait => device.backlog_ns(unit),
+            Cqct::Eq1Strict | Cqct::Eq1 => device
+                .nominal_times()
+                .map_or(0, |times| equation_1_ns(device.unfinished(unit), times)),
+        };
+        let Some(plane) = self.target(device, unit) else { return queue };
+        queue
+            + match self.cqct {
+                Cqct::Backlog | Cqct::Eq1Strict => 0,
+                Cqct::Wait => device.gc_cost_ns(plane),
+                Cqct::Eq1 => equations_3_and_4_ns(device, plane),
+            }
+    }
+
+    /// The plane that the unit's oldest page would be written to now, if that is on this unit.
+    fn target(&self, device: &dyn DeviceView, unit: UnitId) -> Option<PlaneId> {
+        // Under dynamic allocation only list U says where its pages go.
+        if self.dynamic && unit.0 < device.units() {
+            return None;
+        }
+        let oldest = self.lists.oldest_of(list_of(unit))?;
+        Some(device.target(self.lpns[oldest as usize]))
+    }
+}
+
+/// Equation 1 without S: L_r N_r + L_w N_w and the collections that are queued, in which a move
+/// counts as a read and a write ("imposed by GC").
+fn equation_1_ns(n: Unfinished, l: NominalTimes) -> Nanos {
+    let Unfinished { reads, writes, moves, erases, summaries } = n;
+    l.read_ns * (Nanos::from(reads) + Nanos::from(moves))
+        + l.program_ns * (Nanos::from(writes) + Nanos::from(moves))
+        + l.erase_ns * Nanos::from(erases)
+        + l.summary_ns.unwrap_or(0) * Nanos::from(summaries)
+}
+
+/// S times T_gc: equation 3 with N_v the valid pages of the block that would be collected, and the
+/// summary pages of equation 4, in whole numbers and with N_w = 0, since queued writes have theirs
+/// in the queue.
+fn equations_3_and_4_ns(device: &dyn DeviceView, plane: PlaneId) -> Nanos {
+    let (Some(valid), Some(l)) = (device.gc_victim_pages(plane), device.nominal_times()) else {
+        return 0;
+    };
+    let t_gc = l.erase_ns + Nanos::from(valid) * (l.read_ns + l.program_ns);
+    let Some(l_sp) = l.summary_ns else { return t_gc };
+    // What the active block takes before it is full and its summary page due.
+    let room = device.active_block_free_pages(plane).saturating_sub(1);
+    let data_pages = device.pages_per_block().saturating_sub(1).max(1);
+    let n_sp = if valid < room { 0 } else { 1 + (valid - room) / data_pages };
+    t_gc + l_sp * Nanos::from(n_sp)
+}
+
+impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
+    type Miss = ();
+
+    const NEEDS: Needs = Needs::UNITS;
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        let Some((slot, frame)) = self.lists.find(r.page) else { return Lookup::Miss(()) };
+        let write = r.op.is_write();
+        let list = if write { self.list(r, true) } else { self.lists.held(frame).list };
+        self.lists.touch(frame, list, write);
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, (): &(), device: &dyn DeviceView, plan: &mut Plan) {
+        let victim = self
+            .lists
+            .oldest_of(CLEAN)
+            .or_else(|| self.cheapest(device))
+            .expect("evict is only called on a full buffer");
+        self.lists.evict(victim, plan);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        let dirty = r.op.is_write();
+        let list = self.list(r, dirty);
+        let (slot, frame) = self.lists.insert(r.page, list, dirty);
+        set_by_frame(&mut self.lpns, frame, r.lpn);
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.lists.resident()
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.lists.for_each(visit);
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.lists.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.lists.warm_held(page);
+    }
+
+    fn check(&self) {
+        self.lists.check();
+        for list in 0..self.lists.lists() {
+            for frame in self.lists.iter(list) {
+                let dirty = self.lists.held(frame).dirty;
+                if CLEAN_LIST {
+                    assert_eq!(dirty, list != CLEAN, "clean pages are on the Clean list, only");
+                } else {
+                    assert!(list != CLEAN, "every page is on the list of a unit");
+                }
+            }
+        }
+        assert!(self.resident() <= self.frames);
+    }
+}

@@ -1,0 +1,275 @@
+//! GCaR-CFLRU: CFLRU that first looks at the pages whose chip is not collecting garbage.
+//!
+//! Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache Management with Improved Performance
+//! for Flash-based SSDs. ICS 2016. Known from its abstract and from ECR, which runs it over CFLRU
+//! (section 4.1). CFLRU and GCaR's rule over any base policy: `cflru.rs` and `gcar_lru.rs`.
+//!
+//! Rules. One LRU list, the `w` oldest pages of which are CFLRU's clean-first region. Victim, the
+//! first that there is:
+//!
+//! 1. the oldest clean page of the region whose chip is not in GC,
+//! 2. the oldest page of all whose chip is not in GC,
+//! 3. the oldest clean page of the region,
+//! 4. the oldest page.
+//!
+//! Readings. The region is taken over the whole order, not over the pages that are left. Clean
+//! pages and dynamic allocation as in `gcar_lru.rs`.
+//!
+//! The one order is linked as such, for the region's edge, and a second time as two lists per
+//! chip, clean and dirty, for the search. A page is in the region if it is as old as the edge:
+//!
+//! ```text
+//!   order    MRU ◀─▶ ... ◀─▶ │ edge ◀─▶ ... (w pages) ... ◀─▶ LRU
+//!   chip 0   clean  MRU ◀─▶ ... ◀─▶ LRU    dirty  MRU ◀─▶ ... ◀─▶ LRU
+//!   chip 1   ...
+//! ```
+//!
+//! Cost. O(1) per access, O(chips) per eviction.
+
+use crate::gcar_lru::SOURCE;
+use crate::params::{Default, Kind, Param};
+use crate::unit_lists::{NIL, UnitLists, set_by_frame};
+use crate::{BuildError, Info, Setup};
+use destage_core::{
+    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId, share,
+};
+
+/// Catalogue entry.
+pub static INFO: Info = Info {
+    name: "gcar-cflru",
+    title: "GC-aware Clean-First LRU",
+    source: SOURCE,
+    about: "CFLRU that spares pages whose chip is collecting.",
+    flash_aware: true,
+    ghosts: false,
+    time: "O(1), eviction O(chips)",
+    params: &[Param {
+        name: "window_fraction",
+        symbol: "w/s",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: Default::Real(0.5),
+        unit: "of frames",
+        about: "The clean-first region, as of cflru.",
+    }],
+};
+
+/// The policy. List 2u holds the clean pages of unit u, list 2u + 1 its dirty ones.
+pub struct GcarCflru<D> {
+    lists: UnitLists<D>,
+    order: Order,
+    window: u32, // w, the clean-first region
+    frames: u32,
+}
+
+#[inline(always)]
+fn list_of(r: &Request, dirty: bool) -> u32 {
+    if dirty { 2 * r.units.dirty.0 + 1 } else { 2 * r.units.clean.0 }
+}
+
+#[inline(always)]
+fn unit_of(list: u32) -> UnitId {
+    UnitId(list / 2)
+}
+
+#[inline(always)]
+fn is_clean(list: u32) -> bool {
+    list.is_multiple_of(2)
+}
+
+impl<D: Directory> GcarCflru<D> {
+    /// For `setup.frames` frames.
+    pub fn new(setup: &Setup, directory: D) -> Self {
+        GcarCflru {
+            lists: UnitLists::new(directory),
+            order: Order::new(),
+            window: share(setup.params.real("window_fraction"), setup.frames),
+            frames: setup.frames,
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(GcarCflru::new(setup, directory))
+    }
+
+    /// The oldest page of a list is in the clean-first region, and clean.
+    #[inline(always)]
+    fn clean_first(&self, list: u32) -> bool {
+        is_clean(list)
+            && self.order.edge != NIL
+            && self.lists.oldest_stamps()[list as usize] <= self.lists.held(self.order.edge).stamp
+    }
+
+    #[inline(always)]
+    fn victim(&self, device: &dyn DeviceView) -> Option<u32> {
+        let free = |list| !device.in_gc(unit_of(list));
+        self.lists
+            .oldest(|list| self.clean_first(list) && free(list))
+            .or_else(|| self.lists.oldest(free))
+            .or_else(|| self.lists.oldest(|list| self.clean_first(list)))
+            .or_else(|| self.lists.oldest(|_| true))
+    }
+}
+
+impl<D: Directory> Policy for GcarCflru<D> {
+    type Miss = ();
+
+    const NEEDS: Needs = Needs::UNITS.and(Needs::GC_STATE);
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        let Some((slot, frame)) = self.lists.find(r.page) else { return Lookup::Miss(()) };
+        let write = r.op.is_write();
+        let list = if write { list_of(r, true) } else { self.lists.held(frame).list };
+        self.order.unlink(frame);
+        self.lists.touch(frame, list, write);
+        self.order.push(frame);
+        self.order.fill(self.window);
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, (): &(), device: &dyn DeviceView, plan: &mut Plan) {
+        let victim = self.victim(device).expect("evict is only called on a full buffer");
+        self.order.unlink(victim);
+        self.lists.evict(victim, plan);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        let dirty = r.op.is_write();
+        let (slot, frame) = self.lists.insert(r.page, list_of(r, dirty), dirty);
+        self.order.push(frame);
+        self.order.fill(self.window);
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.lists.resident()
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.lists.for_each(visit);
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.lists.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.lists.warm_held(page);
+    }
+
+    fn check(&self) {
+        self.lists.check();
+        for list in 0..self.lists.lists() {
+            let mut frames = self.lists.iter(list);
+            assert!(frames.all(|frame| self.lists.held(frame).dirty != is_clean(list)));
+        }
+        self.order.check(|frame| self.lists.held(frame).stamp);
+        assert_eq!(self.order.len, self.resident());
+        assert_eq!(
+            self.order.inside,
+            self.window.min(self.resident()),
+            "the window holds the w oldest pages, or all there are"
+        );
+        assert!(self.resident() <= self.frames);
+    }
+}
+
+/// All frames in recency order, and where the clean-first region begins.
+#[derive(Clone, Debug)]
+struct Order {
+    links: Vec<Links>, // by frame
+    newest: u32,
+    oldest: u32,
+    edge: u32,   // newest page of the region, or NIL
+    inside: u32, // pages of the region
+    len: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    newer: u32,
+    older: u32,
+    inside: bool,
+}
+
+impl Order {
+    fn new() -> Self {
+        Order { links: Vec::new(), newest: NIL, oldest: NIL, edge: NIL, inside: 0, len: 0 }
+    }
+
+    /// Takes a frame out.
+    #[inline(always)]
+    fn unlink(&mut self, frame: u32) {
+        let Links { newer, older, inside } = self.links[frame as usize];
+        if inside {
+            self.inside -= 1;
+            if self.edge == frame {
+                self.edge = older;
+            }
+        }
+        match newer {
+            NIL => self.newest = older,
+            newer => self.links[newer as usize].older = older,
+        }
+        match older {
+            NIL => self.oldest = newer,
+            older => self.links[older as usize].newer = newer,
+        }
+        self.len -= 1;
+    }
+
+    /// Puts a frame that is not in the order at its MRU end, outside the region.
+    #[inline(always)]
+    fn push(&mut self, frame: u32) {
+        let links = Links { newer: NIL, older: self.newest, inside: false };
+        set_by_frame(&mut self.links, frame, links);
+        match self.newest {
+            NIL => self.oldest = frame,
+            newest => self.links[newest as usize].newer = frame,
+        }
+        self.newest = frame;
+        self.len += 1;
+    }
+
+    /// Moves the edge towards the MRU end until the region holds `window` pages, or all there are.
+    #[inline(always)]
+    fn fill(&mut self, window: u32) {
+        while self.inside < window.min(self.len) {
+            self.edge = match self.edge {
+                NIL => self.oldest,
+                edge => self.links[edge as usize].newer,
+            };
+            self.links[self.edge as usize].inside = true;
+            self.inside += 1;
+        }
+    }
+
+    fn check(&self, stamp: impl Fn(u32) -> u64) {
+        let (mut older, mut count, mut inside) = (NIL, 0, 0);
+        let mut at = self.oldest;
+        while at != NIL {
+            let links = self.links[at as usize];
+            assert_eq!(links.older, older, "links agree in both directions");
+            assert!(older == NIL || stamp(older) < stamp(at), "the order is by recency");
+            assert_eq!(links.inside, count < self.inside, "the region is the oldest part");
+            count += 1;
+            if links.inside {
+                inside += 1;
+                assert_eq!(at == self.edge, inside == self.inside, "the edge is its newest page");
+            }
+            (older, at) = (at, links.newer);
+        }
+        assert_eq!(self.newest, older, "the order ends with its newest page");
+        assert_eq!((count, inside), (self.len, self.inside));
+        assert_eq!(self.edge == NIL, self.inside == 0, "a region has an edge");
+    }
+}
