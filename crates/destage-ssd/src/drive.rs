@@ -135,10 +135,7 @@ impl Drive {
     ///
     /// [`DriveError::Name`] with the nearest preset.
     pub fn preset(name: &str) -> Result<Drive, DriveError> {
-        let given = preset_tables(name)?;
-        let (preset, name) = (Some(name.to_string()), name.to_string());
-        let changed = |error| DriveError::Change { spec: name.clone(), error };
-        Drive::from_tables(name.clone(), preset, given).map_err(changed)
+        Loaded::preset(name).map(|loaded| loaded.drive)
     }
 
     /// The drive of a TOML file with this content.
@@ -159,31 +156,20 @@ impl Drive {
     /// [`DriveError`]; a file has to be a good drive before it is changed.
     pub fn from_spec(spec: &str) -> Result<Drive, DriveError> {
         let whole = spec.trim();
-        if Path::new(whole).is_file() {
-            return Loaded::read(whole).map(|loaded| loaded.drive);
-        }
-        let (name, changes) = spec::split(whole)?;
-        let is_file = name.ends_with(".toml") || Path::new(name).is_file();
-        if changes.is_empty() && !is_file {
-            return Drive::preset(name);
-        }
-        let (stem, preset, given) = if is_file {
-            let Loaded { drive, given } = Loaded::read(name)?;
-            (drive.name, drive.preset, given)
-        } else {
-            (name.to_string(), Some(name.to_string()), preset_tables(name)?)
-        };
+        let is_file = |name: &str| name.ends_with(".toml") || Path::new(name).is_file();
+        let (name, changes) =
+            if is_file(whole) { (whole, Vec::new()) } else { spec::split(whole)? };
+        let Loaded { drive, given } =
+            if is_file(name) { Loaded::read(name)? } else { Loaded::preset(name)? };
         if changes.is_empty() {
-            // A file that was read without complaint, read again by its tables: the same drive.
-            let changed = |error| DriveError::Change { spec: whole.into(), error };
-            return Drive::from_tables(stem, preset, given).map_err(changed);
+            return Ok(drive);
         }
         let upper = spec::tables(whole, &changes)?;
         let pairs: Vec<String> =
             changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let name = format!("{stem}[{}]", pairs.join(";"));
-        let changed = |error| DriveError::Change { spec: whole.into(), error };
-        Drive::from_tables(name, preset, given.under(upper)).map_err(changed)
+        let name = format!("{}[{}]", drive.name, pairs.join(";"));
+        Drive::from_tables(name, drive.preset, given.under(upper))
+            .map_err(|error| DriveError::Change { spec: whole.into(), error })
     }
 
     /// Checks all tables and fills in defaults.
@@ -272,13 +258,26 @@ pub struct DriveSize {
     pub op: f64,
 }
 
-/// A file's drive, and its tables with those of the preset under them.
+/// A preset's or a file's drive, and its tables with those of the preset that it builds on.
 struct Loaded {
     drive: Drive,
     given: Tables,
 }
 
 impl Loaded {
+    fn preset(name: &str) -> Result<Loaded, DriveError> {
+        let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
+            let known = || PRESETS.iter().map(|preset| preset.name);
+            return Err(DriveError::Name {
+                name: name.into(),
+                meant: nearest(name, known()),
+                known: known().collect::<Vec<_>>().join(", "),
+            });
+        };
+        let Loaded { drive, given } = Loaded::parse(preset.toml, preset.name)?;
+        Ok(Loaded { drive: Drive { preset: Some(name.into()), ..drive }, given })
+    }
+
     fn read(path: &str) -> Result<Loaded, DriveError> {
         let bytes = std::fs::read(path).map_err(|error| DriveError::Missing {
             path: path.into(),
@@ -296,9 +295,9 @@ impl Loaded {
         let preset = match given.device.remove("preset") {
             None => None,
             Some(Value::Text(name)) => {
-                let base = preset_tables(&name)
+                let base = Loaded::preset(&name)
                     .map_err(|error| file.wrong(Some(("device", "preset")), error.to_string()))?;
-                given = base.under(given);
+                given = base.given.under(given);
                 Some(name)
             }
             Some(other) => {
@@ -311,19 +310,6 @@ impl Loaded {
             .map_err(|error| file.wrong(error.place(), error.to_string()))?;
         Ok(Loaded { drive, given })
     }
-}
-
-/// The tables of a preset.
-fn preset_tables(name: &str) -> Result<Tables, DriveError> {
-    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
-        let known = || PRESETS.iter().map(|preset| preset.name);
-        return Err(DriveError::Name {
-            name: name.into(),
-            meant: nearest(name, known()),
-            known: known().collect::<Vec<_>>().join(", "),
-        });
-    };
-    Ok(file::File::parse(preset.toml, &format!("preset {name}"))?.tables)
 }
 
 /// Tables in which an undotted key of a change is looked for.

@@ -30,7 +30,7 @@ mod read_first;
 pub mod timing;
 pub mod when;
 
-pub use config::{CacheConfig, ConfigError, DeviceConfig, HostConfig};
+pub use config::{CacheConfig, CacheDefaults, ConfigError, DeviceConfig, HostConfig};
 pub use device::{Device, DeviceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use ftl::{Ftl, page::PageFtl};

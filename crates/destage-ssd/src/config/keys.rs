@@ -6,6 +6,7 @@ use super::{
     AddressMode, Alloc, Bus, EvictWait, FtlKind, GcMode, HostMode, LONGEST_NS, MOST_PAGES,
     Precondition, QueueLevel, ReadWait, Sched, UnmappedRead,
 };
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -69,21 +70,27 @@ impl fmt::Display for IfAbsent {
     }
 }
 
-/// A key of a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A key of a table. As JSON, `takes` and `default` are text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Key {
     /// `device`, `cache` or `host`.
     pub table: &'static str,
     /// As written in a file.
     pub name: &'static str,
     /// Type and range.
+    #[serde(serialize_with = "as_text")]
     pub takes: Takes,
     /// Value if it is not given.
+    #[serde(serialize_with = "as_text")]
     pub default: IfAbsent,
     /// Unit of the value; empty for words and truth values.
     pub unit: &'static str,
     /// One line.
     pub about: &'static str,
+}
+
+fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// The key of this table with this name.

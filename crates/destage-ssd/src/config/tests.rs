@@ -1,4 +1,4 @@
-//! Keys, ranges and combinations.
+//! Keys, ranges and combinations; and that the list of keys says what is done.
 
 use super::*;
 
@@ -109,4 +109,198 @@ fn the_cache_table_leaves_the_policys_parameters_and_nothing_without_a_policy() 
     assert!(text.contains("the key frames is missing"), "{text}");
     let text = CacheConfig::from_table(&table(&keys[1..2])).expect_err("no policy").to_string();
     assert_eq!(text, "policy = none excludes frames: it needs a policy, or no frames");
+}
+
+/// The value as a table has it; none where it follows from other keys.
+fn default_of(key: &Key) -> Option<Value> {
+    Some(match key.default {
+        IfAbsent::Int(int) => Value::Int(int.into()),
+        IfAbsent::List(int) => Value::List(vec![Value::Int(int.into())]),
+        IfAbsent::Bool(value) => Value::Bool(value),
+        IfAbsent::Word(text) => word(text),
+        IfAbsent::From(_) => return None,
+    })
+}
+
+/// What the table of this key makes of one value, as JSON.
+fn with(key: &Key, value: Value) -> Result<serde_json::Value, ConfigError> {
+    let given = table(&[(key.name, value)]);
+    let json = |made: serde_json::Result<serde_json::Value>| made.expect("numbers and words");
+    match key.table {
+        "device" => DeviceConfig::from_table(&given).map(|c| json(serde_json::to_value(c))),
+        "cache" => CacheDefaults::from_table(&given).map(|c| json(serde_json::to_value(c))),
+        "host" => {
+            let device = DeviceConfig::from_table(&Table::new()).expect("defaults are good");
+            HostConfig::from_table(&given, &device).map(|c| json(serde_json::to_value(c)))
+        }
+        other => panic!("no table {other}"),
+    }
+}
+
+#[test]
+fn the_list_of_keys_is_that_of_the_tables() {
+    let device = DeviceConfig::from_table(&Table::new()).expect("defaults are good");
+    let host = HostConfig::from_table(&Table::new(), &device).expect("defaults are good");
+    let names = |json: serde_json::Result<serde_json::Value>| {
+        json.expect("JSON").as_object().expect("a table").keys().cloned().collect::<Vec<_>>()
+    };
+    let listed = |table| keys_of(table).map(|key| key.name).collect::<Vec<_>>();
+    let mut decides = listed("device");
+    decides.retain(|&name| name != "op_permille"); // logical_pages is what it comes to
+    assert_eq!(names(serde_json::to_value(&device)), decides);
+    assert_eq!(names(serde_json::to_value(host)), listed("host"));
+    for (i, one) in KEYS.iter().enumerate() {
+        assert!(
+            KEYS[..i].iter().all(|other| other.name != one.name),
+            "{} is unambiguous",
+            one.name
+        );
+        assert!(
+            !one.about.is_empty() && !one.about.contains('|'),
+            "{} stands in a table",
+            one.name
+        );
+    }
+}
+
+#[test]
+fn the_listed_defaults_are_those_of_an_empty_table() {
+    for key in KEYS {
+        let Some(default) = default_of(key) else { continue };
+        let empty = match key.table {
+            "cache" => {
+                serde_json::to_value(CacheDefaults::from_table(&Table::new()).expect("good"))
+            }
+            _ => Ok(with(key, default.clone()).expect("a default is good")),
+        };
+        let empty = empty.expect("JSON");
+        assert_eq!(with(key, default.clone()).as_ref(), Ok(&empty), "{}", key.name);
+        if !["op_permille", "policy"].contains(&key.name) {
+            let value: Value = serde_json::from_value(empty[key.name].clone()).expect("a value");
+            assert_eq!(value, default, "{}", key.name);
+        }
+    }
+}
+
+#[test]
+fn every_key_refuses_what_the_list_says_it_does_not_take() {
+    for key in KEYS {
+        let wrong: Vec<Value> = match &key.takes {
+            Takes::Int(range) => [i128::from(*range.start()) - 1, i128::from(*range.end()) + 1]
+                .map(Value::Int)
+                .into_iter()
+                .chain([word("many"), Value::Real(1.5), Value::Bool(true), Value::Null])
+                .collect(),
+            Takes::Ints(range) => {
+                let one = |int| Value::List(vec![Value::Int(int)]);
+                let beyond = [one(-1), one(i128::from(*range.end()) + 1)];
+                beyond.into_iter().chain([Value::Int(1), Value::List(vec![])]).collect()
+            }
+            Takes::Bool => vec![Value::Int(1), word("true")],
+            Takes::Word(_) => vec![word("no such word"), Value::Int(0), Value::Bool(true)],
+            Takes::Else(_) => vec![Value::Bool(true), Value::Real(0.5)],
+        };
+        for value in wrong {
+            // `frames` is text as well in a drive file.
+            if key.name == "frames" && value == word("many") {
+                continue;
+            }
+            let found = value.to_string();
+            let error = with(key, value).expect_err(key.name);
+            assert_eq!(error.place(), Some((key.table, key.name)), "{error}");
+            let text = error.to_string();
+            let start = format!("{}: {} = {found}: expected ", key.table, key.name);
+            assert!(text.starts_with(&start), "{text}");
+            if key.name != "frames" && key.name != "gc_low_pages" {
+                assert_eq!(text, format!("{start}{}", key.takes));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_word_of_the_list_is_understood() {
+    for key in KEYS {
+        let Takes::Word(words) = key.takes else { continue };
+        for &text in words {
+            let made = with(key, word(text)).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(made[key.name], text, "{}", key.name);
+        }
+    }
+}
+
+#[test]
+fn a_latency_may_be_nothing_but_not_absurd() {
+    for name in ["cmd_ns", "erase_ns", "bus_ps_per_byte"] {
+        let text = error(&[(name, Value::Int(LONGEST_NS as i128 + 1))]);
+        assert_eq!(text, format!("device: {name} = 10000000001: expected integer 0..10000000000"));
+        let text = error(&[(name, Value::Int(-5))]);
+        assert_eq!(text, format!("device: {name} = -5: expected integer 0..10000000000"));
+        DeviceConfig::from_table(&table(&[(name, Value::Int(0))])).expect("nothing is good");
+    }
+    let zero = || Value::List(vec![Value::Int(0)]);
+    let nothing = [
+        ("read_ns", zero()),
+        ("program_ns", zero()),
+        ("erase_ns", Value::Int(0)),
+        ("bus_ps_per_byte", Value::Int(0)),
+    ];
+    for spared in 0..nothing.len() {
+        let mut some = nothing.to_vec();
+        some.remove(spared);
+        DeviceConfig::from_table(&table(&some)).expect("one of them takes time");
+    }
+    assert_eq!(
+        error(&nothing),
+        "device: read_ns, program_ns, erase_ns, cmd_ns and bus_ps_per_byte are all 0: nothing \
+         would take any time"
+    );
+    let slow = [("page_bytes", Value::Int(4096)), ("bus_ps_per_byte", Value::Int(2_500_000_000))];
+    assert_eq!(
+        error(&slow),
+        "device: page_bytes = 4096 and bus_ps_per_byte = 2500000000 make a transfer of more than \
+         10000000000 ns"
+    );
+}
+
+#[test]
+fn impossible_geometry_and_over_provisioning_say_which_keys() {
+    let int = |name, value| (name, Value::Int(value));
+    for (keys, expected) in [
+        (
+            vec![int("channels", 70_000), int("chips_per_channel", 70_000)],
+            "pages_per_block = 70000 x 70000 x 1 x 1 x 64 x 64 pages, but a drive has at most",
+        ),
+        (vec![int("op_permille", 0)], "(change op_permille or gc_low_pages)"),
+        (vec![int("op_permille", 10)], "(change op_permille or gc_low_pages)"),
+        (vec![int("op_permille", 999), int("stripe_pages", 64)], "op_permille = 999 leaves no"),
+        (vec![int("logical_pages", 4097)], "(change logical_pages or gc_low_pages)"),
+        (vec![int("logical_pages", 0)], "logical_pages = 0: expected integer 1.."),
+        (vec![int("stripe_pages", 1 << 31), int("logical_pages", 1)], "no room for collection"),
+        (vec![int("blocks_per_plane", 1)], "no room for collection: gc_low_pages = 64"),
+        (vec![int("gc_low_pages", 4096)], "no room for collection: gc_low_pages = 4096"),
+        (vec![int("gc_low_pages", 63)], "gc_low_pages = 63: expected integer 64.."),
+        (
+            vec![("summary_page", Value::Bool(true)), int("gc_low_pages", 62)],
+            "gc_low_pages = 62: expected integer 63..",
+        ),
+        (vec![int("page_bytes", 0)], "page_bytes = 0: expected integer 1..4294967295"),
+    ] {
+        let text = error(&keys);
+        assert!(text.starts_with("device: ") && text.contains(expected), "{text}\n{expected}");
+    }
+    let smallest = [int("blocks_per_plane", 4), int("pages_per_block", 1), int("op_permille", 500)];
+    let smallest = DeviceConfig::from_table(&table(&smallest));
+    assert_eq!(smallest.map(|config| (config.logical_pages, config.valid_cap())), Ok((2, 2)));
+}
+
+#[test]
+fn a_drives_cache_table_is_what_its_runs_start_from() {
+    let keys = [("frames", Value::Int(9)), ("hit_ns", Value::Int(5))];
+    let defaults = CacheDefaults::from_table(&table(&keys)).expect("a size needs no policy here");
+    assert_eq!(defaults.frames, ["9p"]);
+    let cached = defaults.with_policy(Some("lru".into()), 4, Table::new());
+    assert_eq!((cached.policy.as_deref(), cached.frames, cached.hit_ns), (Some("lru"), 4, 5));
+    let bare = defaults.with_policy(None, 4, Table::new());
+    assert_eq!((bare.policy, bare.frames), (None, 0));
 }

@@ -38,13 +38,32 @@ fn line_column(text: &str, byte: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
+/// What the parser says, in more words where it takes a word for the start of something else.
+fn explained(message: &str, text: &str, byte: usize) -> String {
+    let (before, rest) = text.split_at_checked(byte).unwrap_or((text, ""));
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-+.".contains(c)));
+    let word = &rest[..end.unwrap_or(rest.len())];
+    if message == "duplicate key" {
+        return format!("duplicate key {word}");
+    }
+    let value_starts = before.trim_end_matches([' ', '\t']).ends_with('=');
+    if value_starts && word.starts_with(char::is_alphabetic) {
+        return format!("expected a value, found the word {word} without quotation marks");
+    }
+    let line = rest.lines().next().unwrap_or_default().trim();
+    if value_starts && (line.is_empty() || line.starts_with('#')) {
+        return "expected a value, found the end of the line".into();
+    }
+    message.to_string()
+}
+
 impl<'a> File<'a> {
     /// Reads the tables.
     pub fn parse(text: &'a str, name: &'a str) -> Result<File<'a>, DriveError> {
         let mut file = File { text, name, tables: Tables::default(), places: BTreeMap::new() };
         let parsed = DeTable::parse(text).map_err(|error| {
             let byte = error.span().map_or(text.len(), |span| span.start);
-            file.at(byte, error.message().to_string())
+            file.at(byte, explained(error.message(), text, byte))
         })?;
         for (key, value) in parsed.into_inner() {
             let byte = key.span().start;
@@ -75,7 +94,8 @@ impl<'a> File<'a> {
                 self.tables.trace.insert(name, json(value.into_inner()));
                 continue;
             }
-            let at = value.span().start;
+            let is_table = matches!(value.get_ref(), DeValue::Table(_));
+            let at = if is_table { byte } else { value.span().start };
             let value = plain(&value).ok_or_else(|| {
                 let expected = "expected a number, text, true, false or a list of these";
                 self.at(at, format!("{table}: {name}: {expected}, found {}", kind(value.get_ref())))

@@ -1,7 +1,9 @@
 //! The presets: one TOML file each, and one line here.
 
+use serde::Serialize;
+
 /// A drive that comes with the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Preset {
     /// Name on a command line.
     pub name: &'static str,
@@ -27,7 +29,7 @@ macro_rules! presets {
 /// All presets, in the order of a catalogue.
 pub static PRESETS: &[Preset] = presets! {
     "small",
-        "16 GiB TLC, 8 dies: the demo's; full, and collecting from its first write on",
+        "16 GiB TLC, 8 planes: the demo's; full, and collecting from its first writes on",
         "chosen; timing as tlc-sata";
     "ecr",
         "64 GiB raw SLC, 64 chips: the drive of the ECR paper",
