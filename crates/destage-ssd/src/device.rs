@@ -51,7 +51,8 @@ impl Device {
 impl<F: Ftl> Device<F> {
     /// A drive with any FTL, which it preconditions.
     pub fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: F) -> Self {
-        precondition(&mut ftl, config);
+        let done = precondition(&mut ftl, config, &mut |_, _| true);
+        debug_assert!(done.is_ok(), "nobody interrupted it");
         let queues = Queues::new(config, &geometry);
         let before = ftl.flash_state();
         Device { geometry, ftl, queues, idle: config.gc_mode == GcMode::Idle, before }
@@ -80,6 +81,20 @@ impl<F: Ftl> Device<F> {
     #[inline]
     pub fn write(&mut self, lpn: u32) -> Served {
         self.ftl.write(lpn, &mut self.queues)
+    }
+
+    /// A hint that the page is read or written some requests later: brings near what says where
+    /// it is. It changes nothing but speed.
+    #[inline(always)]
+    pub fn warm(&self, lpn: u32) {
+        self.ftl.warm(lpn);
+    }
+
+    /// A hint that the page is written very soon, and [`warm`](Device::warm) was called some ten
+    /// pages ago: brings near what changes when its old version becomes invalid.
+    #[inline(always)]
+    pub fn warm_old(&self, lpn: u32) {
+        self.ftl.warm_old(lpn);
     }
 
     /// The last request has been processed: every operation ends.
@@ -173,6 +188,13 @@ impl<F: Ftl> DeviceView for Device<F> {
     }
     fn backlog_ns(&self, unit: UnitId) -> Nanos {
         self.queues.backlog_ns(self.real_unit(unit))
+    }
+    fn backlogs_ns(&self, backlogs: &mut [Nanos]) {
+        let (units, list_u) = backlogs.split_at_mut(backlogs.len().min(self.units() as usize));
+        self.queues.backlogs_ns(units);
+        for backlog in list_u {
+            *backlog = self.backlog_ns(UnitId(self.units()));
+        }
     }
     fn in_gc(&self, unit: UnitId) -> bool {
         self.queues.in_gc(self.real_unit(unit))

@@ -9,13 +9,14 @@
 //! ```
 
 use crate::config::{DeviceConfig, QueueLevel};
+use crate::divisor::Divisor;
 use destage_core::{Lpn, PlaneId, UnitId};
 
 /// Number of a physical page.
 pub type Ppn = u32;
 
 /// Where a plane belongs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Its unit: what has the queue.
     pub unit: u32,
@@ -24,7 +25,7 @@ pub struct Place {
 }
 
 /// Sizes of a drive, and its striping.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Geometry {
     /// C.
     pub channels: u32,
@@ -44,6 +45,8 @@ pub struct Geometry {
     pub logical_pages: u32,
     /// s, consecutive pages that stay together.
     stripe_pages: u32,
+    by_planes: Divisor,
+    by_stripe_pages: Divisor,
     places: Vec<Place>,
     // The striping order has the period `planes`: one entry per stripe of a period.
     homes: Vec<u32>,
@@ -74,6 +77,8 @@ impl Geometry {
             data_pages: config.data_pages(),
             logical_pages: config.logical_pages,
             stripe_pages: config.stripe_pages,
+            by_planes: Divisor::new(planes),
+            by_stripe_pages: Divisor::new(config.stripe_pages),
             places: (0..planes).map(place).collect(),
             homes: (0..planes).map(|stripe| home(stripe, config)).collect(),
         }
@@ -99,8 +104,36 @@ impl Geometry {
     /// The home plane of a page `0..L`.
     #[inline(always)]
     pub fn home(&self, lpn: u32) -> u32 {
-        let stripe = if self.stripe_pages == 1 { lpn } else { lpn / self.stripe_pages };
-        self.homes[(stripe % self.planes) as usize]
+        self.home_and_rank(lpn).0
+    }
+
+    /// The home plane of a page `0..L`, and how many lower pages call it their home, too.
+    #[inline(always)]
+    pub fn home_and_rank(&self, lpn: u32) -> (u32, u32) {
+        let (stripe, rest) =
+            if self.stripe_pages == 1 { (lpn, 0) } else { self.by_stripe_pages.split(lpn) };
+        let (period, at) = self.by_planes.split(stripe);
+        (self.homes[at as usize], period * self.stripe_pages + rest)
+    }
+
+    /// Most pages that call one plane their home.
+    pub fn most_homed_pages(&self) -> u64 {
+        let stripes = self.logical_pages.div_ceil(self.stripe_pages);
+        u64::from(stripes.div_ceil(self.planes)) * u64::from(self.stripe_pages)
+    }
+
+    /// Pages that call each plane their home.
+    pub(crate) fn homed_pages(&self) -> Vec<u32> {
+        let mut pages = vec![0; self.planes as usize];
+        let stripes = self.logical_pages.div_ceil(self.stripe_pages);
+        for (at, &plane) in (0u32..).zip(&self.homes).take(stripes as usize) {
+            pages[plane as usize] = (stripes - at).div_ceil(self.planes) * self.stripe_pages;
+        }
+        // The last stripe may be a shorter one; u32 holds its end: a plane has room for all of it.
+        let last = self.homes[((stripes - 1) % self.planes) as usize];
+        let missing = u64::from(stripes) * u64::from(self.stripe_pages);
+        pages[last as usize] -= (missing - u64::from(self.logical_pages)) as u32;
+        pages
     }
 
     /// The home plane of a page as policies name it; page numbers beyond the drive wrap.
@@ -166,6 +199,25 @@ mod tests {
             let mut met: Vec<u32> = (0..geometry.planes).map(|lpn| geometry.home(lpn)).collect();
             met.sort_unstable();
             assert_eq!(met, (0..128).collect::<Vec<_>>(), "{order}");
+        }
+    }
+
+    #[test]
+    fn the_pages_of_a_plane_are_ranked_by_number() {
+        for (stripe, logical) in [(1, 1000), (3, 1000), (7, 128 * 7)] {
+            let mut geometry = geometry("PCWD", "plane");
+            geometry.stripe_pages = stripe;
+            geometry.by_stripe_pages = Divisor::new(stripe);
+            geometry.logical_pages = logical;
+            let mut ranks = vec![0; geometry.planes as usize];
+            for lpn in 0..logical {
+                let (plane, rank) = geometry.home_and_rank(lpn);
+                assert_eq!(rank, ranks[plane as usize], "page {lpn}");
+                ranks[plane as usize] += 1;
+            }
+            let most = ranks.iter().copied().max().map(u64::from);
+            assert!(most <= Some(geometry.most_homed_pages()));
+            assert_eq!(geometry.homed_pages(), ranks);
         }
     }
 

@@ -21,6 +21,7 @@
 pub mod bus;
 pub mod config;
 pub mod device;
+mod divisor;
 pub mod drive;
 pub mod ftl;
 pub mod geometry;

@@ -313,6 +313,14 @@ impl Queues {
         (0..self.units.len()).filter(|&at| busy(at)).count() as u64
     }
 
+    /// Remaining work of the units 0, 1, .. (4.5), as many as there is room for.
+    #[inline]
+    pub fn backlogs_ns(&self, backlogs: &mut [Nanos]) {
+        for (backlog, unit) in backlogs.iter_mut().zip(&self.units) {
+            *backlog = unit.tail.saturating_sub(self.now);
+        }
+    }
+
     /// A collection operation of the unit has not ended (4.6).
     pub fn in_gc(&self, unit: u32) -> bool {
         match &self.order {

@@ -62,6 +62,7 @@ pub struct Timing {
     summary_transfer: Nanos,  // X_s
     summary_pages: bool,
     copyback: bool,
+    uniform: bool,
 }
 
 impl Timing {
@@ -84,7 +85,13 @@ impl Timing {
             summary_transfer: x(config.summary_bytes),
             summary_pages: config.summary_page,
             copyback: config.copyback,
+            uniform: config.read_ns.len() == 1 && config.program_ns.len() == 1,
         }
+    }
+
+    /// One latency per kind: how long an operation takes does not depend on the page's index.
+    pub fn is_uniform(&self) -> bool {
+        self.uniform
     }
 
     /// t_P of the page at this index: what follows the transfer of a program.

@@ -6,6 +6,7 @@
 pub mod page;
 mod tournament;
 
+use crate::precondition::{Instantly, Interrupted, Writing};
 use crate::timing::{Operation, Timing};
 use destage_core::Nanos;
 
@@ -57,6 +58,39 @@ pub trait Ftl {
         for &lpn in lpns {
             written(lpn, self.write(lpn, sink));
         }
+    }
+
+    /// A hint that the page is written or read soon: brings what says where it is near.
+    fn warm(&self, _lpn: u32) {}
+
+    /// A hint that the page is written very soon, some ten pages after [`warm`](Ftl::warm): brings
+    /// near what changes when its old version becomes invalid.
+    fn warm_old(&self, _lpn: u32) {}
+
+    /// Writes page 0, 1, .., L-1 of an empty drive, in no time (5.6).
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] if the caller wants no more of it.
+    fn fill(&mut self, logical_pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {
+        self.write_ahead(0..logical_pages, writing)
+    }
+
+    /// Writes pages in order, in no time: every backlog is 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] if the caller wants no more of it.
+    fn write_ahead(
+        &mut self,
+        lpns: impl Iterator<Item = u32> + Clone,
+        writing: &mut Writing,
+    ) -> Result<(), Interrupted> {
+        for lpn in lpns {
+            self.write(lpn, &mut Instantly);
+            writing.wrote(1)?;
+        }
+        Ok(())
     }
 
     /// A unit has been idle for long: collects one block, if that is any use (5.5).

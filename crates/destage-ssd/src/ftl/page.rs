@@ -1,44 +1,64 @@
 //! The page-mapped FTL: static or dynamic allocation, greedy collection, dynamic wear levelling
 //! (`spec/device.md` 5 and 6).
 //!
-//! Two tables of 32-bit page numbers, logical to physical and back; a physical page is valid if and
-//! only if the second one names its logical page. Per plane two tournaments: free blocks by
-//! (erase count, index), sealed blocks by (valid pages, erase count, index).
+//! ```text
+//!  map      slot of a logical page -> physical page       4 bytes per logical page
+//!  owners   physical page -> slot, right while valid      4 bytes per physical page
+//!  valid    one bit per physical page
+//!  free     per plane, blocks by (erase count, index)
+//!  sealed   per plane, blocks by (valid pages, erase count, index)
+//! ```
+//!
+//! Under static allocation the pages of a home plane have their slots in a row, since a collection
+//! meets no others: its random stores then stay within some 100 KB. An invalidation clears a bit,
+//! and never touches `owners`; a collection reads it, in order.
+
+mod check;
+mod fill;
+#[cfg(test)]
+mod tests;
 
 use super::tournament::{OUT, Tournaments};
 use super::{FlashState, Ftl, Sink};
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
+use crate::divisor::Divisor;
 use crate::geometry::{Geometry, Ppn};
+use crate::precondition::{Interrupted, Writing};
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::Nanos;
+use destage_core::pages::prefetch;
+use std::cmp::Reverse;
 
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    valid: u32,
-    erases: u32,
-}
+/// Map entry of a page that was never written; else its physical page + 1. Zeros cost nothing until
+/// they are touched.
+const UNMAPPED: u32 = 0;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Plane {
-    free_blocks: u32,
-    active: u32, // block of the plane; NONE if there is none
-    next: u32,   // index of the active block's next page
-    valid: u32,  // valid pages
+    free_pages: u32, // data pages of free blocks and of the active one (5.1)
+    valid: u32,      // valid pages
+    active: u32,     // block of the plane; NONE if there is none
+    next: u32,       // index of the active block's next page
 }
 
 /// Flash state and mapping.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct PageFtl {
     geometry: Geometry,
-    map: Vec<Ppn>,    // by LPN; NONE: never written
-    owners: Vec<u32>, // LPN by physical page; NONE: free or invalid
-    blocks: Vec<Block>,
+    by_block_pages: Divisor,
+    by_plane_blocks: Divisor,
+    map: Vec<u32>,
+    owners: Vec<u32>,
+    valid: Vec<u64>, // `words` per block
+    erases: Vec<u32>,
     planes: Vec<Plane>,
     free: Tournaments,   // key: erase count
     sealed: Tournaments, // key: valid pages << 32 | erase count
-    unit_free: Vec<u64>, // free pages of a unit, for dynamic allocation
+    units: Vec<UnitRoom>,
+    words: u32,       // of `valid` per block
+    plane_slots: u32, // of a plane, under static allocation
     summary_page: bool,
     alloc: Alloc,
     gc_mode: GcMode,
@@ -48,31 +68,47 @@ pub struct PageFtl {
     cap: u32,
 }
 
-/// Why a page is programmed.
-#[derive(Clone, Copy)]
-enum Why {
-    /// For the host.
-    Host,
-    /// A collection moves it from this index of its block.
-    Moved(u32),
+/// What dynamic allocation wants to know of a unit.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct UnitRoom {
+    free_pages: u64,
+    open_planes: u32, // with fewer valid pages than cap
 }
 
 impl PageFtl {
     /// All blocks free, nothing mapped.
     pub fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let (planes, blocks) = (geometry.planes, geometry.blocks_per_plane);
-        let plane = Plane { free_blocks: blocks, active: NONE, next: 0, valid: 0 };
-        let unit_pages = u64::from(geometry.planes_per_unit)
-            * u64::from(blocks)
-            * u64::from(geometry.data_pages);
+        let free_pages = blocks * geometry.data_pages;
+        let plane = Plane { free_pages, valid: 0, active: NONE, next: 0 };
+        let room = UnitRoom {
+            free_pages: u64::from(geometry.planes_per_unit) * u64::from(free_pages),
+            open_planes: geometry.planes_per_unit,
+        };
+        // At most the pages of a plane: the configuration has been checked.
+        let plane_slots = match config.alloc {
+            Alloc::Static => geometry.most_homed_pages() as u32,
+            Alloc::Dynamic => 0,
+        };
+        let slots = match config.alloc {
+            Alloc::Static => u64::from(plane_slots) * u64::from(planes),
+            Alloc::Dynamic => config.logical_pages.into(),
+        };
+        let words = geometry.pages_per_block.div_ceil(64);
+        let all_blocks = planes * blocks;
         PageFtl {
-            map: vec![NONE; config.logical_pages as usize],
-            owners: vec![NONE; geometry.physical_pages() as usize],
-            blocks: vec![Block { valid: 0, erases: 0 }; (planes * blocks) as usize],
+            by_block_pages: Divisor::new(geometry.pages_per_block),
+            by_plane_blocks: Divisor::new(blocks),
+            map: vec![UNMAPPED; slots as usize],
+            owners: vec![0; geometry.physical_pages() as usize],
+            valid: vec![0; all_blocks as usize * words as usize],
+            erases: vec![0; all_blocks as usize],
             planes: vec![plane; planes as usize],
             free: Tournaments::new(planes, blocks, 0),
             sealed: Tournaments::new(planes, blocks, OUT),
-            unit_free: vec![unit_pages; geometry.units as usize],
+            units: vec![room; geometry.units as usize],
+            words,
+            plane_slots,
             summary_page: config.summary_page,
             alloc: config.alloc,
             gc_mode: config.gc_mode,
@@ -86,19 +122,38 @@ impl PageFtl {
 
     /// The page has been written.
     pub fn is_mapped(&self, lpn: u32) -> bool {
-        self.map[lpn as usize] != NONE
+        self.place(lpn).is_some()
     }
 
+    /// The home plane of a page, and the slot that it has in the map.
     #[inline(always)]
-    fn free_pages(&self, plane: u32) -> u32 {
-        let data = self.geometry.data_pages;
-        let Plane { free_blocks, active, next, .. } = self.planes[plane as usize];
-        data * free_blocks + if active == NONE { 0 } else { data - next }
+    fn home_and_slot(&self, lpn: u32) -> (u32, u32) {
+        let (plane, rank) = self.geometry.home_and_rank(lpn);
+        match self.alloc {
+            Alloc::Static => (plane, plane * self.plane_slots + rank),
+            Alloc::Dynamic => (plane, lpn),
+        }
     }
 
+    /// The physical page of a logical one.
     #[inline(always)]
-    fn plane_of(&self, ppn: Ppn) -> u32 {
-        ppn / (self.geometry.blocks_per_plane * self.geometry.pages_per_block)
+    fn place(&self, lpn: u32) -> Option<Ppn> {
+        match self.map[self.home_and_slot(lpn).1 as usize] {
+            UNMAPPED => None,
+            place => Some(place - 1),
+        }
+    }
+
+    /// Words of `valid` of a block.
+    #[inline(always)]
+    fn words_of(&self, block: u32) -> std::ops::Range<usize> {
+        let first = block as usize * self.words as usize;
+        first..first + self.words as usize
+    }
+
+    /// Valid pages of a block.
+    fn valid_pages(&self, block: u32) -> u32 {
+        self.valid[self.words_of(block)].iter().map(|word| word.count_ones()).sum()
     }
 
     /// The block that a collection would take: the lowest (valid pages, erase count, index) with
@@ -112,97 +167,119 @@ impl PageFtl {
 
     /// The victim of the collection that would precede the next program to the plane (6).
     fn next_victim(&self, plane: u32) -> Option<(u32, u32)> {
-        if self.gc_mode == GcMode::Background || self.free_pages(plane) > self.low {
+        let free_pages = self.planes[plane as usize].free_pages;
+        if self.gc_mode == GcMode::Background || free_pages > self.low {
             return None;
         }
         self.victim(plane)
     }
 
-    /// 5.3, steps 3 to 5, but for the old version.
-    #[inline]
-    fn program<S: Sink>(&mut self, plane: u32, lpn: u32, why: Why, sink: &mut S) -> S::Served {
-        let Geometry { blocks_per_plane, pages_per_block, data_pages, .. } = self.geometry;
-        let unit = self.geometry.place(plane).unit as usize;
+    /// The free block with the lowest (erase count, index) becomes the active one (5.3, step 3).
+    fn open(&mut self, plane: u32) {
+        let least = self.free.least(plane);
+        let (_, block) = least.expect("a collection leaves a free block behind");
+        self.free.remove(plane, block);
         let at = &mut self.planes[plane as usize];
-        if at.active == NONE {
-            let least = self.free.least(plane);
-            let (_, block) = least.expect("a collection leaves a free block behind");
-            self.free.set(plane, block, OUT);
-            at.free_blocks -= 1;
-            at.active = block;
-            at.next = 0;
+        (at.active, at.next) = (block, 0);
+    }
+
+    /// The next page of the active block becomes the place of a page (5.3, steps 3 and 4).
+    #[inline(always)]
+    fn take_page(&mut self, plane: u32, slot: u32) -> (u32, Ppn) {
+        if self.planes[plane as usize].active == NONE {
+            self.open(plane);
         }
-        let (local, index) = (at.active, at.next);
-        let block = plane * blocks_per_plane + local;
-        let ppn = block * pages_per_block + index;
+        let at = &mut self.planes[plane as usize];
+        let index = at.next;
         at.next += 1;
-        at.valid += 1;
-        self.unit_free[unit] -= 1;
-        self.owners[ppn as usize] = lpn;
-        self.map[lpn as usize] = ppn;
-        self.blocks[block as usize].valid += 1;
-        let (kind, from, collection) = match why {
-            Why::Host => (Kind::Write, index, false),
-            Why::Moved(from) => (Kind::Move, from, true),
-        };
-        let served = sink.submit(Operation { kind, collection, plane, index, from, ppn });
-        if index + 1 == data_pages {
-            at.active = NONE;
-            let Block { valid, erases } = self.blocks[block as usize];
-            self.sealed.set(plane, local, u64::from(valid) << 32 | u64::from(erases));
-            if self.summary_page {
-                let kind = Kind::Summary;
-                let (index, from) = (data_pages, data_pages);
-                let ppn = block * pages_per_block + index;
-                sink.submit(Operation { kind, collection, plane, index, from, ppn });
-            }
+        at.free_pages -= 1;
+        let block = plane * self.geometry.blocks_per_plane + at.active;
+        let ppn = block * self.geometry.pages_per_block + index;
+        self.owners[ppn as usize] = slot;
+        self.map[slot as usize] = ppn + 1;
+        self.valid[(block * self.words + index / 64) as usize] |= 1 << (index % 64);
+        (index, ppn)
+    }
+
+    /// If the active block is full, it is sealed (5.3, step 5).
+    #[inline(always)]
+    fn seal_if_full<S: Sink>(&mut self, plane: u32, collection: bool, sink: &mut S) {
+        if self.planes[plane as usize].next == self.geometry.data_pages {
+            self.seal(plane, collection, sink);
         }
-        served
+    }
+
+    fn seal<S: Sink>(&mut self, plane: u32, collection: bool, sink: &mut S) {
+        let at = &mut self.planes[plane as usize];
+        let local = at.active;
+        (at.active, at.next) = (NONE, 0);
+        let block = plane * self.geometry.blocks_per_plane + local;
+        let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block as usize]);
+        self.sealed.lower(plane, local, key);
+        if self.summary_page {
+            let kind = Kind::Summary;
+            let index = self.geometry.data_pages;
+            let ppn = block * self.geometry.pages_per_block + index;
+            sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
+        }
     }
 
     /// The old version of a page becomes invalid.
     #[inline(always)]
     fn invalidate(&mut self, ppn: Ppn) {
-        let block = ppn / self.geometry.pages_per_block;
-        let plane = block / self.geometry.blocks_per_plane;
-        let local = block % self.geometry.blocks_per_plane;
-        self.owners[ppn as usize] = NONE;
-        self.planes[plane as usize].valid -= 1;
-        self.blocks[block as usize].valid -= 1;
-        let key = self.sealed.key(plane, local);
+        let (block, index) = self.by_block_pages.split(ppn);
+        let (plane, local) = self.by_plane_blocks.split(block);
+        self.valid[(block * self.words + index / 64) as usize] &= !(1 << (index % 64));
+        let key = self.sealed.key(block);
         if key != OUT {
-            self.sealed.set(plane, local, key - (1 << 32));
+            self.sealed.lower(plane, local, key - (1 << 32));
+        }
+        self.planes[plane as usize].valid -= 1;
+        if self.alloc == Alloc::Dynamic && self.planes[plane as usize].valid + 1 == self.cap {
+            self.units[self.geometry.place(plane).unit as usize].open_planes += 1;
         }
     }
 
     /// Collects one block of the plane (5.4). False if there is nothing to collect.
     fn collect<S: Sink>(&mut self, plane: u32, sink: &mut S) -> bool {
-        let Some((local, _)) = self.victim(plane) else { return false };
+        let Some((local, valid)) = self.victim(plane) else { return false };
         sink.collection();
-        self.sealed.set(plane, local, OUT); // it takes no part in its own collection
+        self.sealed.remove(plane, local); // it takes no part in its own collection
         let block = plane * self.geometry.blocks_per_plane + local;
         let first = block * self.geometry.pages_per_block;
-        for index in 0..self.geometry.data_pages {
-            let lpn = self.owners[(first + index) as usize];
-            if lpn != NONE {
-                self.invalidate(first + index);
-                self.program(plane, lpn, Why::Moved(index), sink);
+        let words = self.words_of(block);
+        // The map is written in no order: bring all that is needed near, side by side.
+        for (word, start) in words.clone().zip((first..).step_by(64)) {
+            for from in bits(self.valid[word]) {
+                prefetch(&self.map, self.owners[(start + from) as usize] as usize);
+            }
+        }
+        for (word, start) in words.zip((0..).step_by(64)) {
+            for from in bits(std::mem::take(&mut self.valid[word])) {
+                let from = start + from;
+                let slot = self.owners[(first + from) as usize];
+                let (index, ppn) = self.take_page(plane, slot);
+                let kind = Kind::Move;
+                sink.submit(Operation { kind, collection: true, plane, index, from, ppn });
+                self.seal_if_full(plane, true, sink);
             }
         }
         let kind = Kind::Erase;
         sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: first });
-        let erased = &mut self.blocks[block as usize];
-        debug_assert_eq!(erased.valid, 0, "all valid pages have been moved");
-        erased.erases += 1;
-        self.free.set(plane, local, erased.erases.into());
-        self.planes[plane as usize].free_blocks += 1;
-        let unit = self.geometry.place(plane).unit as usize;
-        self.unit_free[unit] += u64::from(self.geometry.data_pages);
+        let erases = &mut self.erases[block as usize];
+        *erases += 1;
+        self.free.lower(plane, local, (*erases).into());
+        self.planes[plane as usize].free_pages += self.geometry.data_pages;
+        if self.alloc == Alloc::Dynamic {
+            let unit = self.geometry.place(plane).unit as usize;
+            self.units[unit].free_pages += u64::from(self.geometry.data_pages - valid);
+        }
         true
     }
 
+    #[inline(always)]
     fn collect_down_to_threshold<S: Sink>(&mut self, plane: u32, sink: &mut S) {
-        while self.free_pages(plane) <= self.low {
+        while self.planes[plane as usize].free_pages <= self.low {
             let collected = self.collect(plane, sink);
             assert!(collected, "the configuration leaves an invalid page to every collection");
         }
@@ -211,55 +288,116 @@ impl PageFtl {
     /// Dynamic allocation (5.2): the unit with the smallest (backlog, -free pages, number), and in
     /// it the plane with the most free pages.
     fn least_loaded(&self, backlog_ns: impl Fn(u32) -> Nanos) -> u32 {
-        let open = |&plane: &u32| self.planes[plane as usize].valid < self.cap;
-        let best = (0..self.geometry.units)
-            .filter(|&unit| self.geometry.planes_of(unit).any(|plane| open(&plane)))
-            .min_by_key(|&unit| {
-                (backlog_ns(unit), std::cmp::Reverse(self.unit_free[unit as usize]))
-            });
-        let unit = best.expect("not every plane holds as many valid pages as it may");
-        let planes = self.geometry.planes_of(unit).filter(open);
-        let plane = planes.min_by_key(|&plane| std::cmp::Reverse(self.free_pages(plane)));
+        let best = (0u32..)
+            .zip(&self.units)
+            .filter(|(_, room)| room.open_planes > 0)
+            .min_by_key(|&(unit, room)| (backlog_ns(unit), Reverse(room.free_pages)));
+        let (unit, _) = best.expect("not every plane holds as many valid pages as it may");
+        let planes = self.geometry.planes_of(unit);
+        let open = planes.filter(|&plane| self.planes[plane as usize].valid < self.cap);
+        let plane = open.min_by_key(|&plane| Reverse(self.planes[plane as usize].free_pages));
         plane.expect("the unit has a plane that takes a page")
     }
 }
 
-impl Ftl for PageFtl {
-    #[inline]
-    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
-        let (kind, collection) = (Kind::Read, false);
-        let ppn = self.map[lpn as usize];
-        let (plane, index) = if ppn != NONE {
-            (self.plane_of(ppn), ppn % self.geometry.pages_per_block)
-        } else if self.unmapped_read == UnmappedRead::Home {
-            (self.geometry.home(lpn), 0)
-        } else {
-            return None;
-        };
-        Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
-    }
-
-    #[inline]
-    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
-        let plane = self.target(lpn, |unit| sink.backlog_ns(unit));
+impl PageFtl {
+    /// Writes a page to a plane (5.3, from step 2).
+    #[inline(always)]
+    fn write_slot<S: Sink>(&mut self, plane: u32, slot: u32, sink: &mut S) -> S::Served {
         if self.gc_mode != GcMode::Background {
             self.collect_down_to_threshold(plane, sink);
         }
-        let old = self.map[lpn as usize]; // after the collection, which may have moved it
-        if old != NONE {
-            self.invalidate(old);
+        let old = self.map[slot as usize]; // after the collection, which may have moved it
+        if old != UNMAPPED {
+            self.invalidate(old - 1);
         }
-        let served = self.program(plane, lpn, Why::Host, sink);
+        let (index, ppn) = self.take_page(plane, slot);
+        self.planes[plane as usize].valid += 1;
+        if self.alloc == Alloc::Dynamic {
+            let unit = &mut self.units[self.geometry.place(plane).unit as usize];
+            unit.free_pages -= 1;
+            unit.open_planes -= u32::from(self.planes[plane as usize].valid == self.cap);
+        }
+        let (kind, collection) = (Kind::Write, false);
+        let served = sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
+        self.seal_if_full(plane, false, sink);
         if self.gc_mode == GcMode::Background {
             self.collect_down_to_threshold(plane, sink);
         }
         served
     }
 
+    /// Brings near what changes when a place in the map becomes invalid.
+    #[inline(always)]
+    fn warm_place(&self, place: u32) {
+        let block = self.by_block_pages.quotient(place.saturating_sub(1));
+        prefetch(&self.valid, (block * self.words) as usize);
+        prefetch(self.sealed.keys(), block as usize);
+    }
+}
+
+/// The bits that are set, lowest first.
+#[inline(always)]
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
+impl Ftl for PageFtl {
+    #[inline]
+    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
+        let (kind, collection) = (Kind::Read, false);
+        let (home, slot) = self.home_and_slot(lpn);
+        let (plane, index, ppn) = match self.map[slot as usize] {
+            UNMAPPED if self.unmapped_read == UnmappedRead::Free => return None,
+            UNMAPPED => (home, 0, Operation::NO_PAGE),
+            place => {
+                let (block, index) = self.by_block_pages.split(place - 1);
+                (self.by_plane_blocks.quotient(block), index, place - 1)
+            }
+        };
+        Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
+    }
+
+    #[inline]
+    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
+        let (home, slot) = self.home_and_slot(lpn);
+        let plane = match self.alloc {
+            Alloc::Static => home,
+            Alloc::Dynamic => self.least_loaded(|unit| sink.backlog_ns(unit)),
+        };
+        self.write_slot(plane, slot, sink)
+    }
+
+    #[inline(always)]
+    fn warm(&self, lpn: u32) {
+        prefetch(&self.map, self.home_and_slot(lpn).1 as usize);
+    }
+
+    #[inline(always)]
+    fn warm_old(&self, lpn: u32) {
+        self.warm_place(self.map[self.home_and_slot(lpn).1 as usize]);
+    }
+
+    fn fill(&mut self, _: u32, writing: &mut Writing) -> Result<(), Interrupted> {
+        self.fill_in_order(writing)
+    }
+
+    fn write_ahead(
+        &mut self,
+        lpns: impl Iterator<Item = u32> + Clone,
+        writing: &mut Writing,
+    ) -> Result<(), Interrupted> {
+        self.write_sorted(lpns, writing)
+    }
+
     fn collect_idle<S: Sink>(&mut self, unit: u32, sink: &mut S) -> bool {
         let planes = self.geometry.planes_of(unit);
         let chosen = planes
-            .map(|plane| (self.free_pages(plane), plane))
+            .map(|plane| (self.planes[plane as usize].free_pages, plane))
             .filter(|&(free, plane)| u64::from(free) < self.high && self.victim(plane).is_some())
             .min();
         chosen.is_some_and(|(_, plane)| self.collect(plane, sink))
@@ -274,9 +412,12 @@ impl Ftl for PageFtl {
     }
 
     fn holder(&self, lpn: u32) -> u32 {
-        match self.map[lpn as usize] {
-            NONE => self.geometry.home(lpn),
-            ppn => self.plane_of(ppn),
+        match self.place(lpn) {
+            None => self.geometry.home(lpn),
+            Some(ppn) => {
+                let block = self.by_block_pages.quotient(ppn);
+                self.by_plane_blocks.quotient(block)
+            }
         }
     }
 
@@ -285,29 +426,29 @@ impl Ftl for PageFtl {
     }
 
     fn gc_cost_ns(&self, plane: u32, timing: &Timing) -> Nanos {
-        let Some((local, _)) = self.next_victim(plane) else { return 0 };
-        let Geometry { blocks_per_plane, pages_per_block, data_pages, .. } = self.geometry;
+        let Some((local, valid)) = self.next_victim(plane) else { return 0 };
+        let Geometry { blocks_per_plane, data_pages, .. } = self.geometry;
         let Plane { active, next, .. } = self.planes[plane as usize];
         let mut index = if active == NONE { 0 } else { next };
         let op = |kind, index, from| {
-            let op = Operation { kind, collection: true, plane, index, from, ppn: NONE };
+            let ppn = Operation::NO_PAGE;
+            let op = Operation { kind, collection: true, plane, index, from, ppn };
             timing.duration_ns(&op)
         };
-        let mut cost = op(Kind::Erase, 0, 0);
-        let first = (plane * blocks_per_plane + local) * pages_per_block;
-        for from in 0..data_pages {
-            if self.owners[(first + from) as usize] != NONE {
-                cost += op(Kind::Move, index, from);
-                index += 1;
-                if index == data_pages {
-                    index = 0;
-                    if self.summary_page {
-                        cost += op(Kind::Summary, data_pages, data_pages);
-                    }
-                }
-            }
+        let seals = self.summary_page && index + valid >= data_pages;
+        let summary = if seals { op(Kind::Summary, data_pages, data_pages) } else { 0 };
+        let cost = op(Kind::Erase, 0, 0) + summary;
+        if timing.is_uniform() {
+            return cost + u64::from(valid) * op(Kind::Move, 0, 0);
         }
-        cost
+        let words = &self.valid[self.words_of(plane * blocks_per_plane + local)];
+        let pages = words.iter().zip((0..).step_by(64));
+        let moves = pages.flat_map(|(&word, start)| bits(word).map(move |bit| start + bit));
+        moves.fold(cost, |cost, from| {
+            let to = index;
+            index = if index + 1 == data_pages { 0 } else { index + 1 };
+            cost + op(Kind::Move, to, from)
+        })
     }
 
     fn gc_victim_pages(&self, plane: u32) -> Option<u32> {
@@ -320,71 +461,14 @@ impl Ftl for PageFtl {
     }
 
     fn erase_counts(&self) -> impl Iterator<Item = u32> {
-        self.blocks.iter().map(|block| block.erases)
+        self.erases.iter().copied()
     }
 
-    /// A block is erased only when all its pages have been programmed: erases and what is
-    /// programmed now tell how much was programmed ever.
     fn flash_state(&self) -> FlashState {
-        let erases: u64 = self.erase_counts().map(u64::from).sum();
-        let mut written_blocks = erases;
-        let mut open_pages = 0;
-        for plane in &self.planes {
-            let open = plane.active != NONE;
-            let free_or_open = plane.free_blocks + u32::from(open);
-            written_blocks += u64::from(self.geometry.blocks_per_plane - free_or_open);
-            open_pages += u64::from(if open { plane.next } else { 0 });
-        }
-        FlashState {
-            mapped_pages: self.map.iter().filter(|&&ppn| ppn != NONE).count() as u64,
-            valid_pages: self.blocks.iter().map(|block| u64::from(block.valid)).sum(),
-            programs: written_blocks * u64::from(self.geometry.data_pages) + open_pages,
-            summaries: if self.summary_page { written_blocks } else { 0 },
-            erases,
-        }
+        self.sums()
     }
 
-    /// Mapping and owners agree; valid pages, free blocks and keys are those of the tables.
     fn check(&self) {
-        let Geometry { blocks_per_plane, pages_per_block, data_pages, .. } = self.geometry;
-        for (lpn, &ppn) in self.map.iter().enumerate() {
-            let agrees = ppn == NONE || self.owners[ppn as usize] == lpn as u32;
-            assert!(agrees, "a mapped page is owned by the page that maps to it");
-        }
-        let mapped = self.map.iter().filter(|&&ppn| ppn != NONE).count();
-        let owned = self.owners.iter().filter(|&&lpn| lpn != NONE).count();
-        assert_eq!(mapped, owned, "a valid page is mapped");
-        let mut unit_free = vec![0; self.unit_free.len()];
-        for (number, plane) in (0u32..).zip(&self.planes) {
-            let (mut free, mut valid) = (0, 0);
-            for local in 0..blocks_per_plane {
-                let block = number * blocks_per_plane + local;
-                let pages = &self.owners[(block * pages_per_block) as usize..];
-                let pages = &pages[..pages_per_block as usize];
-                let counted = pages.iter().filter(|&&lpn| lpn != NONE).count() as u32;
-                let Block { valid: known, erases } = self.blocks[block as usize];
-                assert_eq!(counted, known, "a block knows its valid pages");
-                valid += counted;
-                let key = u64::from(known) << 32 | u64::from(erases);
-                let (in_free, in_sealed) =
-                    (self.free.key(number, local) != OUT, self.sealed.key(number, local));
-                free += u32::from(in_free);
-                if in_free {
-                    assert_eq!((counted, in_sealed), (0, OUT), "a free block is empty");
-                } else if plane.active == local {
-                    assert_eq!(in_sealed, OUT, "the active block is not sealed");
-                    let rest = &pages[plane.next as usize..];
-                    assert!(rest.iter().all(|&lpn| lpn == NONE), "the rest is not programmed");
-                } else {
-                    assert_eq!(in_sealed, key, "a sealed block has its key");
-                }
-            }
-            assert_eq!((free, valid), (plane.free_blocks, plane.valid), "a plane knows its sums");
-            assert!(valid <= self.cap, "a plane holds at most cap valid pages");
-            assert!(self.free_pages(number) + data_pages > self.low, "free pages near threshold");
-            unit_free[self.geometry.place(number).unit as usize] +=
-                u64::from(self.free_pages(number));
-        }
-        assert_eq!(unit_free, self.unit_free, "a unit knows its free pages");
+        self.check_all();
     }
 }

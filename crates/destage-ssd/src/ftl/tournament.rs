@@ -1,73 +1,151 @@
 //! The smallest key of every plane, and whose it is.
 //!
-//! A complete binary tree of minima over the blocks of each plane. A change goes up only as far as
-//! it changes a minimum: some two levels on average for one block among many.
+//! Sixteen blocks a match, sixteen matches a match of the next round. A key that falls changes a
+//! minimum or leaves it, without a look at its neighbours: that is what an invalidation does, some
+//! dozen times per collection. A key that rises plays its matches again: once per collection.
 
 /// Key of a block that does not take part.
 pub(super) const OUT: u64 = u64::MAX;
 
-/// One tree per plane, over the blocks of the plane.
-#[derive(Clone, Debug)]
+/// Contestants of a match: two cache lines of keys.
+const MATCH: usize = 16;
+
+/// One tournament per plane, over the blocks of the plane.
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Tournaments {
-    width: usize,   // leaves of a tree, a power of two
-    keys: Vec<u64>, // per plane 2 * width: [unused, root, .., leaves]
+    blocks: usize,
+    keys: Vec<u64>,     // by block, over the whole drive
+    minima: Vec<u64>,   // per plane all rounds, one after the other
+    rounds: Vec<Round>, // the last one has at most MATCH matches
+    matches: usize,     // of all rounds of a plane
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Round {
+    first: usize, // of its matches among those of the plane
+    matches: usize,
 }
 
 impl Tournaments {
-    /// `planes` trees of `blocks` blocks; all have the same key.
+    /// `planes` tournaments of `blocks` blocks; all have the same key.
     pub(super) fn new(planes: u32, blocks: u32, key: u64) -> Self {
-        let width = (blocks as usize).next_power_of_two();
-        let mut one = vec![OUT; 2 * width];
-        one[width..width + blocks as usize].fill(key);
-        for at in (1..width).rev() {
-            one[at] = one[2 * at].min(one[2 * at + 1]);
+        let blocks = blocks as usize;
+        let mut rounds = Vec::new();
+        let (mut matches, mut contestants) = (0, blocks);
+        while contestants > MATCH {
+            contestants = contestants.div_ceil(MATCH);
+            rounds.push(Round { first: matches, matches: contestants });
+            matches += contestants;
         }
-        Tournaments { width, keys: one.repeat(planes as usize) }
+        Tournaments {
+            blocks,
+            keys: vec![key; planes as usize * blocks],
+            minima: vec![key; planes as usize * matches],
+            rounds,
+            matches,
+        }
     }
 
+    /// The key of a block, which is numbered over the whole drive.
     #[inline(always)]
-    fn tree(&self, plane: u32) -> &[u64] {
-        let size = 2 * self.width;
-        &self.keys[plane as usize * size..][..size]
+    pub(super) fn key(&self, block: u32) -> u64 {
+        self.keys[block as usize]
     }
 
-    /// The key of a block of the plane.
-    #[inline(always)]
-    pub(super) fn key(&self, plane: u32, block: u32) -> u64 {
-        self.tree(plane)[self.width + block as usize]
+    /// All keys, by block.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
     }
 
-    /// Changes a key.
+    /// Lowers a key.
     #[inline(always)]
-    pub(super) fn set(&mut self, plane: u32, block: u32, key: u64) {
-        let size = 2 * self.width;
-        let tree = &mut self.keys[plane as usize * size..][..size];
-        let mut at = self.width + block as usize;
-        tree[at] = key;
-        while at > 1 {
-            let least = tree[at].min(tree[at ^ 1]);
-            at /= 2;
-            if tree[at] == least {
-                break;
+    pub(super) fn lower(&mut self, plane: u32, block: u32, key: u64) {
+        let known = &mut self.keys[plane as usize * self.blocks + block as usize];
+        debug_assert!(key <= *known, "a key is lowered");
+        *known = key;
+        let minima = &mut self.minima[plane as usize * self.matches..][..self.matches];
+        let mut at = block as usize;
+        for round in &self.rounds {
+            at /= MATCH;
+            let least = &mut minima[round.first + at];
+            if *least <= key {
+                return;
             }
-            tree[at] = least;
+            *least = key;
+        }
+    }
+
+    /// Takes a block out.
+    pub(super) fn remove(&mut self, plane: u32, block: u32) {
+        let keys = &mut self.keys[plane as usize * self.blocks..][..self.blocks];
+        keys[block as usize] = OUT;
+        let minima = &mut self.minima[plane as usize * self.matches..][..self.matches];
+        let mut at = block as usize / MATCH;
+        let mut contestants = &keys[..];
+        let mut rest = minima;
+        for round in &self.rounds {
+            let (these, next) = rest.split_at_mut(round.matches);
+            let match_ = &contestants[at * MATCH..];
+            let least = match_.iter().take(MATCH).fold(OUT, |least, &key| least.min(key));
+            if these[at] == least {
+                return;
+            }
+            these[at] = least;
+            at /= MATCH;
+            (contestants, rest) = (these, next);
+        }
+    }
+
+    /// All keys anew, by block.
+    pub(super) fn set_all(&mut self, keys: impl Iterator<Item = u64>) {
+        for (known, key) in self.keys.iter_mut().zip(keys) {
+            *known = key;
+        }
+        if self.matches == 0 {
+            return;
+        }
+        let planes = self.keys.chunks(self.blocks).zip(self.minima.chunks_mut(self.matches));
+        for (keys, minima) in planes {
+            let mut contestants = keys;
+            let mut rest = minima;
+            for round in &self.rounds {
+                let (these, next) = rest.split_at_mut(round.matches);
+                for (least, match_) in these.iter_mut().zip(contestants.chunks(MATCH)) {
+                    *least = match_.iter().fold(OUT, |least, &key| least.min(key));
+                }
+                (contestants, rest) = (these, next);
+            }
         }
     }
 
     /// The smallest key of the plane and its block, the lowest one if several have it.
     #[inline]
     pub(super) fn least(&self, plane: u32) -> Option<(u64, u32)> {
-        let tree = self.tree(plane);
-        let least = tree[1];
-        if least == OUT {
-            return None;
+        let keys = &self.keys[plane as usize * self.blocks..][..self.blocks];
+        let minima = &self.minima[plane as usize * self.matches..][..self.matches];
+        let mut at = 0;
+        for round in self.rounds.iter().rev() {
+            let first = at * MATCH;
+            let match_ = &minima[round.first..][first..round.matches.min(first + MATCH)];
+            at = first + first_least(match_);
         }
-        let mut at = 1;
-        while at < self.width {
-            at = 2 * at + usize::from(tree[2 * at] != least);
-        }
-        Some((least, (at - self.width) as u32))
+        let first = at * MATCH;
+        let block = first + first_least(&keys[first..self.blocks.min(first + MATCH)]);
+        let least = keys[block];
+        (least != OUT).then_some((least, block as u32))
     }
+}
+
+/// Index of the smallest key, the lowest one if several have it.
+#[inline(always)]
+fn first_least(keys: &[u64]) -> usize {
+    let (mut least, mut at) = (keys[0], 0);
+    for (i, &key) in keys.iter().enumerate().skip(1) {
+        if key < least {
+            (least, at) = (key, i);
+        }
+    }
+    at
 }
 
 #[cfg(test)]
@@ -76,20 +154,28 @@ mod tests {
 
     #[test]
     fn the_least_key_wins_and_the_lowest_block_among_equals() {
-        for blocks in [1, 2, 5, 8, 13] {
+        for blocks in [1, 2, 16, 17, 40, 256, 257, 5000] {
             let mut keys = vec![vec![3; blocks as usize]; 2];
             let mut trees = Tournaments::new(2, blocks, 3);
             let mut random = 12345u64;
-            for _ in 0..2000 {
+            for step in 0..3000 {
                 random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let (plane, block) = ((random >> 33) as u32 % 2, (random >> 40) as u32 % blocks);
-                let key = match (random >> 50) % 5 {
-                    4 => OUT,
-                    key => key,
-                };
-                trees.set(plane, block, key);
-                keys[plane as usize][block as usize] = key;
-                assert_eq!(trees.key(plane, block), key);
+                let known = &mut keys[plane as usize][block as usize];
+                if *known == OUT || *known > 0 && random >> 60 < 8 {
+                    *known = if *known == OUT { (random >> 50) % 5 } else { *known - 1 };
+                    trees.lower(plane, block, *known);
+                } else {
+                    *known = OUT;
+                    trees.remove(plane, block);
+                }
+                if step % 500 == 0 {
+                    let mut anew = Tournaments::new(2, blocks, OUT);
+                    anew.set_all(keys.iter().flatten().copied());
+                    assert_eq!(anew.minima, trees.minima);
+                    trees = anew;
+                }
+                assert_eq!(trees.key(plane * blocks + block), keys[plane as usize][block as usize]);
                 let all = keys[plane as usize].iter().zip(0..);
                 let least = all.map(|(&key, block)| (key, block)).min();
                 assert_eq!(trees.least(plane), least.filter(|&(key, _)| key != OUT));

@@ -1,0 +1,83 @@
+//! What the flash says of itself, and whether all tables agree.
+
+use super::{NONE, OUT, PageFtl, Plane, UNMAPPED, UnitRoom, bits};
+use crate::config::Alloc;
+use crate::ftl::FlashState;
+
+impl PageFtl {
+    /// A block is erased only when all its pages have been programmed: erases and what is
+    /// programmed now tell how much was programmed ever.
+    pub(super) fn sums(&self) -> FlashState {
+        let data = self.geometry.data_pages;
+        let erases: u64 = self.erases.iter().copied().map(u64::from).sum();
+        let (mut written_blocks, mut open_pages) = (erases, 0);
+        for &Plane { free_pages, active, next, .. } in &self.planes {
+            let open = active != NONE;
+            let free_blocks = (free_pages - if open { data - next } else { 0 }) / data;
+            let sealed = self.geometry.blocks_per_plane - free_blocks - u32::from(open);
+            written_blocks += u64::from(sealed);
+            open_pages += u64::from(next);
+        }
+        FlashState {
+            mapped_pages: self.map.iter().filter(|&&place| place != UNMAPPED).count() as u64,
+            valid_pages: self.valid.iter().map(|word| u64::from(word.count_ones())).sum(),
+            programs: written_blocks * u64::from(data) + open_pages,
+            summaries: if self.summary_page { written_blocks } else { 0 },
+            erases,
+        }
+    }
+
+    /// Mapping and owners agree; valid pages, free pages and keys are those of the tables.
+    pub(super) fn check_all(&self) {
+        for (slot, &place) in (0u32..).zip(&self.map) {
+            if place != UNMAPPED {
+                let (block, index) = self.by_block_pages.split(place - 1);
+                let word = self.valid[(block * self.words + index / 64) as usize];
+                assert!(word >> (index % 64) & 1 == 1, "a mapped page is valid");
+                let owner = self.owners[place as usize - 1];
+                assert_eq!(owner, slot, "a mapped page is owned by the page that maps to it");
+            }
+        }
+        let state = self.sums();
+        assert_eq!(state.mapped_pages, state.valid_pages, "a valid page is mapped");
+        let (blocks, data) = (self.geometry.blocks_per_plane, self.geometry.data_pages);
+        let mut units = vec![UnitRoom { free_pages: 0, open_planes: 0 }; self.units.len()];
+        for (number, plane) in (0u32..).zip(&self.planes) {
+            let (mut free_pages, mut valid) = (0, 0);
+            for local in 0..blocks {
+                let block = number * blocks + local;
+                let counted = self.valid_pages(block);
+                valid += counted;
+                let erases = u64::from(self.erases[block as usize]);
+                let (free, sealed) = (self.free.key(block), self.sealed.key(block));
+                let words = &self.valid[self.words_of(block)];
+                let last = words
+                    .iter()
+                    .zip((0..).step_by(64))
+                    .flat_map(|(&w, start)| bits(w).map(move |bit| start + bit));
+                let end = last.last().map_or(0, |last: u32| last + 1);
+                if free != OUT {
+                    assert_eq!((counted, free, sealed), (0, erases, OUT), "a free block is empty");
+                    free_pages += data;
+                } else if plane.active == local {
+                    assert_eq!(sealed, OUT, "the active block is not sealed");
+                    assert!(end <= plane.next && plane.next < data, "the rest is not programmed");
+                    free_pages += data - plane.next;
+                } else {
+                    let key = u64::from(counted) << 32 | erases;
+                    assert_eq!(sealed, key, "a sealed block has its key");
+                    assert!(end <= data, "a summary page holds no data");
+                }
+            }
+            assert_eq!((free_pages, valid), (plane.free_pages, plane.valid), "sums of a plane");
+            assert!(valid <= self.cap, "a plane holds at most cap valid pages");
+            assert!(free_pages + data > self.low, "free pages near threshold");
+            let unit = &mut units[self.geometry.place(number).unit as usize];
+            unit.free_pages += u64::from(free_pages);
+            unit.open_planes += u32::from(valid < self.cap);
+        }
+        if self.alloc == Alloc::Dynamic {
+            assert_eq!(units, self.units, "a unit knows its room");
+        }
+    }
+}
