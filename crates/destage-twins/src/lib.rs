@@ -1,4 +1,5 @@
-//! Slow, obvious twins of the page policies, and of the device ([`ssd`]) with the policies that see it.
+//! Slow, obvious twins of the page policies; in [`ssd`] one of the device and the policies that
+//! see it.
 //!
 //! Every page policy of the specification (`page-policies.md`) is written here a second time, from
 //! its text alone, with lists that are searched from one end to the other. A twin is meant to be

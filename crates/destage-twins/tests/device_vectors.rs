@@ -1,4 +1,5 @@
-//! The conformance vectors of the device and of its policies: every completion, decision and counter.
+//! The conformance vectors of the device and of its policies: every completion, decision and
+//! counter.
 
 use destage_twins::ssd::{DEVICE_POLICIES, simulate};
 use serde_json::{Value, json};

@@ -127,7 +127,7 @@ impl Ssd {
             && self.victim(plane).is_some()
     }
 
-    /// Reads a page for the host; the operation, unless the page was never written and that is free.
+    /// Reads a page for the host; the operation, unless it was never written and that is free.
     pub(crate) fn read(&mut self, lpn: u64) -> Option<usize> {
         match self.places[index(lpn)] {
             Some((plane, block, page)) => {

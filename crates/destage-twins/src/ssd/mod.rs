@@ -1,5 +1,5 @@
-//! A slow, obvious twin of the timed SSD, of the host in front of it, and of the cache policies that
-//! look into it.
+//! A slow, obvious twin of the timed SSD, of the host in front of it, and of the cache policies
+//! that look into it.
 //!
 //! Written from `device.md` and `device-policies.md` alone, section by section, and event-driven:
 //! every unit has a queue of operations that really wait, start and end. What the specification

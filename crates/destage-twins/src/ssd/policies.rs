@@ -50,7 +50,7 @@ pub(crate) struct Recency {
 }
 
 impl Recency {
-    /// The access in every policy of recency order; `victim` picks one of the pages of a full cache.
+    /// The access in every policy of recency order; `victim` picks a page of a full cache.
     pub(crate) fn access(
         &mut self,
         op: Op,

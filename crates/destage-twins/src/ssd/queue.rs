@@ -113,7 +113,7 @@ impl Ssd {
         (at - start, transferred - start)
     }
 
-    /// The earliest instant from `ready` on at which the bus is free for `ns`, which it then is not.
+    /// Reserves the bus for `ns` from the earliest instant from `ready` on at which it is free.
     fn reserve(&mut self, channel: usize, ready: u64, ns: u64) -> u64 {
         if ns == 0 {
             return ready;

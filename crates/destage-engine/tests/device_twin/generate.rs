@@ -1,0 +1,472 @@
+//! Random vectors of the device (`spec/device.md` 10): small drives over all options, loads that
+//! reach collections, bursts and idle gaps, and a policy with its parameters.
+//!
+//! Everything is drawn as small numbers without regard to one another and then fitted together, so
+//! that a failing vector shrinks towards a small drive and few requests.
+
+use destage_policies::params::{Kind, Param};
+use destage_policies::{POLICIES, info};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Map, Value, json};
+
+/// Policies that see the device, and `cflru-e`, which came with them.
+pub const DEVICE_POLICIES: &[&str] = destage_twins::ssd::DEVICE_POLICIES;
+
+/// What a vector's cache may be.
+#[derive(Clone, Copy)]
+pub enum Caches {
+    None,
+    Device,
+    Page,
+}
+
+/// A vector that the specification allows.
+pub fn vector(caches: Caches) -> impl Strategy<Value = Value> {
+    (drive(), load(), cache(caches)).prop_map(|(drive, load, cache)| {
+        let device = drive.table();
+        let logical_pages = drive.logical_pages();
+        let mut vector = json!({
+            "device": device,
+            "cache": cache.table(drive.tick_ns()),
+            "requests": load.requests(&drive, logical_pages),
+        });
+        if let Some(depth) = load.queue_depth.filter(|_| !drive.read_first()) {
+            vector["host"] = json!({"mode": "closed", "queue_depth": depth});
+        }
+        vector
+    })
+}
+
+/// Numbers from which a drive is made that fits the rules of sections 3 and 5.1.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    geometry: (u64, u64, u64, u64),
+    blocks: u64,
+    pages: u64,
+    summary_page: bool,
+    stripe_pages: u64,
+    striping: &'static str,
+    dynamic: bool,
+    low: Option<Index>,
+    high: Option<u64>,
+    idle: u64,
+    fill_permille: u64,
+    by_permille: bool,
+    level: &'static str,
+    /// Scheduler, bus and collection mode exclude one another in part.
+    modes: (&'static str, &'static str, &'static str),
+    precondition: (&'static str, Index, u64),
+    times: Times,
+    copyback: bool,
+    unmapped: &'static str,
+    strict: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Times {
+    /// All times are multiples of one tick, so that ends, arrivals and timers meet.
+    round: bool,
+    command: u64,
+    read: Vec<u64>,
+    program: Vec<u64>,
+    erase: u64,
+    bus: u64,
+    summary_bytes: u64,
+}
+
+fn times() -> impl Strategy<Value = Times> {
+    let command = prop_oneof![3 => Just(0), 1 => 1..4_u64];
+    let read = prop::collection::vec(1..5_u64, 1..4);
+    let program = prop::collection::vec(1..12_u64, 1..4);
+    let erase = prop_oneof![1 => 1..4_u64, 4 => 4..40_u64];
+    let bus = prop_oneof![1 => Just(0), 3 => 1..4_u64];
+    (any::<bool>(), command, read, program, erase, bus, 0..3_u64).prop_map(
+        |(round, command, read, program, erase, bus, summary_bytes)| Times {
+            round,
+            command,
+            read,
+            program,
+            erase,
+            bus,
+            summary_bytes,
+        },
+    )
+}
+
+fn striping() -> impl Strategy<Value = &'static str> {
+    let orders = [
+        "0", "1", "2", "3", "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP",
+        "WDPC", "WPCD", "WPDC", "DCWP", "DCPW", "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW",
+        "PWCD", "PWDC", "PDCW", "PDWC",
+    ];
+    prop_oneof![1 => Just("CWDP"), 2 => select(orders.to_vec())]
+}
+
+fn modes() -> impl Strategy<Value = (&'static str, &'static str, &'static str)> {
+    prop_oneof![
+        3 => (Just("fcfs"), Just("private"), gc_mode()),
+        3 => (Just("fcfs"), Just("shared"), gc_mode()),
+        2 => (Just("read_first"), Just("private"), select(vec!["foreground", "background"])),
+    ]
+}
+
+fn gc_mode() -> impl Strategy<Value = &'static str> {
+    select(vec!["foreground", "background", "idle"])
+}
+
+fn drive() -> impl Strategy<Value = Drive> {
+    let geometry = (1..5_u64, 1..4_u64, 1..3_u64, 1..4_u64);
+    let sizes = (4..13_u64, 1..10_u64, any::<bool>());
+    let placement = (prop_oneof![2 => Just(1), 1 => 1..6_u64], striping(), any::<bool>());
+    let level = select(vec!["chip", "channel", "die", "plane"]);
+    let fill = prop_oneof![1 => Just(1000), 2 => 850..1000_u64, 1 => 1..1000_u64];
+    let low = prop_oneof![2 => Just(None), 1 => any::<Index>().prop_map(Some)];
+    let high = prop_oneof![1 => Just(None), 2 => (0..80_u64).prop_map(Some)];
+    let idle = prop_oneof![1 => Just(0), 4 => 1..60_u64];
+    let before = select(vec!["random", "sequential", "none"]);
+    let precondition = (before, any::<Index>(), prop_oneof![0..100_u64, any::<u64>()]);
+    let rest = (any::<bool>(), select(vec!["home", "free"]), any::<bool>(), any::<bool>());
+    let first = (geometry, sizes, placement, level, modes(), fill);
+    let second = (low, high, idle, precondition, times(), rest);
+    (first, second).prop_map(|(first, second)| {
+        let (geometry, (blocks, pages, summary_page), placement, level, modes, fill_permille) =
+            first;
+        let (stripe_pages, striping, dynamic) = placement;
+        let (low, high, idle, precondition, times, rest) = second;
+        let (copyback, unmapped, strict, by_permille) = rest;
+        let (channels, chips, dies, planes) = geometry;
+        // More than some twenty planes make the twin slow and collections rare.
+        let planes = planes.min((20 / (channels * chips * dies)).max(1));
+        Drive {
+            geometry: (channels, chips, dies, planes),
+            blocks,
+            pages: if summary_page { pages + 1 } else { pages },
+            summary_page,
+            stripe_pages,
+            striping,
+            dynamic,
+            low,
+            high,
+            idle,
+            fill_permille,
+            by_permille,
+            level,
+            modes,
+            precondition,
+            times,
+            copyback,
+            unmapped,
+            strict,
+        }
+    })
+}
+
+impl Drive {
+    fn planes(&self) -> u64 {
+        let (channels, chips, dies, planes) = self.geometry;
+        channels * chips * dies * planes
+    }
+
+    fn data_pages(&self) -> u64 {
+        self.pages - u64::from(self.summary_page)
+    }
+
+    /// F: as a rule the smallest, at most what leaves a plane room for two valid pages.
+    fn low_pages(&self) -> u64 {
+        let d = self.data_pages();
+        let more = self.low.map_or(0, |low| low.index((self.blocks * d - 2 * d - 1) as usize));
+        d + more as u64
+    }
+
+    /// Valid pages that a plane may hold, at least 2.
+    fn cap(&self) -> u64 {
+        self.blocks * self.data_pages() - self.low_pages() - self.data_pages()
+    }
+
+    fn stripe_pages(&self) -> u64 {
+        self.stripe_pages.min(self.cap())
+    }
+
+    /// The largest L, and a share of it.
+    fn logical_pages(&self) -> u64 {
+        if let Some((_, pages)) = self.permille() {
+            return pages;
+        }
+        (self.most_pages() * self.fill_permille / 1000).max(1)
+    }
+
+    fn most_pages(&self) -> u64 {
+        if self.dynamic {
+            self.planes() * self.cap() - 1
+        } else {
+            self.planes() * (self.cap() / self.stripe_pages() * self.stripe_pages())
+        }
+    }
+
+    /// Over-provisioning that gives about the same L, and that L, where there is one.
+    fn permille(&self) -> Option<(u64, u64)> {
+        if !self.by_permille {
+            return None;
+        }
+        let raw = self.planes() * self.blocks * self.pages;
+        let wanted = self.most_pages() * self.fill_permille / 1000;
+        let permille = 1000 - wanted * 1000 / raw;
+        let step = self.planes() * self.stripe_pages();
+        let pages = raw * (1000 - permille) / 1000 / step * step;
+        (permille < 1000 && (1..=self.most_pages()).contains(&pages)).then_some((permille, pages))
+    }
+
+    pub fn read_first(&self) -> bool {
+        self.modes.0 == "read_first"
+    }
+
+    /// About a tenth of a program.
+    fn tick_ns(&self) -> u64 {
+        if self.times.round { 1000 } else { 10_007 }
+    }
+
+    fn page_bytes(&self) -> u64 {
+        if self.times.round { 1000 } else { 4096 }
+    }
+
+    /// Times in ticks as nanoseconds, by themselves no two alike unless round.
+    fn ns(&self, ticks: &[u64]) -> Vec<u64> {
+        let odd = |i: usize| if self.times.round { 0 } else { 13 * i as u64 };
+        ticks.iter().enumerate().map(|(i, &t)| t * self.tick_ns() + odd(i)).collect()
+    }
+
+    fn table(&self) -> Value {
+        let (channels, chips, dies, planes) = self.geometry;
+        let (sched, bus, gc_mode) = self.modes;
+        let tick = self.tick_ns();
+        let (before, writes, seed) = self.precondition;
+        let mut table = json!({
+            "channels": channels,
+            "chips_per_channel": chips,
+            "dies_per_chip": dies,
+            "planes_per_die": planes,
+            "blocks_per_plane": self.blocks,
+            "pages_per_block": self.pages,
+            "page_bytes": self.page_bytes(),
+            "queue_level": self.level,
+            "sched": sched,
+            "bus": bus,
+            "cmd_ns": self.times.command * tick / 4,
+            "read_ns": self.ns(&self.times.read),
+            "program_ns": self.ns(&self.times.program),
+            "erase_ns": self.times.erase * tick,
+            "bus_ps_per_byte": self.times.bus * tick * 1000 / self.page_bytes(),
+            "copyback": self.copyback,
+            "alloc": if self.dynamic { "dynamic" } else { "static" },
+            "striping": self.striping,
+            "stripe_pages": self.stripe_pages(),
+            "gc_mode": gc_mode,
+            "gc_idle_ns": self.idle * tick,
+            "unmapped_read": self.unmapped,
+            "precondition": before,
+        });
+        let mut add = |key: &str, value: u64| table[key] = value.into();
+        match self.permille() {
+            Some((permille, _)) => add("op_permille", permille),
+            None => add("logical_pages", self.logical_pages()),
+        }
+        if self.low.is_some() {
+            add("gc_low_pages", self.low_pages());
+        }
+        if let Some(high) = self.high {
+            add("gc_high_pages", high);
+        }
+        if before == "random" {
+            let writes = writes.index(2 * self.logical_pages() as usize + 1);
+            add("precondition_writes", writes as u64);
+            add("precondition_seed", seed);
+        }
+        if self.summary_page {
+            add("summary_bytes", self.times.summary_bytes * self.page_bytes() / 2);
+            table["summary_page"] = true.into();
+        }
+        if self.strict {
+            table["address_mode"] = "error".into();
+        }
+        table
+    }
+}
+
+/// Requests by shape; how they meet the drive is settled in [`Load::requests`].
+#[derive(Clone, Debug)]
+struct Load {
+    /// How much longer than a burst's the gaps are.
+    stretch: u64,
+    written_percent: u8,
+    hot: Index,
+    requests: Vec<Shape>,
+    queue_depth: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Shape {
+    gap: (u8, u64),
+    op: u8,
+    /// Near a few pages, anywhere, or where the request before it ended.
+    place: (u8, Index),
+    pages: u64,
+    /// Where in its first page it begins and in its last page it ends, in eighths.
+    edges: (u64, u64),
+}
+
+fn load() -> impl Strategy<Value = Load> {
+    let pages = prop_oneof![1 => Just(0), 8 => Just(1), 4 => 2..8_u64];
+    let edges = prop_oneof![2 => Just((0, 8)), 1 => (0..8_u64, 1..9_u64)];
+    let shape = ((0..10_u8, 0..32_u64), 0..100_u8, (0..10_u8, any::<Index>()), pages, edges);
+    let shape =
+        shape.prop_map(|(gap, op, place, pages, edges)| Shape { gap, op, place, pages, edges });
+    let requests = prop_oneof![
+        1 => prop::collection::vec(shape.clone(), 1..40),
+        3 => prop::collection::vec(shape, 100..400),
+    ];
+    let written = prop_oneof![1 => Just(0_u8), 2 => Just(100), 8 => 10..100_u8];
+    let depth = prop_oneof![4 => Just(None), 1 => (1..9_u64).prop_map(Some)];
+    (select(vec![0, 1, 2, 5, 20]), written, any::<Index>(), requests, depth).prop_map(
+        |(stretch, written_percent, hot, requests, queue_depth)| Load {
+            stretch,
+            written_percent,
+            hot,
+            requests,
+            queue_depth,
+        },
+    )
+}
+
+impl Load {
+    /// `[arrival_ns, op, offset_bytes, length_bytes]`.
+    fn requests(&self, drive: &Drive, logical_pages: u64) -> Vec<Value> {
+        let tick = drive.tick_ns();
+        let page_bytes = drive.page_bytes();
+        let hot = self.hot.index(logical_pages as usize) as u64 + 1;
+        let mut now = 0;
+        let mut next = 0;
+        let mut requests = Vec::new();
+        for shape in &self.requests {
+            let (kind, amount) = shape.gap;
+            let ticks = match kind {
+                0..4 => 0,
+                4..8 => amount % 4 * self.stretch,
+                8 => amount * self.stretch,
+                _ => amount * 20,
+            };
+            let odd = if drive.times.round || ticks == 0 { 0 } else { amount * 97 };
+            now += ticks * tick + odd;
+
+            let (kind, place) = shape.place;
+            let mut first = match kind {
+                0..5 => place.index(hot as usize) as u64,
+                5..8 => place.index(logical_pages as usize) as u64,
+                8 => next,
+                // Beyond the drive's last page, where that is allowed.
+                _ => place.index(4 * logical_pages as usize) as u64,
+            };
+            let mut pages = shape.pages;
+            if drive.strict {
+                pages = pages.min(logical_pages);
+                first = (first % logical_pages).min(logical_pages - pages);
+            }
+            next = first + pages;
+            let (from, to) = shape.edges;
+            let from = from * page_bytes / 8;
+            let to = pages.saturating_sub(1) * page_bytes + (to * page_bytes).div_ceil(8);
+            let length = if pages == 0 { 0 } else { to.saturating_sub(from).max(1) };
+            let op = if shape.op < self.written_percent { "w" } else { "r" };
+            requests.push(json!([now, op, first * page_bytes + from, length]));
+        }
+        requests
+    }
+}
+
+/// A cache section; times in ticks.
+#[derive(Clone, Debug)]
+struct Cache {
+    policy: &'static str,
+    params: Map<String, Value>,
+    frames: u64,
+    hit: u64,
+    evict_wait: &'static str,
+    read_wait: &'static str,
+}
+
+fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
+    let policies = match caches {
+        Caches::None => vec!["none"],
+        // Those with more parameters more often.
+        Caches::Device => {
+            [DEVICE_POLICIES, &["ecr", "ecr", "ecr-e", "ecr-e", "sac", "sac"]].concat()
+        }
+        Caches::Page => page_policies(),
+    };
+    let policy = select(policies).prop_flat_map(|policy| (Just(policy), params(policy)));
+    let frames = prop_oneof![1 => 1..4_u64, 4 => 4..24_u64, 1 => 24..80_u64];
+    let evict_wait = select(vec!["program", "transfer", "none"]);
+    let read_wait = select(vec!["frame", "data"]);
+    (policy, frames, 0..3_u64, evict_wait, read_wait).prop_map(
+        |((policy, params), frames, hit, evict_wait, read_wait)| Cache {
+            policy,
+            params,
+            frames,
+            hit,
+            evict_wait,
+            read_wait,
+        },
+    )
+}
+
+/// The page policies that both sides have; but MIN, since a timed run does not supply next uses.
+fn page_policies() -> Vec<&'static str> {
+    let table = POLICIES.iter().map(|info| info.name);
+    table.filter(|name| destage_twins::NAMES.contains(name) && *name != "min").collect()
+}
+
+/// Some of the parameters that the policy declares.
+fn params(policy: &str) -> BoxedStrategy<Map<String, Value>> {
+    let Ok(info) = info(policy) else { return Just(Map::new()).boxed() };
+    let values: Vec<_> = info.params.iter().map(value).collect();
+    values
+        .prop_map(|values| {
+            let given = info.params.iter().zip(values);
+            given.filter_map(|(param, value)| Some((param.name.to_string(), value?))).collect()
+        })
+        .boxed()
+}
+
+/// The default of a parameter, an end of its range, or something between.
+fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
+    let int = |min: u64, max: u64| {
+        let most = max.min(100);
+        prop_oneof![min..=most.min(min + 8), min..=most].prop_map(Value::from)
+    };
+    let given = match param.kind {
+        Kind::Int { min, max } | Kind::OptionalInt { min, max } => int(min, max).boxed(),
+        Kind::Real { min, max } => {
+            prop_oneof![Just(min), Just(max.min(4.0)), min..=max.min(1.0), min..=max.min(4.0)]
+                .prop_map(Value::from)
+                .boxed()
+        }
+        Kind::Bool => any::<bool>().prop_map(Value::from).boxed(),
+        Kind::Choice(words) => select(words).prop_map(Value::from).boxed(),
+    };
+    prop_oneof![1 => Just(None), 2 => given.prop_map(Some)].boxed()
+}
+
+impl Cache {
+    fn table(&self, tick: u64) -> Value {
+        if self.policy == "none" {
+            return json!({"policy": "none"});
+        }
+        let mut table = self.params.clone();
+        table.insert("policy".to_string(), self.policy.into());
+        table.insert("frames".to_string(), self.frames.into());
+        table.insert("hit_ns".to_string(), (self.hit * tick / 2).into());
+        table.insert("evict_wait".to_string(), self.evict_wait.into());
+        table.insert("read_wait".to_string(), self.read_wait.into());
+        Value::Object(table)
+    }
+}
