@@ -41,6 +41,15 @@ pub trait DeviceView {
     /// Remaining work of a unit, nanoseconds (`spec/device.md` 4.5). 0 when idle.
     fn backlog_ns(&self, unit: UnitId) -> Nanos;
 
+    /// [`backlog_ns`](DeviceView::backlog_ns) of the units 0, 1, .., as many as there is room for.
+    ///
+    /// One call in place of one per unit, for policies that compare all units.
+    fn backlogs_ns(&self, backlogs: &mut [Nanos]) {
+        for (unit, backlog) in (0..).zip(backlogs) {
+            *backlog = self.backlog_ns(UnitId(unit));
+        }
+    }
+
     /// A collection is in the unit's queue or in service there (4.6).
     fn in_gc(&self, unit: UnitId) -> bool;
 

@@ -122,6 +122,7 @@ fn list_of(unit: UnitId) -> u32 {
 pub struct Ecr<D, const CLEAN_LIST: bool> {
     lists: UnitLists<D>, // Clean, then one per unit, the last of them list U
     lpns: Vec<Lpn>,      // by frame
+    costs: Vec<Nanos>,   // by unit; only while a victim is searched for
     cqct: Cqct,
     dynamic: bool, // a write-back's plane is chosen when it is written
     frames: u32,
@@ -133,6 +134,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
         Ecr {
             lists: UnitLists::new(directory),
             lpns: Vec::new(),
+            costs: Vec::new(),
             cqct: Cqct::of(&setup.params),
             dynamic: false,
             frames: setup.frames,
@@ -157,50 +159,95 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
 
     /// The candidate with the smallest (CQCT, stamp).
     #[inline(always)]
-    fn cheapest(&self, device: &dyn DeviceView) -> Option<u32> {
-        let mut least = (Nanos::MAX, EMPTY);
-        let mut winner = None;
-        for (unit, &stamp) in (0..).map(UnitId).zip(self.lists.oldest_stamps().iter().skip(1)) {
-            if stamp == EMPTY {
-                continue;
-            }
-            let cost = match self.cqct {
-                Cqct::Backlog => device.backlog_ns(unit),
-                _ => self.cqct_ns(device, unit),
-            };
-            if (cost, stamp) < least {
-                least = (cost, stamp);
-                winner = Some(unit);
-            }
+    fn cheapest(&mut self, device: &dyn DeviceView) -> Option<u32> {
+        let mut costs = std::mem::take(&mut self.costs);
+        costs.resize(self.lists.lists().saturating_sub(1) as usize, 0);
+        match self.cqct {
+            Cqct::Backlog => device.backlogs_ns(&mut costs),
+            _ => self.cqcts_ns(device, &mut costs),
         }
-        self.lists.oldest_of(list_of(winner?))
+        let unit = cheapest(&costs, self.lists.oldest_stamps().get(1..).unwrap_or_default());
+        self.costs = costs;
+        self.lists.oldest_of(list_of(unit?))
     }
 
-    /// CQCT of a unit's oldest page, in the readings that look further than its queue.
-    fn cqct_ns(&self, device: &dyn DeviceView, unit: UnitId) -> Nanos {
-        let queue = match self.cqct {
-            Cqct::Backlog | Cqct::Wait => device.backlog_ns(unit),
-            Cqct::Eq1Strict | Cqct::Eq1 => device
-                .nominal_times()
-                .map_or(0, |times| equation_1_ns(device.unfinished(unit), times)),
-        };
-        let Some(plane) = self.target(device, unit) else { return queue };
-        queue
-            + match self.cqct {
-                Cqct::Backlog | Cqct::Eq1Strict => 0,
-                Cqct::Wait => device.gc_cost_ns(plane),
-                Cqct::Eq1 => equations_3_and_4_ns(device, plane),
+    /// CQCT of every unit's oldest page, in the readings that look further than its queue. Where
+    /// the queue alone is longer than the smallest CQCT before, the collection to come is left out:
+    /// to predict one takes a look at every page of its block.
+    #[inline(never)]
+    fn cqcts_ns(&self, device: &dyn DeviceView, costs: &mut [Nanos]) {
+        let mut least = Nanos::MAX;
+        for (unit, cost) in (0..).map(UnitId).zip(costs) {
+            let Some(oldest) = self.lists.oldest_of(list_of(unit)) else { continue };
+            *cost = self.queue_ns(device, unit);
+            // Under dynamic allocation only list U says where its pages go.
+            let has_target = !self.dynamic || unit.0 >= device.units();
+            if has_target && *cost <= least {
+                *cost += self.collection_ns(device, self.lpns[oldest as usize]);
             }
+            least = least.min(*cost);
+        }
     }
 
-    /// The plane that the unit's oldest page would be written to now, if that is on this unit.
-    fn target(&self, device: &dyn DeviceView, unit: UnitId) -> Option<PlaneId> {
-        // Under dynamic allocation only list U says where its pages go.
-        if self.dynamic && unit.0 < device.units() {
-            return None;
+    /// What CQCT says of the operations in the queue.
+    fn queue_ns(&self, device: &dyn DeviceView, unit: UnitId) -> Nanos {
+        match (self.cqct, device.nominal_times()) {
+            (Cqct::Eq1Strict | Cqct::Eq1, Some(times)) => {
+                equation_1_ns(device.unfinished(unit), times)
+            }
+            _ => device.backlog_ns(unit),
         }
-        let oldest = self.lists.oldest_of(list_of(unit))?;
-        Some(device.target(self.lpns[oldest as usize]))
+    }
+
+    /// What CQCT says of the collection that a write-back of this page would set off.
+    fn collection_ns(&self, device: &dyn DeviceView, lpn: Lpn) -> Nanos {
+        match self.cqct {
+            Cqct::Backlog | Cqct::Eq1Strict => 0,
+            Cqct::Wait => device.gc_cost_ns(device.target(lpn)),
+            Cqct::Eq1 => equations_3_and_4_ns(device, device.target(lpn)),
+        }
+    }
+}
+
+/// The unit with the smallest (cost, stamp) among those whose list is not empty.
+///
+/// Even and odd units apart, so that one comparison need not wait for the one before it.
+#[inline(always)]
+fn cheapest(costs: &[Nanos], stamps: &[u64]) -> Option<UnitId> {
+    let units = costs.len().min(stamps.len());
+    let (costs, stamps) = (costs[..units].chunks_exact(2), stamps[..units].chunks_exact(2));
+    let (mut even, mut odd) = (Cheapest::NONE, Cheapest::NONE);
+    if let (&[cost], &[stamp]) = (costs.remainder(), stamps.remainder()) {
+        even.offer(units as u32 - 1, cost, stamp);
+    }
+    for (unit, (costs, stamps)) in (0..).step_by(2).zip(costs.zip(stamps)) {
+        even.offer(unit, costs[0], stamps[0]);
+        odd.offer(unit + 1, costs[1], stamps[1]);
+    }
+    let least = if odd.key < even.key { odd } else { even };
+    (least.key != u128::MAX).then_some(UnitId(least.unit))
+}
+
+#[derive(Clone, Copy)]
+struct Cheapest {
+    key: u128, // (cost, stamp)
+    unit: u32,
+}
+
+impl Cheapest {
+    const NONE: Cheapest = Cheapest { key: u128::MAX, unit: 0 };
+
+    #[inline(always)]
+    fn offer(&mut self, unit: u32, cost: Nanos, stamp: u64) {
+        if stamp == EMPTY {
+            return;
+        }
+        // As one number the pair is compared without a branch, which nothing could predict: half
+        // the time of comparing tuples.
+        let key = u128::from(cost) << 64 | u128::from(stamp);
+        if key < self.key {
+            *self = Cheapest { key, unit };
+        }
     }
 }
 
