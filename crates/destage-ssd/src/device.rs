@@ -53,6 +53,11 @@ impl<F: Ftl> Device<F> {
     pub fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: F) -> Self {
         let done = precondition(&mut ftl, config, &mut |_, _| true);
         debug_assert!(done.is_ok(), "nobody interrupted it");
+        Device::ready(config, geometry, ftl)
+    }
+
+    /// A drive whose FTL has been preconditioned.
+    pub(crate) fn ready(config: &DeviceConfig, geometry: Geometry, ftl: F) -> Self {
         let queues = Queues::new(config, &geometry);
         let before = ftl.flash_state();
         Device { geometry, ftl, queues, idle: config.gc_mode == GcMode::Idle, before }

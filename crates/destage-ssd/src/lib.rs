@@ -15,6 +15,7 @@
 //!  when          instants that may not be known yet                4.3, 7.4
 //!  ftl           what an FTL is; page: the page-mapped one         5, 6
 //!  precondition  what the drive holds before time 0                5.6
+//!  prepare       drives made once and kept
 //!  device        all of it, and what a policy may ask it           5.5, `device-policies.md` 2
 //! ```
 
@@ -26,6 +27,7 @@ pub mod drive;
 pub mod ftl;
 pub mod geometry;
 pub mod precondition;
+pub mod prepare;
 pub mod queues;
 mod read_first;
 pub mod timing;
@@ -35,5 +37,7 @@ pub use config::{CacheConfig, CacheDefaults, ConfigError, DeviceConfig, HostConf
 pub use device::{Device, DeviceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use ftl::{Ftl, page::PageFtl};
+pub use precondition::{Interrupted, Progress};
+pub use prepare::Origin;
 pub use queues::{OperationRecord, Served};
 pub use when::When;

@@ -15,6 +15,7 @@
 
 mod check;
 mod fill;
+pub mod image;
 #[cfg(test)]
 mod tests;
 

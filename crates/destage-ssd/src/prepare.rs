@@ -1,0 +1,104 @@
+//! Drives that are ready to run, made once and kept: random preconditioning takes seconds to
+//! minutes, reading its result back a fraction of one.
+//!
+//! A file is named after the fingerprint of its configuration and written under another name first,
+//! so that none is ever seen half-written; one that is damaged all the same is made anew. A folder
+//! that cannot be written costs time, not results.
+
+use crate::config::{DeviceConfig, Precondition};
+use crate::device::Device;
+use crate::ftl::page::PageFtl;
+use crate::ftl::page::image::fingerprint;
+use crate::geometry::Geometry;
+use crate::precondition::{Interrupted, Progress, precondition};
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Ending of the files, after 32 hexadecimal digits.
+pub const ENDING: &str = "flash";
+
+/// How the name of a file begins that is being written.
+pub const TEMPORARY: &str = ".tmp-";
+
+/// Fewer random writes are done sooner than a file is read.
+const WORTH_KEEPING: u64 = 1 << 20;
+
+/// Where a drive's state came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It was preconditioned now.
+    Made,
+    /// A file of the cache folder held it.
+    Loaded,
+}
+
+/// A preconditioned flash state. Drives that differ in nothing else are made from clones of it.
+pub(crate) fn prepare(
+    config: &DeviceConfig,
+    geometry: &Geometry,
+    folder: Option<&Path>,
+    progress: Progress,
+) -> Result<(PageFtl, Origin), Interrupted> {
+    let random = config.precondition == Precondition::Random;
+    let folder = folder.filter(|_| random && config.precondition_writes >= WORTH_KEEPING);
+    let file = folder.map(|folder| folder.join(format!("{:032x}.{ENDING}", fingerprint(config))));
+    if let Some(ftl) = file.as_deref().and_then(|file| load(config, file)) {
+        return Ok((ftl, Origin::Loaded));
+    }
+    let mut ftl = PageFtl::new(config, geometry);
+    precondition(&mut ftl, config, progress)?;
+    if let Some(file) = file {
+        // Not keeping it costs the same time again, nothing else.
+        let _ = store(&ftl, config, &file);
+    }
+    Ok((ftl, Origin::Made))
+}
+
+fn load(config: &DeviceConfig, file: &Path) -> Option<PageFtl> {
+    let file = File::open(file).ok()?;
+    let ftl = PageFtl::load(config, &mut BufReader::with_capacity(1 << 18, &file)).ok()?;
+    // What was used longest ago goes first; a folder that is only readable keeps its times.
+    let _ = file.set_modified(SystemTime::now());
+    Some(ftl)
+}
+
+fn store(ftl: &PageFtl, config: &DeviceConfig, file: &Path) -> io::Result<()> {
+    static STORED: AtomicU64 = AtomicU64::new(0);
+    let folder = file.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let number = STORED.fetch_add(1, Ordering::Relaxed);
+    let temporary = folder.join(format!("{TEMPORARY}{}-{number}.{ENDING}", std::process::id()));
+    let written = write(ftl, config, &temporary).and_then(|()| fs::rename(&temporary, file));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write(ftl: &PageFtl, config: &DeviceConfig, temporary: &Path) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 18, File::create_new(temporary)?);
+    ftl.save(config, &mut out)?;
+    out.flush()
+}
+
+impl Device {
+    /// A drive with the page-mapped FTL, preconditioned, at time 0: from a file in the cache folder
+    /// if there is one, else made and kept there. `progress` hears how many pages have been
+    /// written, of how many, some hundred times a second, and says whether to go on.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] if `progress` said no.
+    pub fn prepare(
+        config: &DeviceConfig,
+        folder: Option<&Path>,
+        progress: Progress,
+    ) -> Result<(Self, Origin), Interrupted> {
+        let geometry = Geometry::new(config);
+        let (ftl, origin) = prepare(config, &geometry, folder, progress)?;
+        Ok((Device::ready(config, geometry, ftl), origin))
+    }
+}

@@ -1,0 +1,213 @@
+//! Preconditioned drives that are kept between runs.
+
+use destage_ssd::config::{Table, Value};
+use destage_ssd::ftl::page::image::{ImageError, fingerprint};
+use destage_ssd::precondition::{Interrupted, SplitMix64};
+use destage_ssd::{Device, DeviceConfig, Ftl, Origin, PageFtl};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn config(keys: &[(&str, Value)]) -> DeviceConfig {
+    let mut table = Table::new();
+    for (key, size) in [
+        ("channels", 4),
+        ("blocks_per_plane", 64),
+        ("pages_per_block", 16),
+        ("precondition_writes", 1 << 20),
+    ] {
+        table.insert(key.into(), Value::Int(size));
+    }
+    table.insert("precondition".into(), word("random"));
+    table.extend(keys.iter().map(|(key, value)| (key.to_string(), value.clone())));
+    DeviceConfig::from_table(&table).expect("a good configuration")
+}
+
+fn word(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+/// A folder of its own, gone with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("destage-ssd-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        Folder(folder)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).expect("it was made");
+        let mut files: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+        files.sort();
+        files
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn prepare(config: &DeviceConfig, folder: &Path) -> (Device, Origin) {
+    Device::prepare(config, Some(folder), &mut |_, _| true).expect("nobody interrupts it")
+}
+
+/// What random writes do to the drive from here on.
+fn fate(mut device: Device) -> impl PartialEq + std::fmt::Debug {
+    let mut random = SplitMix64::new(3);
+    for now in 0..5000 {
+        device.advance(now * 1000);
+        device.write(random.below(device.geometry().logical_pages));
+    }
+    device.finish();
+    device.ftl().check();
+    assert_eq!(device.check_conservation(), Ok(()));
+    device.counters()
+}
+
+#[test]
+fn a_loaded_drive_goes_on_as_one_that_was_made() {
+    for (name, keys) in [
+        ("static", vec![("summary_page", Value::Bool(true))]),
+        ("dynamic", vec![("alloc", word("dynamic"))]),
+        ("background", vec![("gc_mode", word("background")), ("pages_per_block", Value::Int(70))]),
+    ] {
+        let folder = Folder::new(name);
+        let config = config(&keys);
+        let (made, origin) = prepare(&config, &folder.0);
+        assert_eq!(origin, Origin::Made, "{name}");
+        let (loaded, origin) = prepare(&config, &folder.0);
+        assert_eq!(origin, Origin::Loaded, "{name}");
+        assert_eq!(folder.files().len(), 1, "{name}: nothing else is left behind");
+        loaded.ftl().check();
+        assert_eq!(fate(made), fate(loaded), "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_noticed_wherever_it_is_damaged_and_made_anew() {
+    let folder = Folder::new("damaged");
+    let config = config(&[]);
+    let (made, _) = prepare(&config, &folder.0);
+    let file = folder.files().remove(0);
+    let good = fs::read(&file).expect("written");
+    let mut random = SplitMix64::new(1);
+    for k in 0..40 {
+        let mut bad = good.clone();
+        match k {
+            0 => bad.truncate(good.len() - 1),
+            1 => bad.truncate(0),
+            2 => bad.push(0),
+            _ => bad[random.below(good.len() as u32) as usize] ^= 1 << random.below(8),
+        }
+        let loaded = PageFtl::load(&config, &mut &bad[..]);
+        assert!(loaded.is_err(), "damage {k} is noticed");
+    }
+    let mut bad = good.clone();
+    bad[1000] ^= 1;
+    fs::write(&file, &bad).expect("writable");
+    let (again, origin) = prepare(&config, &folder.0);
+    assert_eq!(origin, Origin::Made);
+    assert_eq!(fs::read(&file).expect("written anew"), good);
+    assert_eq!(fate(made), fate(again));
+}
+
+#[test]
+fn latencies_share_a_file_and_what_decides_the_state_does_not() {
+    let number = |n: i128| Value::Int(n);
+    let fingerprint = |keys: &[(&str, Value)]| fingerprint(&config(keys));
+    let plain = fingerprint(&[]);
+    let same: [(&str, Value); 6] = [
+        ("program_ns", Value::List(vec![number(7), number(9)])),
+        ("page_bytes", number(16384)),
+        ("bus", word("shared")),
+        ("sched", word("read_first")),
+        ("gc_mode", word("idle")),
+        ("queue_level", word("plane")),
+    ];
+    for (key, value) in same {
+        assert_eq!(fingerprint(&[(key, value)]), plain, "{key}");
+    }
+    let other: [(&str, Value); 10] = [
+        ("channels", number(2)),
+        ("blocks_per_plane", number(65)),
+        ("op_permille", number(160)),
+        ("gc_low_pages", number(60)),
+        ("gc_mode", word("background")),
+        ("alloc", word("dynamic")),
+        ("striping", word("PDWC")),
+        ("summary_page", Value::Bool(true)),
+        ("precondition_seed", number(2)),
+        ("precondition_writes", number(5)),
+    ];
+    for (key, value) in other {
+        assert_ne!(fingerprint(&[(key, value)]), plain, "{key}");
+    }
+    let level = [("alloc", word("dynamic")), ("queue_level", word("plane"))];
+    assert_ne!(fingerprint(&level), fingerprint(&level[..1]));
+}
+
+#[test]
+fn a_state_of_another_configuration_is_refused() {
+    let device = Device::new(&config(&[]));
+    let mut image = Vec::new();
+    device.ftl().save(&config(&[]), &mut image).expect("memory");
+    let other = config(&[("precondition_seed", Value::Int(2))]);
+    let loaded = PageFtl::load(&other, &mut &image[..]);
+    assert!(matches!(loaded, Err(ImageError::Stale)));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_costs_no_result() {
+    let folder = Folder::new("unwritable");
+    fs::create_dir_all(&folder.0).expect("writable");
+    let file = folder.0.join("a file");
+    fs::write(&file, "").expect("writable");
+    let (_, origin) = prepare(&config(&[]), &file.join("below"));
+    assert_eq!(origin, Origin::Made);
+    assert_eq!(folder.files(), [file]);
+}
+
+#[test]
+fn little_work_is_not_kept() {
+    let folder = Folder::new("little");
+    fs::create_dir_all(&folder.0).expect("writable");
+    for keys in [
+        [("precondition", word("sequential"))],
+        [("precondition_writes", Value::Int((1 << 20) - 1))],
+    ] {
+        prepare(&config(&keys), &folder.0);
+    }
+    assert!(folder.files().is_empty());
+}
+
+#[test]
+fn progress_ascends_to_all_pages_and_stops_the_work() {
+    for alloc in ["static", "dynamic"] {
+        let config = config(&[("alloc", word(alloc))]);
+        let total = (1 << 20) + u64::from(config.logical_pages);
+        let mut told = Vec::new();
+        let mut hear = |done, of| {
+            assert_eq!(of, total);
+            told.push(done);
+            true
+        };
+        Device::prepare(&config, None, &mut hear).expect("nobody interrupts it");
+        assert!(told.len() >= 8 && told.is_sorted(), "{told:?}");
+        assert!(total - told[told.len() - 1] < total / 8);
+
+        let folder = Folder::new(&format!("stopped-{alloc}"));
+        let mut calls = 0;
+        let mut stop = |_, _| {
+            calls += 1;
+            calls < 3
+        };
+        let stopped = Device::prepare(&config, Some(&folder.0), &mut stop);
+        assert_eq!(stopped.err(), Some(Interrupted));
+        assert_eq!(calls, 3, "it is not asked again");
+        assert!(!folder.0.exists(), "half a state is not kept");
+    }
+}
