@@ -32,4 +32,4 @@ pub mod timed;
 
 pub use accesses::{Columns, Extent};
 pub use counters::Counters;
-pub use replay::{NextUses, Observer, Replay, Unobserved};
+pub use replay::{Completed, NextUses, Observer, Replay, Unobserved};

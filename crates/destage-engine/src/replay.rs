@@ -6,13 +6,32 @@
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::counters::Counters;
 use crate::result::Warmup;
-use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
+use destage_core::{
+    Blind, Lookup, Lpn, NEVER, Nanos, Needs, Op, Page, Plan, Policy, Request, Units,
+};
+use destage_ssd::OperationRecord;
+use std::ops::Range;
 
 /// How far ahead a page's node is asked for. A cache miss lasts about 100 ns, an access 10 to 25.
 const AHEAD: usize = 16;
 
 /// How far ahead the node's neighbours are asked for; by then the node has come.
 const LINKS_AHEAD: usize = 6;
+
+/// A request of a run with a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Completed {
+    /// Its number, from 0, warm-up included.
+    pub number: u64,
+    /// Read or write.
+    pub op: Op,
+    /// When it was issued, nanoseconds.
+    pub issued_ns: Nanos,
+    /// When it completes, nanoseconds.
+    pub completion_ns: Nanos,
+    /// Numbers of the host operations (R and W) that it caused, among all of the run.
+    pub operations: Range<u64>,
+}
 
 /// Sees every decision of a run; the empty one costs nothing.
 pub trait Observer {
@@ -22,6 +41,16 @@ pub trait Observer {
 
     /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
+
+    /// It wants to be shown the operations of the device.
+    const SEES_OPERATIONS: bool = false;
+
+    /// With a device: it is known when a request completes. In the order of requests, but where
+    /// reads go first.
+    fn completed(&mut self, _: &Completed) {}
+
+    /// With a device: operations of its units, those of a unit in the order of service.
+    fn operations(&mut self, _: &mut dyn Iterator<Item = OperationRecord>) {}
 
     /// After each block of accesses: how many in all. False stops the run.
     fn progress(&mut self, _accesses: u64) -> bool {
@@ -52,7 +81,7 @@ pub enum NextUses<'a> {
 
 impl NextUses<'_> {
     #[inline(always)]
-    fn of(&self, access: usize) -> u64 {
+    pub(crate) fn of(&self, access: usize) -> u64 {
         match self {
             NextUses::None => NEVER,
             NextUses::Short(next) => match next[access] {
@@ -90,7 +119,7 @@ impl Replay<'_> {
     ) -> Option<(Counters, u64)> {
         let requests = self.columns.first_ids.len();
         let mut done = 0;
-        let Some(warm) = self.warmup_requests() else {
+        let Some(warm) = self.warmup.rows(requests, self.arrivals_ns) else {
             // One request at a time, because counting starts with a request, and only the policy
             // knows when it is full.
             let mut request = 0;
@@ -104,22 +133,6 @@ impl Replay<'_> {
         self.part(policy, observer, 0, warm, &mut done)?;
         let counters = self.part(policy, observer, warm, requests, &mut done)?;
         Some((counters, warm as u64))
-    }
-
-    /// Requests before which nothing counts, if that is known before the run.
-    pub(crate) fn warmup_requests(&self) -> Option<usize> {
-        let requests = self.columns.first_ids.len();
-        let warm = match self.warmup {
-            Warmup::None => 0,
-            Warmup::Percent(p) => (p / 100.0 * requests as f64).round() as usize,
-            Warmup::Requests(n) => usize::try_from(n).unwrap_or(requests),
-            Warmup::Nanos(ns) => {
-                let first = self.arrivals_ns.first().copied().unwrap_or(0);
-                self.arrivals_ns.partition_point(|&t| t - first < ns)
-            }
-            Warmup::Full => return None,
-        };
-        Some(warm.min(requests))
     }
 
     fn part<P: Policy, O: Observer>(

@@ -5,6 +5,7 @@
 
 use crate::cost::Cost;
 use crate::counters::Counters;
+use crate::timed::{Profile, Timing, max_deviation};
 use destage_trace::Trace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,6 +73,21 @@ pub enum Warmup {
 }
 
 impl Warmup {
+    /// Rows of a trace before which nothing counts, if that is known before the run.
+    pub(crate) fn rows(self, rows: usize, arrivals_ns: &[u64]) -> Option<usize> {
+        let warm = match self {
+            Warmup::None => 0,
+            Warmup::Percent(p) => (p / 100.0 * rows as f64).round() as usize,
+            Warmup::Requests(n) => usize::try_from(n).unwrap_or(rows),
+            Warmup::Nanos(ns) => {
+                let first = arrivals_ns.first().copied().unwrap_or(0);
+                arrivals_ns.partition_point(|&t| t - first < ns)
+            }
+            Warmup::Full => return None,
+        };
+        Some(warm.min(rows))
+    }
+
     /// Reads `10%`, `100000r`, `60s` (also `ms`, `m`, `h`), `full`, `none`.
     pub fn parse(text: &str) -> Result<Warmup, String> {
         let text = text.trim();
@@ -121,6 +137,9 @@ pub struct RunConfig {
     pub check: bool,
     /// Cost model, if one was given.
     pub cost: Option<Cost>,
+    /// Name of the drive behind the cache, if there is one; all of it is in the result set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// The outcome of one run.
@@ -134,6 +153,12 @@ pub struct RunResult {
     pub counters: Counters,
     /// Cost model's running time, in the unit of the costs.
     pub running_time: Option<u64>,
+    /// Times and what the drive did, in a run with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+    /// How the run developed, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// What a reader of these numbers must know.
     pub warnings: Vec<String>,
 }
@@ -161,6 +186,9 @@ pub struct ResultSet {
     pub version: String,
     /// The trace.
     pub trace: TraceIdentity,
+    /// The drive behind the cache, as it was given and after defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<serde_json::Value>,
     /// The runs, in the order of policies, then sizes, as asked.
     pub runs: Vec<RunResult>,
 }
@@ -173,6 +201,7 @@ impl ResultSet {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
             trace,
+            device: None,
             runs,
         }
     }
@@ -200,15 +229,49 @@ pub enum Number {
     Real(f64),
 }
 
+/// What a number is, and so how it is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A share, 0..1; people like it in per cent.
+    Ratio,
+    /// A whole number of its unit.
+    Count,
+    /// A number of its unit.
+    Real,
+    /// A time, nanoseconds; people like it in the unit that leaves few digits.
+    Time,
+}
+
+/// When a table shows a number unasked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// Always.
+    Always,
+    /// In runs without a device.
+    WithoutDevice,
+    /// In runs with a device.
+    WithDevice,
+    /// Only if it is asked for.
+    OnRequest,
+}
+
 /// One column that a result gives.
 #[derive(Clone, Copy, Serialize)]
 pub struct Metric {
     /// Column name, unit last where it has one.
     pub name: &'static str,
+    /// A few words, as the head of a column.
+    pub title: &'static str,
+    /// What it is.
+    pub kind: Kind,
     /// Unit; empty for ratios.
     pub unit: &'static str,
     /// Which way is better.
     pub better: Better,
+    /// When a table shows it.
+    pub shown: Shown,
     /// What it counts.
     pub about: &'static str,
     /// Its value in a result; `None` where the run has none.
@@ -216,86 +279,300 @@ pub struct Metric {
     pub value: fn(&RunResult) -> Option<Number>,
 }
 
+impl Metric {
+    const fn shown(self, shown: Shown) -> Metric {
+        Metric { shown, ..self }
+    }
+}
+
 fn ratio(part: u64, whole: u64) -> Option<Number> {
     (whole > 0).then(|| Number::Real(part as f64 / whole as f64))
 }
 
-macro_rules! counter {
-    ($name:ident, $unit:literal, $better:ident, $about:literal) => {
+macro_rules! metric {
+    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+     $value:expr) => {
         Metric {
-            name: stringify!($name),
+            name: $name,
+            title: $title,
+            kind: Kind::$kind,
             unit: $unit,
             better: Better::$better,
+            shown: Shown::OnRequest,
+            about: $about,
+            value: $value,
+        }
+    };
+}
+
+/// A counter of every run, under its own name.
+macro_rules! counter {
+    ($name:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
+        Metric {
+            name: stringify!($name),
+            title: $title,
+            kind: Kind::Count,
+            unit: $unit,
+            better: Better::$better,
+            shown: Shown::OnRequest,
             about: $about,
             value: |r| Some(Number::Count(r.counters.$name)),
         }
     };
 }
 
+/// A number of runs with a device.
+macro_rules! timed {
+    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+     |$t:ident| $value:expr) => {
+        metric!($name, $title, $kind $unit, $better, $about, |r| {
+            let $t = r.timing.as_ref()?;
+            $value
+        })
+    };
+}
+
+/// A number of a distribution of response times; the distribution is a field of `Timing`.
+macro_rules! response {
+    ($name:literal, $title:literal, $about:literal, $of:ident.$field:ident) => {
+        timed!($name, $title, Time "ns", Lower, $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
+    };
+}
+
+impl From<u64> for Number {
+    fn from(count: u64) -> Number {
+        Number::Count(count)
+    }
+}
+
+impl From<f64> for Number {
+    fn from(real: f64) -> Number {
+        Number::Real(real)
+    }
+}
+
 /// Every metric, in the order of the columns.
 pub static METRICS: &[Metric] = &[
-    Metric {
-        name: "hit_ratio",
-        unit: "",
-        better: Better::Higher,
-        about: "hits / accesses, reads and writes together",
-        value: |r| ratio(r.counters.hits(), r.counters.accesses()),
-    },
-    Metric {
-        name: "read_hit_ratio",
-        unit: "",
-        better: Better::Higher,
-        about: "read hits / read accesses",
-        value: |r| ratio(r.counters.read_hits, r.counters.read_hits + r.counters.read_misses),
-    },
-    Metric {
-        name: "write_hit_ratio",
-        unit: "",
-        better: Better::Higher,
-        about: "write hits / write accesses",
-        value: |r| ratio(r.counters.write_hits, r.counters.write_hits + r.counters.write_misses),
-    },
-    Metric {
-        name: "misses",
-        unit: "accesses",
-        better: Better::Lower,
-        about: "accesses whose page was not resident",
-        value: |r| Some(Number::Count(r.counters.misses())),
-    },
-    counter!(physical_reads, "pages", Lower, "pages read from flash"),
-    counter!(physical_writes, "pages", Lower, "pages written to flash"),
-    Metric {
-        name: "running_time",
-        unit: "cost units",
-        better: Better::Lower,
-        about: "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
-        value: |r| r.running_time.map(Number::Count),
-    },
-    counter!(destages, "groups", Lower, "flush groups: what went to flash in one piece"),
-    counter!(destaged_pages, "pages", Lower, "pages in flush groups, without padding"),
-    Metric {
-        name: "mean_destage_pages",
-        unit: "pages",
-        better: Better::Neither,
-        about: "destaged_pages / destages",
-        value: |r| ratio(r.counters.destaged_pages, r.counters.destages),
-    },
-    counter!(evictions, "pages", Lower, "pages that left the cache because of a miss"),
-    counter!(read_hits, "accesses", Higher, "read accesses that found their page"),
-    counter!(read_misses, "accesses", Lower, "read accesses that did not"),
-    counter!(write_hits, "accesses", Higher, "write accesses that found their page"),
-    counter!(write_misses, "accesses", Lower, "write accesses that did not"),
-    counter!(bypasses, "accesses", Neither, "misses that were not admitted"),
-    counter!(padding_reads, "pages", Lower, "pages read only to complete a block"),
-    counter!(padding_writes, "pages", Lower, "pages written only to complete a block"),
-    counter!(end_flushes, "pages", Neither, "dirty pages written after the last access"),
-    Metric {
-        name: "accesses",
-        unit: "accesses",
-        better: Better::Neither,
-        about: "page accesses that were counted",
-        value: |r| Some(Number::Count(r.counters.accesses())),
-    },
+    metric!("hit_ratio", "Hit ratio", Ratio "", Higher,
+        "hits / accesses, reads and writes together",
+        |r| ratio(r.counters.hits(), r.counters.accesses()))
+    .shown(Shown::Always),
+    metric!("read_hit_ratio", "Read hits", Ratio "", Higher, "read hits / read accesses",
+        |r| ratio(r.counters.read_hits, r.counters.read_hits + r.counters.read_misses))
+    .shown(Shown::WithoutDevice),
+    metric!("write_hit_ratio", "Write hits", Ratio "", Higher, "write hits / write accesses",
+        |r| ratio(r.counters.write_hits, r.counters.write_hits + r.counters.write_misses))
+    .shown(Shown::WithoutDevice),
+    response!(
+        "response_ns_mean",
+        "Mean response",
+        "mean response time of all requests",
+        response_ns.mean
+    )
+    .shown(Shown::WithDevice),
+    response!(
+        "response_ns_p99",
+        "p99 response",
+        "99 % of all requests took at most so long",
+        response_ns.p99
+    )
+    .shown(Shown::WithDevice),
+    timed!("eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
+        "mean time that a write-back waited in its unit's queue (ECR, section 4)",
+        |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
+    .shown(Shown::WithDevice),
+    counter!(physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
+        .shown(Shown::WithoutDevice),
+    counter!(
+        physical_writes,
+        "Flash writes",
+        "pages",
+        Lower,
+        "pages written to flash; with a device without its own collections"
+    )
+    .shown(Shown::Always),
+    timed!("waf", "WAF", Real "", Lower,
+    "write amplification: programs of all kinds / programs for the host (device.md 8)",
+    |t| {
+        let d = &t.counters.device;
+        ratio(d.flash_programs + d.gc_moves + d.summary_programs, d.flash_programs)
+    })
+    .shown(Shown::WithDevice),
+    timed!("erases", "Erases", Count "blocks", Lower, "erase blocks erased",
+        |t| Some(t.counters.device.erases.into()))
+    .shown(Shown::WithDevice),
+    metric!("running_time", "Running time", Count "cost units", Lower,
+        "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
+        |r| r.running_time.map(Number::Count))
+    .shown(Shown::WithoutDevice),
+    metric!("misses", "Misses", Count "accesses", Lower,
+        "accesses whose page was not resident",
+        |r| Some(Number::Count(r.counters.misses()))),
+    counter!(
+        destages,
+        "Destages",
+        "groups",
+        Lower,
+        "flush groups: what went to flash in one piece"
+    ),
+    counter!(destaged_pages, "Destaged", "pages", Lower, "pages in flush groups, without padding"),
+    metric!("mean_destage_pages", "Mean destage", Real "pages", Neither,
+        "destaged_pages / destages",
+        |r| ratio(r.counters.destaged_pages, r.counters.destages)),
+    counter!(evictions, "Evictions", "pages", Lower, "pages that left the cache because of a miss"),
+    counter!(read_hits, "Read hits", "accesses", Higher, "read accesses that found their page"),
+    counter!(read_misses, "Read misses", "accesses", Lower, "read accesses that did not"),
+    counter!(write_hits, "Write hits", "accesses", Higher, "write accesses that found their page"),
+    counter!(write_misses, "Write misses", "accesses", Lower, "write accesses that did not"),
+    counter!(bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
+    counter!(padding_reads, "Padding reads", "pages", Lower, "pages read only to complete a block"),
+    counter!(
+        padding_writes,
+        "Padding writes",
+        "pages",
+        Lower,
+        "pages written only to complete a block"
+    ),
+    counter!(
+        end_flushes,
+        "End flushes",
+        "pages",
+        Neither,
+        "dirty pages written after the last access"
+    ),
+    metric!("accesses", "Accesses", Count "accesses", Neither, "page accesses that were counted",
+        |r| Some(Number::Count(r.counters.accesses()))),
+    timed!("requests", "Requests", Count "requests", Neither, "requests that were counted",
+        |t| Some(t.counters.requests.into())),
+    response!(
+        "response_ns_std",
+        "Response deviation",
+        "population standard deviation of response times",
+        response_ns.std
+    ),
+    response!("response_ns_p50", "p50 response", "median response time", response_ns.p50),
+    response!("response_ns_p90", "p90 response", "90 % took at most so long", response_ns.p90),
+    response!("response_ns_p95", "p95 response", "95 % took at most so long", response_ns.p95),
+    response!(
+        "response_ns_p999",
+        "p99.9 response",
+        "99.9 % took at most so long",
+        response_ns.p999
+    ),
+    response!("response_ns_max", "Max response", "longest response time", response_ns.max),
+    response!(
+        "read_response_ns_mean",
+        "Mean read",
+        "mean response time of reads",
+        read_response_ns.mean
+    ),
+    response!(
+        "read_response_ns_std",
+        "Read deviation",
+        "its standard deviation",
+        read_response_ns.std
+    ),
+    response!("read_response_ns_p50", "p50 read", "median of reads", read_response_ns.p50),
+    response!("read_response_ns_p90", "p90 read", "90 % of reads", read_response_ns.p90),
+    response!("read_response_ns_p95", "p95 read", "95 % of reads", read_response_ns.p95),
+    response!("read_response_ns_p99", "p99 read", "99 % of reads", read_response_ns.p99),
+    response!("read_response_ns_p999", "p99.9 read", "99.9 % of reads", read_response_ns.p999),
+    response!("read_response_ns_max", "Max read", "longest read", read_response_ns.max),
+    response!(
+        "write_response_ns_mean",
+        "Mean write",
+        "mean response time of writes",
+        write_response_ns.mean
+    ),
+    response!(
+        "write_response_ns_std",
+        "Write deviation",
+        "its standard deviation",
+        write_response_ns.std
+    ),
+    response!("write_response_ns_p50", "p50 write", "median of writes", write_response_ns.p50),
+    response!("write_response_ns_p90", "p90 write", "90 % of writes", write_response_ns.p90),
+    response!("write_response_ns_p95", "p95 write", "95 % of writes", write_response_ns.p95),
+    response!("write_response_ns_p99", "p99 write", "99 % of writes", write_response_ns.p99),
+    response!("write_response_ns_p999", "p99.9 write", "99.9 % of writes", write_response_ns.p999),
+    response!("write_response_ns_max", "Max write", "longest write", write_response_ns.max),
+    timed!("dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
+        "probability that a victim is dirty: dirty evictions / evictions",
+        |t| ratio(t.counters.dirty_evictions, t.counters.evictions)),
+    timed!("victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
+        "probability that a dirty victim's unit is collecting",
+        |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions)),
+    timed!("unbalance_rate_mean", "Mean unbalance", Real "", Lower,
+        "mean of longest queue * units / all queues at dirty evictions; 1 is even (ECR, figure 4)",
+        |t| t.unbalance_permille.as_ref().map(|d| Number::Real(d.mean / 1000.0))),
+    timed!("unbalance_gt10_ratio", "Unbalance > 10", Ratio "", Lower,
+        "dirty evictions with an unbalance rate over ten, of those with any queue",
+        |t| ratio(t.counters.unbalance_gt10, t.counters.unbalance_samples)),
+    timed!("max_deviation_reads", "Deviation, reads", Real "", Lower,
+        "(max - min) * channels / sum over the channels' reads (SAC, formula 1)",
+        |t| Some(max_deviation(t.counters.device.channel_reads.iter().copied()).into())),
+    timed!("max_deviation_programs", "Deviation, programs", Real "", Lower,
+        "the same of the channels' host programs",
+        |t| Some(max_deviation(t.counters.device.channel_programs.iter().copied()).into())),
+    timed!("max_deviation", "Deviation", Real "", Lower, "the same of both together",
+    |t| {
+        let device = &t.counters.device;
+        let both = device.channel_reads.iter().zip(&device.channel_programs);
+        Some(max_deviation(both.map(|(reads, programs)| reads + programs)).into())
+    }),
+    timed!("missed_latency_ns", "Missed latency", Time "ns", Lower,
+        "mean time of a host read that reached flash, from submission to end (SAC)",
+        |t| ratio(t.counters.device.read_miss_latency_ns_sum, t.counters.read_misses)),
+    metric!("average_latency_ns", "Average latency", Time "ns", Lower,
+    "(1 - hit ratio) * missed latency, of reads (SAC, formula 2)",
+    |r| {
+        let t = r.timing.as_ref()?;
+        let reads = r.counters.read_hits + r.counters.read_misses;
+        let missed = r.counters.read_misses as f64 / (reads > 0).then_some(reads as f64)?;
+        let latency = t.counters.device.read_miss_latency_ns_sum as f64;
+        Some(Number::Real(match t.counters.read_misses {
+            0 => 0.0,
+            count => missed * latency / count as f64,
+        }))
+    }),
+    timed!("flash_reads", "R", Count "pages", Lower, "host reads that reached flash",
+        |t| Some(t.counters.device.flash_reads.into())),
+    timed!("flash_programs", "W", Count "pages", Lower, "programs for the host",
+        |t| Some(t.counters.device.flash_programs.into())),
+    timed!("gc_runs", "Collections", Count "blocks", Lower, "collections",
+        |t| Some(t.counters.device.gc_runs.into())),
+    timed!("gc_moves", "Moved pages", Count "pages", Lower, "valid pages moved by collections",
+        |t| Some(t.counters.device.gc_moves.into())),
+    timed!("summary_programs", "Summary pages", Count "pages", Neither, "summary pages programmed",
+        |t| Some(t.counters.device.summary_programs.into())),
+    timed!("block_erases_max", "Most worn block", Count "erases", Lower,
+        "erases of the most worn block, preconditioning included",
+        |t| Some(t.counters.device.block_erases_max.into())),
+    timed!("block_erases_min", "Least worn block", Count "erases", Neither,
+        "erases of the least worn block",
+        |t| Some(t.counters.device.block_erases_min.into())),
+    timed!("block_erases_mean", "Mean wear", Real "erases", Lower, "mean erases of a block",
+        |t| Some(t.block_erases.mean.into())),
+    timed!("block_erases_std", "Wear deviation", Real "erases", Lower,
+        "population standard deviation of the blocks' erases",
+        |t| Some(t.block_erases.std.into())),
+    timed!("utilisation_mean", "Mean utilisation", Ratio "", Neither,
+    "busy time / makespan, mean of the units",
+    |t| {
+        let busy: u128 = t.counters.device.unit_busy_ns.iter().map(|&b| u128::from(b)).sum();
+        let units = t.counters.device.unit_busy_ns.len() as f64;
+        let all = t.counters.makespan_ns as f64 * units;
+        (all > 0.0).then(|| Number::Real(busy as f64 / all))
+    }),
+    timed!("utilisation_max", "Max utilisation", Ratio "", Neither,
+    "busy time / makespan of the busiest unit",
+    |t| {
+        let busiest = t.counters.device.unit_busy_ns.iter().copied().max()?;
+        ratio(busiest, t.counters.makespan_ns)
+    }),
+    timed!("makespan_ns", "Makespan", Time "ns", Lower,
+        "from the start of counting to the last completion",
+        |t| Some(t.counters.makespan_ns.into())),
 ];
 
 #[cfg(test)]

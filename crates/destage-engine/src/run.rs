@@ -4,18 +4,20 @@ use crate::accesses::Columns;
 use crate::checked::Checked;
 use crate::cost::Cost;
 use crate::counters::Counters;
-use crate::replay::{NextUses, Observer, Replay, Unobserved};
+use crate::replay::{Completed, NextUses, Observer, Replay, Unobserved};
 use crate::result::{RunConfig, RunResult, Warmup};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use crate::timed::{Profile, Profiler, TimedOutcome, TimedReplay, Timing};
 use destage_core::{Dense, Needs, Policy, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, Visitor, build};
+use destage_ssd::{CacheConfig, Device, HostConfig, OperationRecord};
 use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Options of a run that hold for all policies of a comparison.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,39 @@ pub struct RunOptions {
     pub check: bool,
     /// Cost model.
     pub cost: Option<Cost>,
+    /// The drive behind the cache.
+    pub drive: Option<Arc<Mounted>>,
+    /// With a drive: keep how the run developed.
+    pub profile: bool,
+}
+
+/// A drive that is ready to run: prepared once, and cloned for each run.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// Name, for tables.
+    pub name: String,
+    /// All that is needed to make it again, as a result keeps it.
+    pub record: serde_json::Value,
+    /// The drive at time 0.
+    pub device: Device,
+    /// When a page has its frame, and its data; `policy` and `frames` are those of each run.
+    pub cache: CacheConfig,
+    /// Open or closed loop.
+    pub host: HostConfig,
+}
+
+impl Mounted {
+    /// Every page of a trace is one of the drive.
+    fn holds(&self, lpns: &[u64]) -> Result<(), RunError> {
+        let logical = self.device.geometry().logical_pages;
+        match lpns.last() {
+            Some(&last) if last >= logical.into() => Err(RunError::Impossible(format!(
+                "page {last} of the trace is beyond the drive {}, which has {logical} pages",
+                self.name
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What a run is made of.
@@ -39,8 +74,10 @@ pub struct Input<'a> {
     pub columns: Columns<'a>,
     /// Next uses of its accesses, if a policy of the run needs them.
     pub next_uses: NextUses<'a>,
-    /// Arrivals of its requests, nanoseconds, not decreasing; for a warm-up by time.
+    /// Arrivals of its rows, nanoseconds, not decreasing; for a warm-up by time, and for a device.
     pub arrivals_ns: &'a [u64],
+    /// Rows that go on with the request of the row before them, ascending; for a device.
+    pub continuations: &'a [u64],
 }
 
 impl<'a> Input<'a> {
@@ -54,6 +91,7 @@ impl<'a> Input<'a> {
                 Some(destage_trace::next_use::NextUses::Wide(uses)) => NextUses::Long(uses),
             },
             arrivals_ns: trace.arrivals_ns(),
+            continuations: trace.continuations(),
         }
     }
 }
@@ -79,6 +117,9 @@ pub enum RunError {
     /// A law was broken (exit status 1).
     #[error("{0}")]
     Broken(String),
+    /// It cannot be true (exit status 70).
+    #[error("{0}: this is a bug of Destage")]
+    Bug(String),
     /// It was stopped (exit status 130).
     #[error("interrupted")]
     Interrupted,
@@ -93,6 +134,7 @@ pub fn run(
     hooks: &Hooks,
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
+    supplies(spec, options)?;
     let params = spec.params(&Cost::policy_defaults(options.cost))?;
     let setup = Setup {
         params: params.clone(),
@@ -100,8 +142,12 @@ pub fn run(
         ..Setup::new(frames.frames)
     };
     let directory = Dense::new(input.columns.lpns.len() as u32);
-    let visitor = Runner { input, options, hooks, observer };
-    let outcome = build(spec.name, &setup, directory, visitor)?.map_err(|error| match error {
+    let runner = Runner { input, options, hooks, observer };
+    let outcome = match spec.is_none() {
+        true => runner.without_a_cache(),
+        false => build(spec.name, &setup, directory, runner)?,
+    };
+    let outcome = outcome.map_err(|error| match error {
         RunError::Broken(law) => RunError::Broken(format!("{}: {law}", spec.label())),
         other => other,
     })?;
@@ -184,10 +230,13 @@ fn record(
             flush_at_end: options.flush_at_end,
             check: options.check,
             cost: options.cost,
+            device: options.drive.as_ref().map(|drive| drive.name.clone()),
         },
         warmup_requests: outcome.warmup_requests,
         counters: outcome.counters,
         running_time,
+        timing: outcome.timing,
+        profile: outcome.profile,
         warnings,
     })
 }
@@ -205,6 +254,8 @@ pub(crate) fn to_json(value: &Value) -> serde_json::Value {
 struct Outcome {
     counters: Counters,
     warmup_requests: u64,
+    timing: Option<Timing>,
+    profile: Option<Profile>,
 }
 
 struct Runner<'a, O> {
@@ -218,13 +269,6 @@ impl<O: Observer> Visitor for Runner<'_, O> {
     type Output = Result<Outcome, RunError>;
 
     fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
-        for (need, what) in [(Needs::UNITS, "units"), (Needs::GC_STATE, "collections")] {
-            if P::NEEDS.contains(need) {
-                return Err(RunError::Impossible(format!(
-                    "this policy looks at the device's {what}: it needs a device"
-                )));
-            }
-        }
         if !self.options.check {
             return self.replay(&mut policy);
         }
@@ -239,6 +283,11 @@ impl<O: Observer> Visitor for Runner<'_, O> {
 
 impl<O: Observer> Runner<'_, O> {
     fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
+        if let Some(drive) = self.options.drive.clone() {
+            return self.timed(&drive, |replay, device, observer| {
+                replay.run(device, policy, &drive.cache, observer)
+            });
+        }
         let replay = Replay {
             columns: self.input.columns,
             next_uses: self.input.next_uses,
@@ -248,17 +297,86 @@ impl<O: Observer> Runner<'_, O> {
         let mut followed = Followed { observer: self.observer, hooks: self.hooks, reported: 0 };
         let (mut counters, warmup_requests) =
             replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
-        let fetches = if self.options.fetch_on_write_miss { counters.write_misses } else { 0 };
-        counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;
         if self.options.flush_at_end {
             let mut dirty = 0;
             policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
             counters.end_flushes = dirty;
         }
-        counters.physical_writes =
-            counters.destaged_pages + counters.padding_writes + counters.end_flushes;
-        Ok(Outcome { counters, warmup_requests })
+        physical(&mut counters, self.options);
+        Ok(Outcome { counters, warmup_requests, timing: None, profile: None })
     }
+
+    fn without_a_cache(self) -> Result<Outcome, RunError> {
+        let Some(drive) = self.options.drive.clone() else {
+            return Err(needs_a_device("none"));
+        };
+        let outcome =
+            self.timed(&drive, |replay, device, observer| replay.run_bare(device, observer))?;
+        let mut counters = outcome.counters;
+        counters.physical_reads = counters.read_misses;
+        counters.physical_writes = counters.write_misses;
+        Ok(Outcome { counters, ..outcome })
+    }
+
+    /// A run in front of a clone of the drive.
+    fn timed(
+        self,
+        drive: &Mounted,
+        run: impl FnOnce(
+            &TimedReplay<'_>,
+            &mut Device,
+            &mut (Followed<'_, O>, Option<Profiler>),
+        ) -> Result<TimedOutcome, RunError>,
+    ) -> Result<Outcome, RunError> {
+        drive.holds(self.input.columns.lpns)?;
+        let mut device = drive.device.clone();
+        let replay = TimedReplay {
+            input: *self.input,
+            host: drive.host,
+            warmup: self.options.warmup,
+            fetch_on_write_miss: self.options.fetch_on_write_miss,
+            flush_at_end: self.options.flush_at_end,
+        };
+        let profiler = self.options.profile.then(|| Profiler::new(device.geometry().units));
+        let followed = Followed { observer: self.observer, hooks: self.hooks, reported: 0 };
+        let mut observers = (followed, profiler);
+        let outcome = run(&replay, &mut device, &mut observers)?;
+        let TimedOutcome { warmup_requests, pages: mut counters, timing } = outcome;
+        physical(&mut counters, self.options);
+        Ok(Outcome {
+            counters,
+            warmup_requests,
+            timing: Some(timing),
+            profile: observers.1.map(Profiler::finish),
+        })
+    }
+}
+
+/// What went to flash, by the options of the run.
+fn physical(counters: &mut Counters, options: &RunOptions) {
+    let fetches = if options.fetch_on_write_miss { counters.write_misses } else { 0 };
+    counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;
+    counters.physical_writes =
+        counters.destaged_pages + counters.padding_writes + counters.end_flushes;
+}
+
+fn needs_a_device(label: &str) -> RunError {
+    let why = match label {
+        "none" => "without a cache, only a device shows anything".to_string(),
+        label => format!("{label} looks at the drive behind the cache"),
+    };
+    RunError::Impossible(format!(
+        "{why}: add a device (--device, a preset such as small or a TOML file)"
+    ))
+}
+
+/// The run supplies what the policy needs.
+fn supplies(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunError> {
+    let needs = spec.is_none() || needs(spec).device();
+    if needs && options.drive.is_none() {
+        return Err(needs_a_device(&spec.label()));
+    }
+    Ok(())
 }
 
 /// Passes decisions on to the caller's observer, and progress to the hooks.
@@ -270,10 +388,19 @@ struct Followed<'a, O> {
 
 impl<O: Observer> Observer for Followed<'_, O> {
     const SEES_ACCESSES: bool = O::SEES_ACCESSES;
+    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
 
     #[inline(always)]
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
         self.observer.access(r, hit, plan);
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        self.observer.completed(request);
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        self.observer.operations(operations);
     }
 
     fn progress(&mut self, accesses: u64) -> bool {
@@ -309,6 +436,7 @@ pub fn compare_each(
     // All are built once before the first runs: a typing error shows at once, not after an hour.
     for spec in specs {
         spec.params(&Cost::policy_defaults(options.cost))?;
+        supplies(spec, options)?;
     }
     let tasks: Vec<_> = specs.iter().flat_map(|p| sizes.iter().map(move |s| (p, s))).collect();
     let next = AtomicUsize::new(0);
@@ -336,16 +464,10 @@ pub fn compare_each(
 
 /// True if a policy of the list needs the next use of every access.
 pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
-    struct Asks;
-    impl Visitor for Asks {
-        type Output = bool;
-        fn visit<P: Policy>(self, _: P) -> bool {
-            P::NEEDS.contains(Needs::NEXT_USE)
-        }
-    }
-    specs.iter().any(|spec| {
-        let Ok(params) = spec.params(&[]) else { return false };
-        let setup = Setup { params, trace_pages: Some(1), ..Setup::new(1) };
-        build(spec.name, &setup, Dense::new(1), Asks).unwrap_or(false)
-    })
+    specs.iter().any(|spec| needs(spec).contains(Needs::NEXT_USE))
+}
+
+/// What a policy needs of a run; no cache needs nothing.
+pub fn needs(spec: &PolicySpec) -> Needs {
+    destage_policies::needs(spec.name).unwrap_or(Needs::NONE)
 }

@@ -1,8 +1,9 @@
 //! How a run develops: what was counted in each period of so many accesses.
 
 use crate::counters::Counters;
-use crate::replay::Observer;
+use crate::replay::{Completed, Observer};
 use destage_core::{Plan, Request};
+use destage_ssd::OperationRecord;
 use serde::{Deserialize, Serialize};
 
 /// What one period counted.
@@ -68,10 +69,29 @@ impl Observer for Series {
 /// Two observers of one run.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const SEES_ACCESSES: bool = A::SEES_ACCESSES || B::SEES_ACCESSES;
+    const SEES_OPERATIONS: bool = A::SEES_OPERATIONS || B::SEES_OPERATIONS;
 
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         self.0.access(r, hit, plan);
         self.1.access(r, hit, plan);
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        self.0.completed(request);
+        self.1.completed(request);
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        if !(A::SEES_OPERATIONS && B::SEES_OPERATIONS) {
+            // At most one of them looks.
+            self.0.operations(operations);
+            self.1.operations(operations);
+            return;
+        }
+        for op in operations {
+            self.0.operations(&mut std::iter::once(op));
+            self.1.operations(&mut std::iter::once(op));
+        }
     }
 
     fn progress(&mut self, accesses: u64) -> bool {
@@ -82,9 +102,24 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
 /// An observer that may be absent.
 impl<O: Observer> Observer for Option<O> {
+    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
+    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
+
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         if let Some(observer) = self {
             observer.access(r, hit, plan);
+        }
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        if let Some(observer) = self {
+            observer.completed(request);
+        }
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        if let Some(observer) = self {
+            observer.operations(operations);
         }
     }
 

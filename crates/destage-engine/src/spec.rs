@@ -3,6 +3,9 @@
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, Info, check_params, info};
 
+/// The name that stands for no cache at all, in front of a device.
+pub const NONE: &str = "none";
+
 /// A policy with the parameters that a user gave, by name and checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PolicySpec {
@@ -15,6 +18,13 @@ pub struct PolicySpec {
 impl PolicySpec {
     /// With these parameters; names and ranges are checked.
     pub fn new(name: &str, given: Vec<(String, Value)>) -> Result<PolicySpec, BuildError> {
+        if name == NONE {
+            if let Some((key, _)) = given.first() {
+                let what = format!("{NONE}: no cache has no parameters, found {key}");
+                return Err(BuildError::Unknown(what));
+            }
+            return Ok(PolicySpec { name: NONE, given });
+        }
         let info: &'static Info = info(name)?;
         let spec = PolicySpec { name: info.name, given };
         spec.check()?;
@@ -68,12 +78,20 @@ impl PolicySpec {
         .collect()
     }
 
+    /// No cache at all.
+    pub fn is_none(&self) -> bool {
+        self.name == NONE
+    }
+
     fn check(&self) -> Result<Params, BuildError> {
         check_params(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v)))
     }
 
     /// All parameters, where `defaults` (a run's cost model) goes before the policy's own defaults.
     pub fn params(&self, defaults: &[(&str, Value)]) -> Result<Params, BuildError> {
+        if self.is_none() {
+            return Ok(Params::default());
+        }
         let declared = info(self.name)?.params;
         let usable = defaults
             .iter()
@@ -110,6 +128,7 @@ mod tests {
         for (text, part) in [
             ("lrru", "did you mean lru?"),
             ("lru[k=2]", "lru has no parameters"),
+            ("none[k=2]", "no cache has no parameters"),
             ("lru[k", "closing ]"),
             ("lru[k]", "no key=value"),
             ("lru[k=1;k=2]", "given twice"),

@@ -88,6 +88,7 @@ impl IntoPyErr for RunError {
         match self {
             RunError::Build(inner) => inner.into_py_err(py),
             RunError::Impossible(message) => usage(py, message),
+            bug @ RunError::Bug(_) => error(py, Kind::Internal, bug.to_string()),
             RunError::Broken(message) => error(py, Kind::Check, message),
             RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
         }

@@ -6,7 +6,8 @@
 //! is told to stop and the exception goes on.
 
 use crate::errors::{Kind, error};
-use destage_engine::run::Hooks;
+use destage_engine::run::{Hooks, RunError};
+use destage_ssd::{Device, DeviceConfig};
 use destage_trace::decode::{self, Progress, Stage};
 use destage_trace::stream;
 use pyo3::prelude::*;
@@ -40,6 +41,11 @@ impl Watch {
     /// What the user should know, in the order it came up.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.notes))
+    }
+
+    /// A drive at time 0, with progress.
+    pub fn prepare(&self, config: &DeviceConfig) -> Result<Device, RunError> {
+        Ok(Device::new(config))
     }
 
     /// As a stream of records takes it.

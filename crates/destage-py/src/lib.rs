@@ -1,6 +1,7 @@
 //! The Python face of Destage: argument conversion, error mapping, GIL release. No logic.
 //!
-//! What crosses the boundary is plain: strings, numbers, JSON, and one class, `Trace`. The typed
+//! What crosses the boundary is plain: strings, numbers, JSON, and two classes, `Trace` and
+//! `Drive`. The typed
 //! interface that people use is the Python package around it (`python/destage`).
 //!
 //! ```text
@@ -9,6 +10,7 @@
 //!  runs       compare, mrc
 //!  single     one run with everything recorded; policies written in Python
 //!  policy     a policy written in Python, as one written in Rust
+//!  drive      drives: presets, files, prepared states
 //!  conform    conformance vectors
 //!  parquet    columns of a table as a Parquet file
 //!  follow     Ctrl-C and progress while the GIL is released
@@ -18,6 +20,7 @@
 mod catalogue;
 mod conform;
 mod convert;
+mod drive;
 mod errors;
 mod follow;
 mod parquet;
@@ -49,6 +52,8 @@ mod _destage {
     use crate::catalogue::{formats, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]
     use crate::conform::{conform, conform_emit, conform_own};
+    #[pymodule_export]
+    use crate::drive::{Drive, drive_from_record, drive_keys, drives, open_drive};
     #[pymodule_export]
     use crate::parquet::parquet_bytes;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Runs: many side by side, or one with everything recorded.
 
 use crate::convert::{json_of, value_of};
+use crate::drive::Drive;
 use crate::errors::{Kind, error, raise, raise_usage, usage};
 use crate::follow::{Watch, follow};
 use crate::trace::Trace;
@@ -115,6 +116,8 @@ fn options_of(py: Python<'_>, text: &str) -> PyResult<RunOptions> {
         flush_at_end: flag("flush_at_end"),
         check: flag("check"),
         cost: text("cost").map(|c| raise_usage(py, Cost::parse(c))).transpose()?,
+        profile: flag("profile"),
+        drive: None,
     })
 }
 
@@ -128,8 +131,11 @@ fn run_json(run: &RunResult) -> Value {
 }
 
 /// A result set as JSON.
-pub fn set_json(trace: &Trace, runs: &[RunResult]) -> Value {
+pub fn set_json(trace: &Trace, drive: Option<&Drive>, runs: &[RunResult]) -> Value {
     let mut set = json!(ResultSet::new(trace.identity(), Vec::new()));
+    if let Some(drive) = drive {
+        set["device"] = drive.drive.to_json();
+    }
     // What reading counted belongs to the result: malformed lines that were skipped, and the like.
     set["reading"] = trace.trace.meta().summary.clone();
     set["runs"] = runs.iter().map(run_json).collect();
@@ -153,11 +159,40 @@ impl crate::errors::IntoPyErr for Failed {
     }
 }
 
+/// The drive, ready and put into the options, if there is one.
+pub fn mount(
+    drive: Option<&Drive>,
+    options: &RunOptions,
+    watch: &Watch,
+) -> Result<RunOptions, RunError> {
+    let drive = drive.map(|drive| drive.mounted(watch)).transpose()?;
+    Ok(RunOptions { drive, ..options.clone() })
+}
+
+/// The trace's pages are those of the drive.
+pub fn check_pages(py: Python<'_>, trace: &Trace, drive: Option<&Drive>) -> PyResult<()> {
+    let Some(drive) = drive else { return Ok(()) };
+    let (found, expected) = (trace.trace.page_bytes(), drive.drive.device.page_bytes);
+    if found == u64::from(expected) {
+        return Ok(());
+    }
+    Err(usage(
+        py,
+        format!(
+            "the trace was opened with pages of {found} bytes, those of the drive {} have \
+             {expected}: open it for this drive",
+            drive.drive.name
+        ),
+    ))
+}
+
 /// Runs every policy at every size; returns the result set as JSON.
 ///
 /// `partial` is called with the JSON of the runs that had ended if a signal ends the call.
 #[pyfunction]
-#[pyo3(signature = (trace, specs, sizes, options, jobs, progress = None, partial = None))]
+#[pyo3(signature = (
+    trace, specs, sizes, options, jobs, progress = None, partial = None, drive = None
+))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn compare(
     py: Python<'_>,
@@ -168,6 +203,7 @@ pub fn compare(
     jobs: usize,
     progress: Option<Py<PyAny>>,
     partial: Option<Py<PyAny>>,
+    drive: Option<&Drive>,
 ) -> PyResult<String> {
     let specs: Vec<PolicySpec> = specs
         .iter()
@@ -175,10 +211,12 @@ pub fn compare(
         .collect::<PyResult<_>>()?;
     let sizes = frames_of(py, trace, sizes)?;
     let options = run_options(py, trace, options)?;
+    check_pages(py, trace, drive)?;
     let watch = Watch::default();
     let finished = std::sync::Mutex::new(Vec::new());
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
         let uses = looked_ahead(trace, &specs, &mut watch).map_err(Failed::Trace)?;
+        let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         let input = Input::new(&trace.trace, uses.as_deref());
         watch.enter("replaying", trace.trace.accesses() * (specs.len() * sizes.len()) as u64);
         let each = compare_each(&input, &specs, &sizes, &options, jobs, &watch.hooks)
@@ -199,12 +237,12 @@ pub fn compare(
         Ok(outcome) => raise(py, outcome)?,
         Err(raised) => {
             if let Some(partial) = partial.filter(|_| !runs.is_empty()) {
-                partial.call1(py, (set_json(trace, &runs).to_string(),))?;
+                partial.call1(py, (set_json(trace, drive, &runs).to_string(),))?;
             }
             return Err(raised);
         }
     }
-    Ok(set_json(trace, &runs).to_string())
+    Ok(set_json(trace, drive, &runs).to_string())
 }
 
 /// Next uses, if a policy of the run needs them.

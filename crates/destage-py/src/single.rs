@@ -1,17 +1,22 @@
 //! One run with everything recorded: decisions, a series over time, a policy written in Python.
 
+use crate::drive::Drive;
 use crate::errors::{raise, usage};
 use crate::follow::{Watch, follow};
 use crate::policy::{Failure, PyPolicy};
-use crate::runs::{Failed, frames_of, looked_ahead, policy_spec, run_options, set_json};
+use crate::runs::{
+    Failed, check_pages, frames_of, looked_ahead, mount, policy_spec, run_options, set_json,
+};
 use crate::trace::Trace;
 use destage_core::{Plan, Policy, Request};
-use destage_engine::Observer;
 use destage_engine::decisions::DecisionLog;
 use destage_engine::result::RunResult;
 use destage_engine::run::{Input, Named, RunOptions, run, run_own};
 use destage_engine::series::{Period, Series};
 use destage_engine::sizes::Frames;
+use destage_engine::timed::Timeline;
+use destage_engine::{Completed, Observer};
+use destage_ssd::OperationRecord;
 use destage_trace::TraceError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -20,15 +25,39 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-type Log<'a> = DecisionLog<'a, BufWriter<Box<dyn Write + Send>>>;
-
-/// Whoever looks on: the decision log, the series, or both.
-struct Lookers<'a> {
-    log: Option<Log<'a>>,
+/// Whoever looks on: the decision log, the series, the timeline.
+struct Lookers<'a, const TIMELINE: bool> {
+    log: Option<DecisionLog<'a, Out>>,
     series: Option<Series>,
+    timeline: Option<Timeline<Out>>,
 }
 
-impl Observer for Lookers<'_> {
+/// Where a log goes.
+type Out = BufWriter<Box<dyn Write + Send>>;
+
+/// What is to be recorded.
+struct Wanted<'a> {
+    decisions: Option<&'a Path>,
+    period: Option<u64>,
+    timeline: Option<&'a Path>,
+    drive: Option<&'a Drive>,
+}
+
+impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
+    const SEES_OPERATIONS: bool = TIMELINE;
+
+    fn completed(&mut self, request: &Completed) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.completed(request);
+        }
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.operations(operations);
+        }
+    }
+
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         if let Some(log) = &mut self.log {
             log.access(r, hit, plan);
@@ -41,45 +70,61 @@ impl Observer for Lookers<'_> {
     fn progress(&mut self, accesses: u64) -> bool {
         self.log.as_mut().is_none_or(|log| log.progress(accesses))
             && self.series.as_mut().is_none_or(|series| series.progress(accesses))
+            && self.timeline.as_mut().is_none_or(|timeline| timeline.progress(accesses))
     }
 }
 
-impl<'a> Lookers<'a> {
-    fn new(trace: &'a Trace, decisions: Option<&Path>, period: Option<u64>) -> io::Result<Self> {
-        let open = |path: &Path| -> io::Result<Log<'a>> {
-            let out: Box<dyn Write + Send> = if path == Path::new("-") {
-                Box::new(io::stdout())
-            } else {
-                Box::new(File::create(path)?)
-            };
-            Ok(DecisionLog::new(BufWriter::new(out), trace.trace.lpns()))
+/// Opens a file for what is recorded; `-` is standard output.
+fn open(path: &Path) -> Result<Out, TraceError> {
+    if path == Path::new("-") {
+        return Ok(BufWriter::new(Box::new(io::stdout())));
+    }
+    let file = File::create(path).map_err(|source| write_error(path, source))?;
+    Ok(BufWriter::new(Box::new(file)))
+}
+
+fn write_error(path: &Path, source: io::Error) -> TraceError {
+    TraceError::Write { path: path.to_owned(), source }
+}
+
+impl<'a, const TIMELINE: bool> Lookers<'a, TIMELINE> {
+    fn new(trace: &'a Trace, wanted: &Wanted<'_>) -> Result<Self, TraceError> {
+        let lpns = trace.trace.lpns();
+        let log = wanted.decisions.map(open).transpose()?.map(|out| DecisionLog::new(out, lpns));
+        let timeline = match (wanted.timeline, wanted.drive) {
+            (Some(path), Some(drive)) => {
+                let (units, channels) = (drive.drive.device.units(), drive.drive.device.channels);
+                let of_a_channel = units / channels; // they are numbered channel by channel
+                Some(Timeline::new(open(path)?, (0..units).map(|unit| unit / of_a_channel)))
+            }
+            _ => None,
         };
-        Ok(Lookers { log: decisions.map(open).transpose()?, series: period.map(Series::new) })
+        Ok(Lookers { log, series: wanted.period.map(Series::new), timeline })
     }
 
-    /// Ends the log, and gives the series.
-    fn finish(self) -> io::Result<Vec<Period>> {
+    /// Ends the logs, and gives the series.
+    fn finish(self, wanted: &Wanted<'_>) -> Result<Vec<Period>, TraceError> {
+        let failed =
+            |path: Option<&Path>, source| write_error(path.unwrap_or(Path::new("-")), source);
         if let Some(log) = self.log {
-            log.finish()?;
+            log.finish().map_err(|source| failed(wanted.decisions, source))?;
+        }
+        if let Some(timeline) = self.timeline {
+            timeline.finish().map_err(|source| failed(wanted.timeline, source))?;
         }
         Ok(self.series.map_or(Vec::new(), Series::finish))
     }
 }
 
-/// Runs with lookers; an error of the log comes before the end that it caused.
-fn looked_at<E>(
+/// Runs with lookers; an error of a log comes before the end that it caused.
+fn looked_at<E, const TIMELINE: bool>(
     trace: &Trace,
-    decisions: Option<&Path>,
-    period: Option<u64>,
-    work: impl FnOnce(&mut Lookers<'_>) -> Result<RunResult, E>,
+    wanted: &Wanted<'_>,
+    work: impl FnOnce(&mut Lookers<'_, TIMELINE>) -> Result<RunResult, E>,
 ) -> Result<(RunResult, Vec<Period>), Ended<E>> {
-    let failed = |source| {
-        let path = decisions.unwrap_or(Path::new("-")).to_owned();
-        Ended::Log(TraceError::Write { path, source })
-    };
-    let mut lookers = Lookers::new(trace, decisions, period).map_err(failed)?;
+    let mut lookers = Lookers::new(trace, wanted).map_err(Ended::Log)?;
     let result = work(&mut lookers);
-    let periods = lookers.finish().map_err(failed)?;
+    let periods = lookers.finish(wanted).map_err(Ended::Log)?;
     Ok((result.map_err(Ended::Run)?, periods))
 }
 
@@ -89,8 +134,8 @@ enum Ended<E> {
     Run(E),
 }
 
-fn text(trace: &Trace, run: RunResult, periods: &[Period]) -> String {
-    let mut set = set_json(trace, &[run]);
+fn text(trace: &Trace, drive: Option<&Drive>, run: RunResult, periods: &[Period]) -> String {
+    let mut set = set_json(trace, drive, &[run]);
     if !periods.is_empty() {
         set["runs"][0]["series"] = periods.iter().map(|p| json!(p)).collect::<Value>();
     }
@@ -107,7 +152,10 @@ fn one_size(py: Python<'_>, trace: &Trace, size: &str) -> PyResult<Frames> {
 
 /// Runs one policy at one size; returns the result set as JSON, with the series if one was asked for.
 #[pyfunction]
-#[pyo3(signature = (trace, spec, size, options, decisions = None, period = None, progress = None))]
+#[pyo3(signature = (
+    trace, spec, size, options, decisions = None, period = None, progress = None, drive = None,
+    timeline = None
+))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn run_one(
     py: Python<'_>,
@@ -118,32 +166,47 @@ pub fn run_one(
     decisions: Option<PathBuf>,
     period: Option<u64>,
     progress: Option<Py<PyAny>>,
+    drive: Option<&Drive>,
+    timeline: Option<PathBuf>,
 ) -> PyResult<String> {
     let spec = policy_spec(py, &spec.0, &spec.1)?;
     let frames = one_size(py, trace, size)?;
     let options = run_options(py, trace, options)?;
+    check_pages(py, trace, drive)?;
+    if timeline.is_some() && drive.is_none() {
+        return Err(usage(py, "timeline: there is none without a device (--device)"));
+    }
+    let wanted =
+        Wanted { decisions: decisions.as_deref(), period, timeline: timeline.as_deref(), drive };
     let watch = Watch::default();
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
         let uses =
             looked_ahead(trace, std::slice::from_ref(&spec), &mut watch).map_err(Failed::Trace)?;
+        let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         watch.enter("replaying", trace.trace.accesses());
         let input = Input::new(&trace.trace, uses.as_deref());
-        looked_at(trace, decisions.as_deref(), period, |lookers| {
-            run(&input, &spec, &frames, &options, &watch.hooks, lookers)
-        })
+        let hooks = &watch.hooks;
+        match wanted.timeline {
+            None => looked_at::<_, false>(trace, &wanted, |lookers| {
+                run(&input, &spec, &frames, &options, hooks, lookers)
+            }),
+            Some(_) => looked_at::<_, true>(trace, &wanted, |lookers| {
+                run(&input, &spec, &frames, &options, hooks, lookers)
+            }),
+        }
         .map_err(|failure| match failure {
             Ended::Log(e) => Failed::Trace(e),
             Ended::Run(e) => Failed::Run(e),
         })
     })?;
     let (run, periods) = raise(py, outcome)?;
-    Ok(text(trace, run, &periods))
+    Ok(text(trace, drive, run, &periods))
 }
 
 /// Calls Python in between: looks for signals, and reports progress.
 struct Listener<'a, 'l, 'py> {
     py: Python<'py>,
-    lookers: &'a mut Lookers<'l>,
+    lookers: &'a mut Lookers<'l, false>,
     watch: &'a Watch,
     progress: Option<&'a Py<PyAny>>,
     failure: Failure,
@@ -169,7 +232,7 @@ impl Observer for Listener<'_, '_, '_> {
 #[pyfunction]
 #[pyo3(signature = (
     trace, name, params, factory, needs_next_use, size, options,
-    decisions = None, period = None, progress = None
+    decisions = None, period = None, progress = None, drive = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn run_own_policy(
@@ -184,9 +247,11 @@ pub fn run_own_policy(
     decisions: Option<PathBuf>,
     period: Option<u64>,
     progress: Option<Py<PyAny>>,
+    drive: Option<&Drive>,
 ) -> PyResult<String> {
     let frames = one_size(py, trace, size)?;
     let options = run_options(py, trace, options)?;
+    check_pages(py, trace, drive)?;
     let params: std::collections::BTreeMap<String, Value> =
         serde_json::from_str(params).map_err(|e| usage(py, format!("{name}: parameters: {e}")))?;
     let own = Own {
@@ -198,7 +263,11 @@ pub fn run_own_policy(
         period,
         progress,
     };
-    if needs_next_use { own.run::<true>(py, trace) } else { own.run::<false>(py, trace) }
+    if needs_next_use {
+        own.run::<true>(py, trace, drive)
+    } else {
+        own.run::<false>(py, trace, drive)
+    }
 }
 
 struct Own {
@@ -212,7 +281,12 @@ struct Own {
 }
 
 impl Own {
-    fn run<const NEXT_USE: bool>(self, py: Python<'_>, trace: &Trace) -> PyResult<String> {
+    fn run<const NEXT_USE: bool>(
+        mut self,
+        py: Python<'_>,
+        trace: &Trace,
+        drive: Option<&Drive>,
+    ) -> PyResult<String> {
         let watch = Watch::default();
         let uses = if NEXT_USE {
             let uses = follow(py, self.progress.as_ref(), &watch, |mut watch| {
@@ -222,32 +296,43 @@ impl Own {
         } else {
             None
         };
+        let mounted =
+            follow(py, self.progress.as_ref(), &watch, |watch| mount(drive, &self.options, watch))?;
+        self.options = raise(py, mounted)?;
         watch.enter("replaying", trace.trace.accesses());
         let failure = Failure::default();
         let policy =
             PyPolicy::<NEXT_USE>::make(py, &self.factory, self.frames.frames, failure.clone())?;
         let input = Input::new(&trace.trace, uses.as_deref());
-        let outcome = self.replay(py, trace, policy, &input, &watch, &failure);
+        let outcome = self.replay(py, trace, drive, policy, &input, &watch, &failure);
         if let Some(raised) = failure.take() {
             return Err(raised);
         }
         match outcome {
-            Ok((run, periods)) => Ok(text(trace, run, &periods)),
+            Ok((run, periods)) => Ok(text(trace, drive, run, &periods)),
             Err(Ended::Log(e)) => raise(py, Err(e)),
             Err(Ended::Run(e)) => raise(py, Err(e)),
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "all that the listener needs")]
     fn replay<P: Policy>(
         &self,
         py: Python<'_>,
         trace: &Trace,
+        drive: Option<&Drive>,
         policy: P,
         input: &Input<'_>,
         watch: &Watch,
         failure: &Failure,
     ) -> Result<(RunResult, Vec<Period>), Ended<destage_engine::run::RunError>> {
-        looked_at(trace, self.decisions.as_deref(), self.period, |lookers| {
+        let wanted = Wanted {
+            decisions: self.decisions.as_deref(),
+            period: self.period,
+            timeline: None,
+            drive,
+        };
+        looked_at(trace, &wanted, |lookers| {
             let mut listener = Listener {
                 py,
                 lookers,

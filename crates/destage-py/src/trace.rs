@@ -72,20 +72,42 @@ fn cache_options(keep: bool) -> CacheOptions {
     if keep { CacheOptions::default() } else { CacheOptions::off() }
 }
 
-fn decode_options(py: Python<'_>, page_size: Option<&str>) -> PyResult<DecodeOptions> {
+/// Page size, and what a drive asks for: page numbers modulo its pages, spans of whole blocks.
+fn decode_options(
+    py: Python<'_>,
+    page_size: Option<&str>,
+    wrap_pages: Option<u64>,
+    span_align_bytes: Option<u64>,
+) -> PyResult<DecodeOptions> {
     let page_bytes = page_size
         .map(|text| {
             raise_usage(py, sizes::parse_bytes(text).map_err(|e| format!("page size: {e}")))
         })
         .transpose()?;
-    let options = DecodeOptions { page_bytes, ..DecodeOptions::default() };
+    let mut options = DecodeOptions { page_bytes, wrap_pages, ..DecodeOptions::default() };
+    options.span_align_bytes = span_align_bytes.unwrap_or(options.span_align_bytes);
     raise(py, options.check())?;
     Ok(options)
 }
 
+/// What is needed to decode the trace again.
+fn decoded_with(mut options: Value, trace: &destage_trace::Trace, decode: &DecodeOptions) -> Value {
+    options["page_bytes"] = trace.page_bytes().into();
+    if let Some(pages) = decode.wrap_pages {
+        options["wrap_pages"] = pages.into();
+    }
+    if decode.span_align_bytes != DecodeOptions::default().span_align_bytes {
+        options["span_align_bytes"] = decode.span_align_bytes.into();
+    }
+    options
+}
+
 /// Reads and decodes files as one trace, or maps it from the cache; also returns notes.
 #[pyfunction]
-#[pyo3(signature = (paths, options, page_size, keep, progress = None))]
+#[pyo3(signature = (
+    paths, options, page_size, keep, progress = None, wrap_pages = None, span_align_bytes = None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn open_trace(
     py: Python<'_>,
     paths: Vec<PathBuf>,
@@ -93,9 +115,11 @@ pub fn open_trace(
     page_size: Option<&str>,
     keep: bool,
     progress: Option<Py<PyAny>>,
+    wrap_pages: Option<u64>,
+    span_align_bytes: Option<u64>,
 ) -> PyResult<(Trace, Vec<String>)> {
     let reader = raise(py, ReaderOptions::from_map(&object(py, options)?))?;
-    let decode = decode_options(py, page_size)?;
+    let decode = decode_options(py, page_size, wrap_pages, span_align_bytes)?;
     let watch = Watch::default();
     let cache = cache_options(keep);
     let opened = follow(py, progress.as_ref(), &watch, |mut watch| {
@@ -103,22 +127,23 @@ pub fn open_trace(
     })?;
     let trace = raise(py, opened)?;
     let sources = paths.iter().map(|p| p.display().to_string()).collect();
-    let options = json!({ "reader": reader.to_map(), "page_bytes": trace.page_bytes() });
+    let options = decoded_with(json!({ "reader": reader.to_map() }), &trace, &decode);
     Ok((Trace { trace, sources, options }, watch.take_notes()))
 }
 
 /// Makes and decodes a workload, or maps it from the cache; also returns notes.
 #[pyfunction]
-#[pyo3(signature = (workload, page_size, keep, progress = None))]
+#[pyo3(signature = (workload, page_size, keep, progress = None, wrap_pages = None))]
 pub fn synth(
     py: Python<'_>,
     workload: &str,
     page_size: Option<&str>,
     keep: bool,
     progress: Option<Py<PyAny>>,
+    wrap_pages: Option<u64>,
 ) -> PyResult<(Trace, Vec<String>)> {
     let workload = raise(py, Workload::from_map(&object(py, workload)?))?;
-    let mut decode = decode_options(py, page_size)?;
+    let mut decode = decode_options(py, page_size, wrap_pages, None)?;
     decode.page_bytes.get_or_insert(workload.page_bytes);
     let watch = Watch::default();
     let cache = cache_options(keep);
@@ -127,7 +152,7 @@ pub fn synth(
     })?;
     let trace = raise(py, made)?;
     let sources = vec![format!("synth {}", workload.kind.name())];
-    let options = json!({ "synth": workload.to_map(), "page_bytes": trace.page_bytes() });
+    let options = decoded_with(json!({ "synth": workload.to_map() }), &trace, &decode);
     Ok((Trace { trace, sources, options }, watch.take_notes()))
 }
 

@@ -6,10 +6,10 @@ use crate::geometry::Geometry;
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a drive counts (`spec/device.md` 8); of the measured part only, but for `block_erases_*`.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 8 says what each one is, name by name")]
 pub struct DeviceCounters {
     pub flash_reads: u64,
@@ -18,7 +18,9 @@ pub struct DeviceCounters {
     pub gc_moves: u64,
     pub summary_programs: u64,
     pub erases: u64,
-    /// Sum over host programs of start - submission: the eviction wait of a cached run.
+    /// Sum over host programs of start - submission: the eviction wait of a cached run, which has it
+    /// under that name.
+    #[serde(skip)]
     pub program_wait_ns_sum: Nanos,
     pub read_miss_latency_ns_sum: Nanos,
     pub unit_busy_ns: Vec<Nanos>,

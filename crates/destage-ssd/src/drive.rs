@@ -11,6 +11,7 @@
 //! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
 //! the preset gives, key by key. `docs/devices.md` lists keys and presets.
 
+mod extended;
 mod file;
 mod presets;
 mod spec;
@@ -47,6 +48,9 @@ pub struct Drive {
     /// Parameters of the FTL; `page` has none.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub ftl: Table,
+    /// The preset, the file or a change says what happens to pages beyond the drive.
+    #[serde(skip)]
+    pub states_address_mode: bool,
     /// Options for the trace's reader, which checks them.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub trace: Map<String, Json>,
@@ -189,7 +193,16 @@ impl Drive {
                 known: format!("none, ftl = {} has no parameters", device.ftl.name()),
             });
         }
-        Ok(Drive { name, preset, device, cache, host, ftl: given.ftl, trace: given.trace })
+        Ok(Drive {
+            name,
+            preset,
+            device,
+            cache,
+            host,
+            ftl: given.ftl,
+            states_address_mode: given.device.contains_key("address_mode"),
+            trace: given.trace,
+        })
     }
 
     /// The record: `name`, `preset`, `device`, `cache`, `host` and, if not empty, `ftl`, `trace`.

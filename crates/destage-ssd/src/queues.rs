@@ -144,6 +144,7 @@ pub struct Queues {
     units: Vec<Unit>,
     channels: Vec<ChannelCounters>,
     totals: Totals,
+    counts_latencies: bool,
     host_operations: u64,
     timing: Timing,
     places: Vec<Place>,
@@ -177,6 +178,7 @@ impl Queues {
             units: vec![unit; units],
             channels: vec![ChannelCounters::default(); channels],
             totals: Totals::default(),
+            counts_latencies: true,
             host_operations: 0,
             timing: Timing::new(config),
             places: (0..geometry.planes).map(|plane| geometry.place(plane)).collect(),
@@ -207,6 +209,12 @@ impl Queues {
     /// From now on, [`next_end`](Queues::next_end) tells of host operations.
     pub fn keep_ends(&mut self) {
         self.ends = Some(BinaryHeap::new());
+    }
+
+    /// Whether operations that are submitted from now on count in the two sums of latencies; they
+    /// do unless told otherwise. For warm-ups, and for what no request waits for.
+    pub fn count_latencies(&mut self, counts: bool) {
+        self.counts_latencies = counts;
     }
 
     /// From now on, every operation is recorded; [`take_operations`](Queues::take_operations)
@@ -245,8 +253,9 @@ impl Queues {
                 for lane in lanes {
                     lane.advance(now, |op, start, end| {
                         match op.kind {
+                            _ if !op.counts_latency => {}
                             Kind::Read => totals.read_latency_ns += end - op.submitted_ns,
-                            Kind::Write if !op.collection => {
+                            Kind::Write => {
                                 totals.program_wait_ns += start - op.submitted_ns;
                             }
                             _ => {}
@@ -438,6 +447,7 @@ impl Sink for Queues {
             }
             if submission != NEVER {
                 waiting.end = Some(self.times.unknown());
+                waiting.counts_latency = self.counts_latencies;
                 waiting.submission = Some(submission);
             }
             lanes[at as usize].submit(waiting, now);
@@ -452,9 +462,11 @@ impl Sink for Queues {
             recorder.served.push(record.served(now, start, end));
         }
         if submission != NEVER {
-            match op.kind {
-                Kind::Read => self.totals.read_latency_ns += end - now,
-                _ => self.totals.program_wait_ns += start - now,
+            if self.counts_latencies {
+                match op.kind {
+                    Kind::Read => self.totals.read_latency_ns += end - now,
+                    _ => self.totals.program_wait_ns += start - now,
+                }
             }
             if let Some(ends) = &mut self.ends {
                 ends.push(Reverse((end, submission)));

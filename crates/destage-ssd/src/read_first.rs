@@ -22,6 +22,8 @@ pub(crate) struct Waiting {
     pub(crate) end: Option<When>,
     /// Number among the host's operations, if it is one.
     pub(crate) submission: Option<u64>,
+    /// Its latency is summed up: an operation of the host, while latencies are counted.
+    pub(crate) counts_latency: bool,
     /// Number among all operations, if they are recorded.
     pub(crate) number: Option<u64>,
     /// R: so many operations of the unit that are no reads must have ended.
@@ -38,6 +40,7 @@ impl Waiting {
             submitted_ns,
             end: None,
             submission: None,
+            counts_latency: false,
             number: None,
             after: 0,
         }

@@ -9,9 +9,11 @@
 //!  json    one line of JSON, no key twice
 //!  vector  what a line says
 //!  run     a vector through a policy, over either directory
+//!  device  vectors of kind device: what they say, and their runs
 //!  report  where vectors differ
 //! ```
 
+mod device;
 mod json;
 mod report;
 mod run;
@@ -19,13 +21,15 @@ mod run;
 mod tests;
 mod vector;
 
+pub use device::{DeviceDecision, DeviceOutcome, DeviceVector};
 pub use report::{Difference, FileReport, Found, Over, Report};
 pub use run::{Fault, Outcome, run_vector};
 pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};
 
-use crate::run::Hooks;
+use crate::run::{Hooks, RunError};
 use destage_core::Hashed;
 use destage_policies::{BuildError, Setup, build, check_params};
+use device::{device_vector, run_device};
 use report::first_difference;
 use run::{Dense, DenseRun, HashedRun};
 use serde::Serialize;
@@ -89,16 +93,29 @@ pub enum ConformError {
 ///
 /// [`ConformError`] at the first line that is not a vector. A vector that differs is no error.
 pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError> {
-    report_on(files, hooks, |vector, place| {
+    report_on(files, hooks, |entry, place| {
+        let vector = match entry {
+            Entry::Page(vector) => vector,
+            Entry::Device(vector) => {
+                let outcome = run_on_device(vector, place, hooks)?;
+                let found = vector.first_difference(&outcome);
+                return Ok(Compared::Found {
+                    found: found.map(|found| (Over::Device, found)),
+                    not_compared: vector.not_compared(&outcome),
+                });
+            }
+            Entry::Skipped(reason) => return Ok(Compared::Skipped(reason.to_string())),
+        };
         let Runs { dense, hashed } = run_built_in(vector, place, hooks)?;
         let dense = first_difference(vector, &dense);
         let hashed = first_difference(vector, &hashed);
-        Ok(Compared::Found(match (dense, hashed) {
+        let found = match (dense, hashed) {
             (Some(dense), Some(hashed)) if dense == hashed => Some((Over::Both, dense)),
             (Some(dense), _) => Some((Over::Dense, dense)),
             (None, Some(hashed)) => Some((Over::Hashed, hashed)),
             (None, None) => None,
-        }))
+        };
+        Ok(Compared::Found { found, not_compared: vector.unknown_keys.clone() })
     })
 }
 
@@ -116,7 +133,12 @@ pub fn conform_own(
     hooks: &Hooks,
     mut run: impl FnMut(&PageVector) -> Result<Outcome, Fault>,
 ) -> Result<Report, ConformError> {
-    report_on(files, hooks, |vector, _| {
+    report_on(files, hooks, |entry, _| {
+        let vector = match entry {
+            Entry::Page(vector) => vector,
+            Entry::Device(_) => return Ok(Compared::Skipped("it needs the device".into())),
+            Entry::Skipped(reason) => return Ok(Compared::Skipped(reason.to_string())),
+        };
         if let Some(only) = only
             && vector.policy != only
         {
@@ -126,7 +148,10 @@ pub fn conform_own(
             Ok(outcome) => first_difference(vector, &outcome),
             Err(fault) => Some((&fault).into()),
         };
-        Ok(Compared::Found(found.map(|found| (Over::Own, found))))
+        Ok(Compared::Found {
+            found: found.map(|found| (Over::Own, found)),
+            not_compared: vector.unknown_keys.clone(),
+        })
     })
 }
 
@@ -142,8 +167,21 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
     #[derive(Serialize)]
     #[serde(untagged)]
     enum Emitted<'a> {
-        Run { line: u64, decisions: &'a [Decision], counters: PageCounters },
-        Skipped { line: u64, skipped: &'a str },
+        Run {
+            line: u64,
+            decisions: &'a [Decision],
+            counters: PageCounters,
+        },
+        Device {
+            line: u64,
+            decisions: &'a [DeviceDecision],
+            completions_ns: &'a [u64],
+            counters: &'a serde_json::Map<String, serde_json::Value>,
+        },
+        Skipped {
+            line: u64,
+            skipped: &'a str,
+        },
     }
     let mut write = |line: &Emitted<'_>| {
         serde_json::to_writer(&mut *output, line)
@@ -153,6 +191,15 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
     };
     for_each_line(input, hooks, |place, entry| match entry {
         Entry::Skipped(skipped) => write(&Emitted::Skipped { line: place.line, skipped }),
+        Entry::Device(vector) => {
+            let outcome = run_on_device(&vector, place, hooks)?;
+            write(&Emitted::Device {
+                line: place.line,
+                decisions: &outcome.decisions,
+                completions_ns: &outcome.completions_ns,
+                counters: &outcome.counters,
+            })
+        }
         Entry::Page(vector) => {
             let Runs { dense, hashed } = run_built_in(&vector, place, hooks)?;
             if let Some(differs) = first_difference(&claim(*vector, &dense), &hashed) {
@@ -194,8 +241,20 @@ impl Place<'_> {
 /// What a line asks for.
 enum Entry {
     Page(Box<PageVector>),
+    Device(Box<DeviceVector>),
     /// Why it cannot be run.
     Skipped(&'static str),
+}
+
+impl Entry {
+    /// Names of the vector and of its policy.
+    fn name(&self) -> (String, String) {
+        match self {
+            Entry::Page(vector) => (vector.name.clone(), vector.policy.clone()),
+            Entry::Device(vector) => (vector.name.clone(), vector.policy.clone()),
+            Entry::Skipped(_) => Default::default(),
+        }
+    }
 }
 
 fn entry(line: &[u8]) -> Result<Entry, Malformed> {
@@ -211,7 +270,7 @@ fn entry(line: &[u8]) -> Result<Entry, Malformed> {
         Kind::Page => Entry::Page(Box::new(page_vector(vector)?)),
         Kind::Block => Entry::Skipped("block policies are not built yet"),
         Kind::Ftl => Entry::Skipped("FTLs are not built yet"),
-        Kind::Device => Entry::Skipped("the device is not built yet"),
+        Kind::Device => Entry::Device(Box::new(device_vector(vector)?)),
     })
 }
 
@@ -253,40 +312,35 @@ fn for_each_line(
 /// What comparing a vector showed.
 enum Compared {
     Skipped(String),
-    Found(Option<(Over, Found)>),
+    Found { found: Option<(Over, Found)>, not_compared: Vec<String> },
 }
 
 fn report_on(
     files: &[PathBuf],
     hooks: &Hooks,
-    mut compare: impl FnMut(&PageVector, Place<'_>) -> Result<Compared, ConformError>,
+    mut compare: impl FnMut(&Entry, Place<'_>) -> Result<Compared, ConformError>,
 ) -> Result<Report, ConformError> {
     let mut report = Report::default();
     for path in files {
         let mut file = FileReport { path: path.display().to_string(), ..FileReport::default() };
         for_each_line(path, hooks, |place, entry| {
-            let vector = match entry {
-                Entry::Page(vector) => vector,
-                Entry::Skipped(reason) => {
-                    *file.skipped.entry(reason.to_string()).or_default() += 1;
-                    return Ok(());
-                }
-            };
-            match compare(&vector, place)? {
+            let (found, not_compared) = match compare(&entry, place)? {
                 Compared::Skipped(reason) => {
                     *file.skipped.entry(reason).or_default() += 1;
                     return Ok(());
                 }
-                Compared::Found(None) => file.passed += 1,
-                Compared::Found(Some((over, found))) => {
+                Compared::Found { found, not_compared } => (found, not_compared),
+            };
+            match found {
+                None => file.passed += 1,
+                Some((over, found)) => {
                     file.failed += 1;
-                    let PageVector { name, policy, .. } = &*vector;
-                    let (name, policy) = (name.clone(), policy.clone());
+                    let (name, policy) = entry.name();
                     let line = place.line;
                     file.differences.push(Difference { line, name, policy, over, found });
                 }
             }
-            for key in vector.unknown_keys {
+            for key in not_compared {
                 *file.not_compared.entry(key).or_default() += 1;
             }
             Ok(())
@@ -294,6 +348,21 @@ fn report_on(
         report.files.push(file);
     }
     Ok(report)
+}
+
+/// Runs a device vector; what stops it is an error of its line, or of ours.
+fn run_on_device(
+    vector: &DeviceVector,
+    place: Place<'_>,
+    hooks: &Hooks,
+) -> Result<DeviceOutcome, ConformError> {
+    let outcome = run_device(vector).map_err(|error| match error {
+        RunError::Bug(_) | RunError::Broken(_) => place.bug(error),
+        RunError::Interrupted => ConformError::Interrupted,
+        RunError::Build(_) | RunError::Impossible(_) => place.malformed(error),
+    })?;
+    hooks.accesses_done.fetch_add(outcome.decisions.len() as u64, Ordering::Relaxed);
+    Ok(outcome)
 }
 
 /// Outcomes of a vector through the built-in policy that it names.
@@ -315,6 +384,10 @@ fn run_built_in(
         place.malformed(format!("{key}: {error}"))
     };
     let name = vector.policy.as_str();
+    if destage_policies::needs(name).is_ok_and(|needs| needs.device()) {
+        let what = "it looks at the device, of which a page vector has none";
+        return Err(place.malformed(format!("policy: {name}: {what}")));
+    }
     let given = vector.params.iter().map(|(key, value)| (key.as_str(), value));
     let params = check_params(name, given).map_err(refused)?;
     let dense = Dense::new(vector);

@@ -3,6 +3,7 @@
 use super::run::{Fault, Outcome};
 use super::vector::{COUNTERS, Decision, Expected, PageVector};
 use serde::Serialize;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -60,6 +61,8 @@ pub enum Over {
     Both,
     /// A policy of the user's own, pages named by their numbers.
     Own,
+    /// In front of the device, pages named by dense ids.
+    Device,
 }
 
 impl fmt::Display for Over {
@@ -69,6 +72,7 @@ impl fmt::Display for Over {
             Over::Hashed => "hashed pages",
             Over::Both => "dense ids and hashed pages",
             Over::Own => "own policy",
+            Over::Device => "with the device",
         })
     }
 }
@@ -113,13 +117,22 @@ pub enum Found {
         /// What the policy did.
         got: Decision,
     },
-    /// A counter; looked at when all decisions agree.
+    /// A counter; looked at when all decisions and completions agree.
     Counter {
         /// Its name.
-        counter: &'static str,
-        /// What the vector says.
-        expected: u64,
+        counter: String,
+        /// What the vector says: a number, or a list of them.
+        expected: Json,
         /// What was counted.
+        got: Json,
+    },
+    /// The completion of a request; looked at when all decisions agree.
+    Completion {
+        /// Number of the request, from 0.
+        request: u64,
+        /// What the vector says, nanoseconds.
+        expected: u64,
+        /// When it completed, nanoseconds.
         got: u64,
     },
     /// The policy could not go on.
@@ -139,6 +152,9 @@ impl fmt::Display for Found {
             }
             Found::Counter { counter, expected, got } => {
                 write!(f, "{counter}: expected {expected}, got {got}")
+            }
+            Found::Completion { request, expected, got } => {
+                write!(f, "request {request}: expected to complete at {expected} ns, got {got} ns")
             }
             Found::Fault { access: Some(access), message } => {
                 write!(f, "access {access}: {message}")
@@ -171,5 +187,9 @@ pub(super) fn first_difference(vector: &PageVector, outcome: &Outcome) -> Option
     let expected = vector.counters?.0;
     let got = outcome.counters.0;
     let at = (0..COUNTERS.len()).find(|&k| expected[k] != got[k])?;
-    Some(Found::Counter { counter: COUNTERS[at], expected: expected[at], got: got[at] })
+    Some(Found::Counter {
+        counter: COUNTERS[at].into(),
+        expected: expected[at].into(),
+        got: got[at].into(),
+    })
 }

@@ -80,7 +80,7 @@ pub fn run_vector<P: Policy>(mut policy: P, vector: &PageVector) -> Result<Outco
                 false
             }
         };
-        decisions.push(decision(hit, &plan, |page| page.0));
+        decisions.push(Decision::of(hit, &plan, |page| page.0));
     }
     Ok(Outcome { decisions, counters: finish(&policy, &counters, vector) })
 }
@@ -160,24 +160,13 @@ struct Recorder<'a> {
 impl Observer for Recorder<'_> {
     fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
         self.decisions.push(match plan {
-            Some(plan) => decision(hit, plan, |page| self.lpns[page.0 as usize]),
+            Some(plan) => Decision::of(hit, plan, |page| self.lpns[page.0 as usize]),
             None => Decision { hit, ..Decision::default() },
         });
     }
 
     fn progress(&mut self, _: u64) -> bool {
         !self.stop.load(Ordering::Relaxed)
-    }
-}
-
-fn decision(hit: bool, plan: &Plan, number: impl Fn(Page) -> u64) -> Decision {
-    Decision {
-        hit,
-        evicted: plan.evicted().iter().map(|evicted| number(evicted.page)).collect(),
-        flushed: plan
-            .groups()
-            .map(|(pages, _)| pages.iter().map(|&page| number(page)).collect())
-            .collect(),
     }
 }
 

@@ -6,7 +6,7 @@
 //! through a policy of the user's own.
 
 use super::json::shown;
-use destage_core::Op;
+use destage_core::{Op, Page, Plan};
 use destage_policies::params::Value;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -61,6 +61,20 @@ pub struct Decision {
     pub evicted: Vec<u64>,
     /// Flush groups, in order.
     pub flushed: Vec<Vec<u64>>,
+}
+
+impl Decision {
+    /// On a miss; `number` names pages.
+    pub(super) fn of(hit: bool, plan: &Plan, number: impl Fn(Page) -> u64) -> Decision {
+        Decision {
+            hit,
+            evicted: plan.evicted().iter().map(|evicted| number(evicted.page)).collect(),
+            flushed: plan
+                .groups()
+                .map(|(pages, _)| pages.iter().map(|&page| number(page)).collect())
+                .collect(),
+        }
+    }
 }
 
 /// What a vector says of one decision; a key that it leaves out is not compared.
@@ -149,11 +163,11 @@ impl fmt::Display for Malformed {
     }
 }
 
-fn malformed(key: impl Into<String>, what: impl Into<String>) -> Malformed {
+pub(super) fn malformed(key: impl Into<String>, what: impl Into<String>) -> Malformed {
     Malformed { key: key.into(), what: what.into() }
 }
 
-fn unexpected(key: impl Into<String>, expected: &str, found: &Json) -> Malformed {
+pub(super) fn unexpected(key: impl Into<String>, expected: &str, found: &Json) -> Malformed {
     malformed(key, format!("expected {expected}, found {}", shown(found)))
 }
 
@@ -233,15 +247,15 @@ pub(super) fn page_vector(vector: &Map<String, Json>) -> Result<PageVector, Malf
     })
 }
 
-fn given<'a>(vector: &'a Map<String, Json>, key: &str) -> Result<&'a Json, Malformed> {
+pub(super) fn given<'a>(vector: &'a Map<String, Json>, key: &str) -> Result<&'a Json, Malformed> {
     vector.get(key).ok_or_else(|| malformed(key, "the key is missing"))
 }
 
-fn text(key: &str, found: &Json) -> Result<String, Malformed> {
+pub(super) fn text(key: &str, found: &Json) -> Result<String, Malformed> {
     found.as_str().map(str::to_string).ok_or_else(|| unexpected(key, "a string", found))
 }
 
-fn list<'a>(key: &str, found: &'a Json) -> Result<&'a [Json], Malformed> {
+pub(super) fn list<'a>(key: &str, found: &'a Json) -> Result<&'a [Json], Malformed> {
     found.as_array().map(Vec::as_slice).ok_or_else(|| unexpected(key, "a list", found))
 }
 
@@ -315,7 +329,7 @@ fn pages(found: &Json, key: &str) -> Result<Vec<u64>, Malformed> {
         .collect()
 }
 
-fn decisions(
+pub(super) fn decisions(
     found: &Json,
     accesses: usize,
     unknown_keys: &mut Vec<String>,
@@ -379,7 +393,7 @@ fn counters(found: &Json, unknown_keys: &mut Vec<String>) -> Result<PageCounters
     Ok(counters)
 }
 
-fn note(unknown_keys: &mut Vec<String>, key: String) {
+pub(super) fn note(unknown_keys: &mut Vec<String>, key: String) {
     if !unknown_keys.contains(&key) {
         unknown_keys.push(key);
     }

@@ -38,7 +38,7 @@ pub use sample::Sampling;
 
 use crate::accesses::Columns;
 use crate::cost::Cost;
-use crate::replay::{NextUses, Replay};
+use crate::replay::NextUses;
 use crate::result::Warmup;
 use crate::run::{Hooks, Input, RunError, RunOptions, needs_next_use, to_json};
 use crate::sizes::Frames;
@@ -209,13 +209,7 @@ pub fn mrc(
         .iter()
         .map(|spec| spec.params(&Cost::policy_defaults(options.run.cost)))
         .collect::<Result<Vec<_>, _>>()?;
-    let warmup_requests = Replay {
-        columns: input.columns,
-        next_uses: NextUses::None,
-        warmup: options.run.warmup,
-        arrivals_ns: input.arrivals_ns,
-    }
-    .warmup_requests();
+    let warmup_requests = options.run.warmup.rows(input.columns.first_ids.len(), input.arrivals_ns);
 
     let mut warnings = Vec::new();
     let samples = match options.sampling {
@@ -240,6 +234,7 @@ pub fn mrc(
             .enumerate()
             .map(|(i, (sample, next_uses))| Trace {
                 input: Input {
+                    continuations: &[],
                     columns: sample.columns(),
                     next_uses: NextUses::Long(next_uses),
                     arrivals_ns: &[],

@@ -18,7 +18,7 @@ impl Owned {
     fn input(&self) -> Input<'_> {
         let Owned { first_ids, extents, lpns } = self;
         let columns = Columns { first_ids, extents, lpns };
-        Input { columns, next_uses: NextUses::None, arrivals_ns: &[] }
+        Input { columns, next_uses: NextUses::None, arrivals_ns: &[], continuations: &[] }
     }
 
     fn request(&mut self, first_id: u32, pages: u32, write: bool) {

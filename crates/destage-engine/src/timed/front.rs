@@ -1,0 +1,361 @@
+//! What stands between the host and the drive: a cache run by a policy, or nothing
+//! (`spec/device.md` 7.2 to 7.4).
+
+use super::counters::Tally;
+use crate::replay::{NextUses, Observer};
+use crate::run::RunError;
+use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, Page, Plan};
+use destage_core::{Policy, Request, UnitId};
+use destage_ssd::config::{EvictWait, ReadWait};
+use destage_ssd::{CacheConfig, Device, Ftl, When};
+
+/// A page access of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    /// The instant of its request.
+    pub(super) now: Nanos,
+    pub(super) op: Op,
+    /// Dense id and number of the page.
+    pub(super) id: u32,
+    pub(super) lpn: u32,
+    /// Number of the access, from 0.
+    pub(super) index: u64,
+    pub(super) first_of_request: bool,
+}
+
+/// Serves page accesses.
+pub(super) trait Front<F: Ftl> {
+    /// The instant of a request has come.
+    fn arrive(&mut self, _: &mut Device<F>) {}
+
+    /// Hint, some requests ahead.
+    fn warm(&self, _: u32) {}
+
+    /// Hint, fewer requests ahead.
+    fn warm_links(&self, _: u32) {}
+
+    /// One page access. Returns its completion, [`after_ns`](Front::after_ns) not included.
+    fn access<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        access: Access,
+        tally: &mut Tally,
+        observer: &mut O,
+    ) -> Result<When, RunError>;
+
+    /// What every request with pages pays at its end, nanoseconds.
+    fn after_ns(&self) -> Nanos {
+        0
+    }
+
+    /// Every frame is taken.
+    fn is_full(&self) -> bool {
+        true
+    }
+
+    /// Reads and programs that were submitted for the host so far.
+    fn host_operations(&self) -> (u64, u64);
+
+    /// Writes every dirty page, in ascending order; returns how many.
+    fn flush(&mut self, _: &mut Device<F>, _: &[u64]) -> u64 {
+        0
+    }
+}
+
+/// No cache (7.2).
+#[derive(Default)]
+pub(super) struct Bare {
+    reads: u64,
+    programs: u64,
+}
+
+impl<F: Ftl> Front<F> for Bare {
+    fn host_operations(&self) -> (u64, u64) {
+        (self.reads, self.programs)
+    }
+
+    #[inline]
+    fn access<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        access: Access,
+        tally: &mut Tally,
+        observer: &mut O,
+    ) -> Result<When, RunError> {
+        let Access { now, op, id, lpn, first_of_request, .. } = access;
+        tally.pages.miss(op);
+        if O::SEES_ACCESSES {
+            let mut r = Request::new(Page(id.into()), Lpn(lpn.into()), op);
+            r.first_of_request = first_of_request;
+            observer.access(&r, false, None);
+        }
+        let served = if op.is_write() { Some(device.write(lpn)) } else { device.read(lpn) };
+        match op {
+            Op::Read => self.reads += u64::from(served.is_some()),
+            Op::Write => self.programs += 1,
+        }
+        Ok(served.map_or(When::at(now), |served| served.end))
+    }
+}
+
+/// When a cached page has its frame, and when its data are there (7.4).
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    frame: When,
+    ready: When,
+}
+
+/// A host operation, for when the policy is told of its end.
+#[derive(Clone, Copy, Debug)]
+struct Submitted {
+    page: Page,
+    op: Op,
+    at_ns: Nanos,
+}
+
+/// A cache in front of the drive (7.3, 7.4).
+pub(super) struct Cached<'a, P> {
+    policy: &'a mut P,
+    cache: &'a CacheConfig,
+    fetch_on_write_miss: bool,
+    lpns: &'a [u64],
+    next_uses: NextUses<'a>,
+    held: Vec<Held>, // by page
+    plan: Plan,
+    reads: u64,
+    programs: u64,
+    // Operations that have not ended, by submission number, if the policy listens.
+    submitted: Outstanding,
+}
+
+/// A window over a growing sequence: numbers come in order, and leave in any.
+#[derive(Default)]
+struct Outstanding {
+    first: u64,
+    ops: std::collections::VecDeque<Option<Submitted>>,
+}
+
+impl Outstanding {
+    fn push(&mut self, op: Submitted) {
+        self.ops.push_back(Some(op));
+    }
+
+    fn take(&mut self, submission: u64) -> Option<Submitted> {
+        let at = submission.checked_sub(self.first)?;
+        let op = self.ops.get_mut(usize::try_from(at).ok()?)?.take();
+        while let Some(None) = self.ops.front() {
+            self.ops.pop_front();
+            self.first += 1;
+        }
+        op
+    }
+}
+
+impl<'a, P: Policy> Cached<'a, P> {
+    /// An empty cache; tells the drive what the policy will ask it.
+    pub(super) fn new<F: Ftl>(
+        policy: &'a mut P,
+        cache: &'a CacheConfig,
+        fetch_on_write_miss: bool,
+        lpns: &'a [u64],
+        next_uses: NextUses<'a>,
+        device: &mut Device<F>,
+    ) -> Self {
+        if P::NEEDS.contains(Needs::UNITS) {
+            device.queues().keep_unfinished();
+        }
+        if P::NEEDS.contains(Needs::COMPLETIONS) {
+            device.queues().keep_ends();
+        }
+        let held = Held { frame: When::at(0), ready: When::at(0) };
+        Cached {
+            policy,
+            cache,
+            fetch_on_write_miss,
+            lpns,
+            next_uses,
+            held: vec![held; lpns.len()],
+            plan: Plan::new(),
+            reads: 0,
+            programs: 0,
+            submitted: Outstanding::default(),
+        }
+    }
+
+    /// Counts a host operation, and remembers what its completion will be about; operations are numbered as they are submitted.
+    #[inline]
+    fn submitted(&mut self, page: Page, op: Op, at_ns: Nanos) {
+        match op {
+            Op::Read => self.reads += 1,
+            Op::Write => self.programs += 1,
+        }
+        if P::NEEDS.contains(Needs::COMPLETIONS) {
+            self.submitted.push(Submitted { page, op, at_ns });
+        }
+    }
+
+    /// Evicts until a frame is free, and says when it is.
+    fn make_room<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        miss: &P::Miss,
+        tally: &mut Tally,
+    ) -> Result<When, RunError> {
+        let mut frame = When::at(now);
+        while self.policy.resident() >= self.policy.frames() {
+            let before = self.plan.evicted().len();
+            self.policy.evict(miss, &*device, &mut self.plan);
+            let alone = self.plan.evicted().len() == before + 1;
+            if !alone || !self.plan.padded().is_empty() {
+                let what = "this policy does not give up its pages one by one: a run with a \
+                            device needs a page-granular policy";
+                return Err(RunError::Impossible(what.into()));
+            }
+            let victim = self.plan.evicted()[before];
+            let wait = self.cache.evict_wait;
+            if wait != EvictWait::None {
+                let held = self.held[victim.page.0 as usize].frame;
+                frame = device.queues().times().later(frame, held);
+            }
+            if victim.dirty {
+                let lpn = self.lpns[victim.page.0 as usize];
+                let unit = device.unit_of(device.target(Lpn(lpn)));
+                tally.destage(device.in_gc(unit), loads(device), device.units());
+                let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
+                self.submitted(victim.page, Op::Write, now);
+                let free = match wait {
+                    EvictWait::Program => served.end,
+                    EvictWait::Transfer => served.transferred,
+                    EvictWait::None => frame,
+                };
+                frame = device.queues().times().later(frame, free);
+            }
+        }
+        tally.pages.evicted(&self.plan);
+        Ok(frame)
+    }
+}
+
+/// The longest queue and the sum of all, nanoseconds.
+#[inline]
+fn loads<F: Ftl>(device: &Device<F>) -> (Nanos, u128) {
+    let backlogs = (0..device.units()).map(|unit| device.backlog_ns(UnitId(unit)));
+    backlogs.fold((0, 0), |(longest, sum), q| (q.max(longest), sum + u128::from(q)))
+}
+
+impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
+    /// All completions by now, in the order of (end, number), before anything is decided.
+    fn arrive(&mut self, device: &mut Device<F>) {
+        if !P::NEEDS.contains(Needs::COMPLETIONS) {
+            return;
+        }
+        while let Some((end, submission)) = device.queues().next_end() {
+            let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
+                continue; // written at the end of the run, of which no policy is told
+            };
+            let done = Completion { page: Some(page), submission, latency_ns: end - at_ns };
+            match op {
+                Op::Read => self.policy.fetched(&done),
+                Op::Write => self.policy.destaged(&done),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn warm(&self, id: u32) {
+        self.policy.warm(Page(id.into()));
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, id: u32) {
+        self.policy.warm_links(Page(id.into()));
+    }
+
+    #[inline]
+    fn access<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        access: Access,
+        tally: &mut Tally,
+        observer: &mut O,
+    ) -> Result<When, RunError> {
+        let Access { now, op, id, lpn, .. } = access;
+        let page = Page(id.into());
+        let mut r = Request::new(page, Lpn(lpn.into()), op);
+        r.first_of_request = access.first_of_request;
+        if P::NEEDS.contains(Needs::NEXT_USE) {
+            r.next_use = self.next_uses.of(access.index as usize);
+        }
+        if P::NEEDS.contains(Needs::UNITS) {
+            r.units = device.units_of(lpn);
+        }
+        match self.policy.request(&r) {
+            Lookup::Hit(_) => {
+                tally.pages.hit(op);
+                observer.access(&r, true, None);
+                let ready = self.held[id as usize].ready;
+                Ok(device.queues().times().later(When::at(now), ready))
+            }
+            Lookup::Miss(miss) => {
+                tally.pages.miss(op);
+                let mut data = When::at(now);
+                let fetches = op == Op::Read || self.fetch_on_write_miss;
+                if fetches && let Some(served) = device.read(lpn) {
+                    self.submitted(page, Op::Read, now);
+                    (data, r.fetch) = (served.end, served.submission);
+                }
+                self.plan.clear();
+                let frame = self.make_room(device, now, &miss, tally)?;
+                if P::NEEDS.contains(Needs::UNITS) {
+                    r.units = device.units_of(lpn);
+                }
+                self.policy.admit(&r, miss);
+                observer.access(&r, false, Some(&self.plan));
+                let ready = device.queues().times().later(frame, data);
+                self.held[id as usize] = Held { frame, ready };
+                Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
+            }
+            Lookup::Bypass => {
+                tally.pages.miss(op);
+                tally.pages.bypasses += 1;
+                self.plan.clear();
+                observer.access(&r, false, Some(&self.plan));
+                Ok(match device.read(lpn) {
+                    Some(served) => {
+                        self.submitted(page, Op::Read, now);
+                        served.end
+                    }
+                    None => When::at(now),
+                })
+            }
+        }
+    }
+
+    fn after_ns(&self) -> Nanos {
+        self.cache.hit_ns
+    }
+
+    fn host_operations(&self) -> (u64, u64) {
+        (self.reads, self.programs)
+    }
+
+    fn is_full(&self) -> bool {
+        self.policy.resident() >= self.policy.frames()
+    }
+
+    fn flush(&mut self, device: &mut Device<F>, lpns: &[u64]) -> u64 {
+        let mut dirty = Vec::new();
+        self.policy.for_each_resident(&mut |page, is_dirty| {
+            if is_dirty {
+                dirty.push(lpns[page.0 as usize]);
+            }
+        });
+        dirty.sort_unstable(); // policies name their pages in any order
+        for &lpn in &dirty {
+            device.write(lpn as u32); // pages of the drive: fewer than 2^32
+        }
+        self.programs += dirty.len() as u64;
+        dirty.len() as u64
+    }
+}

@@ -1,0 +1,169 @@
+//! Drives: presets, TOML files, and what a run needs of them.
+
+use crate::errors::{IntoPyErr, Kind, error, raise};
+use crate::follow::Watch;
+use destage_engine::run::{Mounted, RunError};
+use destage_ssd::config::{HostConfig, KEYS, Table, Value as Given};
+use destage_ssd::drive::{DriveError, Fault};
+use destage_ssd::{CacheConfig, PRESETS};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+
+impl IntoPyErr for DriveError {
+    fn into_py_err(self, py: Python<'_>) -> PyErr {
+        let kind = match self.fault() {
+            Fault::Usage => Kind::Usage,
+            Fault::Data => Kind::Data,
+            Fault::Missing => Kind::Missing,
+        };
+        error(py, kind, self.to_string())
+    }
+}
+
+/// A drive; prepared when the first run needs it, and then kept.
+#[pyclass(frozen, module = "destage._destage")]
+pub struct Drive {
+    /// What it is.
+    pub drive: destage_ssd::Drive,
+    mounted: Mutex<Option<Arc<Mounted>>>,
+}
+
+impl From<destage_ssd::Drive> for Drive {
+    fn from(drive: destage_ssd::Drive) -> Self {
+        Drive { drive, mounted: Mutex::new(None) }
+    }
+}
+
+impl Drive {
+    /// The drive at time 0, prepared if that has not been done.
+    pub fn mounted(&self, watch: &Watch) -> Result<Arc<Mounted>, RunError> {
+        let mut mounted = self.mounted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mounted) = &*mounted {
+            return Ok(mounted.clone());
+        }
+        let drive = &self.drive;
+        let made = Arc::new(Mounted {
+            name: drive.name.clone(),
+            record: drive.to_json(),
+            device: watch.prepare(&drive.device)?,
+            cache: CacheConfig {
+                policy: None,
+                frames: 0,
+                hit_ns: drive.cache.hit_ns,
+                evict_wait: drive.cache.evict_wait,
+                read_wait: drive.cache.read_wait,
+                params: Table::new(),
+            },
+            host: drive.host,
+        });
+        *mounted = Some(made.clone());
+        Ok(made)
+    }
+}
+
+#[pymethods]
+impl Drive {
+    /// As a table names it.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.drive.name
+    }
+
+    /// Everything, after defaults, as JSON.
+    fn record(&self) -> String {
+        self.drive.to_json().to_string()
+    }
+
+    /// What follows from the geometry, as JSON.
+    fn size(&self) -> String {
+        json!(self.drive.size()).to_string()
+    }
+
+    /// Page size, bytes.
+    #[getter]
+    fn page_bytes(&self) -> u32 {
+        self.drive.device.page_bytes
+    }
+
+    /// Pages that the host sees.
+    #[getter]
+    fn logical_pages(&self) -> u32 {
+        self.drive.device.logical_pages
+    }
+
+    /// Erase block, bytes.
+    #[getter]
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.drive.device.page_bytes) * u64::from(self.drive.device.pages_per_block)
+    }
+
+    /// The file or the changes say what happens to pages beyond the drive: `wrap` or `error`.
+    #[getter]
+    fn address_mode(&self) -> Option<&'static str> {
+        self.drive.states_address_mode.then(|| self.drive.device.address_mode.name())
+    }
+
+    /// The same in a closed loop with so many requests outstanding.
+    fn closed(&self, py: Python<'_>, queue_depth: u32) -> PyResult<Drive> {
+        let mut host = Table::new();
+        host.insert("mode".into(), Given::Text("closed".into()));
+        host.insert("queue_depth".into(), Given::Int(queue_depth.into()));
+        let host = HostConfig::from_table(&host, &self.drive.device)
+            .map_err(|e| error(py, Kind::Usage, e.to_string()))?;
+        Ok(destage_ssd::Drive { host, ..self.drive.clone() }.into())
+    }
+
+    /// The same with as many more blocks per plane as so many pages take.
+    fn extended(&self, py: Python<'_>, pages: u64) -> PyResult<Drive> {
+        Ok(raise(py, self.drive.extended(pages))?.into())
+    }
+}
+
+/// A preset or a TOML file, with or without changes: `ecr[gc_mode=background]`.
+#[pyfunction]
+pub fn open_drive(py: Python<'_>, spec: &str) -> PyResult<Drive> {
+    Ok(raise(py, destage_ssd::Drive::from_spec(spec))?.into())
+}
+
+/// A drive out of the record that a result has of it.
+#[pyfunction]
+pub fn drive_from_record(py: Python<'_>, record: &str) -> PyResult<Drive> {
+    let wrong = |what: String| error(py, Kind::Data, format!("record of a drive: {what}"));
+    let record: Value = serde_json::from_str(record).map_err(|e| wrong(e.to_string()))?;
+    Ok(raise(py, destage_ssd::Drive::from_json(&record))?.into())
+}
+
+/// Every preset, as a JSON array.
+#[pyfunction]
+pub fn drives(py: Python<'_>) -> PyResult<String> {
+    let describe = |preset: &destage_ssd::Preset| {
+        let drive = raise(py, destage_ssd::Drive::preset(preset.name))?;
+        Ok(json!({
+            "name": preset.name,
+            "about": preset.about,
+            "source": preset.source,
+            "toml": preset.toml,
+            "size": drive.size(),
+            "record": drive.to_json(),
+        }))
+    };
+    let all = PRESETS.iter().map(describe).collect::<PyResult<Value>>()?;
+    Ok(all.to_string())
+}
+
+/// Every key of a drive file, as a JSON array.
+#[pyfunction]
+pub fn drive_keys() -> String {
+    let describe = |key: &destage_ssd::config::Key| {
+        json!({
+            "table": key.table,
+            "name": key.name,
+            "values": key.takes.to_string(),
+            "default": key.default.to_string(),
+            "unit": key.unit,
+            "about": key.about,
+        })
+    };
+    KEYS.iter().map(describe).collect::<Value>().to_string()
+}
