@@ -49,7 +49,6 @@ pub struct Drive {
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub ftl: Table,
     /// The preset, the file or a change says what happens to pages beyond the drive.
-    #[serde(skip)]
     pub states_address_mode: bool,
     /// Options for the trace's reader, which checks them.
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -205,7 +204,8 @@ impl Drive {
         })
     }
 
-    /// The record: `name`, `preset`, `device`, `cache`, `host` and, if not empty, `ftl`, `trace`.
+    /// The record: `name`, `preset`, `device`, `cache`, `host`, `states_address_mode` and, if not
+    /// empty, `ftl` and `trace`.
     pub fn to_json(&self) -> Json {
         serde_json::to_value(self).expect("tables of numbers, words and lists are JSON")
     }
@@ -226,14 +226,19 @@ impl Drive {
             host: Table,
             #[serde(default)]
             ftl: Table,
+            states_address_mode: bool,
             #[serde(default)]
             trace: Map<String, Json>,
         }
         let wrong = |what: String| DriveError::Record(what);
-        let Record { name, preset, device, cache, host, ftl, trace } =
-            Record::deserialize(record).map_err(|error| wrong(error.to_string()))?;
+        let record = Record::deserialize(record).map_err(|error| wrong(error.to_string()))?;
+        let Record { name, preset, device, cache, host, ftl, states_address_mode, trace } = record;
         let given = Tables { device, cache, host, ftl, trace };
-        Drive::from_tables(name, preset, given).map_err(|error| wrong(error.to_string()))
+        let drive = Drive::from_tables(name, preset, given);
+        // The table of a record has every key, whoever gave it.
+        drive
+            .map(|drive| Drive { states_address_mode, ..drive })
+            .map_err(|error| wrong(error.to_string()))
     }
 
     /// What follows from the geometry, for a catalogue.

@@ -29,8 +29,8 @@ macro_rules! presets {
 /// All presets, in the order of a catalogue.
 pub static PRESETS: &[Preset] = presets! {
     "small",
-        "16 GiB TLC, 8 planes: the demo's; full, and collecting from its first writes on",
-        "chosen; timing as tlc-sata";
+        "16 GiB TLC, 8 channels of one die: the demo's, full and collecting",
+        "chosen; timing as tlc-nvme";
     "ecr",
         "64 GiB raw SLC, 64 chips: the drive of the ECR paper",
         "ECR, table 2";

@@ -89,7 +89,7 @@ fn the_presets_of_the_papers_are_those_of_section_9() {
 #[test]
 fn page_types_of_the_modern_drives_fill_their_blocks_and_average_what_was_published() {
     for (name, mean_ns) in
-        [("small", 58_000), ("tlc-sata", 58_000), ("tlc-nvme", 50_000), ("qlc-nvme", 85_000)]
+        [("small", 50_000), ("tlc-sata", 58_000), ("tlc-nvme", 50_000), ("qlc-nvme", 85_000)]
     {
         let device = Drive::preset(name).expect("a preset").device;
         let types = device.read_ns.len() as u64;
@@ -101,7 +101,8 @@ fn page_types_of_the_modern_drives_fill_their_blocks_and_average_what_was_publis
 
 #[test]
 fn a_full_small_drive_collects_from_its_first_writes_on() {
-    let device = Drive::preset("small").expect("a preset").device;
+    // Fewer random writes than the preset has: as many as use up what is free.
+    let device = spec("small[precondition_writes=1000000]").device;
     assert_eq!(u64::from(device.logical_pages) * u64::from(device.page_bytes), 16 << 30);
     let mut drive = crate::Device::<crate::PageFtl>::new(&device);
     for lpn in 0..1000 {
@@ -322,4 +323,21 @@ fn a_broken_record_names_the_key() {
     );
     let error = Drive::from_json(&Json::Null).expect_err("no record").to_string();
     assert!(error.starts_with("record of a drive: "), "{error}");
+}
+
+#[test]
+fn any_part_of_a_file_is_a_drive_or_an_error_with_a_place() {
+    let text =
+        "[device]\npreset = \"ecr\" # \u{e9}\nread_ns = [1, 2]\n[cache]\nframes = \"\u{1F4BE}\"\n";
+    for from in (0..text.len()).filter(|&byte| text.is_char_boundary(byte)) {
+        for to in (from..=text.len()).filter(|&byte| text.is_char_boundary(byte)) {
+            let parts = [text[from..to].to_string(), [&text[..from], &text[to..]].concat()];
+            for part in parts {
+                if let Err(error) = Drive::parse(&part, "my.toml") {
+                    assert!(error.to_string().starts_with("my.toml:"), "{part:?}: {error}");
+                    assert_eq!(error.fault(), Fault::Data);
+                }
+            }
+        }
+    }
 }
