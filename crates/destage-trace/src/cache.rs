@@ -4,6 +4,8 @@
 //!  $DESTAGE_CACHE, else the user's cache folder + /destage
 //!    <key>.trace         columns of a decoded trace
 //!    <key>.next          next use of each access
+//!    <key>.flash         a preconditioned drive (crate destage-ssd): kept, listed and removed here,
+//!                        read and written there
 //!    hashes/<path>.json  hash of a source, good while size, time and inode stay
 //!    .tmp-*              being written
 //! ```
@@ -36,6 +38,7 @@ pub const DEFAULT_LIMIT_BYTES: u64 = 20 << 30;
 
 pub(crate) const TRACE_ENDING: &str = "trace";
 pub(crate) const NEXT_USE_ENDING: &str = "next";
+pub(crate) const FLASH_ENDING: &str = "flash";
 const HASHES: &str = "hashes";
 pub(crate) const TEMPORARY: &str = ".tmp-";
 /// A temporary file this old was left behind by a run that was killed.
@@ -93,7 +96,7 @@ pub struct Cache {
 pub struct CacheEntry {
     /// Its path.
     pub path: PathBuf,
-    /// `trace` or `next`.
+    /// `trace`, `next` or `flash`.
     pub kind: String,
     /// Its length, bytes.
     pub bytes: u64,
@@ -106,7 +109,7 @@ pub struct CacheEntry {
     /// Page size, bytes; 0 as above.
     pub page_bytes: u64,
     /// Whether this version of the program can read it (its header; columns are checked when
-    /// opened).
+    /// opened, drives altogether).
     pub usable: bool,
 }
 
@@ -159,6 +162,7 @@ impl Cache {
                     .as_ref()
                     .and_then(|c| serde_json::from_slice(c.bytes(Kind::Meta)?).ok());
                 let names = |m: &TraceMeta| m.sources.iter().map(|s| s.name.clone()).collect();
+                let usable = columns.is_some() || kind == FLASH_ENDING;
                 Some(CacheEntry {
                     kind,
                     bytes: metadata.len(),
@@ -166,7 +170,7 @@ impl Cache {
                     sources: meta.as_ref().map(names).unwrap_or_default(),
                     requests: meta.as_ref().map_or(0, |m| m.counts.requests),
                     page_bytes: meta.as_ref().map_or(0, |m| m.page_bytes),
-                    usable: columns.is_some(),
+                    usable,
                     path,
                 })
             })
@@ -281,7 +285,8 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 fn is_entry(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("");
     let key = stem.len() == 32 && stem.bytes().all(|c| c.is_ascii_hexdigit());
-    key && (has_ending(path, TRACE_ENDING) || has_ending(path, NEXT_USE_ENDING))
+    let endings = [TRACE_ENDING, NEXT_USE_ENDING, FLASH_ENDING];
+    key && endings.iter().any(|ending| has_ending(path, ending))
 }
 
 fn is_temporary(path: &Path) -> bool {

@@ -208,11 +208,15 @@ fn clearing_removes_what_the_cache_made_and_nothing_else() {
     let stranger = folder.cache().dir().join("notes.trace");
     fs::write(&stranger, "mine").expect("writes");
     fs::write(folder.cache().dir().join(".tmp-left"), "1234").expect("writes");
+    // A drive that another part of the program keeps in the same folder.
+    let drive = folder.cache().dir().join(format!("{:032x}.flash", 1));
+    fs::write(drive, "a drive").expect("writes");
     let entries = folder.cache().entries().expect("readable");
-    assert_eq!(entries.len(), 2);
+    assert_eq!(entries.len(), 3);
+    assert!(entries.iter().any(|e| e.kind == "flash" && e.usable));
     let listed: u64 = entries.iter().map(|e| e.bytes).sum();
     let removed = folder.cache().clear().expect("clears");
-    assert_eq!((removed.files, removed.bytes), (3, listed + 4));
+    assert_eq!((removed.files, removed.bytes), (4, listed + 4));
     assert!(stranger.exists());
     assert!(folder.cache().entries().expect("readable").is_empty());
     // The mapping outlives the name.
