@@ -226,6 +226,7 @@ impl Drive {
             host: Table,
             #[serde(default)]
             ftl: Table,
+            #[serde(default)]
             states_address_mode: bool,
             #[serde(default)]
             trace: Map<String, Json>,

@@ -51,7 +51,8 @@ impl Serialize for Value {
             Value::Int(int) => match (i64::try_from(*int), u64::try_from(*int)) {
                 (Ok(int), _) => serializer.serialize_i64(int),
                 (_, Ok(int)) => serializer.serialize_u64(int),
-                _ => serializer.serialize_i128(*int),
+                // JSON has no larger integers; no key and no parameter takes one either.
+                _ => serializer.serialize_f64(*int as f64),
             },
             Value::Real(real) => serializer.serialize_f64(*real),
             Value::Text(text) => serializer.serialize_str(text),

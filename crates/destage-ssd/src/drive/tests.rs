@@ -312,6 +312,14 @@ fn the_record_makes_the_same_drive_again() {
 }
 
 #[test]
+fn a_parameter_that_no_policy_takes_is_left_to_the_policy_and_stands_in_the_record() {
+    let large = "1".repeat(30);
+    let record = spec(&format!("ecr[cache.policy=lru-k;cache.k={large};cache.x=nan]")).to_json();
+    assert_eq!(record["cache"]["k"], large.parse::<f64>().expect("a number"));
+    assert_eq!(record["cache"]["x"], "nan");
+}
+
+#[test]
 fn a_broken_record_names_the_key() {
     let mut record = Drive::preset("ecr").expect("a preset").to_json();
     record["device"]["channels"] = "eight".into();
