@@ -273,3 +273,87 @@ impl Order {
         assert_eq!(self.edge == NIL, self.inside == 0, "a region has an edge");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cflru::Cflru;
+    use crate::params::Value;
+    use crate::testing::{Chips, drive_on, mixed, setup, victims};
+    use destage_core::{Dense, Op, Op::*};
+
+    fn gcar_cflru(frames: u32, window_fraction: f64) -> GcarCflru<Dense> {
+        let window_fraction = Value::Real(window_fraction);
+        let setup = setup("gcar-cflru", frames, &[("window_fraction", window_fraction)]);
+        GcarCflru::new(&setup, Dense::new(64))
+    }
+
+    /// LRU 0d 1c 2c | 3d 4c 5c MRU, w = 3, on three chips; then a miss.
+    const TRACE: [(Op, u64); 7] =
+        [(Write, 0), (Read, 1), (Read, 2), (Write, 3), (Read, 4), (Read, 5), (Read, 6)];
+
+    fn victim(in_gc: [bool; 3]) -> u64 {
+        let mut p = gcar_cflru(6, 0.5);
+        victims(&drive_on(&mut p, &Chips::collecting(in_gc), &TRACE))[0]
+    }
+
+    #[test]
+    fn the_oldest_clean_page_of_the_window_whose_chip_does_not_collect_goes() {
+        assert_eq!(victim([false, false, false]), 1);
+        assert_eq!(victim([false, true, false]), 2);
+    }
+
+    #[test]
+    fn then_the_oldest_page_of_all_whose_chip_does_not_collect() {
+        assert_eq!(victim([false, true, true]), 0);
+        // Nothing of the window is left: page 4, on chip 1, is outside it.
+        let trace =
+            [(Write, 0), (Write, 3), (Write, 6), (Write, 9), (Write, 1), (Read, 4), (Read, 7)];
+        let mut p = gcar_cflru(6, 0.5);
+        assert_eq!(
+            victims(&drive_on(&mut p, &Chips::collecting([true, false, true]), &trace)),
+            [1]
+        );
+    }
+
+    #[test]
+    fn then_what_cflru_would_evict() {
+        assert_eq!(victim([true, true, true]), 1);
+        let chips = Chips::collecting([true, true, true]);
+        let trace = mixed(3000, 48);
+        for (frames, window) in [(1, 1.0), (2, 0.5), (7, 0.0), (7, 0.3), (24, 0.5), (24, 1.0)] {
+            let params = [("window_fraction", Value::Real(window))];
+            let mut cflru = Cflru::new(&setup("cflru", frames, &params), Dense::new(64));
+            let expected = drive_on(&mut cflru, &chips, &trace);
+            assert_eq!(drive_on(&mut gcar_cflru(frames, window), &chips, &trace), expected);
+        }
+    }
+
+    #[test]
+    fn the_window_is_taken_over_all_pages_not_over_those_that_are_left() {
+        // LRU 0d 3d | 1d 2c MRU, w = 2. Chip 0 collects. Of the two pages left, 2 is clean, but not
+        // in the window; 1 is older.
+        let trace = [(Write, 0), (Write, 3), (Write, 1), (Read, 2), (Read, 4)];
+        let mut p = gcar_cflru(4, 0.5);
+        let steps = drive_on(&mut p, &Chips::collecting([true, false, false]), &trace);
+        assert_eq!(steps[4].evicted, [(1, true)]);
+    }
+
+    #[test]
+    fn under_dynamic_allocation_clean_pages_are_on_their_chips_and_dirty_ones_on_list_u() {
+        // LRU 0d 1c 2c 3d MRU, w = 4; writes would go to chip 1.
+        let trace = [(Write, 0), (Read, 1), (Read, 2), (Write, 3), (Read, 4)];
+        for (in_gc, victim) in [
+            ([false, false, false], 1),
+            ([false, true, false], 2),
+            ([false, true, true], 1),
+            ([true, false, true], 1),
+        ] {
+            let chips = Chips { dynamic: Some(1), ..Chips::collecting(in_gc) };
+            let steps = drive_on(&mut gcar_cflru(4, 1.0), &chips, &trace);
+            assert_eq!(victims(&steps), [victim], "{in_gc:?}");
+        }
+        let chips = Chips { dynamic: Some(0), ..Chips::collecting([false, true, true]) };
+        assert_eq!(victims(&drive_on(&mut gcar_cflru(4, 1.0), &chips, &trace)), [0]);
+    }
+}

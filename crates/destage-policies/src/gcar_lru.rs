@@ -120,3 +120,48 @@ impl<D: Directory> Policy for GcarLru<D> {
         assert!(self.resident() <= self.frames);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Chips, drive_on, reads, victims};
+    use destage_core::{Dense, Op::*};
+
+    fn gcar_lru(frames: u32) -> GcarLru<Dense> {
+        GcarLru::new(&Setup::new(frames), Dense::new(64))
+    }
+
+    #[test]
+    fn the_oldest_page_whose_chip_does_not_collect_goes_clean_or_dirty() {
+        let chips = Chips::collecting([true, false, false]);
+        let mut p = gcar_lru(4);
+        let trace = [(Write, 0), (Read, 3), (Read, 2), (Write, 1), (Read, 4), (Read, 5)];
+        let steps = drive_on(&mut p, &chips, &trace);
+        assert_eq!(steps[4].evicted, [(2, false)]);
+        assert_eq!(steps[5].evicted, [(1, true)]);
+    }
+
+    #[test]
+    fn if_all_chips_collect_the_oldest_page_goes() {
+        let chips = Chips::collecting([true, true, true]);
+        let steps = drive_on(&mut gcar_lru(3), &chips, &reads(&[5, 1, 0, 5, 2, 7]));
+        assert_eq!(victims(&steps), [1, 0]);
+    }
+
+    #[test]
+    fn if_all_that_is_resident_is_on_collecting_chips_the_oldest_goes() {
+        let chips = Chips::collecting([true, false]);
+        let steps = drive_on(&mut gcar_lru(2), &chips, &reads(&[2, 0, 4]));
+        assert_eq!(victims(&steps), [2]);
+    }
+
+    #[test]
+    fn under_dynamic_allocation_dirty_pages_answer_for_the_chip_that_would_be_chosen() {
+        let trace = [(Write, 0), (Read, 1), (Write, 1), (Read, 2), (Read, 5)];
+        // 0 and 1 are dirty, 2 is clean on chip 2.
+        for (in_gc, victim) in [([true, true, false], 2), ([false, true, true], 0)] {
+            let chips = Chips { dynamic: Some(0), ..Chips::collecting(in_gc) };
+            assert_eq!(victims(&drive_on(&mut gcar_lru(3), &chips, &trace)), [victim], "{in_gc:?}");
+        }
+    }
+}

@@ -297,3 +297,66 @@ pub(crate) fn set_by_frame<T>(values: &mut Vec<T>, frame: u32, value: T) {
         None => values.push(value),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{mixed, show};
+    use destage_core::{Dense, Hashed};
+
+    fn order<D: Directory>(lists: &UnitLists<D>, list: u32) -> String {
+        lists.check();
+        show(lists.iter(list).map(|frame| lists.page(frame).0))
+    }
+
+    #[test]
+    fn pages_stand_newest_first_on_lists_that_come_with_them() {
+        let mut lists = UnitLists::new(Hashed::new());
+        for (page, list) in [(1 << 60, 3), (7, 3), (9, 0), (5, 3)] {
+            lists.insert(Page(page), list, false);
+        }
+        assert_eq!(lists.lists(), 4);
+        assert_eq!(order(&lists, 3), format!("5 7 {}", 1_u64 << 60));
+        assert_eq!(lists.oldest_stamps(), [2, EMPTY, EMPTY, 0]);
+        let (_, frame) = lists.find(Page(1 << 60)).unwrap();
+        lists.touch(frame, 3, false);
+        assert_eq!(lists.oldest_stamps()[3], 1, "page 7");
+        lists.touch(frame, 900, true);
+        assert_eq!((order(&lists, 3).as_str(), lists.lists()), ("5 7", 901));
+        assert!(lists.held(frame).dirty);
+    }
+
+    #[test]
+    fn a_frame_that_was_left_is_used_again() {
+        let mut lists = UnitLists::new(Dense::new(64));
+        let mut plan = Plan::new();
+        for (op, page) in mixed(2000, 48) {
+            if let Some((_, frame)) = lists.find(Page(page)) {
+                lists.touch(frame, (page % 5) as u32, op.is_write());
+                continue;
+            }
+            while lists.resident() >= 9 - u32::from(page.is_multiple_of(7)) {
+                let frame = lists.oldest(|_| true).unwrap();
+                lists.evict(frame, &mut plan);
+                lists.check();
+            }
+            lists.insert(Page(page), (page % 5) as u32, op.is_write());
+            lists.check();
+        }
+        assert_eq!(lists.held.len(), 9);
+        let dirty = plan.evicted().iter().filter(|evicted| evicted.dirty).count();
+        assert!(0 < dirty && dirty < plan.evicted().len());
+    }
+
+    #[test]
+    fn the_oldest_page_is_that_of_the_lists_that_are_wanted() {
+        let mut lists = UnitLists::new(Dense::new(64));
+        for page in [4, 2, 3, 1, 0] {
+            lists.insert(Page(page), page as u32, false);
+        }
+        let oldest = |wanted: &dyn Fn(u32) -> bool| lists.oldest(wanted).map(|f| lists.page(f).0);
+        assert_eq!(oldest(&|_| true), Some(4));
+        assert_eq!(oldest(&|list| list < 2), Some(1));
+        assert_eq!(oldest(&|_| false), None);
+    }
+}

@@ -6,7 +6,7 @@ mod common;
 use common::{Outcome, Over, run};
 use destage_core::Op;
 use destage_policies::params::{Default, Kind, Param, Value};
-use destage_policies::{POLICIES, info};
+use destage_policies::{POLICIES, info, needs};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
@@ -250,6 +250,14 @@ twins! {
     s3_fifo_decides_as_its_twin: "s3-fifo";
     sieve_decides_as_its_twin: "sieve";
     w_tinylfu_decides_as_its_twin: "w-tinylfu";
+}
+
+#[test]
+fn the_policies_that_look_into_the_device_say_so() {
+    let look = |policy: &&str| needs(policy).expect("a policy of the table").device();
+    let device_policies = destage_twins::ssd::DEVICE_POLICIES.iter().copied();
+    let asking: Vec<_> = POLICIES.iter().map(|policy| policy.name).filter(look).collect();
+    assert_eq!(asking, device_policies.filter(|policy| *policy != "cflru-e").collect::<Vec<_>>());
 }
 
 fn misses(outcome: &Outcome) -> usize {
