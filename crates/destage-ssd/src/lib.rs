@@ -12,6 +12,7 @@
 //!  bus           reservations of a shared channel                  4.4
 //!  queues        units and what they serve                         4.2 to 4.6
 //!  read_first    the other scheduler                               4.3
+//!  records       what every operation did and when
 //!  when          instants that may not be known yet                4.3, 7.4
 //!  ftl           what an FTL is; page: the page-mapped one         5, 6
 //!  precondition  what the drive holds before time 0                5.6
@@ -30,6 +31,7 @@ pub mod precondition;
 pub mod prepare;
 pub mod queues;
 mod read_first;
+mod records;
 pub mod timing;
 pub mod when;
 
@@ -39,5 +41,6 @@ pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use ftl::{Ftl, page::PageFtl};
 pub use precondition::{Interrupted, Progress};
 pub use prepare::Origin;
-pub use queues::{OperationRecord, Served};
+pub use queues::Served;
+pub use records::OperationRecord;
 pub use when::When;

@@ -1,7 +1,7 @@
 //! What the drive holds before time 0 (`spec/device.md` 5.6).
 
 use crate::config::{DeviceConfig, Precondition};
-use crate::ftl::{Ftl, Sink};
+use crate::ftl::{Ftl, Moves, Sink};
 use crate::timing::Operation;
 use destage_core::Nanos;
 
@@ -19,6 +19,8 @@ impl Sink for Instantly {
     type Served = ();
     #[inline(always)]
     fn submit(&mut self, _: Operation) {}
+    #[inline(always)]
+    fn submit_moves(&mut self, _: Moves) {}
     #[inline(always)]
     fn backlog_ns(&self, _: u32) -> Nanos {
         0

@@ -1,17 +1,20 @@
 //! Units and what they serve (`spec/device.md` 4.2 to 4.6).
 //!
 //! First come, first served needs one number per unit: the end of the last operation submitted.
+//! Whatever needs more (a shared bus, reads first, idle timers, somebody who listens) leaves that
+//! plain path at its first branch.
 
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, Sched};
-use crate::ftl::Sink;
+use crate::ftl::{Moves, Sink};
 use crate::geometry::{Geometry, Place};
 use crate::read_first::{Lane, Waiting, count};
+use crate::records::{OperationRecord, Recorder};
 use crate::timing::{Kind, Operation, Phase, Timing};
 use crate::when::{Times, When};
 use destage_core::{NEVER, Nanos, Unfinished};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A submitted operation.
 #[derive(Clone, Copy, Debug)]
@@ -22,79 +25,6 @@ pub struct Served {
     pub transferred: When,
     /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
     pub submission: u64,
-}
-
-/// An operation as it was served: what a timeline shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OperationRecord {
-    /// Number among all operations of the drive, by submission, from 0.
-    pub number: u64,
-    /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
-    pub submission: u64,
-    /// What it did.
-    pub kind: Kind,
-    /// It belonged to the FTL's own work, not to the host's page.
-    pub collection: bool,
-    /// Its unit.
-    pub unit: u32,
-    /// The channel of the unit.
-    pub channel: u32,
-    /// Its plane, over the whole drive.
-    pub plane: u32,
-    /// Its block, over the whole drive: erased, read from or programmed. `None` for the read of a
-    /// page that was never written.
-    pub block: Option<u32>,
-    /// Index in the block of the page read or programmed; 0 for an erase.
-    pub index: u32,
-    /// It entered the queue, nanoseconds.
-    pub submitted_ns: Nanos,
-    /// The unit began with it, nanoseconds.
-    pub start_ns: Nanos,
-    /// It ended, nanoseconds.
-    pub end_ns: Nanos,
-}
-
-impl OperationRecord {
-    fn new(op: &Operation, place: Place, number: u64, submission: u64, block_pages: u32) -> Self {
-        let Operation { kind, collection, plane, index, ppn, .. } = *op;
-        let Place { unit, channel } = place;
-        let block = (ppn != Operation::NO_PAGE).then(|| ppn / block_pages);
-        let (submitted_ns, start_ns, end_ns) = (0, 0, 0);
-        OperationRecord {
-            number,
-            submission,
-            kind,
-            collection,
-            unit,
-            channel,
-            plane,
-            block,
-            index,
-            submitted_ns,
-            start_ns,
-            end_ns,
-        }
-    }
-
-    fn served(self, submitted_ns: Nanos, start_ns: Nanos, end_ns: Nanos) -> Self {
-        OperationRecord { submitted_ns, start_ns, end_ns, ..self }
-    }
-}
-
-/// Operations that have been served and not been fetched yet.
-#[derive(Clone, Default, Debug)]
-struct Recorder {
-    submitted: u64,
-    // read_first: submitted and not served, by number.
-    waiting: HashMap<u64, OperationRecord>,
-    served: Vec<OperationRecord>,
-}
-
-impl Recorder {
-    fn next_number(&mut self) -> u64 {
-        self.submitted += 1;
-        self.submitted - 1
-    }
 }
 
 /// Counters of one channel.
@@ -129,23 +59,39 @@ pub struct Totals {
     pub read_latency_ns: Nanos,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Kinds of operations, and of counts.
+const KINDS: usize = 5;
+
+/// One cache line.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(align(64))]
 struct Unit {
-    tail: Nanos,     // end of the last operation submitted
     gc_until: Nanos, // end of the last collection operation submitted
     busy: Nanos,     // sum of durations
-    timer: Nanos,    // next idle collection; NEVER if none is due
+    counts: [u64; KINDS],
+}
+
+impl Unit {
+    #[inline(always)]
+    fn count(&mut self, kind: Kind, operations: u64) {
+        self.counts[kind as usize] += operations;
+    }
 }
 
 /// All units of a drive.
 #[derive(Clone, Debug)]
 pub struct Queues {
     now: Nanos,
+    plain: bool, // private bus, first come, first served, no timers, and nobody listens
+    tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
-    channels: Vec<ChannelCounters>,
-    totals: Totals,
+    timers: Vec<Nanos>, // per unit, next idle collection; NEVER if none is due
+    collections: u64,
+    program_wait_ns: Nanos,
+    read_latency_ns: Nanos,
     counts_latencies: bool,
     host_operations: u64,
+    channel_units: usize,
     timing: Timing,
     places: Vec<Place>,
     order: Order,
@@ -170,16 +116,21 @@ enum Order {
 impl Queues {
     pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let idle_ns = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
-        let unit = Unit { tail: 0, gc_until: 0, busy: 0, timer: idle_ns.unwrap_or(NEVER) };
         let channels = geometry.channels as usize;
         let units = geometry.units as usize;
+        let plain = (config.sched, config.bus, idle_ns) == (Sched::Fcfs, Bus::Private, None);
         Queues {
             now: 0,
-            units: vec![unit; units],
-            channels: vec![ChannelCounters::default(); channels],
-            totals: Totals::default(),
+            plain,
+            tails: vec![0; units],
+            units: vec![Unit::default(); units],
+            timers: vec![idle_ns.unwrap_or(NEVER); units],
+            collections: 0,
+            program_wait_ns: 0,
+            read_latency_ns: 0,
             counts_latencies: true,
             host_operations: 0,
+            channel_units: units / channels,
             timing: Timing::new(config),
             places: (0..geometry.planes).map(|plane| geometry.place(plane)).collect(),
             order: match (config.sched, config.bus) {
@@ -202,12 +153,14 @@ impl Queues {
     pub fn keep_unfinished(&mut self) {
         debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
         if !matches!(self.order, Order::ReadFirst(_)) {
+            self.plain = false;
             self.log = Some(vec![VecDeque::new(); self.units.len()]);
         }
     }
 
     /// From now on, [`next_end`](Queues::next_end) tells of host operations.
     pub fn keep_ends(&mut self) {
+        self.plain = false;
         self.ends = Some(BinaryHeap::new());
     }
 
@@ -221,6 +174,7 @@ impl Queues {
     /// fetches them. Before the first operation.
     pub fn keep_operations(&mut self) {
         debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
+        self.plain = false;
         self.recorder = Some(Box::default());
     }
 
@@ -249,15 +203,13 @@ impl Queues {
             Order::Private => {}
             Order::Shared(channels) => channels.iter_mut().for_each(|c| c.forget(now)),
             Order::ReadFirst(lanes) => {
-                let Queues { totals, times, ends, recorder, .. } = self;
+                let Queues { program_wait_ns, read_latency_ns, times, ends, recorder, .. } = self;
                 for lane in lanes {
                     lane.advance(now, |op, start, end| {
                         match op.kind {
                             _ if !op.counts_latency => {}
-                            Kind::Read => totals.read_latency_ns += end - op.submitted_ns,
-                            Kind::Write => {
-                                totals.program_wait_ns += start - op.submitted_ns;
-                            }
+                            Kind::Read => *read_latency_ns += end - op.submitted_ns,
+                            Kind::Write => *program_wait_ns += start - op.submitted_ns,
                             _ => {}
                         }
                         if let Some(name) = op.end {
@@ -279,7 +231,7 @@ impl Queues {
 
     /// Ends every operation: the last request has been processed.
     pub(crate) fn drain(&mut self) {
-        let last = self.units.iter().map(|unit| unit.tail).max().unwrap_or(0);
+        let last = self.tails.iter().copied().max().unwrap_or(0);
         self.advance(last.max(self.now));
     }
 
@@ -298,14 +250,34 @@ impl Queues {
         &self.timing
     }
 
-    /// Counts since the start.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
+    /// Counts since the start. O(units).
+    pub fn totals(&self) -> Totals {
+        let sum = |kind| self.units.iter().map(|unit| unit.counts[kind as usize]).sum();
+        Totals {
+            reads: sum(Kind::Read),
+            programs: sum(Kind::Write),
+            moves: sum(Kind::Move),
+            summaries: sum(Kind::Summary),
+            erases: sum(Kind::Erase),
+            collections: self.collections,
+            program_wait_ns: self.program_wait_ns,
+            read_latency_ns: self.read_latency_ns,
+        }
     }
 
-    /// Per channel.
-    pub fn channels(&self) -> &[ChannelCounters] {
-        &self.channels
+    /// Per channel: the sums of its units, which are numbered in a row. O(units).
+    pub fn channels(&self) -> Vec<ChannelCounters> {
+        let of_channel = |units: &[Unit]| {
+            let sum = |kind| units.iter().map(|unit| unit.counts[kind as usize]).sum::<u64>();
+            let kinds = [Kind::Read, Kind::Write, Kind::Move, Kind::Summary, Kind::Erase];
+            let transfers = kinds.map(|kind| sum(kind) * self.timing.transfer_ns(kind));
+            ChannelCounters {
+                transfer_ns: transfers.iter().sum(),
+                reads: sum(Kind::Read),
+                programs: sum(Kind::Write),
+            }
+        };
+        self.units.chunks(self.channel_units).map(of_channel).collect()
     }
 
     /// Per unit, the sum of durations of all its operations, nanoseconds.
@@ -317,7 +289,7 @@ impl Queues {
     pub(crate) fn busy_units(&self) -> u64 {
         let busy = |at: usize| match &self.order {
             Order::ReadFirst(lanes) => !lanes[at].is_idle(),
-            _ => self.units[at].tail > self.now,
+            _ => self.tails[at] > self.now,
         };
         (0..self.units.len()).filter(|&at| busy(at)).count() as u64
     }
@@ -325,8 +297,8 @@ impl Queues {
     /// Remaining work of the units 0, 1, .. (4.5), as many as there is room for.
     #[inline]
     pub fn backlogs_ns(&self, backlogs: &mut [Nanos]) {
-        for (backlog, unit) in backlogs.iter_mut().zip(&self.units) {
-            *backlog = unit.tail.saturating_sub(self.now);
+        for (backlog, tail) in backlogs.iter_mut().zip(&self.tails) {
+            *backlog = tail.saturating_sub(self.now);
         }
     }
 
@@ -357,53 +329,55 @@ impl Queues {
 
     /// The first idle timer before `now`, lowest unit first (5.5).
     pub(crate) fn next_timer(&self, now: Nanos) -> Option<(Nanos, u32)> {
-        let timers = self.units.iter().enumerate().map(|(u, unit)| (unit.timer, u as u32));
+        let timers = self.timers.iter().copied().zip(0..);
         timers.min().filter(|&(due, _)| due < now)
     }
 
     /// After a timer: the next is due when the collection has ended, or after the next operation.
     pub(crate) fn rearm(&mut self, unit: u32, collected: bool) {
-        let unit = &mut self.units[unit as usize];
-        unit.timer = if collected { unit.tail } else { NEVER };
+        let at = unit as usize;
+        self.timers[at] = if collected { self.tails[at] } else { NEVER };
     }
 
+    /// The number of an operation among the host's, if it is one.
     #[inline(always)]
-    fn count(&mut self, op: &Operation, channel: u32) -> u64 {
-        let channel = &mut self.channels[channel as usize];
-        channel.transfer_ns += self.timing.transfer_ns(op.kind);
-        match op.kind {
-            Kind::Read => {
-                channel.reads += 1;
-                self.totals.reads += 1;
-            }
-            Kind::Write => {
-                channel.programs += 1;
-                self.totals.programs += 1;
-            }
-            Kind::Move => self.totals.moves += 1,
-            Kind::Summary => self.totals.summaries += 1,
-            Kind::Erase => self.totals.erases += 1,
-        }
+    fn number(&mut self, op: &Operation) -> u64 {
         if op.collection || !matches!(op.kind, Kind::Read | Kind::Write) {
             return NEVER;
         }
         self.host_operations += 1;
         self.host_operations - 1
     }
-}
 
-impl Sink for Queues {
-    type Served = Served;
+    /// The sums of latencies, for an operation whose times are known.
+    #[inline(always)]
+    fn count_latency(&mut self, kind: Kind, start: Nanos, end: Nanos) {
+        if self.counts_latencies {
+            match kind {
+                Kind::Read => self.read_latency_ns += end - self.now,
+                _ => self.program_wait_ns += start - self.now,
+            }
+        }
+    }
 
-    #[inline]
-    fn submit(&mut self, op: Operation) -> Served {
+    /// What follows the transfer of a program; a read ends with its transfer.
+    #[inline(always)]
+    fn after_transfer(&self, op: &Operation) -> Nanos {
+        match op.kind {
+            Kind::Read => 0,
+            _ => self.timing.array_program_ns(op.index),
+        }
+    }
+
+    /// An operation of a unit with a shared bus, reads first, timers or listeners.
+    #[inline(never)]
+    fn submit_watched(&mut self, op: Operation) -> Served {
         let place = self.places[op.plane as usize];
         let Place { unit: at, channel } = place;
-        let submission = self.count(&op, channel);
+        let submission = self.number(&op);
         let duration = self.timing.duration_ns(&op);
         let now = self.now;
-        let unit = &mut self.units[at as usize];
-        let start = unit.tail.max(now);
+        let start = self.tails[at as usize].max(now);
         let (mut end, mut transferred) = (start + duration, None);
         if let Order::Shared(channels) = &mut self.order {
             end = start;
@@ -417,13 +391,15 @@ impl Sink for Queues {
                 }
             }
         }
-        unit.tail = end;
+        self.tails[at as usize] = end;
+        let unit = &mut self.units[at as usize];
+        unit.count(op.kind, 1);
         unit.busy += end - start;
         if op.collection {
             unit.gc_until = end;
         }
         if let Some(idle_ns) = self.idle_ns {
-            unit.timer = end + idle_ns;
+            self.timers[at as usize] = end + idle_ns;
         }
         if let Some(log) = &mut self.log {
             let log = &mut log[at as usize];
@@ -432,11 +408,7 @@ impl Sink for Queues {
             }
             log.push_back((end, op.kind));
         }
-        // What follows the transfer of a program; a read ends with its transfer.
-        let after = match op.kind {
-            Kind::Read => 0,
-            _ => self.timing.array_program_ns(op.index),
-        };
+        let after = self.after_transfer(&op);
         if let Order::ReadFirst(lanes) = &mut self.order {
             let mut waiting = Waiting::new(&op, duration, now);
             if let Some(recorder) = &mut self.recorder {
@@ -462,12 +434,7 @@ impl Sink for Queues {
             recorder.served.push(record.served(now, start, end));
         }
         if submission != NEVER {
-            if self.counts_latencies {
-                match op.kind {
-                    Kind::Read => self.totals.read_latency_ns += end - now,
-                    _ => self.totals.program_wait_ns += start - now,
-                }
-            }
+            self.count_latency(op.kind, start, end);
             if let Some(ends) = &mut self.ends {
                 ends.push(Reverse((end, submission)));
             }
@@ -475,13 +442,65 @@ impl Sink for Queues {
         let transferred = transferred.unwrap_or_else(|| end.saturating_sub(after));
         Served { end: When::at(end), transferred: When::at(transferred), submission }
     }
+}
+
+impl Sink for Queues {
+    type Served = Served;
+
+    #[inline(always)]
+    fn submit(&mut self, op: Operation) -> Served {
+        if !self.plain {
+            return self.submit_watched(op);
+        }
+        let at = self.places[op.plane as usize].unit as usize;
+        let start = self.tails[at].max(self.now);
+        let duration = self.timing.duration_ns(&op);
+        let end = start + duration;
+        self.tails[at] = end;
+        let unit = &mut self.units[at];
+        unit.count(op.kind, 1);
+        unit.busy += duration;
+        if op.collection {
+            unit.gc_until = end;
+        }
+        let submission = self.number(&op);
+        if submission != NEVER {
+            self.count_latency(op.kind, start, end);
+        }
+        let transferred = When::at(end - self.after_transfer(&op).min(end));
+        Served { end: When::at(end), transferred, submission }
+    }
+
+    #[inline(always)]
+    fn submit_moves(&mut self, moves: Moves) {
+        if !self.plain {
+            moves.operations().for_each(|op| {
+                self.submit_watched(op);
+            });
+            return;
+        }
+        let at = self.places[moves.plane as usize].unit as usize;
+        let duration = if self.timing.is_uniform() {
+            let each = moves.operations().next().map_or(0, |op| self.timing.duration_ns(&op));
+            each * moves.from.len() as u64
+        } else {
+            moves.operations().map(|op| self.timing.duration_ns(&op)).sum()
+        };
+        let end = self.tails[at].max(self.now) + duration;
+        self.tails[at] = end;
+        let unit = &mut self.units[at];
+        unit.count(Kind::Move, moves.from.len() as u64);
+        unit.busy += duration;
+        unit.gc_until = end;
+    }
 
     #[inline(always)]
     fn backlog_ns(&self, unit: u32) -> Nanos {
-        self.units[unit as usize].tail.saturating_sub(self.now)
+        self.tails[unit as usize].saturating_sub(self.now)
     }
 
+    #[inline(always)]
     fn collection(&mut self) {
-        self.totals.collections += 1;
+        self.collections += 1;
     }
 }

@@ -6,8 +6,9 @@
 pub mod page;
 mod tournament;
 
+use crate::geometry::Ppn;
 use crate::precondition::{Instantly, Interrupted, Writing};
-use crate::timing::{Operation, Timing};
+use crate::timing::{Kind, Operation, Timing};
 use destage_core::Nanos;
 
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
@@ -18,11 +19,47 @@ pub trait Sink {
     /// Appends an operation to its unit's queue.
     fn submit(&mut self, op: Operation) -> Self::Served;
 
+    /// Appends the moves of a collection to their unit's queue, in order.
+    fn submit_moves(&mut self, moves: Moves) {
+        moves.operations().for_each(|op| {
+            self.submit(op);
+        });
+    }
+
     /// Remaining work of a unit, nanoseconds (4.5).
     fn backlog_ns(&self, unit: u32) -> Nanos;
 
     /// A collection or merge begins.
     fn collection(&mut self);
+}
+
+/// Pages of one block that a collection moves in a row to pages in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Moves<'a> {
+    /// Plane, over the whole drive.
+    pub plane: u32,
+    /// Indices in the block of the pages read, ascending.
+    pub from: &'a [u32],
+    /// Index in its block of the first page programmed.
+    pub index: u32,
+    /// The first physical page programmed.
+    pub ppn: Ppn,
+}
+
+impl Moves<'_> {
+    /// One by one.
+    #[inline(always)]
+    pub fn operations(&self) -> impl Iterator<Item = Operation> {
+        let &Moves { plane, from, index, ppn } = self;
+        (0u32..).zip(from).map(move |(i, &from)| Operation {
+            kind: Kind::Move,
+            collection: true,
+            plane,
+            index: index + i,
+            from,
+            ppn: ppn + i,
+        })
+    }
 }
 
 /// What the flash itself says was done to it, whoever counted what.

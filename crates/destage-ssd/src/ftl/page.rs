@@ -20,7 +20,7 @@ pub mod image;
 mod tests;
 
 use super::tournament::{OUT, Tournaments};
-use super::{FlashState, Ftl, Sink};
+use super::{FlashState, Ftl, Moves, Sink};
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
 use crate::divisor::Divisor;
 use crate::geometry::{Geometry, Ppn};
@@ -58,6 +58,7 @@ pub struct PageFtl {
     free: Tournaments,   // key: erase count
     sealed: Tournaments, // key: valid pages << 32 | erase count
     units: Vec<UnitRoom>,
+    moving: Moving,
     words: u32,       // of `valid` per block
     plane_slots: u32, // of a plane, under static allocation
     summary_page: bool,
@@ -67,6 +68,13 @@ pub struct PageFtl {
     low: u32,  // F
     high: u64, // H
     cap: u32,
+}
+
+/// What a collection moves; empty in between.
+#[derive(Clone, Default, PartialEq, Debug)]
+struct Moving {
+    slots: Vec<u32>,
+    from: Vec<u32>, // indices in the victim
 }
 
 /// What dynamic allocation wants to know of a unit.
@@ -108,6 +116,7 @@ impl PageFtl {
             free: Tournaments::new(planes, blocks, 0),
             sealed: Tournaments::new(planes, blocks, OUT),
             units: vec![room; geometry.units as usize],
+            moving: Moving::default(),
             words,
             plane_slots,
             summary_page: config.summary_page,
@@ -250,21 +259,22 @@ impl PageFtl {
         let first = block * self.geometry.pages_per_block;
         let words = self.words_of(block);
         // The map is written in no order: bring all that is needed near, side by side.
-        for (word, start) in words.clone().zip((first..).step_by(64)) {
-            for from in bits(self.valid[word]) {
-                prefetch(&self.map, self.owners[(start + from) as usize] as usize);
-            }
-        }
+        let mut moving = std::mem::take(&mut self.moving);
         for (word, start) in words.zip((0..).step_by(64)) {
-            for from in bits(std::mem::take(&mut self.valid[word])) {
-                let from = start + from;
-                let slot = self.owners[(first + from) as usize];
-                let (index, ppn) = self.take_page(plane, slot);
-                let kind = Kind::Move;
-                sink.submit(Operation { kind, collection: true, plane, index, from, ppn });
-                self.seal_if_full(plane, true, sink);
+            for bit in bits(std::mem::take(&mut self.valid[word])) {
+                let slot = self.owners[(first + start + bit) as usize];
+                prefetch(&self.map, slot as usize);
+                moving.from.push(start + bit);
+                moving.slots.push(slot);
             }
         }
+        let mut moved = 0;
+        while moved < moving.slots.len() {
+            moved += self.program_moved(plane, &moving.slots[moved..], &moving.from[moved..], sink);
+        }
+        moving.from.clear();
+        moving.slots.clear();
+        self.moving = moving;
         let kind = Kind::Erase;
         sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: first });
         let erases = &mut self.erases[block as usize];
@@ -276,6 +286,45 @@ impl PageFtl {
             self.units[unit].free_pages += u64::from(self.geometry.data_pages - valid);
         }
         true
+    }
+
+    /// As many moved pages as the active block takes (5.3, steps 3 to 5). Returns how many.
+    #[inline(always)]
+    fn program_moved<S: Sink>(
+        &mut self,
+        plane: u32,
+        slots: &[u32],
+        from: &[u32],
+        sink: &mut S,
+    ) -> usize {
+        if self.planes[plane as usize].active == NONE {
+            self.open(plane);
+        }
+        let at = &mut self.planes[plane as usize];
+        let index = at.next;
+        let count = slots.len().min((self.geometry.data_pages - index) as usize);
+        at.next += count as u32;
+        at.free_pages -= count as u32;
+        let block = plane * self.geometry.blocks_per_plane + at.active;
+        let ppn = block * self.geometry.pages_per_block + index;
+        let slots = &slots[..count];
+        self.owners[ppn as usize..][..count].copy_from_slice(slots);
+        for (&slot, place) in slots.iter().zip(ppn + 1..) {
+            self.map[slot as usize] = place;
+        }
+        self.set_valid(block, index..index + count as u32);
+        sink.submit_moves(Moves { plane, from: &from[..count], index, ppn });
+        self.seal_if_full(plane, true, sink);
+        count
+    }
+
+    /// Pages of a block become valid.
+    #[inline(always)]
+    fn set_valid(&mut self, block: u32, pages: std::ops::Range<u32>) {
+        let words = self.words_of(block);
+        for (word, start) in self.valid[words].iter_mut().zip((0..).step_by(64)) {
+            *word |= below(pages.end, start) & !below(pages.start, start);
+        }
     }
 
     #[inline(always)]
@@ -334,6 +383,15 @@ impl PageFtl {
         let block = self.by_block_pages.quotient(place.saturating_sub(1));
         prefetch(&self.valid, (block * self.words) as usize);
         prefetch(self.sealed.keys(), block as usize);
+    }
+}
+
+/// The bits of pages below `end` in a word that begins with page `start`.
+#[inline(always)]
+fn below(end: u32, start: u32) -> u64 {
+    match end.saturating_sub(start) {
+        bits @ 0..64 => (1 << bits) - 1,
+        _ => u64::MAX,
     }
 }
 

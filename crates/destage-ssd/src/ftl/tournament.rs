@@ -136,14 +136,14 @@ impl Tournaments {
     }
 }
 
-/// Index of the smallest key, the lowest one if several have it.
+/// Index of the smallest key, the lowest one if several have it. From behind, and without a branch
+/// that depends on the keys: nothing predicts it.
 #[inline(always)]
 fn first_least(keys: &[u64]) -> usize {
-    let (mut least, mut at) = (keys[0], 0);
-    for (i, &key) in keys.iter().enumerate().skip(1) {
-        if key < least {
-            (least, at) = (key, i);
-        }
+    let (mut least, mut at) = (OUT, 0);
+    for (i, &key) in keys.iter().enumerate().rev() {
+        at = if key <= least { i } else { at };
+        least = least.min(key);
     }
     at
 }

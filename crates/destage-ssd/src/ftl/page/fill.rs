@@ -37,23 +37,14 @@ impl PageFtl {
             (plane.active, plane.next) = if rest > 0 { (full, rest) } else { (NONE, 0) };
             let first = number as u32 * self.geometry.blocks_per_plane;
             for block in first..first + full {
-                self.set_valid(block, data);
+                self.set_valid(block, 0..data);
             }
             if rest > 0 {
-                self.set_valid(first + full, rest);
+                self.set_valid(first + full, 0..rest);
             }
         }
         self.play_all(|number, local| local >= filled[number as usize].div_ceil(data));
         Ok(())
-    }
-
-    /// The first so many pages of a block are valid.
-    fn set_valid(&mut self, block: u32, pages: u32) {
-        let words = self.words_of(block);
-        for (word, start) in self.valid[words].iter_mut().zip((0..).step_by(64)) {
-            let bits = pages.saturating_sub(start).min(64);
-            *word = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        }
     }
 
     /// Keys of all blocks from valid pages, erase counts and active blocks. `is_free` is asked of

@@ -1,0 +1,86 @@
+//! What every operation did and when, for whoever wants to look at it.
+
+use crate::geometry::Place;
+use crate::timing::{Kind, Operation};
+use destage_core::Nanos;
+use std::collections::HashMap;
+
+/// An operation as it was served: what a timeline shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OperationRecord {
+    /// Number among all operations of the drive, by submission, from 0.
+    pub number: u64,
+    /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`](destage_core::NEVER).
+    pub submission: u64,
+    /// What it did.
+    pub kind: Kind,
+    /// It belonged to the FTL's own work, not to the host's page.
+    pub collection: bool,
+    /// Its unit.
+    pub unit: u32,
+    /// The channel of the unit.
+    pub channel: u32,
+    /// Its plane, over the whole drive.
+    pub plane: u32,
+    /// Its block, over the whole drive: erased, read from or programmed. `None` for the read of a
+    /// page that was never written.
+    pub block: Option<u32>,
+    /// Index in the block of the page read or programmed; 0 for an erase.
+    pub index: u32,
+    /// It entered the queue, nanoseconds.
+    pub submitted_ns: Nanos,
+    /// The unit began with it, nanoseconds.
+    pub start_ns: Nanos,
+    /// It ended, nanoseconds.
+    pub end_ns: Nanos,
+}
+
+impl OperationRecord {
+    pub(crate) fn new(
+        op: &Operation,
+        place: Place,
+        number: u64,
+        submission: u64,
+        block_pages: u32,
+    ) -> Self {
+        let Operation { kind, collection, plane, index, ppn, .. } = *op;
+        let Place { unit, channel } = place;
+        let block = (ppn != Operation::NO_PAGE).then(|| ppn / block_pages);
+        let (submitted_ns, start_ns, end_ns) = (0, 0, 0);
+        OperationRecord {
+            number,
+            submission,
+            kind,
+            collection,
+            unit,
+            channel,
+            plane,
+            block,
+            index,
+            submitted_ns,
+            start_ns,
+            end_ns,
+        }
+    }
+
+    pub(crate) fn served(self, submitted_ns: Nanos, start_ns: Nanos, end_ns: Nanos) -> Self {
+        OperationRecord { submitted_ns, start_ns, end_ns, ..self }
+    }
+}
+
+/// Operations that have been served and not been fetched yet.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Recorder {
+    submitted: u64,
+    // read_first: submitted and not served, by number.
+    pub(crate) waiting: HashMap<u64, OperationRecord>,
+    pub(crate) served: Vec<OperationRecord>,
+}
+
+impl Recorder {
+    /// The number of the next operation.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.submitted += 1;
+        self.submitted - 1
+    }
+}
