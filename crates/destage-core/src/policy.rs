@@ -88,6 +88,12 @@ pub trait Policy {
     /// Every resident page with its dirty bit, in any order.
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool));
 
+    /// It will ask for [`DeviceView::unfinished`]. A device counts operations by kind only if told
+    /// to before its first: that takes a queue per unit.
+    fn counts_operations(&self) -> bool {
+        false
+    }
+
     /// A flash read that the buffer caused has ended. Comes before `request` (in an untimed run
     /// before `admit`), in the order of ends.
     fn fetched(&mut self, _: &Completion) {}

@@ -371,6 +371,10 @@ impl<P: Policy> Policy for Checked<P> {
         self.inner.for_each_resident(visit);
     }
 
+    fn counts_operations(&self) -> bool {
+        self.inner.counts_operations()
+    }
+
     fn fetched(&mut self, completion: &Completion) {
         self.inner.fetched(completion);
     }

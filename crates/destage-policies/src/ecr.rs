@@ -17,14 +17,14 @@
 //!   chip 2   MRU ◀─▶ ... ◀─▶ LRU ──┘
 //! ```
 //!
-//! Rules, `ecr-e` (the paper's ECR with superscript epsilon, section 4.2). No Clean list: every page, clean or
-//! dirty, is on the list of its chip, and the candidates are the oldest of all lists. A clean
-//! victim costs nothing, but is chosen by its chip's CQCT all the same.
+//! Rules, `ecr-e` (the paper's ECR with superscript epsilon, section 4.2). No Clean list: every
+//! page, clean or dirty, is on the list of its chip, and the candidates are the oldest of all
+//! lists. A clean victim costs nothing, but is chosen by its chip's CQCT all the same.
 //!
-//! Readings of CQCT, the parameter `cqct`. The paper calls it the time to process all
-//! requests in a chip's queue, and also the waiting time of a new request. The two differ
-//! in the collection that the next request itself would set off, which equation 2 counts when free
-//! pages *equal* the minimum and table 1 does not:
+//! Readings of CQCT, the parameter `cqct`. The paper calls it the time to process all requests in a
+//! chip's queue, and also the waiting time of a new request. The two differ in the collection that
+//! the next request itself would set off, which equation 2 counts when free pages *equal* the
+//! minimum and table 1 does not:
 //!
 //! * `backlog`: the remaining work of the chip. Collections that queued writes have caused are in
 //!   the queue already.
@@ -323,6 +323,10 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
         self.lists.for_each(visit);
     }
 
+    fn counts_operations(&self) -> bool {
+        matches!(self.cqct, Cqct::Eq1Strict | Cqct::Eq1)
+    }
+
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.lists.warm(page);
@@ -521,7 +525,9 @@ mod tests {
         };
         let trace = writes(&[0, 1, 2]);
         assert_eq!(victims(&drive_on(&mut ecr(2), &chips, &trace)), [0]);
+        assert!(!ecr(2).counts_operations());
         for cqct in ["eq1", "eq1_strict"] {
+            assert!(policy::<true>(2, cqct).counts_operations());
             assert_eq!(victims(&drive_on(&mut policy::<true>(2, cqct), &chips, &trace)), [1]);
         }
         // A collection to come costs both alike.

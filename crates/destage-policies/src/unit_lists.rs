@@ -254,7 +254,9 @@ impl<D: Directory> UnitLists<D> {
     /// Hint, after [`warm`](UnitLists::warm): what is known of the page is about to be used.
     #[inline(always)]
     pub(crate) fn warm_held(&self, page: Page) {
+        // The hint for a request without pages may name a page that no access ever does.
         if D::DENSE
+            && page.0 < self.table.slots() as u64
             && let Some((_, frame)) = self.find(page)
         {
             prefetch(&self.held, frame as usize);

@@ -161,7 +161,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         next_uses: NextUses<'a>,
         device: &mut Device<F>,
     ) -> Self {
-        if P::NEEDS.contains(Needs::UNITS) {
+        if policy.counts_operations() {
             device.queues().keep_unfinished();
         }
         if P::NEEDS.contains(Needs::COMPLETIONS) {
