@@ -1,1 +1,350 @@
-//! What vectors do not show: warm-ups, options of the run, over-long requests, and what is refused.
+//! What vectors do not show: warm-ups, options of the run, observers, and what is refused. The
+//! vectors themselves are run by `conform`, random ones against a twin in `tests/device_twin`.
+
+use super::*;
+use crate::replay::Unobserved;
+use crate::run::{Hooks, Mounted, RunOptions, run};
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use destage_core::{Dense, Plan, Request};
+use destage_policies::lru::Lru;
+use destage_policies::{POLICIES, Setup};
+use destage_ssd::config::{Table, Value as Given};
+use destage_ssd::{DeviceConfig, Drive, OperationRecord};
+use std::sync::Arc;
+
+/// A drive of 4 chips and 4-KiB pages, full after preconditioning, with collections soon.
+fn config(changes: &[(&str, Given)]) -> DeviceConfig {
+    let mut table = Table::new();
+    let whole = |int: i128| Given::Int(int);
+    for (key, value) in [
+        ("channels", whole(2)),
+        ("chips_per_channel", whole(2)),
+        ("blocks_per_plane", whole(16)),
+        ("pages_per_block", whole(8)),
+        ("logical_pages", whole(400)),
+        ("precondition", Given::Text("sequential".into())),
+    ] {
+        table.insert(key.into(), value);
+    }
+    for (key, value) in changes {
+        table.insert((*key).into(), value.clone());
+    }
+    DeviceConfig::from_table(&table).expect("a good drive")
+}
+
+fn word(text: &str) -> Given {
+    Given::Text(text.into())
+}
+
+/// Requests of 1 to 3 pages, some skewed, two thirds of them writes, in bursts.
+fn workload(requests: u64, config: &DeviceConfig) -> Workload {
+    let mut state = 1u64;
+    let mut random = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut arrival = 0;
+    let requests: Vec<_> = (0..requests)
+        .map(|_| {
+            arrival += if random(8) == 0 { 1_000_000 } else { random(50_000) };
+            let op = if random(3) == 0 { Op::Read } else { Op::Write };
+            let page = if random(2) == 0 { random(40) } else { random(397) };
+            (arrival, op, page * 4096, (1 + random(3)) * 4096)
+        })
+        .collect();
+    Workload::new(requests, config).expect("requests on the drive")
+}
+
+fn replay<'a>(workload: &'a Workload, warmup: Warmup) -> TimedReplay<'a> {
+    let table = Table::new();
+    let host = HostConfig::from_table(&table, &config(&[])).expect("the default host");
+    TimedReplay {
+        input: workload.input(),
+        host,
+        warmup,
+        fetch_on_write_miss: false,
+        flush_at_end: false,
+    }
+}
+
+fn cache() -> CacheConfig {
+    let mut table = Table::new();
+    table.insert("policy".into(), word("lru"));
+    table.insert("frames".into(), Given::Int(30));
+    CacheConfig::from_table(&table).expect("a good cache")
+}
+
+fn lru(workload: &Workload) -> Lru<Dense> {
+    Lru::new(&Setup::new(30), Dense::new(workload.pages()))
+}
+
+/// All that an observer can see.
+#[derive(Default)]
+struct Seen {
+    accesses: u64,
+    completed: Vec<Completed>,
+    operations: Vec<OperationRecord>,
+}
+
+impl Observer for Seen {
+    const SEES_OPERATIONS: bool = true;
+
+    fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {
+        self.accesses += 1;
+    }
+    fn completed(&mut self, request: &Completed) {
+        self.completed.push(request.clone());
+    }
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        self.operations.extend(operations);
+    }
+}
+
+#[test]
+fn what_is_counted_after_a_warm_up_is_what_the_whole_run_counts_from_there_on() {
+    for sched in ["fcfs", "read_first"] {
+        let config = config(&[("sched", word(sched))]);
+        let workload = workload(900, &config);
+        let mut seen = Seen::default();
+        let mut device = Device::new(&config);
+        let whole = replay(&workload, Warmup::None)
+            .run(&mut device, &mut lru(&workload), &cache(), &mut seen)
+            .expect("a run");
+        let mut device = Device::new(&config);
+        let part = replay(&workload, Warmup::Requests(300))
+            .run(&mut device, &mut lru(&workload), &cache(), &mut Unobserved)
+            .expect("a run");
+        assert_eq!((whole.warmup_requests, part.warmup_requests), (0, 300), "{sched}");
+        let counters = &part.timing.counters;
+        assert_eq!(counters.requests, 600, "{sched}");
+
+        let measured: Vec<_> = seen.completed.iter().filter(|r| r.number >= 300).collect();
+        let sum = |op| {
+            let of = measured.iter().filter(|r| r.op == op);
+            of.map(|r| r.completion_ns - r.issued_ns).sum::<Nanos>()
+        };
+        assert_eq!(counters.read_response_ns_sum, sum(Op::Read), "{sched}");
+        assert_eq!(counters.write_response_ns_sum, sum(Op::Write), "{sched}");
+        let first = measured.iter().map(|r| r.issued_ns).min().expect("some");
+        let last = measured.iter().map(|r| r.completion_ns).max().expect("some");
+        assert_eq!(counters.makespan_ns, last - first, "{sched}");
+
+        // Operations by the request that caused them: those from the 300th on.
+        let from = measured.iter().map(|r| r.operations.start).min().expect("some");
+        let number = |id: u64| seen.operations.iter().find(|op| op.submission == id);
+        let first = number(from).expect("it was served").number;
+        let since = || seen.operations.iter().filter(|op| op.number >= first);
+        let kind = |kind| since().filter(move |op| op.kind == kind && !op.collection);
+        use destage_ssd::timing::Kind;
+        let device = &counters.device;
+        assert_eq!(device.flash_reads, kind(Kind::Read).count() as u64, "{sched}");
+        assert_eq!(device.flash_programs, kind(Kind::Write).count() as u64, "{sched}");
+        let waits = kind(Kind::Write).map(|op| op.start_ns - op.submitted_ns).sum::<Nanos>();
+        assert_eq!(counters.eviction_wait_ns_sum, waits, "{sched}");
+        let latencies = kind(Kind::Read).map(|op| op.end_ns - op.submitted_ns).sum::<Nanos>();
+        assert_eq!(device.read_miss_latency_ns_sum, latencies, "{sched}");
+    }
+}
+
+#[test]
+fn a_warm_up_until_the_cache_is_full_ends_with_the_request_that_fills_it() {
+    let config = config(&[]);
+    let workload = workload(200, &config);
+    let run = |warmup| {
+        let mut device = Device::new(&config);
+        replay(&workload, warmup)
+            .run(&mut device, &mut lru(&workload), &cache(), &mut Unobserved)
+            .expect("a run")
+    };
+    let full = run(Warmup::Full);
+    assert!(full.warmup_requests > 10);
+    let by_number = run(Warmup::Requests(full.warmup_requests));
+    assert_eq!(full.timing, by_number.timing);
+    // One request fewer, and the first that counts finds a free frame: not every miss evicts.
+    let earlier = run(Warmup::Requests(full.warmup_requests - 1));
+    assert!(earlier.pages.misses() > earlier.pages.evictions);
+    assert_eq!(full.pages.misses(), full.pages.evictions);
+}
+
+#[test]
+fn dirty_pages_are_flushed_at_the_end_without_being_evictions() {
+    for sched in ["fcfs", "read_first"] {
+        let config = config(&[("sched", word(sched))]);
+        let workload = workload(500, &config);
+        let run = |flush_at_end| {
+            let mut device = Device::new(&config);
+            let mut policy = lru(&workload);
+            let replay = TimedReplay { flush_at_end, ..replay(&workload, Warmup::None) };
+            let run = replay.run(&mut device, &mut policy, &cache(), &mut Unobserved).expect("a run");
+            let mut dirty = 0;
+            policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
+            (run, dirty)
+        };
+        let ((kept, dirty), (flushed, _)) = (run(false), run(true));
+        assert!(dirty > 5, "{dirty}");
+        assert_eq!((kept.pages.end_flushes, flushed.pages.end_flushes), (0, dirty), "{sched}");
+        let (kept, flushed) = (&kept.timing.counters, &flushed.timing.counters);
+        assert_eq!(flushed.device.flash_programs, kept.device.flash_programs + dirty, "{sched}");
+        assert_eq!(flushed.eviction_wait_ns_sum, kept.eviction_wait_ns_sum, "{sched}");
+        assert_eq!(flushed.dirty_evictions, kept.dirty_evictions, "{sched}");
+        assert_eq!(flushed.makespan_ns, kept.makespan_ns, "{sched}: no request waits for them");
+    }
+}
+
+#[test]
+fn a_write_miss_that_fetches_waits_for_its_read() {
+    let config = config(&[]);
+    // One write of a page into an empty cache, on an idle drive.
+    let workload = Workload::new([(0, Op::Write, 0, 4096)], &config).expect("on the drive");
+    let run = |fetch_on_write_miss| {
+        let mut device = Device::new(&config);
+        let replay = TimedReplay { fetch_on_write_miss, ..replay(&workload, Warmup::None) };
+        let run = replay.run(&mut device, &mut lru(&workload), &cache(), &mut Unobserved);
+        run.expect("a run").timing.counters
+    };
+    let (without, with) = (run(false), run(true));
+    assert_eq!((without.device.flash_reads, without.makespan_ns), (0, 0));
+    // 25 us in the cells and 25 ns a byte on the bus.
+    assert_eq!((with.device.flash_reads, with.makespan_ns), (1, 25_000 + 4096 * 25));
+}
+
+#[test]
+fn an_observer_sees_every_access_request_and_operation() {
+    for (sched, bus, gc) in [
+        ("fcfs", "private", "foreground"),
+        ("fcfs", "shared", "idle"),
+        ("read_first", "private", "background"),
+    ] {
+        let changes = [("sched", word(sched)), ("bus", word(bus)), ("gc_mode", word(gc))];
+        let config = config(&changes);
+        let workload = workload(700, &config);
+        let mut seen = Seen::default();
+        let run = replay(&workload, Warmup::None)
+            .run(&mut Device::new(&config), &mut lru(&workload), &cache(), &mut seen)
+            .expect("a run");
+        let counters = &run.timing.counters;
+        assert_eq!(seen.accesses, counters.page_accesses);
+        assert_eq!(seen.completed.len() as u64, counters.requests);
+        let device = &counters.device;
+        let total = device.flash_reads
+            + device.flash_programs
+            + device.gc_moves
+            + device.summary_programs
+            + device.erases;
+        assert!(device.erases > 20, "{gc}");
+        assert_eq!(seen.operations.len() as u64, total, "{sched} {bus} {gc}");
+        let mut busy = vec![0; device.unit_busy_ns.len()];
+        for op in &seen.operations {
+            assert!(op.submitted_ns <= op.start_ns && op.start_ns <= op.end_ns);
+            busy[op.unit as usize] += op.end_ns - op.start_ns;
+        }
+        assert_eq!(busy, device.unit_busy_ns);
+        // Each host operation belongs to exactly one request.
+        seen.completed.sort_by_key(|request| request.number);
+        let mut next = 0;
+        for request in &seen.completed {
+            assert_eq!(request.operations.start, next);
+            next = request.operations.end;
+        }
+        assert_eq!(next, device.flash_reads + device.flash_programs);
+    }
+}
+
+fn mounted(changes: &str) -> Arc<Mounted> {
+    let drive = Drive::from_spec(&format!(
+        "acr[blocks_per_plane=64;logical_pages=3000;page_bytes=4096;{changes}]"
+    ))
+    .expect("a good drive");
+    Arc::new(Mounted {
+        name: drive.name.clone(),
+        record: drive.to_json(),
+        device: Device::new(&drive.device),
+        cache: drive.cache.with_policy(None, 0, Table::new()),
+        host: drive.host,
+    })
+}
+
+fn one(workload: &Workload, policy: &str, options: &RunOptions) -> Result<crate::result::RunResult, RunError> {
+    let spec = PolicySpec::parse(policy).expect("a policy");
+    let frames = Frames { frames: 30, given: "30p".into() };
+    run(&workload.input(), &spec, &frames, options, &Hooks::default(), &mut Unobserved)
+}
+
+#[test]
+fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
+    let workload = workload(2000, &config(&[]));
+    let with = RunOptions { drive: Some(mounted("")), check: true, ..RunOptions::default() };
+    let without = RunOptions { check: true, ..RunOptions::default() };
+    for info in POLICIES {
+        let timed = one(&workload, info.name, &with).expect(info.name);
+        let timing = timed.timing.as_ref().expect("a run with a device");
+        assert_eq!(timing.counters.dirty_evictions, timed.counters.destaged_pages);
+        assert_eq!(timed.config.device.as_deref(), Some(with.drive.as_ref().expect("it").name.as_str()));
+        let needs = destage_policies::needs(info.name).expect("in the table");
+        match one(&workload, info.name, &without) {
+            Ok(untimed) => {
+                assert!(!needs.device(), "{}", info.name);
+                assert_eq!(untimed.counters, timed.counters, "{}", info.name);
+                assert_eq!(untimed.timing, None);
+            }
+            Err(error) => {
+                assert!(needs.device(), "{}: {error}", info.name);
+                let text = error.to_string();
+                assert!(text.contains(info.name) && text.contains("--device"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_cache_needs_a_device_and_misses_always() {
+    let workload = workload(300, &config(&[]));
+    let text = one(&workload, "none", &RunOptions::default()).expect_err("refused").to_string();
+    assert!(text.contains("add a device"), "{text}");
+    let with = RunOptions { drive: Some(mounted("")), profile: true, ..RunOptions::default() };
+    let run = one(&workload, "none", &with).expect("a run");
+    assert_eq!(run.counters.hits(), 0);
+    assert_eq!(run.counters.physical_writes, run.counters.write_misses);
+    let timing = run.timing.expect("times");
+    assert_eq!(timing.counters.device.flash_programs, run.counters.write_misses);
+    let profile = run.profile.expect("it was asked for");
+    assert_eq!(profile.periods.iter().map(|p| p.requests).sum::<u64>(), 300);
+    let busy: u64 = profile.unit_busy_ns.iter().flatten().sum();
+    assert_eq!(busy, timing.counters.device.unit_busy_ns.iter().sum::<u64>());
+}
+
+#[test]
+fn a_trace_beyond_the_drive_is_refused_before_the_run() {
+    let large = DeviceConfig::from_table(&Table::new()).expect("the default drive");
+    let beyond = Workload::new([(0, Op::Write, 3000 * 4096, 1)], &large).expect("on that drive");
+    let options = RunOptions { drive: Some(mounted("")), ..RunOptions::default() };
+    let text = one(&beyond, "lru", &options).expect_err("refused").to_string();
+    assert!(text.contains("page 3000 of the trace is beyond the drive"), "{text}");
+}
+
+#[test]
+fn a_request_around_the_end_of_the_drive_is_one_request() {
+    let config = config(&[]);
+    let workload = Workload::new([(0, Op::Write, 398 * 4096, 5 * 4096)], &config).expect("wraps");
+    let mut seen = Seen::default();
+    let run = replay(&workload, Warmup::None)
+        .run_bare(&mut Device::new(&config), &mut seen)
+        .expect("a run");
+    assert_eq!((run.timing.counters.requests, run.timing.counters.page_accesses), (1, 5));
+    assert_eq!(seen.completed[0].operations, 0..5);
+    assert_eq!(workload.pages(), 5);
+}
+
+#[test]
+fn a_page_beyond_the_drive_and_an_arrival_in_the_past_are_errors_before_the_run() {
+    let config = config(&[("address_mode", word("error"))]);
+    let beyond = 400 * 4096;
+    let error = |requests: &[(Nanos, Op, u64, u64)]| {
+        Workload::new(requests.iter().copied(), &config).expect_err("refused").to_string()
+    };
+    assert!(error(&[(0, Op::Read, beyond, 1)]).contains("request 0: page 400 is beyond"));
+    let text = error(&[(5, Op::Read, 0, 1), (4, Op::Read, 0, 1)]);
+    assert_eq!(text, "request 1: it arrives at 4 ns, after 5 ns");
+    assert!(Workload::new([(0, Op::Read, beyond - 1, 1)], &config).is_ok());
+}
