@@ -56,7 +56,9 @@ fn arguments() -> Result<Option<Arguments>, String> {
             "--requests" => parsed.requests = number(value()?)?,
             "--gap-ns" => parsed.gap_ns = number(value()?)?,
             "--rounds" => parsed.rounds = number(value()?)? as u32,
-            key if key.starts_with("--") => return Err(format!("{key} is no option of this bench")),
+            key if key.starts_with("--") => {
+                return Err(format!("{key} is no option of this bench"));
+            }
             _ => parsed.traces.push(argument.into()),
         }
     }
@@ -122,23 +124,28 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         false => Some(opened(arguments, &drive)?),
     };
     let uses = match &trace {
-        Some(trace) if needs_next_use(&specs) => Some(trace.next_uses().map_err(|e| e.to_string())?),
+        Some(trace) if needs_next_use(&specs) => {
+            Some(trace.next_uses().map_err(|e| e.to_string())?)
+        }
         _ => None,
     };
-    let writes = Writes::new(if trace.is_some() { 0 } else { arguments.requests }, pages, arguments.gap_ns);
+    let writes =
+        Writes::new(if trace.is_some() { 0 } else { arguments.requests }, pages, arguments.gap_ns);
     let input = match &trace {
         Some(trace) => Input::new(trace, uses.as_deref()),
         None => writes.input(),
     };
     let unique = input.columns.lpns.len() as u64;
-    let sizes = CacheSize::parse(&arguments.cache)?.resolve(drive.device.page_bytes.into(), unique)?;
+    let sizes =
+        CacheSize::parse(&arguments.cache)?.resolve(drive.device.page_bytes.into(), unique)?;
     for frames in &sizes {
         for spec in &specs {
             let mut best = f64::INFINITY;
             let mut last = None;
             for _ in 0..arguments.rounds {
                 let before = cpu_time::ProcessTime::now();
-                let result = run(&input, spec, frames, &options, &Hooks::default(), &mut Unobserved);
+                let result =
+                    run(&input, spec, frames, &options, &Hooks::default(), &mut Unobserved);
                 best = best.min(before.elapsed().as_secs_f64());
                 last = Some(result.map_err(|e| e.to_string())?);
             }

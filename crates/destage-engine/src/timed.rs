@@ -31,6 +31,7 @@ use crate::replay::{Completed, Observer};
 use crate::result::Warmup;
 use crate::run::{Input, RunError};
 use counters::{Tally, since};
+use destage_core::pages::prefetch;
 use destage_core::{Nanos, Op, Policy};
 use destage_ssd::config::HostMode;
 use destage_ssd::{CacheConfig, Device, DeviceCounters, Ftl, HostConfig, When};
@@ -38,7 +39,10 @@ use front::{Access, Bare, Cached, Front};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How far ahead a request's first page is asked for.
+/// How far ahead the LPN of a request's first page is asked for.
+const LPNS_AHEAD: usize = 24;
+
+/// How far ahead the page itself is.
 const AHEAD: usize = 12;
 
 /// How far ahead the neighbours of its node are.
@@ -139,11 +143,15 @@ impl TimedReplay<'_> {
                 device.advance(course.now);
                 front.arrive(device);
             }
+            if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
+                prefetch(columns.lpns, farther as usize);
+            }
+            let lpn_of = |id: u32| columns.lpns[id as usize] as u32; // of the drive: below 2^32
             if let Some(&far) = columns.first_ids.get(row + AHEAD) {
-                front.warm(far);
+                front.warm(device, far, lpn_of(far));
             }
             if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
-                front.warm_links(near);
+                front.warm_links(device, near, lpn_of(near));
             }
             let first = columns.first_ids[row];
             for id in first..first + extent.pages() {
@@ -151,7 +159,7 @@ impl TimedReplay<'_> {
                     now: course.now,
                     op: course.op,
                     id,
-                    lpn: columns.lpns[id as usize] as u32, // pages of the drive: fewer than 2^32
+                    lpn: lpn_of(id),
                     index,
                     first_of_request: course.pages == 0,
                 };

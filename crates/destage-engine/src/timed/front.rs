@@ -28,11 +28,11 @@ pub(super) trait Front<F: Ftl> {
     /// The instant of a request has come.
     fn arrive(&mut self, _: &mut Device<F>) {}
 
-    /// Hint, some requests ahead.
-    fn warm(&self, _: u32) {}
+    /// Hint: a page, and its LPN, some requests ahead.
+    fn warm(&self, device: &Device<F>, id: u32, lpn: u32);
 
     /// Hint, fewer requests ahead.
-    fn warm_links(&self, _: u32) {}
+    fn warm_links(&self, device: &Device<F>, id: u32, lpn: u32);
 
     /// One page access. Returns its completion, [`after_ns`](Front::after_ns) not included.
     fn access<O: Observer>(
@@ -72,6 +72,16 @@ pub(super) struct Bare {
 impl<F: Ftl> Front<F> for Bare {
     fn host_operations(&self) -> (u64, u64) {
         (self.reads, self.programs)
+    }
+
+    #[inline(always)]
+    fn warm(&self, device: &Device<F>, _: u32, lpn: u32) {
+        device.warm(lpn);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, device: &Device<F>, _: u32, lpn: u32) {
+        device.warm_old(lpn);
     }
 
     #[inline]
@@ -263,12 +273,12 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     }
 
     #[inline(always)]
-    fn warm(&self, id: u32) {
+    fn warm(&self, _: &Device<F>, id: u32, _: u32) {
         self.policy.warm(Page(id.into()));
     }
 
     #[inline(always)]
-    fn warm_links(&self, id: u32) {
+    fn warm_links(&self, _: &Device<F>, id: u32, _: u32) {
         self.policy.warm_links(Page(id.into()));
     }
 

@@ -41,7 +41,8 @@ fn word(text: &str) -> Given {
 fn workload(requests: u64, config: &DeviceConfig) -> Workload {
     let mut state = 1u64;
     let mut random = move |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut arrival = 0;
@@ -176,7 +177,8 @@ fn dirty_pages_are_flushed_at_the_end_without_being_evictions() {
             let mut device = Device::new(&config);
             let mut policy = lru(&workload);
             let replay = TimedReplay { flush_at_end, ..replay(&workload, Warmup::None) };
-            let run = replay.run(&mut device, &mut policy, &cache(), &mut Unobserved).expect("a run");
+            let run =
+                replay.run(&mut device, &mut policy, &cache(), &mut Unobserved).expect("a run");
             let mut dirty = 0;
             policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
             (run, dirty)
@@ -265,7 +267,11 @@ fn mounted(changes: &str) -> Arc<Mounted> {
     })
 }
 
-fn one(workload: &Workload, policy: &str, options: &RunOptions) -> Result<crate::result::RunResult, RunError> {
+fn one(
+    workload: &Workload,
+    policy: &str,
+    options: &RunOptions,
+) -> Result<crate::result::RunResult, RunError> {
     let spec = PolicySpec::parse(policy).expect("a policy");
     let frames = Frames { frames: 30, given: "30p".into() };
     run(&workload.input(), &spec, &frames, options, &Hooks::default(), &mut Unobserved)
@@ -280,7 +286,10 @@ fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
         let timed = one(&workload, info.name, &with).expect(info.name);
         let timing = timed.timing.as_ref().expect("a run with a device");
         assert_eq!(timing.counters.dirty_evictions, timed.counters.destaged_pages);
-        assert_eq!(timed.config.device.as_deref(), Some(with.drive.as_ref().expect("it").name.as_str()));
+        assert_eq!(
+            timed.config.device.as_deref(),
+            Some(with.drive.as_ref().expect("it").name.as_str())
+        );
         let needs = destage_policies::needs(info.name).expect("in the table");
         match one(&workload, info.name, &without) {
             Ok(untimed) => {

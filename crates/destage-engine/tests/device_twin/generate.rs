@@ -117,7 +117,8 @@ fn gc_mode() -> impl Strategy<Value = &'static str> {
 
 fn drive() -> impl Strategy<Value = Drive> {
     let geometry = (1..5_u64, 1..4_u64, 1..3_u64, 1..4_u64);
-    let sizes = (4..13_u64, 1..10_u64, any::<bool>());
+    let sizes = prop_oneof![19 => (4..13_u64, 1..10_u64), 1 => (4..80_u64, 1..140_u64)];
+    let sizes = (sizes, any::<bool>());
     let placement = (prop_oneof![2 => Just(1), 1 => 1..6_u64], striping(), any::<bool>());
     let level = select(vec!["chip", "channel", "die", "plane"]);
     let fill = prop_oneof![1 => Just(1000), 2 => 850..1000_u64, 1 => 1..1000_u64];
@@ -130,14 +131,19 @@ fn drive() -> impl Strategy<Value = Drive> {
     let first = (geometry, sizes, placement, level, modes(), fill);
     let second = (low, high, idle, precondition, times(), rest);
     (first, second).prop_map(|(first, second)| {
-        let (geometry, (blocks, pages, summary_page), placement, level, modes, fill_permille) =
-            first;
+        let (geometry, sizes, placement, level, modes, fill_permille) = first;
+        let ((blocks, pages), summary_page) = sizes;
         let (stripe_pages, striping, dynamic) = placement;
         let (low, high, idle, precondition, times, rest) = second;
         let (copyback, unmapped, strict, by_permille) = rest;
         let (channels, chips, dies, planes) = geometry;
-        // More than some twenty planes make the twin slow and collections rare.
-        let planes = planes.min((20 / (channels * chips * dies)).max(1));
+        // Many planes or pages make the twin slow and collections rare.
+        let most_planes = (20_000 / (blocks * pages)).clamp(1, 20);
+        let fit = |count: u64, others: u64| count.min((most_planes / others).max(1));
+        let channels = fit(channels, 1);
+        let chips = fit(chips, channels);
+        let dies = fit(dies, channels * chips);
+        let planes = fit(planes, channels * chips * dies);
         Drive {
             geometry: (channels, chips, dies, planes),
             blocks,
@@ -172,11 +178,13 @@ impl Drive {
         self.pages - u64::from(self.summary_page)
     }
 
-    /// F: as a rule the smallest, at most what leaves a plane room for two valid pages.
+    /// F: as a rule the default, at most what leaves a plane room for two valid pages.
     fn low_pages(&self) -> u64 {
         let d = self.data_pages();
-        let more = self.low.map_or(0, |low| low.index((self.blocks * d - 2 * d - 1) as usize));
-        d + more as u64
+        match self.low {
+            None => d.max(self.blocks * d * 5 / 100),
+            Some(low) => d + low.index((self.blocks * d - 2 * d - 1) as usize) as u64,
+        }
     }
 
     /// Valid pages that a plane may hold, at least 2.
@@ -419,10 +427,10 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
     )
 }
 
-/// The page policies that both sides have; but MIN, since a timed run does not supply next uses.
+/// The page policies that both sides have.
 fn page_policies() -> Vec<&'static str> {
     let table = POLICIES.iter().map(|info| info.name);
-    table.filter(|name| destage_twins::NAMES.contains(name) && *name != "min").collect()
+    table.filter(|name| destage_twins::NAMES.contains(name)).collect()
 }
 
 /// Some of the parameters that the policy declares.
