@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import destage as ds
+
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 VECTORS = ROOT / "tests" / "vectors"
+
+NEED_DEVICE = {"ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,6 +26,11 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in list(os.environ):
         if name.startswith("DESTAGE_") and name not in ("DESTAGE_CACHE", "DESTAGE_TRACES"):
             del os.environ[name]
+
+
+def without_device() -> list[ds.PolicyInfo]:
+    """The policies that run without a drive behind the cache."""
+    return [p for p in ds.policies() if p.name not in NEED_DEVICE]
 
 
 class Done:

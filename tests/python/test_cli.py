@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import VECTORS, Destage
+from conftest import VECTORS, Destage, without_device
 
 import destage as ds
 
@@ -353,7 +353,7 @@ def test_a_real_interrupt_stops_long_work(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code]
     flags = ["--requests", "400000", "--pages", "200000", "-o", str(trace), "--to", "disksim", "-q"]
     subprocess.run([*command, "trace", "synth", "zipf", *flags], check=True)
-    policies = ",".join(p.name for p in ds.policies())
+    policies = ",".join(p.name for p in without_device())
     process = subprocess.Popen(
         [*command, "compare", str(trace), "-p", policies, "--check", "--csv", "out.csv"],
         cwd=tmp_path,
