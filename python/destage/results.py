@@ -36,10 +36,16 @@ class Metric:
 
     name: str
     """Name of the column; the unit last where it has one."""
+    title: str
+    """A few words, as the head of a column."""
+    kind: str
+    """`ratio` (0..1), `count`, `real` or `time` (nanoseconds)."""
     unit: str
     """Unit; empty for ratios."""
     better: str
     """`higher`, `lower` or `neither`: which way is better."""
+    shown: str
+    """When a table shows it: `always`, `without_device`, `with_device` or `on_request`."""
     about: str
     """What it counts."""
 
