@@ -146,7 +146,9 @@ impl TimedReplay<'_> {
             if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
                 prefetch(columns.lpns, farther as usize);
             }
-            let lpn_of = |id: u32| columns.lpns[id as usize] as u32; // of the drive: below 2^32
+            // Below 2^32, since it is of the drive. The first id of a request without pages may be
+            // one past the last: a hint, which must not panic.
+            let lpn_of = |id: u32| columns.lpns.get(id as usize).copied().unwrap_or(0) as u32;
             if let Some(&far) = columns.first_ids.get(row + AHEAD) {
                 front.warm(device, far, lpn_of(far));
             }
