@@ -6,6 +6,7 @@ from typing import Any, final
 
 __all__ = [
     "Bypass",
+    "Drive",
     "Hit",
     "Miss",
     "Plan",
@@ -21,10 +22,14 @@ __all__ = [
     "convert",
     "convert_targets",
     "convert_workload",
+    "drive_from_record",
+    "drive_keys",
+    "drives",
     "formats",
     "metrics",
     "mrc",
     "nearest",
+    "open_drive",
     "open_trace",
     "parquet_bytes",
     "parse_policies",
@@ -54,6 +59,23 @@ class Trace:
     def identity(self) -> str: ...
     def meta(self) -> str: ...
     def info(self, progress: _Progress = None) -> str: ...
+
+@final
+class Drive:
+    @property
+    def name(self) -> str: ...
+    @property
+    def page_bytes(self) -> int: ...
+    @property
+    def logical_pages(self) -> int: ...
+    @property
+    def block_bytes(self) -> int: ...
+    @property
+    def address_mode(self) -> str | None: ...
+    def record(self) -> str: ...
+    def size(self) -> str: ...
+    def closed(self, queue_depth: int) -> Drive: ...
+    def extended(self, pages: int) -> Drive: ...
 
 @final
 class Request:
@@ -137,6 +159,10 @@ class Plan:
     def pad(self, lpn: int, in_buffer: bool = False) -> None:
         """A page that completes the open group's block, in ascending order."""
 
+def open_drive(spec: str) -> Drive: ...
+def drive_from_record(record: str) -> Drive: ...
+def drives() -> str: ...
+def drive_keys() -> str: ...
 def policies() -> str: ...
 def policy(name: str) -> str: ...
 def formats() -> str: ...
@@ -155,6 +181,7 @@ def compare(
     jobs: int,
     progress: _Progress = None,
     partial: Callable[[str], object] | None = None,
+    drive: Drive | None = None,
 ) -> str: ...
 def mrc(
     trace: Trace,
@@ -174,6 +201,8 @@ def run_one(
     decisions: Path | None = None,
     period: int | None = None,
     progress: _Progress = None,
+    drive: Drive | None = None,
+    timeline: Path | None = None,
 ) -> str: ...
 def run_own_policy(
     trace: Trace,
@@ -186,6 +215,7 @@ def run_own_policy(
     decisions: Path | None = None,
     period: int | None = None,
     progress: _Progress = None,
+    drive: Drive | None = None,
 ) -> str: ...
 def read_result(text: str, name: str) -> str: ...
 def open_trace(
@@ -194,9 +224,15 @@ def open_trace(
     page_size: str | None,
     keep: bool,
     progress: _Progress = None,
+    wrap_pages: int | None = None,
+    span_align_bytes: int | None = None,
 ) -> tuple[Trace, list[str]]: ...
 def synth(
-    workload: str, page_size: str | None, keep: bool, progress: _Progress = None
+    workload: str,
+    page_size: str | None,
+    keep: bool,
+    progress: _Progress = None,
+    wrap_pages: int | None = None,
 ) -> tuple[Trace, list[str]]: ...
 def workloads() -> str: ...
 def trace_head(paths: Sequence[Path], options: str, count: int) -> str: ...
