@@ -1,6 +1,7 @@
 //! What every part of Destage shares, and nothing else: no I/O, no clock, no policy.
 //!
 //! ```text
+//!  huge      tables with an entry per page, in huge pages of memory
 //!  types     Lpn, Page, Slot, Nanos, Op, UnitId, PlaneId
 //!  request   what a policy is told of an access, and what it answers
 //!  plan      what a policy gives up: pages evicted, groups flushed, pages padded
@@ -13,6 +14,7 @@
 //! ```
 
 pub mod device;
+pub mod huge;
 pub mod list;
 pub mod pages;
 pub mod plan;

@@ -65,6 +65,16 @@ impl List {
         self.page_or_end(pages.links(self.head).newer)
     }
 
+    /// The page that has so many older ones behind it. Walks there.
+    #[inline(always)]
+    pub fn nth_lru<D: Directory>(&self, pages: &Pages<D>, nth: u32) -> Option<Slot> {
+        let mut at = pages.links(self.head).newer;
+        for _ in 0..nth {
+            at = pages.links(at).newer; // past the newest page: round again, by way of the head
+        }
+        self.page_or_end(at)
+    }
+
     /// Next page towards the MRU end.
     #[inline(always)]
     pub fn newer<D: Directory>(&self, pages: &Pages<D>, slot: Slot) -> Option<Slot> {

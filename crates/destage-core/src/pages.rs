@@ -9,6 +9,7 @@
 //! A node is on at most one [`List`](crate::List); which one is written in the node, so "where is
 //! this page" is one load. A page on no list is unknown.
 
+use crate::huge;
 use crate::types::{Page, Slot};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -168,11 +169,11 @@ impl<D: Directory> Pages<D> {
             directory.reserve(u32::from(lists));
         }
         let slots = pages as usize + usize::from(lists);
-        let mut links = vec![Links { newer: 0, older: 0 }; slots];
+        let mut links = huge::table(Links { newer: 0, older: 0 }, slots);
         for head in pages..pages + u32::from(lists) {
             links[head as usize] = Links { newer: head, older: head };
         }
-        Pages { directory, nodes: vec![Node::UNKNOWN; slots], links, first_head: pages }
+        Pages { directory, nodes: huge::table(Node::UNKNOWN, slots), links, first_head: pages }
     }
 
     /// Slot of the head node of list `tag` (1..=lists).
@@ -314,7 +315,7 @@ impl<T: Copy + Default> PerSlot<T> {
 
     /// For this many slots.
     pub fn with_slots(slots: usize) -> Self {
-        PerSlot(vec![T::default(); slots])
+        PerSlot(huge::table(T::default(), slots))
     }
 
     /// Sets the value of a slot that [`Pages::insert`] just gave, which may be a new one.

@@ -115,6 +115,13 @@ pub trait Policy {
     #[inline(always)]
     fn warm_links(&self, _: Page) {}
 
+    /// Hint, after an eviction: a page that is likely to leave some evictions from now, so that
+    /// what its write-back touches can be brought near. Only if that is cheap to say.
+    #[inline(always)]
+    fn coming_victim(&self) -> Option<Page> {
+        None
+    }
+
     /// Asserts every invariant of the policy's state. Slow; for tests, fuzzers and `--check`.
     fn check(&self) {}
 }

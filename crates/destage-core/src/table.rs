@@ -4,6 +4,7 @@
 //! few bits. A byte instead of a [`Node`](crate::Node) and its links puts twelve times as many pages
 //! into the processor's caches.
 
+use crate::huge;
 use crate::pages::{Directory, prefetch};
 use crate::types::{Page, Slot};
 use std::ops::{Index, IndexMut};
@@ -24,7 +25,7 @@ pub struct Table<D, T> {
 impl<D: Directory, T: Entry> Table<D, T> {
     /// No page known yet.
     pub fn new(directory: D) -> Self {
-        let entries = vec![T::default(); directory.initial_slots() as usize];
+        let entries = huge::table(T::default(), directory.initial_slots() as usize);
         Table { directory, entries }
     }
 

@@ -150,7 +150,9 @@ impl TimedReplay<'_> {
             // one past the last: a hint, which must not panic.
             let lpn_of = |id: u32| columns.lpns.get(id as usize).copied().unwrap_or(0) as u32;
             if let Some(&far) = columns.first_ids.get(row + AHEAD) {
-                front.warm(device, far, lpn_of(far));
+                let is_write = Extent(columns.extents[row + AHEAD]).is_write();
+                let op = if is_write { Op::Write } else { Op::Read };
+                front.warm(device, far, lpn_of(far), op);
             }
             if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
                 front.warm_links(device, near, lpn_of(near));

@@ -123,6 +123,7 @@ pub struct Ecr<D, const CLEAN_LIST: bool> {
     lists: UnitLists<D>, // Clean, then one per unit, the last of them list U
     lpns: Vec<Lpn>,      // by frame
     costs: Vec<Nanos>,   // by unit; only while a victim is searched for
+    left: u32,           // list of the last victim
     cqct: Cqct,
     dynamic: bool, // a write-back's plane is chosen when it is written
     frames: u32,
@@ -135,6 +136,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
             lists: UnitLists::new(directory),
             lpns: Vec::new(),
             costs: Vec::new(),
+            left: CLEAN,
             cqct: Cqct::of(&setup.params),
             dynamic: false,
             frames: setup.frames,
@@ -298,7 +300,15 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
             .oldest_of(CLEAN)
             .or_else(|| self.cheapest(device))
             .expect("evict is only called on a full buffer");
+        self.left = self.lists.held(victim).list;
         self.lists.evict(victim, plan);
+    }
+
+    /// The next of the list that the last one left: the unit has just got work, so it is about as
+    /// many evictions away as there are units.
+    #[inline(always)]
+    fn coming_victim(&self) -> Option<Page> {
+        Some(self.lists.page(self.lists.oldest_of(self.left)?))
     }
 
     #[inline(always)]

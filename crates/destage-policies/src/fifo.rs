@@ -8,7 +8,7 @@
 //!
 //! Cost. O(1); a byte per page and a word per frame, since no page ever leaves the middle.
 
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Info, Setup, VICTIMS_AHEAD};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
 };
@@ -66,6 +66,11 @@ impl<D: Directory> Policy for Fifo<D> {
         let slot = self.pages.insert(r.page, Brief::new(r.op.is_write(), 0));
         self.fifo.push_back(slot);
         slot
+    }
+
+    #[inline(always)]
+    fn coming_victim(&self) -> Option<Page> {
+        Some(self.pages.page(*self.fifo.get(VICTIMS_AHEAD as usize)?))
     }
 
     fn frames(&self) -> u32 {

@@ -30,6 +30,10 @@ mod unit_lists;
 use destage_core::{Dense, Directory, Needs, Policy};
 use params::{Param, ParamError, Params, Value, nearest};
 
+/// How many evictions ahead a victim is named ([`Policy::coming_victim`]): enough for three misses
+/// of the processor's caches one after the other, and few links to walk.
+pub(crate) const VICTIMS_AHEAD: u32 = 5;
+
 /// What the catalogue says of a policy (`destage policies`).
 #[derive(Clone, Copy, Debug)]
 pub struct Info {

@@ -8,7 +8,7 @@
 //!
 //! Cost. O(1); two links per page.
 
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Info, Setup, VICTIMS_AHEAD};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -93,6 +93,12 @@ impl<D: Directory> Policy for Lru<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_links(page);
+    }
+
+    #[inline(always)]
+    fn coming_victim(&self) -> Option<Page> {
+        let victim = self.list.nth_lru(&self.pages, VICTIMS_AHEAD)?;
+        Some(self.pages.page(victim))
     }
 
     fn check(&self) {

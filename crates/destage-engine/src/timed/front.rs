@@ -4,6 +4,8 @@
 use super::counters::Tally;
 use crate::replay::{NextUses, Observer};
 use crate::run::RunError;
+use destage_core::huge;
+use destage_core::pages::prefetch;
 use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, Page, Plan};
 use destage_core::{Policy, Request, UnitId};
 use destage_ssd::config::{EvictWait, ReadWait};
@@ -28,8 +30,8 @@ pub(super) trait Front<F: Ftl> {
     /// The instant of a request has come.
     fn arrive(&mut self, _: &mut Device<F>) {}
 
-    /// Hint: a page, and its LPN, some requests ahead.
-    fn warm(&self, device: &Device<F>, id: u32, lpn: u32);
+    /// Hint: a page, its LPN, and what is done to it, some requests ahead.
+    fn warm(&self, device: &Device<F>, id: u32, lpn: u32, op: Op);
 
     /// Hint, fewer requests ahead.
     fn warm_links(&self, device: &Device<F>, id: u32, lpn: u32);
@@ -75,7 +77,7 @@ impl<F: Ftl> Front<F> for Bare {
     }
 
     #[inline(always)]
-    fn warm(&self, device: &Device<F>, _: u32, lpn: u32) {
+    fn warm(&self, device: &Device<F>, _: u32, lpn: u32, _: Op) {
         device.warm(lpn);
     }
 
@@ -134,6 +136,7 @@ pub(super) struct Cached<'a, P> {
     plan: Plan,
     reads: u64,
     programs: u64,
+    coming: [u64; 3], // pages that are likely to be evicted soon, the next one first
     // Operations that have not ended, by submission number, if the policy listens.
     submitted: Outstanding,
 }
@@ -184,10 +187,11 @@ impl<'a, P: Policy> Cached<'a, P> {
             fetch_on_write_miss,
             lpns,
             next_uses,
-            held: vec![held; lpns.len()],
+            held: huge::table(held, lpns.len()),
             plan: Plan::new(),
             reads: 0,
             programs: 0,
+            coming: [u64::MAX; 3],
             submitted: Outstanding::default(),
         }
     }
@@ -243,7 +247,25 @@ impl<'a, P: Policy> Cached<'a, P> {
             }
         }
         tally.pages.evicted(&self.plan);
+        self.warm_victims(device);
         Ok(frame)
+    }
+
+    /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
+    /// place on flash, the block that it leaves. One step per eviction, for three victims at once.
+    #[inline(always)]
+    fn warm_victims<F: Ftl>(&mut self, device: &Device<F>) {
+        let [nearest, near, far] = self.coming;
+        self.coming = [near, far, self.policy.coming_victim().map_or(u64::MAX, |page| page.0)];
+        prefetch(self.lpns, self.coming[2] as usize);
+        prefetch(&self.held, self.coming[2] as usize);
+        let lpn_of = |page: u64| self.lpns.get(page as usize).map(|&lpn| lpn as u32);
+        if let Some(lpn) = lpn_of(near) {
+            device.warm(lpn);
+        }
+        if let Some(lpn) = lpn_of(nearest) {
+            device.warm_old(lpn);
+        }
     }
 }
 
@@ -273,8 +295,12 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     }
 
     #[inline(always)]
-    fn warm(&self, _: &Device<F>, id: u32, _: u32) {
+    fn warm(&self, device: &Device<F>, id: u32, lpn: u32, op: Op) {
         self.policy.warm(Page(id.into()));
+        prefetch(&self.held, id as usize);
+        if op == Op::Read {
+            device.warm(lpn); // a write reaches the drive only when it is evicted
+        }
     }
 
     #[inline(always)]
