@@ -12,7 +12,7 @@ use crate::timed::{Profile, Profiler, TimedOutcome, TimedReplay, Timing};
 use destage_core::{Dense, Needs, Policy, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, Visitor, build};
-use destage_ssd::{CacheConfig, Device, HostConfig, OperationRecord};
+use destage_ssd::{CacheConfig, Device, Ftl, HostConfig, OperationRecord};
 use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
 use std::collections::BTreeMap;
@@ -59,7 +59,8 @@ impl Mounted {
         let logical = self.device.geometry().logical_pages;
         match lpns.last() {
             Some(&last) if last >= logical.into() => Err(RunError::Impossible(format!(
-                "page {last} of the trace is beyond the drive {}, which has {logical} pages",
+                "page {last} of the trace is beyond the drive {}, which has {logical} pages: wrap \
+                 the trace into it (wrap = modulo) or make it larger (wrap = extend)",
                 self.name
             ))),
             _ => Ok(()),
@@ -134,7 +135,7 @@ pub fn run(
     hooks: &Hooks,
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
-    supplies(spec, options)?;
+    supplies(spec, options.drive.is_some())?;
     let params = spec.params(&Cost::policy_defaults(options.cost))?;
     let setup = Setup {
         params: params.clone(),
@@ -209,6 +210,14 @@ fn record(
             }
             _ => "nothing was counted after the warm-up".to_string(),
         });
+    }
+    let dynamic = |drive: &Arc<Mounted>| drive.device.ftl().dirty_pages_have_no_unit();
+    if named.policy == "ecr" && options.drive.as_ref().is_some_and(dynamic) {
+        warnings.push(
+            "under dynamic allocation every dirty page costs the same, and ecr decides as cflru-e \
+             does"
+                .to_string(),
+        );
     }
     let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
         None => None,
@@ -370,10 +379,14 @@ fn needs_a_device(label: &str) -> RunError {
     ))
 }
 
-/// The run supplies what the policy needs.
-fn supplies(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunError> {
-    let needs = spec.is_none() || needs(spec).device();
-    if needs && options.drive.is_none() {
+/// A run with or without a device supplies what the policy needs.
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which says what to add.
+pub fn supplies(spec: &PolicySpec, has_device: bool) -> Result<(), RunError> {
+    let needs_one = spec.is_none() || needs(spec).device();
+    if needs_one && !has_device {
         return Err(needs_a_device(&spec.label()));
     }
     Ok(())
@@ -436,9 +449,11 @@ pub fn compare_each(
     // All are built once before the first runs: a typing error shows at once, not after an hour.
     for spec in specs {
         spec.params(&Cost::policy_defaults(options.cost))?;
-        supplies(spec, options)?;
+        supplies(spec, options.drive.is_some())?;
     }
-    let tasks: Vec<_> = specs.iter().flat_map(|p| sizes.iter().map(move |s| (p, s))).collect();
+    let runs = |spec: &PolicySpec| runs_of(spec, sizes.len());
+    let tasks: Vec<_> =
+        specs.iter().flat_map(|p| sizes[..runs(p)].iter().map(move |s| (p, s))).collect();
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<RunResult, RunError>>>> =
         Mutex::new((0..tasks.len()).map(|_| None).collect());
@@ -459,7 +474,31 @@ pub fn compare_each(
         }
     });
     let results = results.into_inner().expect("all threads have ended");
-    Ok(results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect())
+    let mut done = results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted)));
+    let mut all = Vec::with_capacity(specs.len() * sizes.len());
+    for spec in specs {
+        let first = all.len();
+        all.extend(done.by_ref().take(runs(spec)));
+        for size in &sizes[runs(spec)..] {
+            let same = match &all[first] {
+                Ok(run) => Ok(at_size(run, size)),
+                Err(_) => Err(RunError::Interrupted),
+            };
+            all.push(same);
+        }
+    }
+    Ok(all)
+}
+
+/// Runs that a policy takes for so many sizes: without a cache one does for all.
+pub fn runs_of(spec: &PolicySpec, sizes: usize) -> usize {
+    if spec.is_none() { sizes.min(1) } else { sizes }
+}
+
+/// A run without a cache, under another size of the cache that it does not have.
+fn at_size(run: &RunResult, size: &Frames) -> RunResult {
+    let config = RunConfig { frames: size.frames, cache: size.given.clone(), ..run.config.clone() };
+    RunResult { config, ..run.clone() }
 }
 
 /// True if a policy of the list needs the next use of every access.

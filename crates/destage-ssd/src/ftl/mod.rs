@@ -6,10 +6,39 @@
 pub mod page;
 mod tournament;
 
+use crate::config::FtlKind;
 use crate::geometry::Ppn;
 use crate::precondition::{Instantly, Interrupted, Writing};
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::Nanos;
+use serde::Serialize;
+
+/// What a catalogue says of an FTL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Info {
+    /// As in `[device] ftl`.
+    pub name: &'static str,
+    /// Its name in full.
+    pub title: &'static str,
+    /// Where it is from.
+    pub source: &'static str,
+    /// What it does, in a few sentences.
+    pub about: &'static str,
+    /// Keys of `[ftl]`, each with what it does.
+    pub params: &'static [(&'static str, &'static str)],
+}
+
+/// Every FTL, in the order of a catalogue.
+pub static FTLS: &[Info] = &[Info {
+    name: FtlKind::Page.name(),
+    title: "Page-mapped",
+    source: "device.md, sections 5 and 6; greedy collection as in DiskSim's SSD extension",
+    about: "Any logical page may be in any page of its plane (or, with alloc = dynamic, of any \
+            unit), and the whole map is in memory. A plane that runs out of free pages collects \
+            the block with the fewest valid ones. The keys gc_*, alloc, striping and summary_page \
+            of [device] are its parameters.",
+    params: &[],
+}];
 
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
 pub trait Sink {
