@@ -1,10 +1,12 @@
 //! The tables (policies, formats, reader options, metrics) as JSON.
 
 use crate::errors::raise;
+use destage_core::Needs;
 use destage_engine::result::METRICS;
-use destage_engine::run::needs_next_use;
+use destage_engine::run::needs;
 use destage_engine::spec::PolicySpec;
 use destage_policies::{Info, POLICIES, info};
+use destage_ssd::ftl::FTLS;
 use destage_trace::FORMATS;
 use destage_trace::options::OPTIONS;
 use pyo3::prelude::*;
@@ -25,7 +27,7 @@ fn describe(info: &Info) -> Value {
             })
         })
         .collect();
-    let spec = PolicySpec::new(info.name, Vec::new());
+    let needs = PolicySpec::new(info.name, Vec::new()).map_or(Needs::NONE, |spec| needs(&spec));
     json!({
         "name": info.name,
         "title": info.title,
@@ -34,7 +36,8 @@ fn describe(info: &Info) -> Value {
         "flash_aware": info.flash_aware,
         "ghosts": info.ghosts,
         "time": info.time,
-        "offline": spec.is_ok_and(|s| needs_next_use(&[s])),
+        "offline": needs.contains(Needs::NEXT_USE),
+        "needs_device": needs.device(),
         "params": params,
     })
 }
@@ -49,6 +52,13 @@ pub fn policies() -> String {
 #[pyfunction]
 pub fn policy(py: Python<'_>, name: &str) -> PyResult<String> {
     Ok(describe(raise(py, info(name))?).to_string())
+}
+
+/// Every flash translation layer, as a JSON array.
+#[pyfunction]
+pub fn ftls() -> String {
+    Value::from_iter(FTLS.iter().map(|ftl| serde_json::to_value(ftl).unwrap_or_default()))
+        .to_string()
 }
 
 /// Every trace format, as a JSON array.

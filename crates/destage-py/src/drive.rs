@@ -2,6 +2,7 @@
 
 use crate::errors::{IntoPyErr, Kind, error, raise};
 use crate::follow::Watch;
+use crate::trace::cache_options;
 use destage_engine::run::{Mounted, RunError};
 use destage_ssd::config::{HostConfig, KEYS, Table, Value as Given};
 use destage_ssd::drive::{DriveError, Fault};
@@ -26,16 +27,15 @@ impl IntoPyErr for DriveError {
 pub struct Drive {
     /// What it is.
     pub drive: destage_ssd::Drive,
+    keep: bool,
     mounted: Mutex<Option<Arc<Mounted>>>,
 }
 
-impl From<destage_ssd::Drive> for Drive {
-    fn from(drive: destage_ssd::Drive) -> Self {
-        Drive { drive, mounted: Mutex::new(None) }
-    }
-}
-
 impl Drive {
+    fn new(drive: destage_ssd::Drive, keep: bool) -> Self {
+        Drive { drive, keep, mounted: Mutex::new(None) }
+    }
+
     /// The drive at time 0, prepared if that has not been done.
     pub fn mounted(&self, watch: &Watch) -> Result<Arc<Mounted>, RunError> {
         let mut mounted = self.mounted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,10 +43,11 @@ impl Drive {
             return Ok(mounted.clone());
         }
         let drive = &self.drive;
+        let folder = cache_options(self.keep).resolve();
         let made = Arc::new(Mounted {
             name: drive.name.clone(),
             record: drive.to_json(),
-            device: watch.prepare(&drive.device)?,
+            device: watch.prepare(&drive.device, folder.as_deref())?,
             cache: CacheConfig {
                 policy: None,
                 frames: 0,
@@ -111,27 +112,28 @@ impl Drive {
         host.insert("queue_depth".into(), Given::Int(queue_depth.into()));
         let host = HostConfig::from_table(&host, &self.drive.device)
             .map_err(|e| error(py, Kind::Usage, e.to_string()))?;
-        Ok(destage_ssd::Drive { host, ..self.drive.clone() }.into())
+        Ok(Drive::new(destage_ssd::Drive { host, ..self.drive.clone() }, self.keep))
     }
 
     /// The same with as many more blocks per plane as so many pages take.
     fn extended(&self, py: Python<'_>, pages: u64) -> PyResult<Drive> {
-        Ok(raise(py, self.drive.extended(pages))?.into())
+        Ok(Drive::new(raise(py, self.drive.extended(pages))?, self.keep))
     }
 }
 
-/// A preset or a TOML file, with or without changes: `ecr[gc_mode=background]`.
+/// A preset or a TOML file, with or without changes: `ecr[gc_mode=background]`. Its prepared state
+/// is kept in the cache folder, or not.
 #[pyfunction]
-pub fn open_drive(py: Python<'_>, spec: &str) -> PyResult<Drive> {
-    Ok(raise(py, destage_ssd::Drive::from_spec(spec))?.into())
+pub fn open_drive(py: Python<'_>, spec: &str, keep: bool) -> PyResult<Drive> {
+    Ok(Drive::new(raise(py, destage_ssd::Drive::from_spec(spec))?, keep))
 }
 
 /// A drive out of the record that a result has of it.
 #[pyfunction]
-pub fn drive_from_record(py: Python<'_>, record: &str) -> PyResult<Drive> {
+pub fn drive_from_record(py: Python<'_>, record: &str, keep: bool) -> PyResult<Drive> {
     let wrong = |what: String| error(py, Kind::Data, format!("record of a drive: {what}"));
     let record: Value = serde_json::from_str(record).map_err(|e| wrong(e.to_string()))?;
-    Ok(raise(py, destage_ssd::Drive::from_json(&record))?.into())
+    Ok(Drive::new(raise(py, destage_ssd::Drive::from_json(&record))?, keep))
 }
 
 /// Every preset, as a JSON array.

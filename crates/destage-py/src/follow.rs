@@ -11,6 +11,7 @@ use destage_ssd::{Device, DeviceConfig};
 use destage_trace::decode::{self, Progress, Stage};
 use destage_trace::stream;
 use pyo3::prelude::*;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,9 +44,19 @@ impl Watch {
         std::mem::take(&mut *locked(&self.notes))
     }
 
-    /// A drive at time 0, with progress.
-    pub fn prepare(&self, config: &DeviceConfig) -> Result<Device, RunError> {
-        Ok(Device::new(config))
+    /// A drive at time 0, out of the cache folder if it lies there.
+    pub fn prepare(
+        &self,
+        config: &DeviceConfig,
+        folder: Option<&Path>,
+    ) -> Result<Device, RunError> {
+        self.enter("preparing the drive", 0);
+        let prepared = Device::prepare(config, folder, &mut |done, total| {
+            self.hooks.accesses_done.store(done, Ordering::Relaxed);
+            self.total.store(total, Ordering::Relaxed);
+            !self.hooks.stop.load(Ordering::Relaxed)
+        });
+        prepared.map(|(device, _)| device).map_err(|_| RunError::Interrupted)
     }
 
     /// As a stream of records takes it.

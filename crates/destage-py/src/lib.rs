@@ -49,7 +49,7 @@ mod _destage {
     }
 
     #[pymodule_export]
-    use crate::catalogue::{formats, metrics, nearest, policies, policy, reader_options};
+    use crate::catalogue::{formats, ftls, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]
     use crate::conform::{conform, conform_emit, conform_own};
     #[pymodule_export]
@@ -60,14 +60,15 @@ mod _destage {
     use crate::policy::{Bypass, Hit, Miss, PyPlan, Request};
     #[pymodule_export]
     use crate::runs::{
-        check_policy, check_run, compare, mrc, parse_policies, read_result, resolve_sizes,
+        check_needs, check_policy, check_run, compare, mrc, parse_policies, read_result,
+        resolve_sizes,
     };
     #[pymodule_export]
     use crate::single::{run_one, run_own_policy};
     #[pymodule_export]
     use crate::trace::{
-        Trace, convert, convert_targets, convert_workload, open_trace, synth, trace_cache,
-        trace_cache_clear, trace_head, workloads,
+        Trace, convert, convert_targets, convert_workload, open_trace, page_bytes, synth,
+        trace_cache, trace_cache_clear, trace_head, workloads,
     };
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

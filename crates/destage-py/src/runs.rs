@@ -8,7 +8,9 @@ use crate::trace::Trace;
 use destage_engine::cost::Cost;
 use destage_engine::mrc::{MrcOptions, Sampling, planned_accesses};
 use destage_engine::result::{METRICS, ResultSet, RunResult, SCHEMA_VERSION, Warmup};
-use destage_engine::run::{Input, RunError, RunOptions, compare_each, needs_next_use};
+use destage_engine::run::{
+    Input, RunError, RunOptions, compare_each, needs_next_use, runs_of, supplies,
+};
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::PolicySpec;
 use destage_policies::params::Value as Param;
@@ -79,6 +81,12 @@ pub fn check_run(py: Python<'_>, sizes: &str, options: &str) -> PyResult<()> {
         raise_usage(py, CacheSize::parse(&size))?;
     }
     options_of(py, options).map(|_| ())
+}
+
+/// Raises if a run with or without a device does not supply what a policy needs.
+#[pyfunction]
+pub fn check_needs(py: Python<'_>, name: &str, params: &str, has_device: bool) -> PyResult<()> {
+    raise(py, supplies(&policy_spec(py, name, params)?, has_device))
 }
 
 /// Cache sizes made definite for this trace, as JSON; raises if one is none.
@@ -218,7 +226,8 @@ pub fn compare(
         let uses = looked_ahead(trace, &specs, &mut watch).map_err(Failed::Trace)?;
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         let input = Input::new(&trace.trace, uses.as_deref());
-        watch.enter("replaying", trace.trace.accesses() * (specs.len() * sizes.len()) as u64);
+        let runs: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
+        watch.enter("replaying", trace.trace.accesses() * runs as u64);
         let each = compare_each(&input, &specs, &sizes, &options, jobs, &watch.hooks)
             .map_err(Failed::Run)?;
         let mut runs = Vec::new();

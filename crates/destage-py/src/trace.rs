@@ -47,6 +47,12 @@ impl Trace {
         json!(self.trace.meta()).to_string()
     }
 
+    /// The page behind the highest one: what a drive has to have.
+    #[getter]
+    fn end_page(&self) -> u64 {
+        self.trace.lpns().last().map_or(0, |last| last + 1)
+    }
+
     /// Whether it was decoded by an earlier run.
     #[getter(from_cache)]
     fn is_from_cache(&self) -> bool {
@@ -68,8 +74,15 @@ fn object(py: Python<'_>, text: &str) -> PyResult<Map<String, Value>> {
     serde_json::from_str(text).map_err(|e| usage(py, format!("options: {e}")))
 }
 
-fn cache_options(keep: bool) -> CacheOptions {
+/// Where decoded traces and prepared drives are kept, if they are.
+pub fn cache_options(keep: bool) -> CacheOptions {
     if keep { CacheOptions::default() } else { CacheOptions::off() }
+}
+
+/// Bytes of a size such as `4096` or `4KiB`.
+#[pyfunction]
+pub fn page_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
+    raise_usage(py, sizes::parse_bytes(text).map_err(|e| format!("page size: {e}")))
 }
 
 /// Page size, and what a drive asks for: page numbers modulo its pages, spans of whole blocks.
@@ -79,11 +92,7 @@ fn decode_options(
     wrap_pages: Option<u64>,
     span_align_bytes: Option<u64>,
 ) -> PyResult<DecodeOptions> {
-    let page_bytes = page_size
-        .map(|text| {
-            raise_usage(py, sizes::parse_bytes(text).map_err(|e| format!("page size: {e}")))
-        })
-        .transpose()?;
+    let page_bytes = page_size.map(|text| page_bytes(py, text)).transpose()?;
     let mut options = DecodeOptions { page_bytes, wrap_pages, ..DecodeOptions::default() };
     options.span_align_bytes = span_align_bytes.unwrap_or(options.span_align_bytes);
     raise(py, options.check())?;
