@@ -6,25 +6,35 @@
 >>> len(results), results[0].policy
 (6, 'lru')
 
-`open_trace` reads a trace of your own. `results` is a sequence of runs, and one tidy table:
-`results.to_polars()`, `.to_pandas()`, `.to_json(path)`, `.to_csv(path)`, `.to_parquet(path)`.
+`open_trace` reads a trace of your own; `device="small"` puts a drive behind the cache. `results` is
+a sequence of runs, and one tidy table: `results.to_polars()`, `.to_pandas()`, `.to_json(path)`,
+`.to_csv(path)`, `.to_parquet(path)`.
 """
 
 from __future__ import annotations
 
 from destage import _destage
 from destage.catalogue import (
+    DeviceInfo,
+    DeviceKey,
     FormatInfo,
+    FtlInfo,
     Param,
     PolicyInfo,
     ReaderOption,
+    device_keys,
+    devices,
     formats,
+    ftl,
+    ftls,
     policies,
     reader_options,
 )
+from destage.catalogue import device as _one_device
 from destage.catalogue import policy as _one_policy
 from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
 from destage.demo import demo, demo_trace
+from destage.device import Drive, open_device
 from destage.errors import (
     CheckFailed,
     DataError,
@@ -70,8 +80,9 @@ from destage.trace import (
 
 __version__ = _destage.VERSION
 
-# The call wins over the module of that name, which nobody needs by attribute.
+# The calls win over the modules of that name, which nobody needs by attribute.
 policy = _one_policy
+device = _one_device
 
 __all__ = [
     # traces
@@ -89,6 +100,9 @@ __all__ = [
     "Converted",
     "TraceCache",
     "CacheEntry",
+    # drives
+    "open_device",
+    "Drive",
     # runs
     "compare",
     "run",
@@ -115,8 +129,16 @@ __all__ = [
     "policy",
     "formats",
     "reader_options",
+    "devices",
+    "device",
+    "device_keys",
+    "ftls",
+    "ftl",
     "PolicyInfo",
     "Param",
+    "DeviceInfo",
+    "DeviceKey",
+    "FtlInfo",
     "FormatInfo",
     "ReaderOption",
     # conformance

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from destage.results import Results, Run
+    from destage.results import Metric, Results, Run
     from destage.runs import Curves
 
 __all__ = ["Cell", "Column", "Table", "results_html", "results_markdown", "results_text"]
@@ -54,7 +54,11 @@ class Table:
 
     def text(self) -> str:
         """Plain text, one space and a mark to the right of each number."""
-        widths = [len(c.title) for c in self.columns]
+        heads = [c.title.split("\n") for c in self.columns]
+        height = max(map(len, heads))
+        # A short heading stands on the line above the rule.
+        heads = [[""] * (height - len(h)) + h for h in heads]
+        widths = [max(map(len, h)) for h in heads]
         for row in self.rows():
             widths = [max(w, len(cell.text)) for w, cell in zip(widths, row, strict=True)]
 
@@ -67,7 +71,7 @@ class Table:
 
         rule = "-" * (sum(widths) + 2 * len(widths) - 1)
         lines = [self.title] if self.title else []
-        lines.append(line((c.title, " ") for c in self.columns))
+        lines += [line((h[k], " ") for h in heads) for k in range(height)]
         for group in self.groups:
             lines.append(rule)
             lines.extend(line((c.text, MARK if c.best else " ") for c in row) for row in group)
@@ -121,7 +125,7 @@ class Table:
             text = cell.text.replace("|", "\\|")
             return f"**{text}**" if cell.best else text
 
-        lines = [row(c.title for c in self.columns)]
+        lines = [row(c.title.replace("\n", " ") for c in self.columns)]
         lines.append("|" + "|".join("--:" if c.right else "---" for c in self.columns) + "|")
         lines.extend(row(shown(c) for c in r) for r in self.rows())
         if self.notes:
@@ -131,7 +135,7 @@ class Table:
     def html(self) -> str:
         """Return it as an HTML table, for notebooks."""
         out = [f"<table><caption>{html.escape(self.title)}</caption><thead><tr>"]
-        out += [f"<th>{html.escape(c.title)}</th>" for c in self.columns]
+        out += [f"<th>{html.escape(c.title).replace(chr(10), ' ')}</th>" for c in self.columns]
         out.append("</tr></thead>")
         for group in self.groups:
             out.append("<tbody>")
@@ -149,22 +153,63 @@ class Table:
         return "".join(out)
 
 
+#: Numbers that a table 80 columns wide has no room for; the report shows them.
+_ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
+
+
+def _shown(runs: Sequence[Run]) -> list[Metric]:
+    """The numbers that a table of these runs shows: those that say anything."""
+    from destage.results import metrics
+
+    places = {"always", *("with_device" if r.device else "without_device" for r in runs)}
+    found = [m for m in metrics() if m.shown in places and m.name not in _ROOMY]
+    said = [m for m in found if any(r[m.name] for r in runs)]
+    return said or [m for m in found if m.shown == "always"]
+
+
+#: Units of a time, the largest first, with their length in nanoseconds.
+TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+
+def time_unit(values: Iterable[float | None]) -> tuple[str, float, int]:
+    """A unit for a whole column of times in nanoseconds: its name, its length, and the decimals.
+
+    It is the largest in which the smallest time that is any is at least a tenth.
+    """
+    smallest = min((v for v in values if v), default=0.0)
+    for unit, length in TIME_UNITS:
+        if smallest >= length / 10:
+            digits = 3 if smallest < length else 2 if smallest < 10 * length else 1
+            whole = unit == "ns" or smallest >= 100 * length
+            return unit, length, 0 if whole else digits
+    return "ns", 1.0, 0
+
+
 @dataclass(frozen=True)
-class _Shown:
-    """A metric as the table shows it."""
+class _Numbers:
+    """A metric as a column."""
 
-    metric: str
+    metric: Metric
     title: str
-    percent: bool = False
-    higher_is_better: bool = False
+    text: Callable[[float | None], str]
 
-
-_SHOWN = (
-    _Shown("hit_ratio", "hit %", percent=True, higher_is_better=True),
-    _Shown("physical_reads", "flash reads"),
-    _Shown("physical_writes", "flash writes"),
-    _Shown("running_time", "running time"),
-)
+    @classmethod
+    def of(cls, metric: Metric, runs: Sequence[Run]) -> _Numbers:
+        """Choose the unit that suits all runs."""
+        title = metric.title[0].lower() + metric.title[1:]
+        title = metric.title if metric.title.isupper() else title
+        if metric.kind == "ratio":
+            return cls(metric, f"{title.removesuffix(' ratio')} %", percent)
+        if metric.kind == "time":
+            unit, length, digits = time_unit(r[metric.name] for r in runs)
+            return cls(
+                metric,
+                f"{title}\n({unit})",
+                lambda v: "-" if v is None else f"{v / length:,.{digits}f}",
+            )
+        if metric.kind == "real":
+            return cls(metric, title, lambda v: "-" if v is None else f"{v:,.2f}")
+        return cls(metric, title, number)
 
 
 def number(value: float | None) -> str:
@@ -187,13 +232,13 @@ def _offline() -> frozenset[str]:
     return frozenset(p["name"] for p in json.loads(_destage.policies()) if p["offline"])
 
 
-def _best(runs: Sequence[Run], shown: _Shown) -> Run | None:
+def _best(runs: Sequence[Run], metric: Metric) -> Run | None:
     """The run that is better than all others by more than can be overlooked."""
-    rivals = [r for r in runs if r.policy not in _offline() and r[shown.metric] is not None]
-    if len(rivals) < 2:
+    rivals = [r for r in runs if r.policy not in _offline() and r[metric.name] is not None]
+    if len(rivals) < 2 or metric.better == "neither":
         return None
-    ranked = sorted(rivals, key=lambda r: r[shown.metric] or 0, reverse=shown.higher_is_better)
-    first, second = (float(r[shown.metric] or 0) for r in ranked[:2])
+    ranked = sorted(rivals, key=lambda r: r[metric.name] or 0, reverse=metric.better == "higher")
+    first, second = (float(r[metric.name] or 0) for r in ranked[:2])
     return ranked[0] if abs(first - second) >= MARK_FROM * max(first, second) > 0 else None
 
 
@@ -201,7 +246,7 @@ def results_table(results: Results) -> Table:
     """Return one row per run, grouped by trace and cache size, the best of each group marked."""
     runs = list(results)
     several = len(_by_identity(runs)) > 1
-    shown = [s for s in _SHOWN if any(r[s.metric] for r in runs)] or list(_SHOWN[:2])
+    shown = [_Numbers.of(m, runs) for m in _shown(runs)]
     columns = [Column("trace", right=False)] if several else []
     columns += [Column("policy", right=False), Column("cache"), Column("pages")]
     columns += [Column(s.title) for s in shown]
@@ -214,14 +259,13 @@ def results_table(results: Results) -> Table:
     for members in groups:
         rows = []
         for group in members:
-            best = {s.metric: _best(group, s) for s in shown}
+            best = {s.metric.name: _best(group, s.metric) for s in shown}
             for run in group:
                 row = [Cell(run.trace.name)] if several else []
                 row += [Cell(run.label), Cell(run.cache), Cell(number(run.frames))]
                 for s in shown:
-                    value = run[s.metric]
-                    text = percent(value) if s.percent else number(value)
-                    row.append(Cell(text, best=best[s.metric] is run))
+                    name = s.metric.name
+                    row.append(Cell(s.text(run[name]), best=best[name] is run))
                 rows.append(row)
         table.groups.append(rows)
     if any(c.best for row in table.rows() for c in row):

@@ -7,13 +7,15 @@ what is not of that form is refused with the place of the first thing that is wr
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .errors import DataError
+from . import _destage
+from .errors import DataError, DestageError
 
 __all__ = [
     "METRICS",
@@ -46,89 +48,40 @@ class Metric:
 
     name: str
     title: str
-    #: `ratio` is kept as 0..1 and shown in per cent.
-    kind: Literal["ratio", "count", "real"]
+    #: `ratio` is kept as 0..1 and shown in per cent, `time` in nanoseconds.
+    kind: Literal["ratio", "count", "real", "time"]
     #: Unit in a table's header; for ratios, that of the shown number.
     unit: str
     better: Literal["higher", "lower", "neither"]
     about: str
-    #: Whether a table shows it unasked.
-    core: bool = False
+    #: When a table shows it.
+    shown: Literal["always", "without_device", "with_device", "on_request"]
+
+    @property
+    def core(self) -> bool:
+        """Whether a table shows it unasked, at least with a drive or at least without one."""
+        return self.shown != "on_request"
+
+    def is_core(self, timed: bool) -> bool:
+        """Whether a table of runs with a drive, or without one, shows it unasked."""
+        return self.shown in ("always", "with_device" if timed else "without_device")
 
 
-#: Names, units and directions are those of `METRICS` in the engine's `result.rs`.
-METRICS: tuple[Metric, ...] = (
-    Metric("hit_ratio", "Hit ratio", "ratio", "%", "higher", "hits / accesses", core=True),
-    Metric("read_hit_ratio", "Read hits", "ratio", "%", "higher", "read hits / reads", core=True),
-    Metric(
-        "write_hit_ratio", "Write hits", "ratio", "%", "higher", "write hits / writes", core=True
-    ),
-    Metric(
-        "physical_reads",
-        "Flash reads",
-        "count",
-        "pages",
-        "lower",
-        "pages read from flash",
-        core=True,
-    ),
-    Metric(
-        "physical_writes",
-        "Flash writes",
-        "count",
-        "pages",
-        "lower",
-        "pages written to flash",
-        core=True,
-    ),
-    Metric(
-        "writes_vs_lru",
-        "Writes / lru",
-        "real",
-        "ratio",
-        "lower",
-        "flash writes over those of lru at the same cache size",
-        core=True,
-    ),
-    Metric(
-        "running_time",
-        "Running time",
-        "count",
-        "cost units",
-        "lower",
-        "flash reads * read cost + flash writes * write cost",
-        core=True,
-    ),
-    Metric(
-        "misses", "Misses", "count", "accesses", "lower", "accesses whose page was not resident"
-    ),
-    Metric("destages", "Destages", "count", "groups", "lower", "what went to flash in one piece"),
-    Metric(
-        "destaged_pages", "Destaged", "count", "pages", "lower", "pages in destages, no padding"
-    ),
-    Metric(
-        "mean_destage_pages",
-        "Mean destage",
-        "real",
-        "pages",
-        "neither",
-        "destaged pages / destages",
-    ),
-    Metric(
-        "evictions", "Evictions", "count", "pages", "lower", "pages that left because of a miss"
-    ),
-    Metric("bypasses", "Bypasses", "count", "accesses", "neither", "misses that were not admitted"),
-    Metric("padding_reads", "Padding reads", "count", "pages", "lower", "read to complete a block"),
-    Metric(
-        "padding_writes", "Padding writes", "count", "pages", "lower", "written to complete a block"
-    ),
-    Metric(
-        "end_flushes", "End flushes", "count", "pages", "neither", "written after the last access"
-    ),
-    Metric(
-        "accesses", "Accesses", "count", "accesses", "neither", "page accesses that were counted"
-    ),
-)
+def _metrics() -> tuple[Metric, ...]:
+    """The engine's table, and the one number that takes two runs."""
+    found: list[Metric] = []
+    for m in json.loads(_destage.metrics()):
+        found.append(Metric(**(m | {"unit": "%" if m["kind"] == "ratio" else m["unit"]})))
+        if m["name"] == "physical_writes":
+            about = "flash writes over those of lru at the same cache size"
+            found.append(
+                Metric("writes_vs_lru", "Writes / lru", "real", "ratio", "lower", about, "always")
+            )
+    return tuple(found)
+
+
+#: In the order of the columns.
+METRICS: tuple[Metric, ...] = _metrics()
 
 
 def finite(value: object) -> float | int | None:
@@ -184,6 +137,11 @@ class ResultView:
     def sizes(self) -> list[int]:
         """Cache sizes, frames, ascending."""
         return sorted({row["frames"] for row in self.rows})
+
+    @property
+    def timed(self) -> bool:
+        """The runs were in front of a drive."""
+        return any(run["config"].get("device") for run in self.runs if "config" in run)
 
     def metrics(self) -> list[Metric]:
         """The metrics that at least one run has."""
@@ -254,7 +212,7 @@ def view(result: Mapping[str, Any], where: str = "results") -> ResultView:
                 "frames": frames,
                 "cache_bytes": frames * page_bytes,
                 "cache_share": frames / share if share else None,
-                **_numbers(counters, run.get("running_time")),
+                **_numbers(result, run),
             }
         )
     order = {label: k for k, label in enumerate(policies)}
@@ -263,23 +221,17 @@ def view(result: Mapping[str, Any], where: str = "results") -> ResultView:
     return ResultView(result, trace, runs, rows, list(policies), policies)
 
 
-def _numbers(counters: Mapping[str, Any], running_time: object) -> Row:
-    """Every metric of one run; `None` where it has none."""
-    c = {key: finite(value) for key, value in counters.items()}
-    hits = _sum(c, "read_hits", "write_hits")
-    misses = _sum(c, "read_misses", "write_misses")
-    accesses = None if hits is None or misses is None else hits + misses
-    derived = {
-        "hit_ratio": _ratio(hits, accesses),
-        "read_hit_ratio": _ratio(c.get("read_hits"), _sum(c, "read_hits", "read_misses")),
-        "write_hit_ratio": _ratio(c.get("write_hits"), _sum(c, "write_hits", "write_misses")),
-        "writes_vs_lru": None,
-        "running_time": finite(running_time),
-        "misses": misses,
-        "mean_destage_pages": _ratio(c.get("destaged_pages"), c.get("destages")),
-        "accesses": accesses,
-    }
-    return {m.name: derived[m.name] if m.name in derived else c.get(m.name) for m in METRICS}
+def _numbers(result: Mapping[str, Any], run: Mapping[str, Any]) -> Row:
+    """Every metric of one run, `None` where it has none: those of the engine, not our own."""
+    known = run.get("metrics")
+    if not isinstance(known, Mapping):
+        # Written by hand, or cut down: what the engine cannot read has its counters and no more.
+        try:
+            text = json.dumps({**result, "runs": [run]}, allow_nan=False)
+            known = json.loads(_destage.read_result(text, "results"))["runs"][0]["metrics"]
+        except (DestageError, TypeError, ValueError):
+            known = {**run["counters"], "running_time": run.get("running_time")}
+    return {m.name: finite(known.get(m.name)) for m in METRICS}
 
 
 def _against_baseline(rows: list[Row]) -> None:

@@ -1,18 +1,32 @@
-"""What there is: policies, trace formats, reader options. Each comes from one table in Rust."""
+"""What there is: policies, drives, FTLs, trace formats, reader options.
+
+Each comes from one table in Rust.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from destage import _destage
+from destage.errors import UsageError
 
 __all__ = [
+    "DeviceInfo",
+    "DeviceKey",
     "FormatInfo",
+    "FtlInfo",
     "Param",
     "PolicyInfo",
     "ReaderOption",
+    "device",
+    "device_keys",
+    "devices",
     "formats",
+    "ftl",
+    "ftls",
     "policies",
     "policy",
     "reader_options",
@@ -57,6 +71,8 @@ class PolicyInfo:
     """Time per access."""
     offline: bool
     """It knows the future: a bound to compare with, not something to build."""
+    needs_device: bool
+    """It looks into the drive: a run of it needs one."""
     params: tuple[Param, ...]
     """Parameters; empty if it has none."""
 
@@ -83,6 +99,110 @@ def policy(name: str) -> PolicyInfo:
     'Least Recently Used'
     """
     return _policy_info(json.loads(_destage.policy(name)))
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A drive that comes with the program."""
+
+    name: str
+    """As in `device=`."""
+    about: str
+    """What it is, in one line."""
+    source: str
+    """Where its values come from."""
+    toml: str
+    """Its file, to start one of your own from."""
+    size: Mapping[str, float]
+    """`units`, `planes`, `raw_pages`, `raw_bytes`, `logical_pages`, `logical_bytes`, `op`."""
+    record: Mapping[str, Any]
+    """Every key with its value, defaults filled in: tables `device`, `cache`, `host`."""
+
+
+def devices() -> tuple[DeviceInfo, ...]:
+    """Every preset, in the order of the catalogue.
+
+    >>> [d.name for d in devices()][:2]
+    ['small', 'ecr']
+    """
+    return tuple(DeviceInfo(**d) for d in json.loads(_destage.drives()))
+
+
+def device(name: str) -> DeviceInfo:
+    """One preset. Raises `UsageError` for an unknown name, and suggests the nearest.
+
+    >>> device("ecr").record["device"]["channels"]
+    8
+    """
+    found = [d for d in devices() if d.name == name]
+    return found[0] if found else _unknown("preset", name, [d.name for d in devices()])
+
+
+@dataclass(frozen=True)
+class DeviceKey:
+    """A key of a drive's file."""
+
+    table: str
+    """`device`, `cache` or `host`."""
+    name: str
+    """Key, as it is written."""
+    values: str
+    """Type and range."""
+    default: str
+    """Default."""
+    unit: str
+    """Unit of the value."""
+    about: str
+    """What it is."""
+
+
+def device_keys() -> tuple[DeviceKey, ...]:
+    """Every key of a drive's file, table by table.
+
+    >>> [k.default for k in device_keys() if k.name == "gc_mode"]
+    ['foreground']
+    """
+    return tuple(DeviceKey(**k) for k in json.loads(_destage.drive_keys()))
+
+
+@dataclass(frozen=True)
+class FtlInfo:
+    """A flash translation layer."""
+
+    name: str
+    """As in `ftl=`."""
+    title: str
+    """Its name in full."""
+    source: str
+    """Where it is from."""
+    about: str
+    """What it does."""
+    params: Mapping[str, str]
+    """Keys of its table `[ftl]`, each with what it does; empty if it has none."""
+
+
+def ftls() -> tuple[FtlInfo, ...]:
+    """Every flash translation layer that is built.
+
+    >>> [f.name for f in ftls()]
+    ['page']
+    """
+    return tuple(
+        FtlInfo(**(f | {"params": dict(f["params"])})) for f in json.loads(_destage.ftls())
+    )
+
+
+def ftl(name: str) -> FtlInfo:
+    """One flash translation layer. Raises `UsageError` for one that is not built."""
+    found = [f for f in ftls() if f.name == name]
+    return found[0] if found else _unknown("ftl", name, [f.name for f in ftls()])
+
+
+def _unknown(kind: str, name: str, known: list[str]) -> NoReturn:
+    near = _destage.nearest(name, known)
+    meant = f", did you mean {near}?" if near else ""
+    missing = f"{name!r} is not built yet" if kind == "ftl" else f"{name!r} is unknown"
+    raise UsageError(f"{kind} {missing}{meant} (there is: {', '.join(known)})")
 
 
 @dataclass(frozen=True)

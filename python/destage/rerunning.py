@@ -11,10 +11,11 @@ from typing import Any
 
 from destage import _destage
 from destage._files import Destination
+from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.results import Results
 from destage.runs import ProgressCallback, thread_count
-from destage.trace import PathLike, Trace, _paths, open_trace, synth
+from destage.trace import PathLike, Trace, _paths, read_decoded, synth_decoded
 
 __all__ = ["Rerun", "rerun"]
 
@@ -71,7 +72,8 @@ def rerun(
                 f"the trace is another one: fingerprint {opened.fingerprint},"
                 f" not {old['trace']['fingerprint']}"
             )
-        new = _run_again(opened, old["runs"], thread_count(jobs), progress)
+        drive = _drive(old.get("device"), cache)
+        new = _run_again(opened, drive, old["runs"], thread_count(jobs), progress)
         sets.append(new)
         differences += _differences(old["runs"], new["runs"])
     return Rerun(Results(sets), result, tuple(differences))
@@ -87,15 +89,21 @@ def _open(
     options = identity["options"]
     page_size = identity["page_bytes"]
     if "synth" in options:
-        workload = dict(options["synth"])
-        kind = workload.pop("kind")
-        return synth(kind, page_size=page_size, cache=cache, progress=progress, **workload)
+        workload = json.dumps(options["synth"])
+        return synth_decoded(workload, str(page_size), cache, progress, options.get("wrap_pages"))
     if "reader" not in options:
         raise DataError("result: trace.options: expected how the trace was read (reader or synth)")
     paths = _paths(given) if given is not None else [_found(s, beside) for s in identity["sources"]]
-    return open_trace(
-        paths, page_size=page_size, cache=cache, progress=progress, **options["reader"]
-    )
+    reader = json.dumps(options["reader"])
+    wrap, align = options.get("wrap_pages"), options.get("span_align_bytes")
+    return read_decoded(paths, reader, str(page_size), cache, progress, wrap, align)
+
+
+def _drive(record: Mapping[str, Any] | None, cache: bool) -> Drive | None:
+    """The drive that a result was made with, as it was then."""
+    if record is None:
+        return None
+    return Drive(_destage.drive_from_record(json.dumps(record), cache))
 
 
 def _found(source: str, beside: Path | None) -> Path:
@@ -110,15 +118,19 @@ def _found(source: str, beside: Path | None) -> Path:
 
 
 def _run_again(
-    trace: Trace, runs: Sequence[Mapping[str, Any]], jobs: int, progress: ProgressCallback | None
+    trace: Trace,
+    drive: Drive | None,
+    runs: Sequence[Mapping[str, Any]],
+    jobs: int,
+    progress: ProgressCallback | None,
 ) -> dict[str, Any]:
     """Run again; neighbours that differ in size only share a call, and so its threads."""
     whole: dict[str, Any] | None = None
     start = 0
     while start < len(runs):
-        asked = _asked(runs[start]["config"])
+        asked = _asked(runs[start])
         end = start
-        while end < len(runs) and _asked(runs[end]["config"]) == asked:
+        while end < len(runs) and _asked(runs[end]) == asked:
             end += 1
         sizes = [
             {"frames": r["config"]["frames"], "given": r["config"]["cache"]}
@@ -133,6 +145,7 @@ def _run_again(
             jobs,
             progress,
             None,
+            drive.raw if drive else None,
         )
         part = json.loads(text)
         if whole is None:
@@ -145,7 +158,8 @@ def _run_again(
     return whole
 
 
-def _asked(config: Mapping[str, Any]) -> tuple[str, str, str]:
+def _asked(run: Mapping[str, Any]) -> tuple[str, str, str]:
+    config = run["config"]
     cost = config["cost"]
     warmup = config["warmup"]
     options = {
@@ -154,6 +168,7 @@ def _asked(config: Mapping[str, Any]) -> tuple[str, str, str]:
         "fetch_on_write_miss": config["fetch_on_write_miss"],
         "flush_at_end": config["flush_at_end"],
         "check": config["check"],
+        "profile": run.get("profile") is not None,
     }
     return config["policy"], json.dumps(config["given"]), json.dumps(options)
 
@@ -169,9 +184,27 @@ def _differences(
                 f"{name}: parameters were {json.dumps(old['config']['params'])},"
                 f" and are {json.dumps(new['config']['params'])}"
             )
-        found += [
-            f"{name}: {key} was {value:,}, and is {new['counters'].get(key, 0):,}"
-            for key, value in old["counters"].items()
-            if new["counters"].get(key) != value
-        ]
+        found += _changed(name, old["counters"], new["counters"])
+        before_ns, after_ns = old.get("timing"), new.get("timing")
+        if before_ns is None or after_ns is None:
+            if before_ns is not after_ns:
+                found.append(f"{name}: one of the two has response times, the other has none")
+            continue
+        found += _changed(name, before_ns["counters"], after_ns["counters"])
+        rest = [k for k in before_ns if k != "counters" and before_ns[k] != after_ns.get(k)]
+        found += [f"{name}: {key} is not as it was" for key in rest]
+    return found
+
+
+def _changed(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Counters that differ; a counter may be a list (per unit), or have others in it."""
+    found: list[str] = []
+    for key, value in before.items():
+        now = after.get(key)
+        if isinstance(value, Mapping) and isinstance(now, Mapping):
+            found += _changed(name, value, now)
+        elif value != now:
+            plain = isinstance(value, int) and isinstance(now, int)
+            what = f"was {value:,}, and is {now:,}" if plain else "is not as it was"
+            found.append(f"{name}: {key} {what}")
     return found

@@ -32,14 +32,14 @@ Number = int | float | None
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of numbers that every run has."""
+    """A column of numbers; None in a run that has no such number."""
 
     name: str
-    """Name of the column; the unit last where it has one."""
+    """Name of the column, its unit in it where that is not obvious."""
     title: str
     """A few words, as the head of a column."""
     kind: str
-    """`ratio` (0..1), `count`, `real` or `time` (nanoseconds)."""
+    """`ratio` (0..1), `count`, `real` or `time` (nanoseconds): how it is shown."""
     unit: str
     """Unit; empty for ratios."""
     better: str
@@ -123,6 +123,10 @@ class Run:
     """What a reader of these numbers must know."""
     warmup_requests: int
     """Requests that were replayed before counting began."""
+    timing: Mapping[str, Any] | None = None
+    """With a drive: its counters, and response times as distributions."""
+    profile: Mapping[str, Any] | None = None
+    """With a drive, if it was asked for: how the run developed, period by period."""
 
     def __getitem__(self, metric: str) -> Number:
         """Return a metric by name."""
@@ -160,12 +164,48 @@ class Run:
         time = self.metrics["running_time"]
         return None if time is None else int(time)
 
+    @property
+    def device(self) -> str | None:
+        """Name of the drive behind the cache; None without one."""
+        return self.config.get("device")
+
+    @property
+    def response_ns_mean(self) -> float | None:
+        """Mean response time of all requests, nanoseconds; None without a drive."""
+        return self._real("response_ns_mean")
+
+    @property
+    def response_ns_p99(self) -> float | None:
+        """Time that 99 % of all requests took at most; None without a drive."""
+        return self._real("response_ns_p99")
+
+    @property
+    def eviction_wait_ns_mean(self) -> float | None:
+        """Mean time that a write-back waited in its unit's queue; None without any."""
+        return self._real("eviction_wait_ns_mean")
+
+    @property
+    def waf(self) -> float | None:
+        """Write amplification of the drive; None without one, or without writes."""
+        return self._real("waf")
+
+    @property
+    def erases(self) -> int | None:
+        """Erase blocks erased; None without a drive."""
+        erases = self.metrics["erases"]
+        return None if erases is None else int(erases)
+
+    def _real(self, metric: str) -> float | None:
+        value = self.metrics[metric]
+        return None if value is None else float(value)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the run as one row of the tidy table."""
         config, trace = self.config, self.trace
         cost = config.get("cost") or {}
         row: dict[str, Any] = {
             "trace": trace.name,
+            "device": self.device,
             "policy": self.policy,
             "label": self.label,
             "params": json.dumps(self.params, sort_keys=True),
@@ -206,6 +246,8 @@ class Run:
             metrics=data["metrics"],
             warnings=tuple(data["warnings"]),
             warmup_requests=data["warmup_requests"],
+            timing=data.get("timing"),
+            profile=data.get("profile"),
         )
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from destage import _destage
 from destage._files import Destination, write_whole, written_whole
 from destage._frames import by_column, csv_text, pandas_frame, polars_frame
-from destage.errors import UsageError
+from destage.device import DeviceLike, Drive, open_device
+from destage.errors import DataError, UsageError
 from destage.policy import OwnPolicy, Policy
 from destage.results import Results, Run, label_of
 from destage.trace import Trace
@@ -35,6 +37,8 @@ __all__ = [
     "plan",
     "run",
 ]
+
+T = TypeVar("T")
 
 #: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
 USUAL = "lru,arc,s3-fifo,cflru"
@@ -112,6 +116,7 @@ def _options(
     fetch_on_write_miss: bool,
     flush_at_end: bool,
     check: bool,
+    profile: bool = False,
 ) -> str:
     if isinstance(cost, Mapping):
         cost = ",".join(f"{k}={v}" for k, v in cost.items())
@@ -125,6 +130,7 @@ def _options(
             "fetch_on_write_miss": bool(fetch_on_write_miss),
             "flush_at_end": bool(flush_at_end),
             "check": bool(check),
+            "profile": bool(profile),
         }
     )
 
@@ -142,18 +148,100 @@ def thread_count(jobs: int | None) -> int:
     return jobs
 
 
+def _opened(device: DeviceLike | None, ftl: str | None, queue_depth: int | None) -> Drive | None:
+    """The drive of a run, if it has one."""
+    if device is not None:
+        return open_device(device, ftl=ftl, queue_depth=queue_depth)
+    for what, value in (("ftl", ftl), ("queue_depth", queue_depth)):
+        if value is not None:
+            raise UsageError(f"{what}: it is of a drive: add a device")
+    return None
+
+
+def _asked(
+    policies: str | PolicyLike | Sequence[PolicyLike] | None,
+    cache: str | Sequence[str] | None,
+    drive: Drive | None,
+) -> tuple[list[tuple[str, str] | OwnPolicy], str]:
+    """Policies and sizes, checked; where none are given, those of the drive, or the usual ones."""
+    if policies is not None or drive is None or drive.policy is None:
+        specs = _specs(USUAL if policies is None else policies)
+    else:
+        name, params = drive.policy
+        specs = _of_file(drive, lambda: _specs((name, params)))
+    for spec in specs:
+        if not isinstance(spec, OwnPolicy):
+            _destage.check_needs(*spec, drive is not None)
+    if cache is not None or drive is None or not drive.cache:
+        sizes = _sizes("auto" if cache is None else cache)
+    else:
+        sizes = _sizes(drive.cache)
+        _of_file(drive, lambda: _destage.check_run(sizes, "{}"))
+    return specs, sizes
+
+
+def _of_file(drive: Drive, check: Callable[[], T]) -> T:
+    """What is wrong here is wrong in the drive's file."""
+    try:
+        return check()
+    except UsageError as e:
+        raise DataError(f"drive {drive.name}: [cache]: {e}") from e
+
+
+def _in_front(traces: Sequence[Trace], drive: Drive | None) -> None:
+    """Raise `UsageError` for a trace that cannot be run in front of the drive."""
+    if drive is None:
+        return
+    for trace in traces:
+        if trace.page_bytes != drive.page_bytes:
+            raise UsageError(
+                f"{trace.name} was opened with pages of {trace.page_bytes} bytes, those of the"
+                f" drive {drive.name} have {drive.page_bytes}: open it for this drive (drive=)"
+            )
+        if trace.end_page > drive.logical_pages:
+            larger = trace.drive is not None and trace.end_page <= trace.drive.logical_pages
+            way = (
+                "run it in front of the drive that it was opened with (its attribute drive)"
+                if larger
+                else 'open it for this drive with wrap="modulo", or with wrap="extend"'
+            )
+            raise UsageError(
+                f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the drive {drive.name}"
+                f" has {drive.logical_pages:,}: {way}"
+            )
+        if trace.duration_ns is None and drive.queue_depth is None:
+            raise UsageError(
+                f"{trace.name} has no times: in front of a drive it runs in a closed loop only:"
+                " add a queue depth"
+            )
+
+
 def check_request(
-    policies: str,
+    policies: str | None,
     *,
-    cache: str = "auto",
+    cache: str | None = None,
+    device: Drive | None = None,
     cost: str | None = None,
     warmup: str | None = None,
     jobs: int | None = None,
 ) -> None:
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
-    _specs(policies)
+    _, sizes = _asked(policies, cache, device)
     thread_count(jobs)
-    _destage.check_run(_sizes(cache), _options(cost, warmup, False, False, False))
+    _destage.check_run(sizes, _options(cost, warmup, False, False, False))
+
+
+def check_run(
+    policy: str | None,
+    *,
+    cache: str | None = None,
+    device: Drive | None = None,
+    cost: str | None = None,
+    warmup: str | None = None,
+) -> None:
+    """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
+    _, size = _one_run(policy, cache, device)
+    _destage.check_run(size, _options(cost, warmup, False, False, False))
 
 
 @dataclass(frozen=True)
@@ -174,15 +262,16 @@ class Planned:
 
 def plan(
     trace: Trace | Sequence[Trace],
-    policies: str | PolicyLike | Sequence[PolicyLike],
+    policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     *,
-    cache: str | Sequence[str] = "auto",
+    cache: str | Sequence[str] | None = None,
+    device: DeviceLike | None = None,
 ) -> list[Planned]:
     """Return what `compare` would run, in its order, without running it.
 
     Parameters and errors as in `compare`.
     """
-    specs, sizes = _specs(policies), _sizes(cache)
+    specs, sizes = _asked(policies, cache, _opened(device, None, None))
     planned = []
     for one in _traces(trace):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
@@ -211,9 +300,13 @@ def _traces(trace: Trace | Sequence[Trace]) -> list[Trace]:
 
 def compare(
     trace: Trace | Sequence[Trace],
-    policies: str | PolicyLike | Sequence[PolicyLike] = USUAL,
+    policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     *,
-    cache: str | Sequence[str] = "auto",
+    cache: str | Sequence[str] | None = None,
+    device: DeviceLike | None = None,
+    ftl: str | None = None,
+    queue_depth: int | None = None,
+    profile: bool = False,
     cost: str | Mapping[str, int] | None = None,
     warmup: str | None = None,
     fetch_on_write_miss: bool = False,
@@ -228,9 +321,14 @@ def compare(
         trace: what `open_trace` or `synth` returns; several are run one after another.
         policies: names such as `"lru"` or `"lru,cflru[window_fraction=0.75]"`, pairs of a name and
             its parameters, or classes of your own (`Policy`), which run one at a time; by default
-            `USUAL`.
+            the drive's, if its file names one, else `USUAL`. `"none"` is no cache at all.
         cache: sizes such as `"32MiB"`, `"8192p"` (pages) or `"10%"` (of the trace's unique pages);
-            `"auto"` is eight sizes from 0.1 % to 50 %.
+            `"auto"` is eight sizes from 0.1 % to 50 %. By default the drive's, else `"auto"`.
+        device: the drive behind the cache: a preset, a TOML file or what `open_device` returns. It
+            gives response times, and what the drive did; the trace must have been opened with its
+            page size (`open_trace(..., drive=...)`).
+        ftl, queue_depth: as in `open_device`.
+        profile: with a drive, keep how the run developed (`Run.profile`): what a report draws.
         cost: cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit:
             gives `running_time`, and is the default of ACR's `cost_read` and `cost_write`.
         warmup: what is replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"` or
@@ -253,18 +351,18 @@ def compare(
     >>> lru.hit_ratio < best.hit_ratio
     True
     """
-    traces, specs, sizes = _traces(trace), _specs(policies), _sizes(cache)
-    options, threads = (
-        _options(cost, warmup, fetch_on_write_miss, flush_at_end, check),
-        thread_count(jobs),
-    )
+    traces, drive = _traces(trace), _opened(device, ftl, queue_depth)
+    specs, sizes = _asked(policies, cache, drive)
+    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check, profile)
+    threads = thread_count(jobs)
+    _in_front(traces, drive)
     # A size that one trace cannot have should show before another has run for an hour.
     for one in traces:
         _destage.resolve_sizes(one.raw, sizes)
     sets: list[dict[str, Any]] = []
     try:
         for one in traces:
-            _compare_one(one, specs, sizes, options, threads, progress, sets)
+            _compare_one(one, specs, sizes, options, threads, progress, drive, sets)
     except KeyboardInterrupt:
         raise Interrupted(Results(sets)) from None
     return Results(sets)
@@ -277,6 +375,7 @@ def _compare_one(
     options: str,
     threads: int,
     progress: ProgressCallback | None,
+    drive: Drive | None,
     sets: list[dict[str, Any]],
 ) -> None:
     """Add the result set of one trace to `sets`; also when a signal ends it, with what has ended.
@@ -294,12 +393,13 @@ def _compare_one(
 
     try:
         if table:
-            keep(_destage.compare(trace.raw, table, sizes, options, threads, progress, keep))
+            raw = drive.raw if drive else None
+            keep(_destage.compare(trace.raw, table, sizes, options, threads, progress, keep, raw))
         for k, spec in enumerate(specs):
             if not isinstance(spec, OwnPolicy):
                 continue
             for size in json.loads(_destage.resolve_sizes(trace.raw, sizes)):
-                text = _own(trace, spec, json.dumps([size]), options, None, None, progress)
+                text = _own(trace, spec, json.dumps([size]), options, None, None, progress, drive)
                 made.setdefault(k, []).append(json.loads(text))
     finally:
         if made or kept:
@@ -338,6 +438,7 @@ def _own(
     decisions: Path | None,
     period: int | None,
     progress: ProgressCallback | None,
+    drive: Drive | None,
 ) -> str:
     return _destage.run_own_policy(
         trace.raw,
@@ -350,6 +451,7 @@ def _own(
         decisions,
         period,
         progress,
+        drive.raw if drive else None,
     )
 
 
@@ -372,15 +474,20 @@ class Recorded:
 
 def run(
     trace: Trace,
-    policy: PolicyLike,
+    policy: PolicyLike | None = None,
     *,
-    cache: str,
+    cache: str | None = None,
+    device: DeviceLike | None = None,
+    ftl: str | None = None,
+    queue_depth: int | None = None,
+    profile: bool = False,
     cost: str | Mapping[str, int] | None = None,
     warmup: str | None = None,
     fetch_on_write_miss: bool = False,
     flush_at_end: bool = False,
     check: bool = False,
     decisions: Destination | None = None,
+    timeline: Destination | None = None,
     series: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Recorded:
@@ -388,13 +495,17 @@ def run(
 
     Parameters:
         trace, cost, warmup, fetch_on_write_miss, flush_at_end, check, progress: as in `compare`.
-        policy: one policy, as in `compare`.
-        cache: one size.
+        device, ftl, queue_depth, profile: as in `compare`.
+        policy: one policy, as in `compare`; needed unless the drive's file names one.
+        cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
         decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
             hit, evicted pages, flush groups. `-` is standard output.
+        timeline: with a drive, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
+            a track for each unit with its reads, programs, moves and erases, and the requests.
+            `-` is standard output.
         series: length of a period in page accesses; what each period counted is in `series`.
 
-    Raises as `compare`, and `OutputError` if `decisions` cannot be written.
+    Raises as `compare`, and `OutputError` if a file cannot be written.
 
     >>> import destage
     >>> trace = destage.synth("loop", requests=1000, pages=100, loop_pages=20, seed=1)
@@ -403,35 +514,64 @@ def run(
     """
     if not isinstance(trace, Trace):
         raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
-    specs = _specs(policy)
-    if len(specs) != 1:
-        raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
+    drive = _opened(device, ftl, queue_depth)
+    spec, size = _one_run(policy, cache, drive)
     if series is not None and (
         isinstance(series, bool) or not isinstance(series, int) or series < 1
     ):
         raise UsageError(f"series: expected a period of page accesses, from 1, got {series!r}")
-    size = _sizes(cache)
-    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check)
+    if timeline is not None and drive is None:
+        raise UsageError("timeline: it is of a drive: add a device")
+    if timeline is not None and isinstance(spec, OwnPolicy):
+        raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
+    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check, profile)
+    _in_front([trace], drive)
 
-    def recorded(path: Path | None) -> dict[str, Any]:
-        spec = specs[0]
+    with _recording(decisions) as log, _recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
-            text = _own(trace, spec, size, options, path, series, progress)
+            text = _own(trace, spec, size, options, log, series, progress, drive)
         else:
-            text = _destage.run_one(trace.raw, spec, size, options, path, series, progress)
-        data: dict[str, Any] = json.loads(text)
-        return data
-
-    if decisions is None:
-        data = recorded(None)
-    elif os.fspath(decisions) == "-":
-        data = recorded(Path("-"))
-    else:
-        with written_whole(decisions) as temporary:
-            data = recorded(temporary)
+            raw = drive.raw if drive else None
+            text = _destage.run_one(
+                trace.raw, spec, size, options, log, series, progress, raw, tracks
+            )
+    data: dict[str, Any] = json.loads(text)
     periods = tuple(data["runs"][0].pop("series", ()))
     results = Results([data])
     return Recorded(results[0], results, periods)
+
+
+def _one_run(
+    policy: PolicyLike | None, cache: str | None, drive: Drive | None
+) -> tuple[tuple[str, str] | OwnPolicy, str]:
+    """The policy and the size of a single run."""
+    if policy is None and (drive is None or drive.policy is None):
+        raise UsageError("policy: expected one, such as 'lru'")
+    specs, sizes = _asked(policy, cache, drive)
+    if len(specs) != 1:
+        raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
+    if cache is None and (drive is None or not drive.cache):
+        if not is_none(specs[0]):
+            raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
+        sizes = _sizes("1p")
+    return specs[0], sizes
+
+
+def is_none(spec: tuple[str, str] | OwnPolicy) -> bool:
+    """No cache at all."""
+    return not isinstance(spec, OwnPolicy) and spec[0] == "none"
+
+
+@contextmanager
+def _recording(path: Destination | None) -> Iterator[Path | None]:
+    """Where to write what is recorded, which becomes `path` when it is whole."""
+    if path is None:
+        yield None
+    elif os.fspath(path) == "-":
+        yield Path("-")
+    else:
+        with written_whole(path) as temporary:
+            yield temporary
 
 
 @dataclass(frozen=True)
@@ -580,6 +720,7 @@ def mrc(
     for spec in _specs(policies):
         if isinstance(spec, OwnPolicy):
             raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
+        _destage.check_needs(*spec, False)
         specs.append(spec)
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
         raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from destage import _destage
 from destage._files import Destination
+from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
 
 __all__ = [
@@ -42,9 +43,13 @@ class Trace:
     `notes` and `warnings` are what its reader had to say.
     """
 
-    def __init__(self, raw: _destage.Trace, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, raw: _destage.Trace, notes: Sequence[str] = (), drive: Drive | None = None
+    ) -> None:
         """Wrap what the native module returns; use `open_trace` or `synth`."""
         self.raw = raw
+        self.drive = drive
+        """The drive it was opened for, made larger if it had to be; None without one."""
         self._said = tuple(notes)
 
     @cached_property
@@ -87,6 +92,16 @@ class Trace:
         return int(self.meta["page_bytes"])
 
     @property
+    def end_page(self) -> int:
+        """The page behind the highest one that is touched: what a drive has to have."""
+        return self.raw.end_page
+
+    @property
+    def wrapped_accesses(self) -> int:
+        """Page accesses beyond the drive, which were wrapped into it (`wrap="modulo"`)."""
+        return int((self.meta["wrap"] or {}).get("accesses", 0))
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the accesses: the same however the file was named or compressed."""
         return str(self.meta["fingerprint"])
@@ -115,7 +130,14 @@ class Trace:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may make a result wrong."""
-        return tuple(self.meta["summary"].get("warnings", ()))
+        said = list(self.meta["summary"].get("warnings", ()))
+        if self.wrapped_accesses:
+            wrap = self.meta["wrap"]
+            said.append(
+                f"{wrap['requests']:,} requests ({wrap['accesses']:,} page accesses) go beyond the"
+                f" drive's {wrap['logical_pages']:,} pages and were wrapped into it"
+            )
+        return tuple(said)
 
     def info(self, *, progress: Progress | None = None) -> TraceInfo:
         """Look at every access: sizes, rates, sequentiality, how pages come again."""
@@ -216,10 +238,59 @@ def _options(options: Mapping[str, Any]) -> str:
         raise UsageError(f"reader options: {e}") from e
 
 
+#: What becomes of pages beyond the drive.
+WRAPS = ("error", "modulo", "extend")
+
+
+def _for_drive(
+    given: DeviceLike | None, wrap: str | None, page_size: str | None
+) -> tuple[Drive | None, str | None]:
+    """The drive, and the page size to open a trace with."""
+    if wrap is not None and wrap not in WRAPS:
+        raise UsageError(f"wrap: expected {', '.join(WRAPS)}, got {wrap!r}")
+    if given is None:
+        return None, page_size
+    drive = open_device(given)
+    if page_size is not None and _destage.page_bytes(page_size) != drive.page_bytes:
+        raise UsageError(
+            f"page size {page_size}: the drive {drive.name} has pages of {drive.page_bytes} bytes,"
+            " and a trace in front of it takes them: leave the page size out"
+        )
+    return drive, str(drive.page_bytes)
+
+
+def _fitted(make: Callable[[int | None], Trace], drive: Drive | None, wrap: str | None) -> Trace:
+    """A trace that fits its drive; `make` takes the pages to wrap into.
+
+    Without `wrap` the drive's file decides, and if it does not, it is an error.
+    """
+    trace = make(None)
+    if drive is None:
+        return trace
+    trace.drive = drive
+    if trace.end_page <= drive.logical_pages:
+        return trace
+    how = wrap or drive.trace_options.get("wrap") or drive.wrap or "error"
+    if how == "extend":
+        trace.drive = drive.extended(trace.end_page)
+        return trace
+    if how == "modulo":
+        trace = make(drive.logical_pages)
+        trace.drive = drive
+        return trace
+    raise UsageError(
+        f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the drive {drive.name} has"
+        f" {drive.logical_pages:,}: wrap modulo takes them modulo that, wrap extend makes the drive"
+        " larger"
+    )
+
+
 def open_trace(
     paths: PathLike | Sequence[PathLike],
     *,
     page_size: int | str | None = None,
+    drive: DeviceLike | None = None,
+    wrap: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -232,53 +303,111 @@ def open_trace(
     Parameters:
         paths: a file or several; compression and archives are peeled off; `-` is standard input.
         page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
-            page-reference traces.
+            page-reference traces. With a drive it is the drive's.
+        drive: what it will be run in front of, as in `open_device`; give the same to `compare`.
+        wrap: what becomes of pages beyond the drive: `"error"`, `"modulo"` (page numbers are taken
+            modulo the drive's; the trace counts them) or `"extend"` (the drive gets more blocks:
+            run in front of the trace's `drive`). By default the drive's file decides
+            (`address_mode`), and if it does not, it is an error. Without a drive it means nothing.
         cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
         progress: called some ten times a second with what is done, of how much, and the stage.
         options: how it is read, by the keys of `reader_options()`: `format="msr"`,
-            `on_error="skip"`, `device="hm_0"`. Python's own words take an underscore: `from_="1h"`,
-            `for_="30m"`.
+            `on_error="skip"`, `device="hm_0"` (a device of the trace). Python's own words take an
+            underscore: `from_="1h"`, `for_="30m"`.
 
     Raises `MissingFile`, `DataError` with the place of the first malformed record, `UsageError`.
     """
+    files = _paths(paths)
+    opened, size = _for_drive(drive, wrap, _page_size(page_size))
+    given = _reader_options(opened, {**options, "wrap": wrap})
+    align = opened.block_bytes if opened else None
+
+    def make(wrap_pages: int | None) -> Trace:
+        return read_decoded(files, given, size, cache, progress, wrap_pages, align)
+
+    return _fitted(make, opened, wrap)
+
+
+def read_decoded(
+    paths: Sequence[Path],
+    reader: str,
+    page_size: str | None,
+    cache: bool,
+    progress: Progress | None,
+    wrap_pages: int | None,
+    span_align_bytes: int | None,
+) -> Trace:
+    """Read a trace as a result says it was read; `reader` is JSON."""
     raw, notes = _destage.open_trace(
-        _paths(paths), _options(options), _page_size(page_size), bool(cache), progress
+        paths, reader, page_size, bool(cache), progress, wrap_pages, span_align_bytes
     )
     return Trace(raw, notes)
+
+
+def synth_decoded(
+    workload: str,
+    page_size: str | None,
+    cache: bool,
+    progress: Progress | None,
+    wrap_pages: int | None,
+) -> Trace:
+    """Make a workload as a result says it was made; `workload` is JSON."""
+    raw, notes = _destage.synth(workload, page_size, bool(cache), progress, wrap_pages)
+    return Trace(raw, notes)
+
+
+def _reader_options(drive: Drive | None, options: Mapping[str, Any]) -> str:
+    """Options of the call before those of the drive's file, as JSON."""
+    if isinstance(options.get("device"), Drive):
+        raise UsageError("device: this is a device of the trace; a drive is given as drive=")
+    stated = drive.trace_options if drive else {}
+    given = {k.rstrip("_"): v for k, v in options.items() if v is not None}
+    return _options({**stated, **given})
 
 
 def open_volumes(
     paths: PathLike | Sequence[PathLike],
     *,
     page_size: int | str | None = None,
+    drive: DeviceLike | None = None,
+    wrap: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Trace]:
     """Read a trace as one `Trace` for each of its devices, in name order (`devices="separate"`).
 
-    Parameters and errors as in `open_trace`.
+    Each is in front of a drive of its own, if there is one; with `wrap="extend"` that is for all a
+    drive that the largest of them fits into. Parameters and errors as in `open_trace`.
     """
-    options = {**options, "devices": "stack"}
-    whole = open_trace(paths, page_size=page_size, cache=cache, progress=progress, **options)
-    if len(whole.devices) == 1:
+    opened, size = _for_drive(drive, wrap, _page_size(page_size))
+    stated = opened.trace_options if opened else {}
+    shared: dict[str, Any] = {"page_size": size, "cache": cache, "progress": progress}
+    options = {**stated, **options, "devices": "stack"}
+    # All of them as one, to learn their names; no drive needs to hold that.
+    whole = open_trace(paths, **shared, **options)
+    if len(whole.devices) == 1 and opened is None:
         return [whole]
-    return [
-        open_trace(
-            paths,
-            page_size=page_size,
-            cache=cache,
-            progress=progress,
-            **{**options, "device": [device]},
-        )
-        for device in whole.devices
+    separate = [
+        open_trace(paths, drive=opened, wrap=wrap, **shared, **{**options, "device": [name]})
+        for name in whole.devices
     ]
+    largest = max((t.drive for t in separate if t.drive), key=_pages, default=None)
+    for trace in separate:
+        trace.drive = largest
+    return separate
+
+
+def _pages(drive: Drive) -> int:
+    return drive.logical_pages
 
 
 def synth(
     kind: str,
     *,
     page_size: int | str | None = None,
+    drive: DeviceLike | None = None,
+    wrap: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     **parameters: Any,
@@ -289,6 +418,7 @@ def synth(
         kind: `uniform`, `normal`, `zipf`, `locality`, `sequential`, `loop`, `scan`, `bursts`,
             `oltp`, or a preset: `t1` to `t4`, ACR's traces.
         page_size: as in `open_trace`; the default is the workload's own page size.
+        drive, wrap: as in `open_trace`.
         cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
         progress: as in `open_trace`.
         parameters: `requests`, `pages`, `seed`, `read_ratio`, ..., as `destage trace synth --list`
@@ -300,10 +430,13 @@ def synth(
     >>> trace.requests
     1000
     """
-    raw, notes = _destage.synth(
-        _workload(kind, parameters), _page_size(page_size), bool(cache), progress
-    )
-    return Trace(raw, notes)
+    workload = _workload(kind, parameters)
+    opened, size = _for_drive(drive, wrap, _page_size(page_size))
+
+    def make(wrap_pages: int | None) -> Trace:
+        return synth_decoded(workload, size, cache, progress, wrap_pages)
+
+    return _fitted(make, opened, wrap)
 
 
 def write_workload(

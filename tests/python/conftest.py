@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 VECTORS = ROOT / "tests" / "vectors"
 
-NEED_DEVICE = {"ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"}
-
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -30,7 +28,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def without_device() -> list[ds.PolicyInfo]:
     """The policies that run without a drive behind the cache."""
-    return [p for p in ds.policies() if p.name not in NEED_DEVICE]
+    return [p for p in ds.policies() if not p.needs_device]
 
 
 class Done:

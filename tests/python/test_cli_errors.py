@@ -213,7 +213,7 @@ def test_a_parameter_that_cannot_be_is_usage(
         (["--volume", "nobody"], ("nobody",)),
         (["--json", "-", "--csv", "-"], ("standard output",)),
         (["--polcy", "lru"], ("did you mean --policy?",)),
-        (["--device", "small"], ("--device",)),
+        (["--device", "smal"], ('no preset "smal", did you mean small?',)),
     ],
 )
 def test_a_flag_that_cannot_be_is_usage(
@@ -225,7 +225,7 @@ def test_a_flag_that_cannot_be_is_usage(
 def test_an_unknown_command_names_the_nearest(destage: Destage) -> None:
     refused(destage("compaer"), 2, "did you mean compare?")
     refused(destage("trace", "inof"), 2, "did you mean info?")
-    refused(destage("devices"), 2, "devices")
+    refused(destage("device"), 2, "did you mean devices?")
     refused(destage("compare"), 2, "TRACE")
 
 

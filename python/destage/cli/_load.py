@@ -7,25 +7,33 @@ from typing import Any
 
 import click
 
-from destage._info import plausibility
+from destage._info import plausibility, size
 from destage.cli.options import reader_values
 from destage.cli.screen import note, progress, warn
+from destage.device import Drive
 from destage.trace import Trace, open_trace, open_volumes
 
 __all__ = ["TRACES", "load", "load_one"]
+
 
 #: The argument of commands that read a trace; several files are one.
 TRACES = click.argument("trace", nargs=-1, required=True, metavar="TRACE...")
 
 
-def load(paths: Sequence[str], arguments: Mapping[str, Any]) -> list[Trace]:
-    """Open the files as one trace, or as one for each device (`--volumes separate`)."""
+def load(
+    paths: Sequence[str], arguments: Mapping[str, Any], drive: Drive | None = None
+) -> list[Trace]:
+    """Open the files as one trace, or as one for each device (`--volumes separate`).
+
+    They are opened for the drive, if there is one, which may have to be larger: see `Trace.drive`.
+    """
     options = reader_values(arguments)
     quiet = bool(arguments.get("quiet"))
     separate = str(options.get("devices", "")).lower() == "separate"
     with progress(quiet) as callback:
         shared: dict[str, Any] = {
             "page_size": arguments.get("page_size"),
+            "drive": drive,
             "cache": bool(arguments.get("trace_cache", True)),
             "progress": callback,
             **options,
@@ -38,15 +46,21 @@ def load(paths: Sequence[str], arguments: Mapping[str, Any]) -> list[Trace]:
     for trace in traces:
         for message in trace.warnings:
             warn(message)
+        if drive is not None and trace.drive is not None and trace.drive is not drive:
+            large = trace.drive
+            capacity = f"{large.logical_pages:,} pages ({size(large.logical_bytes)})"
+            warn(f"the drive {drive.name} was made larger: {capacity}")
         if arguments.get("verbose"):
             for message in trace.notes:
                 note(message)
     return traces
 
 
-def load_one(paths: Sequence[str], arguments: Mapping[str, Any]) -> Trace:
+def load_one(
+    paths: Sequence[str], arguments: Mapping[str, Any], drive: Drive | None = None
+) -> Trace:
     """Open the files as one trace; `--volumes separate` makes no sense here."""
     options = reader_values(arguments)
     if str(options.get("devices", "")).lower() == "separate":
         raise click.UsageError("--volumes separate gives several traces: this takes one (--volume)")
-    return load(paths, arguments)[0]
+    return load(paths, arguments, drive)[0]

@@ -50,11 +50,14 @@ def policies(name: str | None, json_file: str | None, **_: Any) -> None:
 def _list(found: tuple[PolicyInfo, ...]) -> None:
     rows = []
     for p in found:
-        marks = [m for m, on in (("flash", p.flash_aware), ("ghosts", p.ghosts)) if on]
+        looks = (("flash", p.flash_aware), ("ghosts", p.ghosts), ("drive", p.needs_device))
+        marks = [m for m, on in looks if on]
         rows.append([Cell(p.name), Cell(", ".join(marks)), Cell(p.title)])
     columns = [Column(c, right=False) for c in ("policy", "looks at", "title")]
     print_table(Table("", columns, [rows]))
-    click.echo("destage policies NAME describes one.")
+    click.echo(
+        "destage policies NAME describes one. Those that look at the drive need one (--device)."
+    )
 
 
 def _describe(p: PolicyInfo) -> None:
@@ -64,6 +67,8 @@ def _describe(p: PolicyInfo) -> None:
     click.echo(f"  Time per access: {p.time}")
     click.echo(f"  Looks at clean and dirty: {'yes' if p.flash_aware else 'no'}")
     click.echo(f"  Remembers evicted pages: {'yes' if p.ghosts else 'no'}")
+    if p.needs_device:
+        click.echo("  Looks into the drive: needs one (--device)")
     if p.offline:
         click.echo("  Knows the future: a bound, nothing to build")
     if not p.params:
@@ -77,7 +82,8 @@ def _describe(p: PolicyInfo) -> None:
         click.echo(wrapped(q.about, indent=6))
     first = p.params[0]
     default = first.default.split(" = ")[0]
-    click.echo(f"\n  destage compare TRACE -p 'lru,{p.name}[{first.name}={default}]'")
+    drive = " --device small" if p.needs_device else ""
+    click.echo(f"\n  destage compare TRACE -p 'lru,{p.name}[{first.name}={default}]'{drive}")
 
 
 def wrapped(text: str, indent: int = 2) -> str:

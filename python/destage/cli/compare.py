@@ -10,9 +10,21 @@ from destage._info import duration
 from destage._table import Cell, Column, Table, number, results_table
 from destage.cli import INTERRUPTED
 from destage.cli._load import TRACES, load
-from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, Decorated, apply, flag
+from destage.cli.options import (
+    COMMON,
+    DEVICE,
+    RUN,
+    TRACE,
+    Command,
+    Decorated,
+    apply,
+    drive_of,
+    flag,
+    sizes_flag,
+)
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
+from destage.device import Drive
 from destage.results import Results
 from destage.runs import USUAL, Interrupted, check_request, plan, thread_count
 from destage.runs import compare as compare_policies
@@ -21,18 +33,15 @@ from destage.trace import Trace
 __all__ = ["JOBS", "REPORT", "compare", "policy_flag", "say_warnings"]
 
 
-def policy_flag(default: str | None) -> list[Decorated]:
-    """The flag for policies; required without a default."""
-    shown = f" [{default}]" if default else ""
+def policy_flag(default: str) -> list[Decorated]:
+    """The flag for policies; the help says what is taken without it."""
     return [
         flag(
             "-p",
             "--policy",
             metavar="NAME,...",
-            default=default,
-            required=default is None,
-            help="Policies: lru,arc,cflru[window_fraction=0.75]; `destage policies` lists them."
-            + shown,
+            help="Policies: lru,arc,cflru[window_fraction=0.75]; `destage policies` lists them;"
+            f" none is no cache at all. [{default}]",
         )
     ]
 
@@ -55,6 +64,7 @@ EPILOG = """\b
 Examples:
   destage compare hm_0.csv.gz
   destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
+  destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB --device small
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
 
 Several files are one trace: merged by time, each volume with its own addresses.
@@ -65,20 +75,28 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(policy_flag(USUAL), SIZES, JOBS, RUN, DRY, FILES, REPORT, TRACE, COMMON)
+@apply(
+    policy_flag(f"the drive's, else {USUAL}"),
+    sizes_flag("the drive's, else auto"),
+    *(JOBS, RUN, DRY, DEVICE, FILES, REPORT, TRACE, COMMON),
+)
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace."""
     outputs = Outputs.of(arguments)
+    drive = drive_of(arguments)
     check_request(
         arguments["policy"],
         cache=arguments["cache"],
+        device=drive,
         cost=arguments["cost"],
         warmup=arguments["warmup"],
         jobs=arguments["jobs"],
     )
-    traces = load(trace, arguments)
+    traces = load(trace, arguments, drive)
+    # It may have been made larger for the trace.
+    drive = traces[0].drive
     if arguments["dry_run"]:
-        print_table(_planned(traces, arguments))
+        print_table(_planned(traces, drive, arguments))
         return
     interrupted = False
     try:
@@ -87,6 +105,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                 traces,
                 arguments["policy"],
                 cache=arguments["cache"],
+                device=drive,
+                profile=drive is not None and "report" in outputs.files,
                 cost=arguments["cost"],
                 warmup=arguments["warmup"],
                 fetch_on_write_miss=arguments["fetch_on_write_miss"],
@@ -112,10 +132,12 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
 
 #: Page accesses that one thread replays in a second, to guess by; policies differ, up and down.
 ACCESSES_PER_S = 20e6
+#: The same in front of a drive, without the time to fill it.
+TIMED_ACCESSES_PER_S = 4e6
 
 
-def _planned(traces: list[Trace], arguments: dict[str, Any]) -> Table:
-    planned = plan(traces, arguments["policy"], cache=arguments["cache"])
+def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]) -> Table:
+    planned = plan(traces, arguments["policy"], cache=arguments["cache"], device=drive)
     columns = [Column("trace", right=False), Column("policy", right=False)]
     columns += [Column("cache"), Column("pages"), Column("accesses")]
     rows = [
@@ -123,7 +145,8 @@ def _planned(traces: list[Trace], arguments: dict[str, Any]) -> Table:
         for p in planned
     ]
     threads = min(thread_count(arguments["jobs"]), len(planned))
-    seconds = sum(p.accesses for p in planned) / ACCESSES_PER_S / threads
+    rate = ACCESSES_PER_S if drive is None else TIMED_ACCESSES_PER_S
+    seconds = sum(p.accesses for p in planned) / rate / threads
     seconds *= 10 if arguments["check"] else 1
     note = f"{len(planned)} runs on {threads} threads: about {duration(seconds * 1e9)}"
     return Table("", columns, [rows], [note])

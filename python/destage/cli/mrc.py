@@ -10,7 +10,7 @@ import click
 from destage._table import curves_table
 from destage.cli._load import TRACES, load_one
 from destage.cli.compare import JOBS, REPORT, policy_flag
-from destage.cli.options import COMMON, RUN, SIZES, TRACE, Command, apply, flag
+from destage.cli.options import COMMON, RUN, TRACE, Command, apply, flag, sizes_flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
 from destage.runs import check_request
@@ -40,14 +40,15 @@ LRU is exact at all sizes in one pass; the others run once per size.
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(policy_flag("lru"), SIZES, SAMPLE, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
+@apply(policy_flag("lru"), sizes_flag("auto"), SAMPLE, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)
     sample = _share(arguments["sample"])
+    policies, cache = arguments["policy"] or "lru", arguments["cache"] or "auto"
     check_request(
-        arguments["policy"],
-        cache=arguments["cache"],
+        policies,
+        cache=cache,
         cost=arguments["cost"],
         warmup=arguments["warmup"],
         jobs=arguments["jobs"],
@@ -56,8 +57,8 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     with progress(arguments["quiet"]) as callback:
         curves = draw_curves(
             opened,
-            arguments["policy"],
-            cache=arguments["cache"],
+            policies,
+            cache=cache,
             sample=sample,
             seed=arguments["seed"],
             cost=arguments["cost"],

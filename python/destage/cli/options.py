@@ -16,16 +16,19 @@ import click
 
 from destage import _destage
 from destage.catalogue import ReaderOption, reader_options
-from destage.errors import DataError, MissingFile
+from destage.device import Drive, open_device
+from destage.errors import DataError, MissingFile, UsageError
 
 __all__ = [
     "COMMON",
+    "DEVICE",
     "RUN",
-    "SIZES",
     "TRACE",
     "Command",
     "apply",
+    "drive_of",
     "reader_values",
+    "sizes_flag",
 ]
 
 #: Before the name of a reader option in a command's arguments, so that none collides.
@@ -230,7 +233,8 @@ TRACE = [
         "--page-size",
         metavar="SIZE",
         section="Reading the trace",
-        help="Page size, e.g. 4KiB, 512. [4KiB; the trace's own in page-reference traces]",
+        help="Page size, e.g. 4KiB, 512. [4KiB; the trace's own in page-reference traces; with a"
+        " drive the drive's]",
     ),
     flag(
         "--config",
@@ -250,17 +254,62 @@ TRACE = [
     *(_reader_flag(o) for o in reader_options()),
 ]
 
-#: Flag for cache sizes.
-SIZES = [
+#: Flags of commands that can put a drive behind the cache.
+DEVICE = [
     flag(
-        "-c",
-        "--cache",
-        metavar="SIZE,...",
-        default="auto",
-        help="Cache sizes: 32MiB, 8192p (pages), 10% (of the trace's unique pages), or auto:"
-        " eight from 0.1 % to 50 %. [auto]",
-    )
+        "-d",
+        "--device",
+        metavar="DRIVE",
+        section="Drive",
+        help="The drive behind the cache: a preset (small, ecr, ...; `destage devices` lists them)"
+        " or FILE.toml, with or without changes: 'ecr[gc_mode=background]'. [none: hits"
+        " are counted, nothing is timed]",
+    ),
+    flag(
+        "--ftl",
+        metavar="NAME",
+        section="Drive",
+        help="Flash translation layer; `destage ftls` lists them. [the drive's]",
+    ),
+    flag(
+        "--queue-depth",
+        type=int,
+        metavar="N",
+        section="Drive",
+        help="Closed loop: so many requests are outstanding, whatever times the trace has."
+        " [requests come when the trace says so]",
+    ),
 ]
+
+
+def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
+    """The drive that a command's arguments name."""
+    device = arguments["device"]
+    if device is None:
+        for name in ("ftl", "queue_depth"):
+            if arguments[name] is not None:
+                raise UsageError(f"--{name.replace('_', '-')} is of a drive: add --device")
+        return None
+    return open_device(
+        device,
+        ftl=arguments["ftl"],
+        queue_depth=arguments["queue_depth"],
+        cache=bool(arguments.get("trace_cache", True)),
+    )
+
+
+def sizes_flag(default: str) -> list[Decorated]:
+    """Give the flag for cache sizes; the help says what is taken without it."""
+    return [
+        flag(
+            "-c",
+            "--cache",
+            metavar="SIZE,...",
+            help="Cache sizes: 32MiB, 8192p (pages), 10% (of the trace's unique pages), or auto:"
+            f" eight from 0.1 % to 50 %. [{default}]",
+        )
+    ]
+
 
 #: Flags of commands that run policies.
 RUN = [

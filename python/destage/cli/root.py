@@ -71,6 +71,8 @@ COMMANDS = {
     "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
     "trace": Place("destage.cli.trace", "trace", "Look at, convert and make traces."),
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
+    "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),
+    "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
     "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
     "completion": Place("destage.cli.completion", "completion", "Print a shell completion script."),
@@ -82,6 +84,7 @@ Examples:
   destage trace info hm_0.csv.gz
   destage compare hm_0.csv.gz -p lru,cflru,arc -c 1%,10%
   destage compare hm_0.csv.gz -p lru,arc --report report.html
+  destage compare hm_0.csv.gz -p lru,ecr -c 32MiB --device small
 
 Sizes are written 64MiB, 8192p (pages) or 10% (of the trace's pages).
 """

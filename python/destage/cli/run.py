@@ -11,17 +11,21 @@ from destage import _destage
 from destage._files import write_whole
 from destage._frames import csv_text
 from destage._info import size
-from destage._table import number, percent
+from destage._table import number, percent, time_unit
 from destage.cli._load import TRACES, load_one
 from destage.cli.compare import REPORT, policy_flag, say_warnings
-from destage.cli.options import COMMON, RUN, TRACE, Command, apply, flag
+from destage.cli.options import COMMON, DEVICE, RUN, TRACE, Command, apply, drive_of, flag
 from destage.cli.output import FILES, Outputs
 from destage.cli.screen import progress
+from destage.errors import UsageError
 from destage.results import Run, metrics
-from destage.runs import Recorded, check_request
+from destage.runs import Recorded, check_run
 from destage.runs import run as run_policy
 
 __all__ = ["run"]
+
+#: Flags of what is recorded besides the results.
+RECORDED = ("decisions", "series", "timeline")
 
 #: Periods of a series unless `--period` says how long one is.
 PERIODS = 200
@@ -32,6 +36,12 @@ RECORDS = [
         metavar="FILE.jsonl",
         section="Output",
         help="Every decision, one JSON object a line.",
+    ),
+    flag(
+        "--timeline",
+        metavar="FILE.json",
+        section="Output",
+        help="With a drive: what its units did when, for Perfetto (ui.perfetto.dev).",
     ),
     flag(
         "--series",
@@ -53,8 +63,7 @@ SIZE = [
         "-c",
         "--cache",
         metavar="SIZE",
-        required=True,
-        help="Cache size: 32MiB, 8192p (pages) or 10% (of the trace's unique pages).",
+        help="Cache size: 32MiB, 8192p (pages) or 10% (of the trace's unique pages). [the drive's]",
     )
 ]
 
@@ -62,24 +71,29 @@ EPILOG = """\b
 Examples:
   destage run hm_0.csv.gz -p arc -c 10%
   destage run hm_0.csv.gz -p cflru -c 16MiB --decisions d.jsonl --series s.csv
+  destage run hm_0.csv.gz -p ecr -c 16MiB --device small --timeline t.json --for 10s
 """
 
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(policy_flag(None), SIZE, RUN, RECORDS, FILES, REPORT, TRACE, COMMON)
+@apply(policy_flag("the drive's"), SIZE, RUN, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
 def run(trace: tuple[str, ...], **arguments: Any) -> None:
     """Run one policy once and record everything."""
-    named = {k: v for k, v in arguments.items() if k in ("decisions", "series")}
+    named = {k: v for k, v in arguments.items() if k in RECORDED}
     outputs = Outputs.of({**arguments, **{f"{k}_file": v for k, v in named.items()}})
     series, period = arguments["series"], arguments["period"]
-    check_request(
+    drive = drive_of(arguments)
+    if drive is None and arguments["timeline"] is not None:
+        raise UsageError("--timeline shows a drive: add --device")
+    check_run(
         arguments["policy"],
         cache=arguments["cache"],
+        device=drive,
         cost=arguments["cost"],
         warmup=arguments["warmup"],
     )
-    opened = load_one(trace, arguments)
+    opened = load_one(trace, arguments, drive)
     if series is not None and period is None:
         period = max(1, opened.accesses // PERIODS)
     with progress(arguments["quiet"]) as callback:
@@ -87,12 +101,15 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
             opened,
             arguments["policy"],
             cache=arguments["cache"],
+            device=opened.drive,
+            profile=drive is not None and "report" in outputs.files,
             cost=arguments["cost"],
             warmup=arguments["warmup"],
             fetch_on_write_miss=arguments["fetch_on_write_miss"],
             flush_at_end=arguments["flush_at_end"],
             check=arguments["check"],
             decisions=arguments["decisions"],
+            timeline=arguments["timeline"],
             series=period,
             progress=callback,
         )
@@ -122,8 +139,12 @@ def _text(run: Run) -> str:
         value = run[metric.name]
         if value is None:
             continue
-        shown = f"{percent(value)} %" if isinstance(value, float) and not metric.unit else None
-        shown = shown or (f"{value:,.2f}" if isinstance(value, float) else number(value))
-        unit = f" {metric.unit}" if metric.unit else ""
-        lines.append(f"  {metric.name:<19} {shown:>18}{unit:<11} {metric.about}".rstrip())
+        if metric.kind == "time":
+            unit, length, digits = time_unit([value])
+            shown = f"{value / length:,.{digits}f}"
+        else:
+            shown = percent(value) if metric.kind == "ratio" else f"{value:,.2f}"
+            shown = number(value) if metric.kind == "count" else shown
+            unit = "%" if metric.kind == "ratio" else metric.unit
+        lines.append(f"  {metric.name:<23} {shown:>15} {unit:<10} {metric.about}".rstrip())
     return "\n".join(lines)

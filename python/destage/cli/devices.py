@@ -1,0 +1,172 @@
+"""`destage devices` and `destage ftls`: what can be behind the cache."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import click
+
+from destage._files import write_whole
+from destage._info import size
+from destage._table import Cell, Column, Table, number
+from destage.catalogue import DeviceInfo, DeviceKey, FtlInfo, device_keys
+from destage.catalogue import device as one_device
+from destage.catalogue import devices as all_devices
+from destage.catalogue import ftl as one_ftl
+from destage.catalogue import ftls as all_ftls
+from destage.cli.catalogue import JSON, wrapped
+from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.output import print_table
+from destage.errors import UsageError
+
+__all__ = ["devices", "ftls"]
+
+EPILOG = """\b
+Examples:
+  destage devices
+  destage devices ecr
+  destage devices ecr --toml > mine.toml    # a file of your own to start from
+  destage devices --keys
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("name", required=False)
+@apply(
+    [
+        flag("--keys", is_flag=True, help="Every key of a drive's file: range, default, unit."),
+        flag("--toml", is_flag=True, help="The drive's file, on standard output."),
+    ],
+    JSON,
+    COMMON,
+)
+def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_: Any) -> None:
+    """List the drives that come with destage, or describe one."""
+    if keys and (name is not None or toml):
+        raise UsageError("--keys lists the keys of every drive: it takes no name and no --toml")
+    if toml and (name is None or json_file is not None):
+        raise UsageError("--toml writes one drive's file: it takes a name and no --json")
+    if toml:
+        click.echo(one_device(str(name)).toml, nl=False)
+        return
+    found = all_devices() if name is None else (one_device(name),)
+    data: Any = [dataclasses.asdict(d) for d in (device_keys() if keys else found)]
+    if json_file is not None:
+        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
+        if json_file == "-":
+            return
+    if keys:
+        _list_keys(device_keys())
+    elif name is None:
+        _list(found)
+    else:
+        _describe(found[0])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _list(found: tuple[DeviceInfo, ...]) -> None:
+    columns = [Column("drive", right=False), Column("raw"), Column("logical")]
+    columns += [Column("op"), Column("units"), Column("what it is", right=False)]
+    rows = []
+    for d in found:
+        raw, logical = size(int(d.size["raw_bytes"])), size(int(d.size["logical_bytes"]))
+        cells = [d.name, raw, logical, _percent(d.size["op"]), number(d.size["units"]), d.about]
+        rows.append([Cell(c) for c in cells])
+    print_table(Table("", columns, [rows]))
+    click.echo("destage devices NAME describes one; --keys lists what a file of yours may say.")
+
+
+def _times(values: list[int]) -> str:
+    """A list of nanoseconds, in microseconds, repetitions once."""
+    distinct = list(dict.fromkeys(values))
+    return "/".join(f"{v / 1000:,g}" for v in distinct) + " \u00b5s"
+
+
+def _describe(d: DeviceInfo) -> None:
+    drive, cache, host = (d.record[table] for table in ("device", "cache", "host"))
+    shape = [
+        f"{drive['channels']} channels",
+        f"{drive['chips_per_channel']} chips",
+        f"{drive['dies_per_chip']} dies",
+        f"{drive['planes_per_die']} planes",
+        f"{drive['blocks_per_plane']:,} blocks",
+        f"{drive['pages_per_block']} pages of {drive['page_bytes']:,} bytes",
+    ]
+    raw, logical = size(int(d.size["raw_bytes"])), size(int(d.size["logical_bytes"]))
+    page_ns = drive["page_bytes"] * drive["bus_ps_per_byte"] / 1000
+    frames = ", ".join(cache.get("frames", ())) or "none of its own"
+    writes = (
+        f", then {drive['precondition_writes']:,} random writes"
+        if drive["precondition"] == "random"
+        else ""
+    )
+    filled = {"none": "empty", "sequential": "full", "random": f"full{writes}"}
+    facts = {
+        "Geometry": " x ".join(shape),
+        "Capacity": f"{logical} of {raw}; over-provisioning {_percent(d.size['op'])}",
+        "Queues": f"{d.size['units']:,} units, one a {drive['queue_level']}; {drive['sched']}",
+        "Read": _times(drive["read_ns"]),
+        "Program": _times(drive["program_ns"]),
+        "Erase": _times([drive["erase_ns"]]),
+        "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
+        "FTL": f"{drive['ftl']}, {drive['alloc']} allocation, {drive['gc_mode']} collection",
+        "At time 0": filled[drive["precondition"]],
+        "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
+        "Host": host["mode"]
+        + (f" loop, {host['queue_depth']} outstanding" if host["mode"] == "closed" else " loop"),
+    }
+    click.echo(f"{d.name}: {d.about}")
+    click.echo(wrapped(f"Source: {d.source}"))
+    for title, text in facts.items():
+        lines = wrapped(text, indent=13).lstrip()
+        click.echo(f"  {title:<10} {lines}")
+    click.echo(
+        f"\n  destage compare TRACE -p lru,ecr --device {d.name}\n"
+        f"  destage devices {d.name} --toml > mine.toml"
+    )
+
+
+def _list_keys(found: tuple[DeviceKey, ...]) -> None:
+    table = ""
+    for k in found:
+        if k.table != table:
+            table = k.table
+            click.echo(f"[{table}]")
+        unit = f", {k.unit}" if k.unit else ""
+        click.echo(f"  {k.name}: {k.values}{unit}; default {k.default}")
+        click.echo(wrapped(k.about, indent=6))
+
+
+@click.command(cls=Command, epilog="\b\nExamples:\n  destage ftls\n  destage ftls page --json -")
+@click.argument("name", required=False)
+@apply(JSON, COMMON)
+def ftls(name: str | None, json_file: str | None, **_: Any) -> None:
+    """List the flash translation layers, or describe one."""
+    found = all_ftls() if name is None else (one_ftl(name),)
+    if json_file is not None:
+        data: Any = [dataclasses.asdict(f) for f in found]
+        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
+        if json_file == "-":
+            return
+    if name is not None:
+        _describe_ftl(found[0])
+        return
+    rows = [[Cell(f.name), Cell(f.title)] for f in found]
+    print_table(Table("", [Column("ftl", right=False), Column("title", right=False)], [rows]))
+    click.echo("destage ftls NAME describes one.")
+
+
+def _describe_ftl(f: FtlInfo) -> None:
+    click.echo(f"{f.name}: {f.title}")
+    click.echo(wrapped(f.about))
+    click.echo(wrapped(f"Source: {f.source}"))
+    for key, about in f.params.items():
+        click.echo(f"  {key}")
+        click.echo(wrapped(about, indent=6))
+    if not f.params:
+        click.echo("  No parameters")

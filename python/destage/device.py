@@ -1,0 +1,176 @@
+"""Drives: presets, TOML files, and what a run in front of one needs to know."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from destage import _destage
+from destage.catalogue import ftl as one_ftl
+from destage.errors import UsageError
+
+__all__ = ["DeviceLike", "Drive", "open_device"]
+
+
+class Drive:
+    """A drive: what `compare`, `run` and `open_trace` take as `device`.
+
+    It is filled (preconditioned) when the first run needs it, and every run starts with a copy of
+    that state. States that take long to make are kept in the folder of decoded traces.
+    """
+
+    def __init__(self, raw: _destage.Drive) -> None:
+        """Wrap what the native module returns; use `open_device`."""
+        self.raw = raw
+
+    @property
+    def name(self) -> str:
+        """What tables call it: the preset or the file, and the keys that were changed."""
+        return self.raw.name
+
+    @property
+    def page_bytes(self) -> int:
+        """Page size; traces in front of the drive are opened with it."""
+        return self.raw.page_bytes
+
+    @property
+    def block_bytes(self) -> int:
+        """Size of an erase block."""
+        return self.raw.block_bytes
+
+    @property
+    def logical_pages(self) -> int:
+        """Pages that the host sees."""
+        return self.raw.logical_pages
+
+    @property
+    def logical_bytes(self) -> int:
+        """Capacity that the host sees."""
+        return self.logical_pages * self.page_bytes
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """Everything after defaults, as results keep it: `name`, `device`, `cache`, `host`, ..."""
+        record: dict[str, Any] = json.loads(self.raw.record())
+        return record
+
+    @cached_property
+    def size(self) -> Mapping[str, Any]:
+        """What follows from the geometry.
+
+        `units`, `planes`, `raw_pages`, `raw_bytes`, `logical_pages`, `logical_bytes`, `op`.
+        """
+        size: dict[str, Any] = json.loads(self.raw.size())
+        return size
+
+    @property
+    def cache(self) -> tuple[str, ...]:
+        """Cache sizes that runs take which name none; empty if the drive has no opinion."""
+        return tuple(self.record["cache"].get("frames", ()))
+
+    @property
+    def policy(self) -> tuple[str, Mapping[str, Any]] | None:
+        """Policy and parameters that runs take which name none; None if the drive names none."""
+        table = dict(self.record["cache"])
+        own = {k: table.pop(k) for k in _CACHE_KEYS if k in table}
+        return (own["policy"], table) if own.get("policy") else None
+
+    @property
+    def trace_options(self) -> Mapping[str, Any]:
+        """Reader options that the drive's file gives; those of `open_trace` go before them."""
+        options: dict[str, Any] = self.record.get("trace", {})
+        return options
+
+    @property
+    def queue_depth(self) -> int | None:
+        """Requests outstanding in a closed loop; None if requests come when the trace says so."""
+        host = self.record["host"]
+        return int(host["queue_depth"]) if host["mode"] == "closed" else None
+
+    @property
+    def wrap(self) -> str | None:
+        """`modulo` or `error` if the drive's file says what becomes of pages beyond it."""
+        return {"wrap": "modulo", "error": "error"}.get(self.raw.address_mode or "")
+
+    def closed(self, queue_depth: int) -> Drive:
+        """Return the same drive in a closed loop with so many requests outstanding, from 1.
+
+        Raises `UsageError` where that cannot be (`sched = read_first`).
+        """
+        if isinstance(queue_depth, bool) or not isinstance(queue_depth, int):
+            raise UsageError(f"queue_depth: expected a whole number from 1, got {queue_depth!r}")
+        if not 1 <= queue_depth < 1 << 32:
+            raise UsageError(f"queue_depth: expected 1..{(1 << 32) - 1}, got {queue_depth}")
+        return Drive(self.raw.closed(queue_depth))
+
+    def extended(self, pages: int) -> Drive:
+        """Return the same drive with as many more blocks per plane as `pages` logical pages take.
+
+        It is the drive itself if it has them. Raises `UsageError` if no drive can be so large.
+        """
+        if isinstance(pages, bool) or not isinstance(pages, int) or not 0 <= pages < 1 << 64:
+            raise UsageError(f"pages: expected a number of pages, got {pages!r}")
+        return self if pages <= self.logical_pages else Drive(self.raw.extended(pages))
+
+    def __repr__(self) -> str:
+        """Return a line of numbers."""
+        size = self.size
+        return (
+            f"<Drive {self.name}: {self.logical_pages:,} pages of {self.page_bytes:,} bytes,"
+            f" {size['units']} units, over-provisioning {100 * size['op']:.1f} %>"
+        )
+
+
+#: A drive, or what `open_device` makes one of.
+DeviceLike = Drive | str | os.PathLike[str]
+
+#: Keys of the cache section that are no parameters of its policy.
+_CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "read_wait")
+
+
+def open_device(
+    spec: DeviceLike,
+    *,
+    ftl: str | None = None,
+    queue_depth: int | None = None,
+    cache: bool = True,
+) -> Drive:
+    """Open a preset or a TOML file as a drive.
+
+    Parameters:
+        spec: `"small"`, `"ecr[gc_mode=background]"`, `"my.toml"`, `"my.toml[cache.hit_ns=100]"`;
+            `devices()` and `device_keys()` list presets and keys. An open drive is taken as it is.
+        ftl: flash translation layer, one of `ftls()`; by default the drive's.
+        queue_depth: requests outstanding in a closed loop; by default the drive's host section
+            decides, and without one requests come when the trace says so.
+        cache: keep the filled drive for the next time if filling it takes long
+            (`$DESTAGE_CACHE`).
+
+    Raises `UsageError` for a preset or a change that cannot be, `MissingFile`, and `DataError` with
+    line and column of what is wrong in a file.
+
+    >>> open_device("small").logical_bytes >> 30
+    16
+    """
+    if isinstance(spec, Drive):
+        drive = spec
+    elif isinstance(spec, (str, os.PathLike)) and isinstance(os.fspath(spec), str):
+        drive = Drive(_destage.open_drive(os.fspath(spec), bool(cache)))
+    else:
+        raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")
+    if ftl is not None:
+        _check_ftl(ftl)
+    return drive if queue_depth is None else drive.closed(queue_depth)
+
+
+def _check_ftl(text: str) -> None:
+    """Raise `UsageError` unless it names an FTL that there is, which then is the drive's."""
+    if not isinstance(text, str):
+        raise UsageError(f"ftl: expected a name such as 'page', got {text!r}")
+    name, bracket, _ = text.strip().partition("[")
+    one_ftl(name)
+    if bracket:
+        raise UsageError(f"ftl {text!r}: {name} has no parameters")
