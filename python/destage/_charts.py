@@ -16,9 +16,9 @@ import altair as alt
 
 from ._theme import LIGHT, Theme, styles
 from ._tidy import BASELINE, METRICS, Metric, ResultView, Row
-from ._words import size
+from ._words import size, time_unit
 
-__all__ = ["Charts", "chart_rows", "finish"]
+__all__ = ["Charts", "chart_rows", "configure", "finish"]
 
 #: Vega expressions: a byte count as a size, with and without the share of the pages below it.
 _SIZE = (
@@ -66,12 +66,16 @@ def _size_axis(
     }
 
 
-def _value_domain(values: Sequence[float], ratio: bool) -> list[float]:
-    """From zero, unless all values lie close together far away from it."""
-    low, high = min(values), max(values)
+def _value_domain(values: Sequence[float], kind: str) -> list[float]:
+    """From zero; of hits and pages not if all values lie close together far away from it.
+
+    Times and factors start at zero always: how much longer one is than another is what they say.
+    """
+    ratio = kind == "ratio"
+    low, high = min(values, default=0), max(values, default=0)
     if high <= 0:
         return [0, 0.01 if ratio else 1]
-    if low <= 0.6 * high:
+    if low <= 0.6 * high or kind in ("time", "real"):
         return [0, high * 1.04]
     air = max((high - low) * 0.08, high * 0.005)
     top = high + air
@@ -79,6 +83,8 @@ def _value_domain(values: Sequence[float], ratio: bool) -> list[float]:
 
 
 def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
+    if metric.kind == "time":
+        return {"labelExpr": f"format(datum.value / {time_unit(domain).ns}, ',.4~g')"}
     if metric.kind == "ratio":
         # The title says per cent; the labels need not.
         return {"labelExpr": "format(100 * datum.value, '~g')"}
@@ -88,25 +94,46 @@ def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
     return {"format": ".3~g"}
 
 
-def _axis_title(metric: Metric) -> str:
-    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+def _axis_title(metric: Metric, domain: Sequence[float]) -> str:
+    unit = time_unit(domain).name if metric.kind == "time" else metric.unit
+    return f"{metric.title} ({unit})" if unit else metric.title
+
+
+#: Formats of values; times are text by then.
+_FORMATS = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}
 
 
 def _tooltip(metric: Metric) -> list[alt.Tooltip]:
-    value = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}[metric.kind]
-    unit = "" if metric.kind == "ratio" else f" ({metric.unit})"
+    if metric.kind == "time":
+        value = alt.Tooltip(f"{metric.name}_text:N", title=metric.title)
+    else:
+        unit = "" if metric.kind == "ratio" or not metric.unit else f" ({metric.unit})"
+        value = alt.Tooltip(
+            f"{metric.name}:Q", title=metric.title + unit, format=_FORMATS[metric.kind]
+        )
     return [
         alt.Tooltip("label:N", title="Policy"),
         alt.Tooltip("size:N", title="Cache size"),
         alt.Tooltip("frames:Q", title="Cache (pages)", format=",.0f"),
         alt.Tooltip("cache_share:Q", title="Of the trace's pages", format=".3~p"),
-        alt.Tooltip(f"{metric.name}:Q", title=metric.title + unit, format=value),
+        value,
     ]
+
+
+def _time_text(field: str) -> str:
+    """Nanoseconds in the unit that leaves few digits, as a Vega expression."""
+    return (
+        f"{field} >= 1e9 ? format({field} / 1e9, '.4~r') + ' s' : "
+        f"{field} >= 1e6 ? format({field} / 1e6, '.4~r') + ' ms' : "
+        f"format({field} / 1e3, '.4~r') + ' µs'"
+    )
 
 
 def chart_rows(result: ResultView) -> list[Row]:
     """The rows as the charts take them: numbers that they draw, and the size as text."""
-    names = [m.name for m in METRICS if m.name in CHARTED]
+    drawn = [m for m in METRICS if m.name in CHARTED]
+    # Of runs without a device half of the metrics would be a column of nothing.
+    names = [m.name for m in drawn if any(r[m.name] is not None for r in result.rows)]
     keep = ["label", "frames", "cache_bytes", "cache_share", *names]
     bounds = ["hit_ratio_low", "hit_ratio_high"]
     return [
@@ -120,7 +147,23 @@ def chart_rows(result: ResultView) -> list[Row]:
 
 
 #: Metrics that have a chart.
-CHARTED = ("hit_ratio", "physical_reads", "physical_writes", "writes_vs_lru", "running_time")
+CHARTED = (
+    "hit_ratio",
+    "physical_reads",
+    "physical_writes",
+    "writes_vs_lru",
+    "running_time",
+    "response_ns_mean",
+    "response_ns_p99",
+    "response_ns_p999",
+    "read_response_ns_mean",
+    "write_response_ns_mean",
+    "eviction_wait_ns_mean",
+    "victim_in_gc_ratio",
+    "waf",
+    "erases",
+    "gc_moves",
+)
 
 
 #: Up to so many cache sizes lines have a marker at each.
@@ -151,25 +194,36 @@ class Charts:
         """A line a policy over cache sizes; bars if there is only one size."""
         if len(self.result.sizes) == 1:
             return self._at_one_size(metric)
-        values = [r[metric.name] for r in self.result.rows if r[metric.name] is not None]
-        domain = _value_domain(values, metric.kind == "ratio")
         sizes = [r["cache_bytes"] for r in self.result.rows]
-        hero = metric.name == "hit_ratio"
+        hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
         footprint = self._footprint() if hero else None
         title = "Cache size, and its share of the trace's pages" if footprint else "Cache size"
         x = alt.X("cache_bytes:Q", **_size_axis(sizes, title, footprint))
-        y = alt.Y(
-            f"{metric.name}:Q",
-            scale=alt.Scale(domain=domain, nice=False, zero=False),
-            axis=alt.Axis(title=_axis_title(metric), tickCount=6, **_axis_format(metric, domain)),
-        )
-        base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
-        base = base.encode(x=x, y=y, detail="label:N")
-        about = f"{_axis_title(metric)} over cache size, one line a policy"
+        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric))
+        base = self._valid(metric).encode(x=x, y=y, detail="label:N")
+        about = f"{metric.title} over cache size, one line a policy"
         layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
-        if hero and any("hit_ratio_low" in r for r in self.result.rows):
+        if metric.name == "hit_ratio" and any("hit_ratio_low" in r for r in self.result.rows):
             layers.insert(0, self._errors(base))
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
+
+    def _valid(self, metric: Metric) -> Any:
+        """The runs that have this metric."""
+        base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
+        if metric.kind == "time":
+            text = {f"{metric.name}_text": _time_text(f"datum.{metric.name}")}
+            base = base.transform_calculate(**text)
+        return base
+
+    def _value_axis(self, metric: Metric) -> dict[str, Any]:
+        values = [r[metric.name] for r in self.result.rows if r[metric.name] is not None]
+        domain = _value_domain(values, metric.kind)
+        return {
+            "scale": alt.Scale(domain=domain, nice=False, zero=False),
+            "axis": alt.Axis(
+                title=_axis_title(metric, domain), tickCount=6, **_axis_format(metric, domain)
+            ),
+        }
 
     def relative_writes(self, metric: Metric) -> Any:
         """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
@@ -219,7 +273,7 @@ class Charts:
         )
         # Room for the value behind the longest bar.
         domain = [0, top * (1.16 if metric.kind == "ratio" else 1.28)]
-        base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
+        base = self._valid(metric)
         y = alt.Y(
             "label:N",
             sort=order,
@@ -228,7 +282,9 @@ class Charts:
         x = alt.X(
             f"{metric.name}:Q",
             scale=alt.Scale(domain=domain, nice=False),
-            axis=alt.Axis(title=_axis_title(metric), tickCount=4, **_axis_format(metric, domain)),
+            axis=alt.Axis(
+                title=_axis_title(metric, domain), tickCount=4, **_axis_format(metric, domain)
+            ),
         )
         bar = base.mark_bar(height={"band": 0.62}).encode(
             x=x, y=y, color=self._color(), tooltip=_tooltip(metric)
@@ -236,12 +292,11 @@ class Charts:
         text = base.mark_text(align="left", dx=5, fill=self.theme.ink).encode(
             x=x,
             y=y,
-            text=alt.Text(
-                f"{metric.name}:Q",
-                format={"ratio": ".2%", "count": ",.0f", "real": ",.3f"}[metric.kind],
-            ),
+            text=alt.Text(f"{metric.name}_text:N")
+            if metric.kind == "time"
+            else alt.Text(f"{metric.name}:Q", format=_FORMATS[metric.kind]),
         )
-        about = f"{_axis_title(metric)} of each policy at one cache size"
+        about = f"{metric.title} of each policy at one cache size"
         height = max(60, 23 * len(order))
         return self._finish(alt.layer(bar, text), metric.name, about, height)
 
@@ -305,13 +360,19 @@ class Charts:
         values = [getattr(self.look[label], channel) for label in self.result.series]
         return alt.Scale(domain=list(self.result.series), range=values)
 
-    def _legend(self) -> alt.Legend | None:
-        if self.page or len(self.result.series) < 2 or len(self.result.sizes) == 1:
+    def _legend(self, *, lines: bool = False) -> alt.Legend | None:
+        """A legend off the page; `lines` need one where bars have their names beside them."""
+        barred = len(self.result.sizes) == 1 and not lines
+        if self.page or len(self.result.series) < 2 or barred:
             return None
-        return alt.Legend(title=None, orient="right", labelLimit=240, symbolSize=80)
+        legend = alt.Legend(title=None, orient="right", labelLimit=240, symbolSize=80)
+        if lines:
+            legend.symbolType = "stroke"
+        return legend
 
-    def _color(self) -> Any:
-        color = alt.Color("label:N", scale=self._scale("color"), legend=self._legend())
+    def _color(self, *, lines: bool = False) -> Any:
+        legend = self._legend(lines=lines)
+        color = alt.Color("label:N", scale=self._scale("color"), legend=legend)
         if self.page:
             return alt.when(self._in_colour()).then(color).otherwise(alt.value(self.theme.muted))
         return color
@@ -338,7 +399,12 @@ def finish(chart: Any, theme: Theme, name: str, about: str, height: int, *, page
     )
     if page:
         sized = sized.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-    return sized.configure(
+    return configure(sized, theme, page=page)
+
+
+def configure(chart: Any, theme: Theme, *, page: bool) -> Any:
+    """The look alone."""
+    return chart.configure(
         background="transparent" if page else "white",
         font="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
         if page
@@ -360,4 +426,7 @@ def finish(chart: Any, theme: Theme, name: str, about: str, height: int, *, page
         axisY=alt.AxisConfig(domain=False, ticks=False, labelPadding=6),
         legend=alt.LegendConfig(labelColor=theme.ink, labelFontSize=12, rowPadding=3),
         text=alt.MarkConfig(fontSize=11),
+        title=alt.TitleConfig(
+            color=theme.ink, fontSize=12, fontWeight="normal", anchor="start", offset=6
+        ),
     )

@@ -15,15 +15,21 @@ from ._tidy import BASELINE, ORACLE, Metric, ResultView, Row
 __all__ = [
     "NBSP",
     "TIE",
+    "TimeUnit",
     "Winner",
     "duration",
     "join",
     "number",
+    "outcome",
     "percent",
     "shown",
     "significant",
     "size",
     "summary",
+    "time_unit",
+    "valued",
+    "where",
+    "who",
     "winners",
 ]
 
@@ -35,10 +41,12 @@ NBSP = "\u00a0"
 NONE = "\u2013"
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-#: How the best value of a metric is called.
+#: How the best value of a metric is called; the mean response has a verdict of its own.
 _BEST = {
+    "response_ns_p99": "the shortest p99 response",
     "hit_ratio": "the highest hit ratio",
     "physical_writes": "the fewest flash writes",
+    "erases": "the fewest erases",
     "running_time": "the shortest running time",
 }
 
@@ -85,13 +93,54 @@ def duration(nanos: float | int | None) -> str:
     return f"{nanos:,.0f}{NBSP}ns"
 
 
+@dataclass(frozen=True)
+class TimeUnit:
+    """A unit that times of one column or axis share."""
+
+    name: str
+    ns: int
+    #: Decimals that leave the largest some four digits.
+    decimals: int
+
+    def text(self, nanos: float | int) -> str:
+        """The number without its unit."""
+        return number(nanos / self.ns, self.decimals)
+
+
+def time_unit(nanos: Iterable[float | int | None]) -> TimeUnit:
+    """Microseconds, milliseconds or seconds: the one in which the largest has few digits."""
+    largest = max((n for n in nanos if n is not None), default=0)
+    name, ns = "µs", 1000
+    if largest >= 100 * 10**9:
+        name, ns = "s", 10**9
+    elif largest >= 10**6:
+        name, ns = "ms", 10**6
+    scale = largest / ns
+    return TimeUnit(
+        name, ns, 0 if scale >= 1000 else 1 if scale >= 100 else 2 if scale >= 10 else 3
+    )
+
+
 def shown(metric: Metric, value: float | int | None) -> str:
-    """A metric's value without its unit, as a table shows it."""
+    """A metric's value without its unit, as a table shows it; of times, with it."""
     if value is None:
         return NONE
     if metric.kind == "ratio":
         return f"{100 * value:,.2f}"
+    if metric.kind == "time":
+        return duration(value)
     return number(value, 0 if metric.kind == "count" else 3)
+
+
+def valued(metric: Metric, value: float | int | None) -> str:
+    """A metric's value as a sentence has it, with the unit where a reader needs one."""
+    if value is None:
+        return NONE
+    if metric.kind == "ratio":
+        return percent(value)
+    if metric.kind == "real":
+        return significant(value)
+    return shown(metric, value)
 
 
 def join(words: Sequence[str]) -> str:
@@ -148,36 +197,44 @@ def summary(result: ResultView) -> list[str]:
         return ["The result set holds no runs."]
     metrics = {m.name: m for m in result.metrics()}
     contests = {name: winners(result, metrics[name]) for name in _BEST if name in metrics}
-    contests = {name: found for name, found in contests.items() if found}
+    contests = {name: found for name, found in contests.items() if found and not _idle(found)}
     if not contests:
         sentences = [_single(result)]
     elif len(sizes) == 1:
         sentences = [_at_one_size(result, contests)]
     else:
         sentences = _over_sizes(result, contests)
-    if contests:
+    if contests and not result.timed:
         sentences += _against_lru(result, contests)
     if count > 1 and ORACLE in result.policies.values():
-        sentences.append(
-            "min knows the future: it bounds the hit ratio, and is not among the winners."
-        )
+        # Other policies can answer faster: few misses are not all that a drive asks for.
+        bound = "the hit ratio, not the response time" if result.timed else "the hit ratio"
+        sentences.append(f"min knows the future: it bounds {bound}, and is not among the winners.")
     return sentences
+
+
+def _idle(found: Iterable[Winner]) -> bool:
+    """Nobody erased anything: no contest."""
+    return all(w.metric.name == "erases" and w.value == 0 and len(w.labels) == w.of for w in found)
 
 
 def _single(result: ResultView) -> str:
     """One policy: say what it did, at the largest size."""
     row = result.rows[-1]
     parts = []
+    if row["response_ns_mean"] is not None:
+        parts.append(f"answers in {duration(row['response_ns_mean'])} on average")
     if row["hit_ratio"] is not None:
         parts.append(f"has a hit ratio of {percent(row['hit_ratio'])}")
     if row["physical_writes"] is not None:
         parts.append(f"writes {number(row['physical_writes'])} pages to flash")
     if row["running_time"] is not None:
         parts.append(f"runs for {number(row['running_time'])} cost units")
-    return f"{_where(row)}, {row['label']} {join(parts) or 'has no numbers'}."
+    return f"{where(row)}, {row['label']} {join(parts) or 'has no numbers'}."
 
 
-def _where(row: Row) -> str:
+def where(row: Row) -> str:
+    """`At 64 MiB (12 % of the trace's pages)`."""
     share = row["cache_share"]
     within = (
         f" ({significant(100 * share)}{NBSP}% of the trace's pages)" if share is not None else ""
@@ -185,13 +242,8 @@ def _where(row: Row) -> str:
     return f"At {size(row['cache_bytes'])}{within}"
 
 
-def _value(winner: Winner) -> str:
-    if winner.metric.kind == "ratio":
-        return percent(winner.value)
-    return number(winner.value)
-
-
-def _who(winner: Winner) -> str:
+def who(winner: Winner) -> str:
+    """The policies that share a best value."""
     labels = winner.labels
     if len(labels) == winner.of:
         return "both policies" if winner.of == 2 else f"all {winner.of} policies"
@@ -212,25 +264,27 @@ def _at_one_size(result: ResultView, contests: dict[str, list[Winner]]) -> str:
         if _nothing_written(found):
             feats["nothing"] = ["was written to flash"]
         else:
-            who = f"{_who(winner)} {'has' if winner.sole else 'tie for'}"
-            feats.setdefault(who, []).append(f"{_BEST[name]} ({_value(winner)})")
-    parts = [f"{who} {join(what)}" for who, what in feats.items()]
-    return f"{_where(result.rows[0])}, {'; '.join(parts)}."
+            whose = f"{who(winner)} {'has' if winner.sole else 'tie for'}"
+            value = valued(winner.metric, winner.value)
+            feats.setdefault(whose, []).append(f"{_BEST[name]} ({value})")
+    parts = [f"{whose} {join(what)}" for whose, what in feats.items()]
+    return f"{where(result.rows[0])}, {'; '.join(parts)}."
 
 
 def _over_sizes(result: ResultView, contests: dict[str, list[Winner]]) -> list[str]:
     """A sentence for each metric; one for all that have the same winners."""
     outcomes: dict[str, list[str]] = {}
     for name, found in contests.items():
-        outcomes.setdefault(_outcome(result, found), []).append(_BEST[name])
+        outcomes.setdefault(outcome(result, found), []).append(_BEST[name])
     sentences = []
-    for outcome, feats in outcomes.items():
+    for ending, feats in outcomes.items():
         lead = join(feats)
-        sentences.append(f"{lead[0].upper()}{lead[1:]}: {outcome}.")
+        sentences.append(f"{lead[0].upper()}{lead[1:]}: {ending}.")
     return sentences
 
 
-def _outcome(result: ResultView, found: list[Winner]) -> str:
+def outcome(result: ResultView, found: list[Winner]) -> str:
+    """Who wins at which sizes, as the end of a sentence."""
     if _nothing_written(found):
         return "nothing was written to flash"
     sole = Counter(w.labels[0] for w in found if w.sole)

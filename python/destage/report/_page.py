@@ -9,15 +9,14 @@ from importlib.resources import files
 from typing import Any
 
 import vl_convert
+from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from .._charts import Charts, chart_rows
-from .._theme import DARK, LIGHT, MARKERS, PAGE, styles, variables
+from .._theme import DARK, LIGHT, PAGE, variables
 from .._tidy import (
-    BASELINE,
     METRICS,
-    ORACLE,
     ResultView,
     curve_data,
     curve_view,
@@ -25,20 +24,15 @@ from .._tidy import (
     trace_name,
     view,
 )
-from .._words import join, number, percent, size, summary, winners
+from .._verdict import verdict
+from .._words import duration, join, number, percent, size, summary
+from ._comparison import VEGA_LITE, Part, chart_part, chips, comparison, highlighted
+from ._drive import drive_facts, drive_name
 from ._provenance import made
 from ._tables import runs_table, wins_table
 from ._trace import facts, profile_charts
 
 __all__ = ["page"]
-
-#: The grammar that Altair 6.3 writes, as vl-convert names it.
-VEGA_LITE = "6.4"
-
-#: Up to so many policies are all drawn in colour unasked.
-FEW = 8
-
-Part = dict[str, Any]
 
 
 def page(
@@ -50,8 +44,11 @@ def page(
     """Return the whole page."""
     sections: list[Part] = []
     groups: list[Part] = []
-    for k, (result, info, curve) in enumerate(_matched(results, infos, curves)):
-        sections.append(_section(k, result, info, curve, groups))
+    # Altair would hold every chart, and every part of it, against its schema: most of the time that
+    # a report takes. The tests do that.
+    with debug_mode(False):
+        for k, (result, info, curve) in enumerate(_matched(results, infos, curves)):
+            sections.append(_section(k, result, info, curve, groups))
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
     version = next((str(r.get("version", "")) for r in results), "")
@@ -112,23 +109,23 @@ def _section(
     """One trace: its comparison, its profile, its curves, as far as they are there."""
     section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
     section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made"))
-    section |= dict.fromkeys(("curves", "profile"))
+    section |= dict.fromkeys(("curves", "profile", "drive"))
     if result is not None:
         section["lead"] = _lead(result)
-        section["summary"] = summary(result)
+        section["summary"] = verdict(result) + summary(result)
         section["warnings"] = _warnings(result)
-        several = len(result.rows) > 1
-        section["group"] = _comparison(k, result, groups) if several else None
+        section["group"] = comparison(f"c{k}", result, groups)
         section["tiles"] = _tiles(result) if len(result.rows) == 1 else None
         section["wins"] = wins_table(result)
         section["table"] = runs_table(result) if result.rows else None
+        section["drive"] = drive_facts(result)
         section["made"] = made(result)
     if curve is not None:
         section["curves"] = _curves(k, curve, result, groups)
         section["warnings"] += [printable(w) for w in curve.get("warnings") or []]
     if info is not None:
         charts = [
-            _chart(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)
+            chart_part(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)
         ]
         if charts:
             groups.append({"id": f"p{k}", "rows": [], "shown": [], "charts": charts})
@@ -157,6 +154,9 @@ def _lead(result: ResultView) -> str:
         parts.append(f"{sizes[0]} of cache")
     elif sizes:
         parts.append(f"{len(sizes)} cache sizes from {sizes[0]} to {sizes[-1]}")
+    drive = drive_name(result)
+    if drive is not None:
+        parts.append(f"in front of {drive}")
     for key, word in (("requests", "requests"), ("accesses", "page accesses")):
         if isinstance(trace.get(key), int):
             parts.append(f"{number(trace[key])} {word}")
@@ -198,85 +198,18 @@ def _tiles(result: ResultView) -> list[Part]:
     tiles = []
     for metric in METRICS:
         value = row[metric.name]
-        if not metric.core or value is None or metric.name == "writes_vs_lru":
+        asked = metric.is_core(result.timed) and metric.name != "writes_vs_lru"
+        if not asked or value is None:
             continue
         if metric.kind == "ratio":
             tiles.append({"title": metric.title, "value": percent(value), "note": ""})
+        elif metric.kind == "time":
+            tiles.append({"title": metric.title, "value": duration(value), "note": ""})
+        elif metric.kind == "real":
+            tiles.append({"title": metric.title, "value": number(value, 3), "note": metric.unit})
         else:
             tiles.append({"title": metric.title, "value": number(value), "note": metric.unit})
     return tiles
-
-
-def _comparison(k: int, result: ResultView, groups: list[Part]) -> Part:
-    """The charts of a comparison, with the legend they share."""
-    shown = highlighted(result)
-    charts = Charts(result, PAGE, page=True, shown=shown)
-    metrics = {m.name: m for m in result.metrics()}
-    drawn = []
-    for name in ("hit_ratio", "physical_reads", "physical_writes", "running_time"):
-        # A line at zero all along is better said: the summary does.
-        if name in metrics and (name == "hit_ratio" or any(row[name] for row in result.rows)):
-            chart = charts.over_size(metrics[name])
-            drawn.append(_chart(f"c{k}", name, metrics[name].title, chart, result.name))
-    if drawn:
-        drawn[0]["wide"] = len(result.sizes) > 1 or len(drawn) % 2 == 1
-    for part in drawn:
-        if part["name"] == "running_time":
-            part["note"] = _cost(result)
-    compares = "writes_vs_lru" in metrics and len(result.series) > 1 and len(result.sizes) > 1
-    if compares:
-        chart = charts.relative_writes(metrics["writes_vs_lru"])
-        part = _chart(f"c{k}", "writes_vs_lru", f"Flash writes relative to {BASELINE}", chart)
-        part["note"] = "below 1 is better"
-        part["wide"] = len(drawn) % 2 == 1
-        drawn.append(part)
-    if drawn and len(drawn) % 2 == 0 and drawn[0]["wide"] and not drawn[-1]["wide"]:
-        drawn[-1]["wide"] = True
-    one = len(result.sizes) == 1
-    title = f"At {size(result.rows[0]['cache_bytes'])}" if one else "Over cache size"
-    group = {"id": f"c{k}", "rows": chart_rows(result), "shown": shown, "charts": drawn}
-    groups.append(group)
-    # Bars have their names beside them.
-    return group | {"title": title, "chips": [] if one else _chips(result, shown)}
-
-
-def _cost(result: ResultView) -> str:
-    cost = result.runs[0]["config"].get("cost")
-    if not isinstance(cost, Mapping):
-        return ""
-    return f"{number(cost.get('read'))} a page read, {number(cost.get('write'))} a page written"
-
-
-def highlighted(result: ResultView) -> list[str]:
-    """The labels drawn in colour unasked: all of a few; of many, lru, min and who wins most."""
-    if len(result.series) <= FEW:
-        return list(result.series)
-    keep = {label for label in result.series if label in (BASELINE, ORACLE)}
-    for metric in METRICS:
-        if metric.name in ("hit_ratio", "physical_writes", "running_time"):
-            found = winners(result, metric)
-            # Where nobody is ahead anywhere, those that come first.
-            ahead = [w for w in found if w.sole] or found
-            wins: dict[str, int] = {}
-            for winner in ahead:
-                wins[winner.labels[0]] = wins.get(winner.labels[0], 0) + 1
-            best = sorted(wins, key=lambda label: (-wins[label], result.series.index(label)))
-            keep.update(best[:2])
-    return [label for label in result.series if label in keep]
-
-
-def _chips(result: ResultView, shown: Sequence[str]) -> list[Part]:
-    look = styles(result.series, PAGE)
-    return [
-        {
-            "label": label,
-            "shown": label in shown,
-            "color": style.color,
-            "dash": "" if style.dash == [1, 0] else " ".join(map(str, style.dash)),
-            "marker": MARKERS[style.marker],
-        }
-        for label, style in look.items()
-    ]
 
 
 def _curves(
@@ -293,7 +226,9 @@ def _curves(
     for name in ("hit_ratio", "physical_writes"):
         if name in metrics:
             chart = charts.over_size(metrics[name])
-            drawn.append(_chart(f"m{k}", name, metrics[name].title, chart, f"{curved.name}-mrc"))
+            drawn.append(
+                chart_part(f"m{k}", name, metrics[name].title, chart, f"{curved.name}-mrc")
+            )
     for part in drawn:
         part["wide"] = True
     groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
@@ -307,24 +242,8 @@ def _curves(
         )
     return groups[-1] | {
         "title": "Hit-ratio curves",
-        "chips": _chips(curved, shown),
+        "chips": chips(curved, shown),
         "note": note,
-    }
-
-
-def _chart(group: str, name: str, title: str, chart: Any, file: str = "trace") -> Part:
-    """A chart in its place: compiled to Vega, without its rows, which the page has once."""
-    spec = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
-    spec.pop("$schema", None)
-    stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in file)[:80]
-    return {
-        "id": f"{group}-{name}",
-        "name": name,
-        "title": title,
-        "note": "",
-        "wide": False,
-        "file": f"{stem}-{name}",
-        "spec": spec,
     }
 
 

@@ -5,12 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from .._tidy import METRICS, ORACLE, Metric, ResultView, Row
-from .._words import NONE, join, number, percent, shown, size, winners
+from .._words import NONE, TimeUnit, join, number, percent, shown, size, time_unit, valued, winners
 
 __all__ = ["runs_table", "wins_table"]
 
 #: Metrics of the table of winners.
-CONTESTS = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
+CONTESTS = (
+    "response_ns_mean",
+    "response_ns_p99",
+    "read_response_ns_mean",
+    "write_response_ns_mean",
+    "hit_ratio",
+    "physical_reads",
+    "physical_writes",
+    "waf",
+    "erases",
+    "running_time",
+)
 
 MIB = 1 << 20
 
@@ -24,6 +35,10 @@ def runs_table(result: ResultView) -> dict[str, Any]:
         for w in winners(result, m)
         if w.sole and m.better != "neither"
     }
+    units = {
+        m.name: time_unit(row[m.name] for row in result.rows) for m in metrics if m.kind == "time"
+    }
+    timed = result.timed
     shares = [row["cache_share"] for row in result.rows if row["cache_share"]]
     digits = 3 if shares and min(shares) < 0.001 else 2
     rows = []
@@ -36,10 +51,11 @@ def runs_table(result: ResultView) -> dict[str, Any]:
             _cell(row["cache_share"], _share(row["cache_share"], digits), ""),
         ]
         for m in metrics:
-            css = [] if m.core else ["extra"]
+            css = [] if m.is_core(timed) else ["extra"]
             if (m.name, row["frames"], row["label"]) in best:
                 css.append("best")
-            cells.append(_cell(row[m.name], shown(m, row[m.name]), " ".join(css)))
+            text = _text(m, row[m.name], units.get(m.name))
+            cells.append(_cell(row[m.name], text, " ".join(css)))
         rows.append(
             {
                 "frames": row["frames"],
@@ -50,7 +66,7 @@ def runs_table(result: ResultView) -> dict[str, Any]:
         before = row["frames"]
     sizes = {row["frames"]: size(row["cache_bytes"]) for row in result.rows}
     return {
-        "heads": [*_fixed_heads(), *map(_head, metrics)],
+        "heads": [*_fixed_heads(), *(_head(m, units.get(m.name), timed) for m in metrics)],
         "rows": rows,
         "sizes": [{"frames": f, "title": title} for f, title in sizes.items()],
         "marked": bool(best),
@@ -60,6 +76,13 @@ def runs_table(result: ResultView) -> dict[str, Any]:
 
 def _cell(value: float | int | None, text: str, css: str) -> dict[str, Any]:
     return {"v": "" if value is None else repr(value), "text": text, "css": css}
+
+
+def _text(metric: Metric, value: float | int | None, unit: TimeUnit | None) -> str:
+    """A cell's text; the times of a column have the unit of its head."""
+    if unit is None or value is None:
+        return shown(metric, value)
+    return unit.text(value)
 
 
 def _share(share: float | None, digits: int) -> str:
@@ -99,14 +122,14 @@ def _fixed_heads() -> list[dict[str, Any]]:
     ]
 
 
-def _head(metric: Metric) -> dict[str, Any]:
+def _head(metric: Metric, unit: TimeUnit | None, timed: bool) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric.title,
-        "unit": metric.unit,
+        "unit": unit.name if unit else metric.unit,
         "kind": "number",
         "first": "descending" if metric.better == "higher" else "ascending",
-        "css": "" if metric.core else "extra",
+        "css": "" if metric.is_core(timed) else "extra",
         "sort": "",
         "about": metric.about,
     }
@@ -116,9 +139,10 @@ def wins_table(result: ResultView) -> dict[str, Any] | None:
     """A row a metric, a column a cache size; nothing where nothing competes."""
     if len(result.sizes) < 2:
         return None
-    metrics = {m.name: m for m in METRICS if m.name in CONTESTS}
+    hidden = "without_device" if result.timed else "with_device"
+    metrics = {m.name: m for m in METRICS if m.shown != hidden}
     rows = []
-    for metric in metrics.values():
+    for metric in (metrics[name] for name in CONTESTS if name in metrics):
         found = {w.frames: w for w in winners(result, metric)}
         if not found or all(w.value == 0 and len(w.labels) == w.of for w in found.values()):
             continue
@@ -131,7 +155,7 @@ def wins_table(result: ResultView) -> dict[str, Any] | None:
             cells.append(
                 {
                     "who": _who(winner.labels, winner.of),
-                    "value": _value(metric, winner.value),
+                    "value": valued(metric, winner.value),
                     "full": join(winner.labels),
                 }
             )
@@ -158,7 +182,3 @@ def _who(labels: tuple[str, ...], of: int) -> str:
         return "all tie"
     first = labels[0] if len(labels[0]) <= 24 else f"{labels[0][:23]}\u2026"
     return first if len(labels) == 1 else f"{first} +{len(labels) - 1}"
-
-
-def _value(metric: Metric, value: float | int) -> str:
-    return percent(value) if metric.kind == "ratio" else number(value)

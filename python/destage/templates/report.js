@@ -59,11 +59,13 @@
     tip.style.top = Math.min(event.clientY + 12, window.innerHeight - box.height - 4) + "px";
   }
 
-  // ---- Charts. Those of a group share their rows, what is shown in colour, and what is in focus.
-  function filled(spec, rows) {
+  // ---- Charts. Those of a group share their rows, what is shown in colour, what is in focus, and
+  // which cache size and requests they look at.
+  function filled(spec, group) {
     const copy = JSON.parse(JSON.stringify(spec));
     for (const data of copy.data || []) {
-      if (data.name === "runs") data.values = rows;
+      if (data.name === "runs") data.values = group.rows;
+      else if (group.data && group.data[data.name]) data.values = group.data[data.name];
     }
     return copy;
   }
@@ -74,9 +76,18 @@
     const unasked = group.shown.slice();
     let shown = group.shown.slice();
     let focus = null;
+    const chosen = {};
 
     function tell(signal, value) {
-      for (const view of views) view.signal(signal, value).runAsync();
+      for (const [view, spec] of views) if (has(spec, signal)) view.signal(signal, value).runAsync();
+    }
+    const choices = document.querySelectorAll('select[data-group="' + group.id + '"]');
+    for (const choice of choices) {
+      const signal = choice.dataset.signal;
+      choice.addEventListener("change", function () {
+        tell(signal, (chosen[signal] = JSON.parse(choice.value)));
+      });
+      chosen[signal] = JSON.parse(choice.value);
     }
     function setFocus(label) {
       if (label !== focus) tell("focus", (focus = label));
@@ -98,31 +109,36 @@
     }
     for (const b of document.querySelectorAll('[data-legend="' + group.id + '"] [data-show]')) {
       b.addEventListener("click", function () {
-        const labels = chips.map((c) => c.dataset.label);
+        const labels = Array.from(new Set(chips.map((c) => c.dataset.label)));
         setShown({ all: labels, none: [], reset: unasked }[b.dataset.show].slice());
       });
     }
 
     return group.charts.map((chart) => async function () {
       const place = document.getElementById(chart.id);
-      const { view } = await draw(place, filled(chart.spec, group.rows), "svg");
-      if (follows(chart.spec)) {
-        view.signal("shown", shown).signal("focus", focus);
+      const { view } = await draw(place, filled(chart.spec, group), "svg");
+      if (has(chart.spec, "shown")) {
+        setAll(view, chart.spec, { shown: shown, focus: focus }, chosen);
         view.addEventListener("pointerover", function (event, item) {
           const datum = item && item.datum;
           setFocus(datum && typeof datum.label === "string" ? datum.label : null);
         });
         view.addEventListener("pointerout", () => setFocus(null));
-        views.push(view);
+        views.push([view, chart.spec]);
         await view.runAsync();
       }
       for (const b of place.parentNode.querySelectorAll("[data-save]")) {
-        b.addEventListener("click", () => save(chart, group.rows, shown, place, b.dataset.save));
+        b.addEventListener("click", () => save(chart, group, { shown: shown }, chosen, place, b.dataset.save));
       }
     });
   }
-  function follows(spec) {
-    return (spec.signals || []).some((s) => s.name === "shown");
+  function has(spec, signal) {
+    return (spec.signals || []).some((s) => s.name === signal);
+  }
+  function setAll(view, spec, ...values) {
+    for (const [signal, value] of Object.entries(Object.assign({}, ...values))) {
+      if (has(spec, signal)) view.signal(signal, value);
+    }
   }
   function draw(place, spec, renderer) {
     return vegaEmbed(place, spec, {
@@ -131,16 +147,17 @@
   }
 
   // A saved figure has the colours for white paper, whatever the page has.
-  async function save(chart, rows, shown, place, kind) {
+  async function save(chart, group, shown, chosen, place, kind) {
     const text = JSON.stringify(chart.spec).replace(/var\((--[a-z0-9]+)\)/g, (_, name) => model.paper[name]);
-    const spec = filled(JSON.parse(text), rows);
+    const spec = filled(JSON.parse(text), group);
     spec.background = "white";
     spec.padding = 12;
     const hidden = document.createElement("div");
     hidden.style.cssText = "position:absolute;left:-9999px;width:" + place.clientWidth + "px";
     document.body.appendChild(hidden);
     const result = await draw(hidden, spec, "svg");
-    if (follows(chart.spec)) await result.view.signal("shown", shown).runAsync();
+    setAll(result.view, chart.spec, shown, chosen);
+    await result.view.runAsync();
     download(await result.view.toImageURL(kind, kind === "png" ? 2 : 1), chart.file + "." + kind);
     result.finalize();
     hidden.remove();

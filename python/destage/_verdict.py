@@ -1,0 +1,194 @@
+"""What runs in front of a drive say in plain words: which policy, how large a cache, and why.
+
+The rules are those of `_words`: differences below 1 % are ties, and MIN never wins. What lies
+behind a difference is not proven here; the sentences put beside it what moved with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ._device_data import telling_size
+from ._tidy import BASELINE, METRICS, ORACLE, Metric, ResultView, Row, printable
+from ._words import TIE, Winner, join, outcome, percent, size, valued, where, who, winners
+
+__all__ = ["verdict"]
+
+#: A cache is large enough that comes so near to the best mean response of any size.
+NEAR = 0.05
+
+_METRICS = {m.name: m for m in METRICS}
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """A number that may lie behind a difference in response, as a sentence says it."""
+
+    metric: str
+    #: With a smaller value, and with a larger one.
+    less: str
+    more: str
+
+
+_SIGNS = (
+    _Sign("hit_ratio", "a lower hit ratio", "a higher hit ratio"),
+    _Sign("eviction_wait_ns_mean", "shorter waits of write-backs", "longer waits of write-backs"),
+    _Sign(
+        "victim_in_gc_ratio",
+        "fewer dirty victims that meet a collection",
+        "more dirty victims that meet a collection",
+    ),
+    _Sign("dirty_victim_ratio", "fewer victims that are dirty", "more victims that are dirty"),
+    _Sign("unbalance_rate_mean", "more even queues", "less even queues"),
+    _Sign("physical_writes", "fewer flash writes", "more flash writes"),
+)
+
+
+def verdict(result: ResultView) -> list[str]:
+    """The fastest policy by cache size, what goes with it, how large a cache is worth having.
+
+    Empty where no two runs have response times at the same size.
+    """
+    found = winners(result, _METRICS["response_ns_mean"])
+    if not found:
+        return []
+    pair = _pair(result, found)
+    if pair and len(found) == 1:
+        place = where(pair[0])
+        sentences = [_begun(f"{_on(result)}{place[0].lower()}{place[1:]}, {_compared(*pair)}")]
+    else:
+        sentences = [_fastest(result, found)]
+        if pair:
+            sentences.append(f"{where(pair[0])}, {_compared(*pair)}")
+    if pair:
+        sentences += _behind(*pair)
+    if len(result.sizes) > 1:
+        sentences.append(_how_large(result))
+    return sentences
+
+
+def _on(result: ResultView) -> str:
+    device = result.source.get("device")
+    name = device.get("name") if isinstance(device, Mapping) else None
+    return f"On {printable(name)}, " if name else ""
+
+
+def _begun(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _fastest(result: ResultView, found: list[Winner]) -> str:
+    """Who answers fastest where."""
+    on = _on(result)
+    if len(found) == 1:
+        first = found[0]
+        at = where(result.at(first.frames)[0])
+        value = valued(first.metric, first.value)
+        place = f"{on}{at[0].lower()}{at[1:]}"
+        if first.sole:
+            return _begun(f"{place}, {first.labels[0]} answers fastest: {value} on average.")
+        return _begun(f"{place}, {who(first)} answer alike: {value} on average, within 1\u00a0%.")
+    return _begun(f"{on}the shortest mean response: {outcome(result, found)}.")
+
+
+def _pair(result: ResultView, found: list[Winner]) -> tuple[Row, Row] | None:
+    """The fastest run at the most telling size, and lru's there; or the second's, if it is lru."""
+    frames = telling_size(result)
+    winner = next((w for w in found if w.frames == frames), None)
+    if winner is None:
+        return None
+    rows = [
+        r
+        for r in result.at(winner.frames)
+        if r["policy"] != ORACLE and r["response_ns_mean"] is not None
+    ]
+    rows.sort(key=lambda r: r["response_ns_mean"])
+    best = rows[0]
+    other = next((r for r in rows if r["label"] == BASELINE and r is not best), rows[1])
+    differs = _change("response_ns_mean", best, other) is not None
+    return (best, other) if differs else None
+
+
+def _change(name: str, row: Row, other: Row) -> float | None:
+    """The relative change from `other` to `row`; `None` if there is none worth a word."""
+    new, old = row[name], other[name]
+    if new is None or old is None or abs(new - old) < TIE * max(abs(new), abs(old)) or new == old:
+        return None
+    return float(new / old - 1) if old else 1.0
+
+
+def _compared(best: Row, other: Row) -> str:
+    """The mean and the tail of the two, to the end of the sentence."""
+    mean = _METRICS["response_ns_mean"]
+    change = _change(mean.name, best, other) or 0.0
+    text = (
+        f"{best['label']} answers in {valued(mean, best[mean.name])} on average, "
+        f"{percent(-change, 1)} less than {other['label']} ({valued(mean, other[mean.name])})"
+    )
+    tail = _METRICS["response_ns_p99"]
+    if best[tail.name] is None or other[tail.name] is None:
+        return f"{text}."
+    moved = _change(tail.name, best, other)
+    within = f"99\u00a0% within {valued(tail, best[tail.name])}"
+    if moved is None:
+        return f"{text}; {within}, as {other['label']}."
+    joined = "and" if moved < 0 else "but"
+    against = f"{other['label']}: {valued(tail, other[tail.name])}"
+    return f"{text}, {joined} {within} ({against})."
+
+
+def _behind(best: Row, other: Row) -> list[str]:
+    """What moved with the response time, for and against."""
+    gains: list[str] = []
+    pains: list[str] = []
+    for sign in _SIGNS:
+        change = _change(sign.metric, best, other)
+        if change is None:
+            continue
+        metric = _METRICS[sign.metric]
+        words = sign.less if change < 0 else sign.more
+        text = f"{words} ({_values(metric, best, other)})"
+        good = (change < 0) == (metric.better == "lower")
+        (gains if good else pains).append(text)
+    sentences = []
+    if gains:
+        sentences.append(f"What goes with it: {join(gains)}.")
+    if pains:
+        sentences.append(f"What speaks against it: {join(pains)}.")
+    return sentences
+
+
+def _values(metric: Metric, best: Row, other: Row) -> str:
+    theirs = valued(metric, other[metric.name])
+    return f"{valued(metric, best[metric.name])}, {other['label']} {theirs}"
+
+
+def _how_large(result: ResultView) -> str:
+    """The smallest cache that comes near to the best that any size gives."""
+    metric = _METRICS["response_ns_mean"]
+    best: dict[int, Row] = {}
+    for row in result.rows:
+        mean = row[metric.name]
+        if mean is None or row["policy"] == ORACLE:
+            continue
+        if row["frames"] not in best or mean < best[row["frames"]][metric.name]:
+            best[row["frames"]] = row
+    least = min(row[metric.name] for row in best.values())
+    first, last = best[min(best)], best[max(best)]
+    enough = next(row for _, row in sorted(best.items()) if row[metric.name] <= (1 + NEAR) * least)
+    if enough is last:
+        return (
+            f"A larger cache keeps helping: from {size(first['cache_bytes'])} to "
+            f"{size(last['cache_bytes'])} the best mean response falls from "
+            f"{valued(metric, first[metric.name])} to {valued(metric, last[metric.name])}."
+        )
+    if enough is first:
+        return (
+            f"The size matters little: {size(first['cache_bytes'])} is within "
+            f"{percent(NEAR, 0)} of the best mean response of any size ({valued(metric, least)})."
+        )
+    return (
+        f"{size(enough['cache_bytes'])} is enough: its best mean response is within "
+        f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)})."
+    )

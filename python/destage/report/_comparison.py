@@ -1,0 +1,310 @@
+"""The charts of one result set: which there are, in which order, under which headings.
+
+Without a device: the metrics over cache size. With one: response times over cache size, at one
+size in detail, what lies behind them, and what the drive did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import vl_convert
+
+from .._charts import Charts, chart_rows
+from .._device_charts import DeviceCharts
+from .._device_data import (
+    developments,
+    response_curves,
+    unbalance_curves,
+    utilisations,
+    wear,
+)
+from .._theme import MARKERS, PAGE, styles
+from .._tidy import BASELINE, METRICS, ORACLE, Metric, ResultView
+from .._words import number, size, winners
+
+__all__ = ["VEGA_LITE", "Part", "chart_part", "chips", "comparison", "highlighted"]
+
+#: The grammar that Altair 6.3 writes, as vl-convert names it.
+VEGA_LITE = "6.4"
+
+#: Up to so many policies are all drawn in colour unasked.
+FEW = 8
+
+#: Up to so many runs are drawn over time; of more, those of the policies in colour.
+MOST_DEVELOPMENTS = 48
+
+Part = dict[str, Any]
+
+
+def comparison(group: str, result: ResultView, groups: list[Part]) -> Part | None:
+    """The charts of a comparison, with the legend they share; `None` if there is nothing to draw.
+
+    Adds to `groups` what the page's script has to know of them.
+    """
+    if not result.rows:
+        return None
+    shown = highlighted(result)
+    model: Part = {"id": group, "rows": chart_rows(result), "shown": shown, "data": {}}
+    if result.timed:
+        parts = _with_device(model, result, shown)
+    elif len(result.rows) > 1:
+        parts = _without_device(group, result, shown)
+    else:
+        return None
+    parts = [part for part in parts if part["charts"]]
+    model["charts"] = [chart for part in parts for chart in part["charts"]]
+    groups.append(model)
+    return {"id": group, "parts": parts}
+
+
+def _section(title: str, charts: list[Part], legend: list[Part], **more: object) -> Part:
+    part: Part = {"title": title, "charts": charts, "chips": legend, "choices": [], "note": ""}
+    return part | more
+
+
+def _legend(result: ResultView, shown: Sequence[str], *, lines: bool) -> list[Part]:
+    """Chips; none where bars have their names beside them."""
+    return chips(result, shown) if lines or len(result.sizes) > 1 else []
+
+
+def _over_sizes(
+    group: str, charts: Charts, metrics: Mapping[str, Metric], names: Iterable[str]
+) -> list[Part]:
+    """A chart for each of these metrics that says something."""
+    drawn = []
+    rows = charts.result.rows
+    for name in names:
+        # A line at zero all along is better said: the summary does.
+        if name in metrics and (name == "hit_ratio" or any(row[name] for row in rows)):
+            chart = charts.over_size(metrics[name])
+            drawn.append(chart_part(group, name, metrics[name].title, chart, charts.result.name))
+    return drawn
+
+
+def _relative_writes(group: str, charts: Charts, metrics: Mapping[str, Metric]) -> Part | None:
+    result = charts.result
+    if "writes_vs_lru" not in metrics or len(result.series) < 2 or len(result.sizes) < 2:
+        return None
+    chart = charts.relative_writes(metrics["writes_vs_lru"])
+    title = f"Flash writes relative to {BASELINE}"
+    return chart_part(group, "writes_vs_lru", title, chart) | {"note": "below 1 is better"}
+
+
+def _without_device(group: str, result: ResultView, shown: Sequence[str]) -> list[Part]:
+    charts = Charts(result, PAGE, page=True, shown=shown)
+    metrics = {m.name: m for m in result.metrics()}
+    names = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
+    drawn = _over_sizes(group, charts, metrics, names)
+    for part in drawn:
+        if part["name"] == "running_time":
+            part["note"] = _cost(result)
+    relative = _relative_writes(group, charts, metrics)
+    drawn += [relative] if relative else []
+    if drawn:
+        _arrange(drawn, hero=len(result.sizes) > 1)
+    one = len(result.sizes) == 1
+    title = f"At {size(result.rows[0]['cache_bytes'])}" if one else "Over cache size"
+    return [_section(title, drawn, _legend(result, shown, lines=False))]
+
+
+def _arrange(drawn: list[Part], *, hero: bool) -> None:
+    """Two abreast, the first across if it is a `hero`, and no gap at the end."""
+    if not drawn:
+        return
+    drawn[0]["wide"] = hero or len(drawn) % 2 == 1
+    if drawn[0]["wide"] and len(drawn) % 2 == 0:
+        drawn[-1]["wide"] = True
+
+
+def _with_device(model: Part, result: ResultView, shown: Sequence[str]) -> list[Part]:
+    """Four parts: response times, the same in detail, what lies behind them, the drive."""
+    group = model["id"]
+    charts = DeviceCharts(result, PAGE, page=True, shown=shown)
+    metrics = {m.name: m for m in result.metrics()}
+    one = len(result.sizes) == 1
+    over = f"at {size(result.rows[0]['cache_bytes'])}" if one else "over cache size"
+    single = len(result.rows) == 1
+
+    def bars(names: Iterable[str]) -> list[Part]:
+        return [] if single else _over_sizes(group, charts, metrics, names)
+
+    responses = bars(_RESPONSES)
+    _arrange(responses, hero=not one)
+    behind = bars(("hit_ratio",))
+    if not one and "hit_ratio" in metrics and "response_ns_mean" in metrics:
+        drawn = charts.response_over_hits()
+        note = "down and to the right is better"
+        behind.append(
+            chart_part(group, "response_over_hits", "Response over hits", drawn, result.name)
+            | {"note": note}
+        )
+    behind += bars(("eviction_wait_ns_mean", "victim_in_gc_ratio"))
+    _arrange(behind, hero=False)
+    drive = bars(("physical_writes", "waf", "erases", "gc_moves"))
+    relative = None if single else _relative_writes(group, charts, metrics)
+    drive += [relative] if relative else []
+    _arrange(drive, hero=False)
+    legend = _legend(result, shown, lines=False)
+    return [
+        _section(f"Response time {over}", responses, legend),
+        _in_detail(model, charts),
+        _section(f"What lies behind it, {over}", behind, legend),
+        _section(f"What the drive did, {over}", drive, legend),
+        _units(model, charts),
+    ]
+
+
+#: Response times over cache size, the first one large.
+_RESPONSES = (
+    "response_ns_mean",
+    "read_response_ns_mean",
+    "write_response_ns_mean",
+    "response_ns_p99",
+    "response_ns_p999",
+)
+
+
+def _in_detail(model: Part, charts: DeviceCharts) -> Part:
+    """Distributions and the run over time, at the size that the reader chooses."""
+    group, result, data = model["id"], charts.result, model["data"]
+    drawn: list[Part] = []
+
+    def add(name: str, title: str, chart: Any, note: str = "", *, wide: bool = False) -> None:
+        part = chart_part(group, name, title, chart, result.name)
+        drawn.append(part | {"note": note, "wide": wide})
+
+    responses = response_curves(result)
+    kinds = [kind for kind in ("all", "read", "write") if any(r["kind"] == kind for r in responses)]
+    if responses:
+        data["responses"] = responses
+        idle = any(r["us"][0] == 0 for r in responses)
+        note = "the curves begin at the share that took no time" if idle else ""
+        add("response_cdf", "Distribution", charts.response_cdf(), note)
+        add("response_tail", "The slow half", charts.response_tail(), "to the left is better")
+    several = len(result.rows) > MOST_DEVELOPMENTS
+    lines = developments(result, charts.shown if several else None)
+    if lines:
+        data["developments"] = lines
+        left_out = several and len(charts.shown) < len(result.series)
+        note = "policies in colour at first only" if left_out else ""
+        title = "Mean response over time"
+        add("response_over_time", title, charts.over_time("mean_us"), note, wide=True)
+        if any(share for r in lines for share in r["collecting"]):
+            add(
+                "collections_over_time",
+                "Collections",
+                charts.over_time("collecting"),
+                "share of the units' time",
+            )
+        add("longest_over_time", "Longest response", charts.over_time("max_us"))
+    unbalances = unbalance_curves(result)
+    if unbalances:
+        data["unbalances"] = unbalances
+        add(
+            "unbalance_cdf",
+            "Unbalance of the queues",
+            charts.unbalance_cdf(),
+            "at dirty evictions; 1 is even",
+        )
+    worn = wear(result)
+    if worn and len(result.rows) > 1:
+        data["wear"] = worn
+        add("wear", "Wear of the blocks", charts.wear(), "line: least to most; bar: deviation")
+    half = [part for part in drawn if not part["wide"]]
+    if len(half) % 2:
+        half[-1]["wide"] = True
+    choices = []
+    if len(result.sizes) > 1:
+        page_bytes = result.trace["page_bytes"]
+        sizes = [
+            {"value": f, "text": size(f * page_bytes), "chosen": f == charts.frames}
+            for f in result.sizes
+        ]
+        choices.append({"signal": "frames", "title": "Cache size", "options": sizes})
+    if len(kinds) > 2:
+        names = {"all": "all", "read": "reads", "write": "writes"}
+        kinds_of = [{"value": k, "text": names[k], "chosen": k == "all"} for k in kinds]
+        choices.append(
+            {"signal": "kind", "title": "Requests in the distributions", "options": kinds_of}
+        )
+    title = "In detail, at one cache size"
+    if len(result.sizes) == 1:
+        title = f"In detail, at {size(result.rows[0]['cache_bytes'])}"
+    return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
+
+
+def _units(model: Part, charts: DeviceCharts) -> Part:
+    """The heat maps."""
+    result, drawn = charts.result, []
+    runs = charts.heat_runs()
+    if runs:
+        model["data"]["units"] = utilisations(result, runs)
+    for k, run in enumerate(runs):
+        for what, title in (("host", "for the host"), ("collecting", "collecting")):
+            chart = charts.heat_panel(run, what)
+            name = f"units_{what}_{k}"
+            drawn.append(chart_part(model["id"], name, f"{run[0]}: {title}", chart, result.name))
+    at = size(runs[0][1] * result.trace["page_bytes"]) if runs else ""
+    note = "A row is a unit of the drive, a column a span of time; the stronger the colour,"
+    note += " the busier."
+    if any(run["config"].get("warmup") not in (None, "none") for run in result.runs):
+        note += " Time starts with the warm-up."
+    return _section(f"Units over time, at {at}", drawn, [], note=note)
+
+
+def _cost(result: ResultView) -> str:
+    cost = result.runs[0]["config"].get("cost")
+    if not isinstance(cost, Mapping):
+        return ""
+    return f"{number(cost.get('read'))} a page read, {number(cost.get('write'))} a page written"
+
+
+def highlighted(result: ResultView) -> list[str]:
+    """The labels drawn in colour unasked: all of a few; of many, lru, min and who wins most."""
+    if len(result.series) <= FEW:
+        return list(result.series)
+    keep = {label for label in result.series if label in (BASELINE, ORACLE)}
+    for metric in METRICS:
+        if metric.name in ("response_ns_mean", "hit_ratio", "physical_writes", "running_time"):
+            found = winners(result, metric)
+            # Where nobody is ahead anywhere, those that come first.
+            ahead = [w for w in found if w.sole] or found
+            wins: dict[str, int] = {}
+            for winner in ahead:
+                wins[winner.labels[0]] = wins.get(winner.labels[0], 0) + 1
+            best = sorted(wins, key=lambda label: (-wins[label], result.series.index(label)))
+            keep.update(best[:2])
+    return [label for label in result.series if label in keep]
+
+
+def chips(result: ResultView, shown: Sequence[str]) -> list[Part]:
+    """The legend: one a policy, to be switched."""
+    look = styles(result.series, PAGE)
+    return [
+        {
+            "label": label,
+            "shown": label in shown,
+            "color": style.color,
+            "dash": "" if style.dash == [1, 0] else " ".join(map(str, style.dash)),
+            "marker": MARKERS[style.marker],
+        }
+        for label, style in look.items()
+    ]
+
+
+def chart_part(group: str, name: str, title: str, chart: Any, file: str = "trace") -> Part:
+    """A chart in its place: compiled to Vega, without its rows, which the page has once."""
+    spec = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
+    spec.pop("$schema", None)
+    stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in file)[:80]
+    return {
+        "id": f"{group}-{name}",
+        "name": name,
+        "title": title,
+        "note": "",
+        "wide": False,
+        "file": f"{stem}-{name}",
+        "spec": spec,
+    }

@@ -1,0 +1,160 @@
+"""The drive behind the cache, for the report: what it is, and every key after defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._tidy import ResultView, finite, printable
+from .._words import duration, number, percent, significant, size
+
+__all__ = ["drive_facts", "drive_name"]
+
+Pair = dict[str, Any]
+
+_ORDER = ("device", "cache", "host", "ftl")
+
+
+def drive_name(result: ResultView) -> str | None:
+    """The drive's name; `None` without a drive."""
+    device = result.source.get("device")
+    if not isinstance(device, Mapping):
+        return None
+    return printable(device.get("name") or "drive")
+
+
+def drive_facts(result: ResultView) -> dict[str, Any] | None:
+    """A few facts in words, and all keys; `None` without a drive."""
+    record = result.source.get("device")
+    name = drive_name(result)
+    if name is None or not isinstance(record, Mapping):
+        return None
+    tables = {key: record[key] for key in _ORDER if isinstance(record.get(key), Mapping)}
+    every = [
+        {"title": printable(key if table == "device" else f"{table}.{key}"), "value": _plain(value)}
+        for table, values in tables.items()
+        for key, value in values.items()
+        if value is not None
+    ]
+    preset = record.get("preset")
+    based = f"{name}, on the preset {printable(preset)}" if preset and preset != name else name
+    facts = [{"title": "Drive", "value": based, "note": ""}]
+    facts += _described(tables.get("device", {}))
+    facts += _in_front(tables.get("cache", {}), tables.get("host", {}))
+    return {"name": name, "facts": facts, "every": every}
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return printable(value)
+
+
+def _described(device: Mapping[str, Any]) -> list[Pair]:
+    """Geometry, times and collection, as far as they are stated."""
+    found: list[Pair] = []
+
+    def add(title: str, value: str, note: str = "") -> None:
+        found.append({"title": title, "value": value, "note": note})
+
+    whole = {key: finite(value) for key, value in device.items()}
+    page, block, logical = (
+        whole.get(key) for key in ("page_bytes", "pages_per_block", "logical_pages")
+    )
+    levels = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
+    counts = [whole.get(key) for key in levels]
+    per_plane = whole.get("blocks_per_plane")
+    if None not in counts:
+        planes = 1
+        for count in counts:
+            planes *= int(count or 0)
+        if page and block and per_plane and logical:
+            raw = planes * per_plane * block
+            spare = percent(1 - logical / raw, 1)
+            add("Capacity", size(logical * page), f"{spare} of {size(raw * page)} kept back")
+        parts = [
+            _counted(int(count or 0), word)
+            for count, word in zip(counts, ("channel", "chip", "die", "plane"), strict=True)
+        ]
+        add("Geometry", parts[0], " \u00d7 ".join(parts[1:]))
+    if page and block:
+        add("Erase block", size(page * block), f"{number(block)} pages of {size(page)}")
+    if device.get("queue_level"):
+        order = {"fcfs": "first come, first served", "read_first": "reads first"}
+        sched = device.get("sched")
+        add("A queue for each", printable(device["queue_level"]), order.get(str(sched), ""))
+    for key, title in (("read_ns", "Page read"), ("program_ns", "Page program")):
+        if device.get(key):
+            add(title, _times(device[key]))
+    if whole.get("erase_ns") is not None:
+        add("Block erase", duration(whole["erase_ns"]))
+    speed = whole.get("bus_ps_per_byte")
+    if speed:
+        bus = device.get("bus")
+        note = "shared by a channel's units" if bus == "shared" else "one for each unit"
+        add("Bus", f"{significant(1e6 / speed)}\u00a0MB/s", note)
+    if device.get("gc_mode"):
+        low = whole.get("gc_low_pages")
+        note = f"at {number(low)} free pages of a plane" if low is not None else ""
+        add("Collection", printable(device["gc_mode"]), note)
+    if device.get("precondition"):
+        writes = whole.get("precondition_writes")
+        note = f"then {number(writes)} page writes" if writes else ""
+        how = {"none": "empty", "sequential": "filled in order", "random": "filled"}
+        kind = str(device["precondition"])
+        add("Before the run", how.get(kind, printable(kind)), note if kind == "random" else "")
+    return found
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word if count == 1 else word + 's'}"
+
+
+def _times(value: object) -> str:
+    """One time, or the least and the largest of those of the page types."""
+    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    times = [t for t in map(finite, values) if t is not None]
+    if not times:
+        return "unknown"
+    low, high = duration(min(times)), duration(max(times))
+    return low if low == high else f"{low} to {high}"
+
+
+#: What a word of the configuration means to a reader.
+_WAITS = {
+    "program": "waits for the victim's program",
+    "transfer": "waits for the victim's transfer",
+    "none": "waits for no victim",
+}
+
+
+def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Pair]:
+    """Cache and host, as far as they decide about response times."""
+    found = []
+    if cache.get("evict_wait"):
+        wait = str(cache["evict_wait"])
+        found.append(
+            {"title": "A missed page", "value": _WAITS.get(wait, printable(wait)), "note": ""}
+        )
+    hit_ns = finite(cache.get("hit_ns"))
+    if hit_ns is not None:
+        found.append(
+            {
+                "title": "A page in DRAM",
+                "value": duration(hit_ns) if hit_ns else "no time",
+                "note": "",
+            }
+        )
+    if host.get("mode"):
+        depth = finite(host.get("queue_depth"))
+        closed = host["mode"] == "closed"
+        found.append(
+            {
+                "title": "Requests come",
+                "value": "when one before is done" if closed else "at their arrivals",
+                "note": f"{number(depth)} outstanding" if closed else "",
+            }
+        )
+    return found
