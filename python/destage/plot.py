@@ -1,6 +1,8 @@
 """Charts of results in a notebook, and figures for a paper, each with its data beside it.
 
     results.plot.hit_ratio()              # an Altair chart: shown, changed, saved as one likes
+    results.plot.response_cdf("read")     # with a drive: how long reads took
+    results.plot.over_size("gc_runs")     # any metric
     results.plot.save("figures")          # hit_ratio.svg, .png and .csv, and so on
 
 Figures are drawn without a browser, and the same results give the same bytes. Needs the extra
@@ -13,22 +15,45 @@ import csv
 import io
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from . import _device_data as data
 from ._files import write_whole
 from ._tidy import METRICS, Metric, ResultView, Row, curve_view, view
-from .errors import DataError, OutputError
+from .errors import DataError, OutputError, UsageError
 from .report import need_extra
 
 if TYPE_CHECKING:
-    from altair import LayerChart
+    from altair import LayerChart, VConcatChart
+
+    from ._device_charts import DeviceCharts
 
 __all__ = ["Plots", "save_figures"]
 
 #: Metrics that have a figure of their own, in the order of the files.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
+#: The same of runs in front of a drive.
+_TIMED_FIGURES = (
+    "response_ns_mean",
+    "read_response_ns_mean",
+    "write_response_ns_mean",
+    "response_ns_p99",
+    "response_ns_p999",
+    "hit_ratio",
+    "eviction_wait_ns_mean",
+    "victim_in_gc_ratio",
+    "physical_writes",
+    "waf",
+    "erases",
+    "gc_moves",
+)
+
+#: Which requests a distribution is of.
+Kind = Literal["all", "read", "write"]
 
 #: PNG pixels per CSS pixel: 300 dots per inch at the figure's natural width of some 7 inches.
 _PNG_SCALE = 3.0
@@ -53,10 +78,19 @@ class Plots:
 
     def names(self) -> list[str]:
         """The charts that these results have, by the names of their methods."""
-        names = [m.name for m in self._view.metrics() if m.name in _FIGURES]
-        if len(self._view.series) > 1 and len(self._view.sizes) > 1:
-            names += [m.name for m in self._view.metrics() if m.name == "writes_vs_lru"]
-        return names
+        return list(self._names)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        result = self._view
+        wanted = _TIMED_FIGURES if result.timed else _FIGURES
+        known = {m.name for m in result.metrics()}
+        names = [name for name in wanted if name in known]
+        if len(result.series) > 1 and len(result.sizes) > 1:
+            names += ["writes_vs_lru"] if "writes_vs_lru" in known else []
+            names += ["response_over_hits"] if result.timed and "hit_ratio" in known else []
+        details = _DETAILS if result.timed else {}
+        return (*names, *(name for name, detail in details.items() if detail.rows(result)))
 
     def hit_ratio(self) -> LayerChart:
         """Hit ratio over cache size, one line a policy; bars if there is only one size."""
@@ -82,6 +116,110 @@ class Plots:
         """Flash writes over those of lru at the same cache size, as bars."""
         return self._chart("writes_vs_lru")
 
+    def response_ns_mean(self) -> LayerChart:
+        """Mean response over cache size."""
+        return self._chart("response_ns_mean")
+
+    def read_response_ns_mean(self) -> LayerChart:
+        """Mean response of reads over cache size."""
+        return self._chart("read_response_ns_mean")
+
+    def write_response_ns_mean(self) -> LayerChart:
+        """Mean response of writes over cache size."""
+        return self._chart("write_response_ns_mean")
+
+    def response_ns_p99(self) -> LayerChart:
+        """Response within which 99 % were answered, over cache size."""
+        return self._chart("response_ns_p99")
+
+    def response_ns_p999(self) -> LayerChart:
+        """Response within which 99.9 % were answered, over cache size."""
+        return self._chart("response_ns_p999")
+
+    def eviction_wait_ns_mean(self) -> LayerChart:
+        """Mean wait for the write-back of a dirty victim, over cache size."""
+        return self._chart("eviction_wait_ns_mean")
+
+    def victim_in_gc_ratio(self) -> LayerChart:
+        """Share of dirty victims whose unit was collecting, over cache size."""
+        return self._chart("victim_in_gc_ratio")
+
+    def waf(self) -> LayerChart:
+        """Write amplification over cache size."""
+        return self._chart("waf")
+
+    def erases(self) -> LayerChart:
+        """Blocks erased, over cache size."""
+        return self._chart("erases")
+
+    def gc_moves(self) -> LayerChart:
+        """Pages moved by collections, over cache size."""
+        return self._chart("gc_moves")
+
+    def over_size(self, metric: str) -> LayerChart:
+        """Any metric of `destage.metrics()` over cache size.
+
+        Raises `UsageError` if there is no such metric, `DataError` if no run has it.
+        """
+        need_extra("drawing")
+        found = next((m for m in METRICS if m.name == metric), None)
+        if found is None:
+            raise UsageError(f"there is no metric {metric}; destage.metrics() has them all")
+        if found not in self._view.metrics():
+            raise DataError(f"these results have no {metric}")
+        if found.name == "writes_vs_lru":
+            return self.writes_vs_lru()
+        return cast("LayerChart", self._charts(None).over_size(found))
+
+    def response_over_hits(self) -> LayerChart:
+        """Mean response over hit ratio: whether hits are what makes a policy fast."""
+        self._must_have("response_over_hits")
+        return cast("LayerChart", self._charts(None).response_over_hits())
+
+    def response_cdf(self, kind: Kind = "all", *, frames: int | None = None) -> LayerChart:
+        """Share of the requests that took at most so long; time is logarithmic.
+
+        `kind` is `all`, `read` or `write`; `frames` is one of the cache sizes in pages, by default
+        the one at which policies differ most. So in all charts below.
+        """
+        return self._detail("response_cdf", frames, kind=_kind(kind))
+
+    def response_tail(self, kind: Kind = "all", *, frames: int | None = None) -> LayerChart:
+        """The slow half of the requests, by percentile, on an axis of nines."""
+        return self._detail("response_tail", frames, kind=_kind(kind))
+
+    def response_over_time(self, *, frames: int | None = None) -> LayerChart:
+        """Mean response of each period of the run."""
+        return self._detail("response_over_time", frames)
+
+    def longest_over_time(self, *, frames: int | None = None) -> LayerChart:
+        """Longest response of each period of the run."""
+        return self._detail("longest_over_time", frames)
+
+    def collections_over_time(self, *, frames: int | None = None) -> LayerChart:
+        """Share of the units' time that went to collections, over the run."""
+        return self._detail("collections_over_time", frames)
+
+    def unbalance_cdf(self, *, frames: int | None = None) -> LayerChart:
+        """Share of the dirty evictions with at most such an unbalance of the queues."""
+        return self._detail("unbalance_cdf", frames)
+
+    def wear(self, *, frames: int | None = None) -> LayerChart:
+        """Erases of a block: mean, one deviation to each side, least and most worn."""
+        return self._detail("wear", frames)
+
+    def units(self, label: str | None = None, *, frames: int | None = None) -> VConcatChart:
+        """What each unit of the drive was busy with over time, as heat maps.
+
+        Of the policy with this label, or of lru and the fastest.
+        """
+        if label is not None and label not in self._view.series:
+            raise UsageError(
+                f"there is no policy {label} in these results; there are "
+                f"{', '.join(self._view.series)}"
+            )
+        return cast("VConcatChart", self._detail("units", frames, label=label))
+
     def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
         """Write every chart as SVG and PNG with its data as CSV; return the files.
 
@@ -90,7 +228,7 @@ class Plots:
         need_extra("saving figures")
         import vl_convert
 
-        from .report._page import VEGA_LITE
+        from .report._comparison import VEGA_LITE
 
         target = Path(folder)
         try:
@@ -101,35 +239,108 @@ class Plots:
         for name in self.names():
             spec = self._chart(name).to_dict()
             stem = target / f"{prefix}{name}"
-            for suffix, data in (
+            for suffix, content in (
                 (".svg", _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))),
                 (".png", vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
-                (".csv", self._csv(_metric(name))),
+                (".csv", self._csv(name)),
             ):
                 path = stem.with_name(stem.name + suffix)
-                write_whole(path, data)
+                write_whole(path, content)
                 written.append(path)
         return written
 
-    def _chart(self, name: str) -> LayerChart:
+    def _must_have(self, name: str) -> None:
         need_extra("drawing")
-        from ._charts import Charts
+        if name not in self._names:
+            raise DataError(f"these results have no {name}; they have {', '.join(self._names)}")
 
-        if name not in self.names():
-            raise DataError(f"these results have no {name}; they have {', '.join(self.names())}")
-        charts, metric = Charts(self._view), _metric(name)
+    def _charts(self, frames: int | None) -> DeviceCharts:
+        from ._device_charts import DeviceCharts
+
+        if frames is not None and frames not in self._view.sizes:
+            sizes = ", ".join(map(str, self._view.sizes))
+            raise UsageError(f"no run has a cache of {frames} pages; the sizes are {sizes}")
+        return DeviceCharts(self._view, frames=frames)
+
+    def _chart(self, name: str) -> LayerChart:
+        self._must_have(name)
+        if name in _DETAILS:
+            return self._detail(name, None)
+        if name == "response_over_hits":
+            return self.response_over_hits()
+        charts, metric = self._charts(None), _metric(name)
         relative = name == "writes_vs_lru"
         chart = charts.relative_writes(metric) if relative else charts.over_size(metric)
         return cast("LayerChart", chart)
 
-    def _csv(self, metric: Metric) -> str:
-        out = io.StringIO()
-        columns = [*_FIXED_COLUMNS, metric.name]
-        rows: list[Row] = [r for r in self._view.rows if r[metric.name] is not None]
-        writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue()
+    def _detail(self, name: str, frames: int | None, **how: str | None) -> LayerChart:
+        """A chart that looks at one cache size."""
+        self._must_have(name)
+        return cast("LayerChart", _DETAILS[name].draw(self._charts(frames), **how))
+
+    def _csv(self, name: str) -> str:
+        """The data of a chart: all cache sizes, also of one that shows one of them."""
+        if name in _DETAILS:
+            return _csv_text(_DETAILS[name].rows(self._view))
+        names = ["hit_ratio", "response_ns_mean"] if name == "response_over_hits" else [name]
+        rows = [r for r in self._view.rows if all(r[n] is not None for n in names)]
+        return _csv_text([{key: r[key] for key in (*_FIXED_COLUMNS, *names)} for r in rows])
+
+
+@dataclass(frozen=True)
+class _Detail:
+    """A chart that looks at one cache size, and the rows that it is made of."""
+
+    draw: Callable[..., Any]
+    rows: Callable[[ResultView], list[Row]]
+
+
+def _over_time(what: str) -> _Detail:
+    def rows(result: ResultView) -> list[Row]:
+        found = data.flat(data.developments(result))
+        idle = what == "collecting" and not any(r[what] for r in found)
+        return [] if idle else [r for r in found if r[what] is not None]
+
+    return _Detail(lambda charts: charts.over_time(what), rows)
+
+
+#: By name. Their rows exist where the engine kept what they need.
+_DETAILS: dict[str, _Detail] = {
+    "response_cdf": _Detail(
+        lambda charts, kind="all": charts.response_cdf(kind),
+        lambda result: data.flat(data.response_curves(result)),
+    ),
+    "response_tail": _Detail(
+        lambda charts, kind="all": charts.response_tail(kind),
+        lambda result: [r for r in data.flat(data.response_curves(result)) if r["share"] >= 0.5],
+    ),
+    "response_over_time": _over_time("mean_us"),
+    "longest_over_time": _over_time("max_us"),
+    "collections_over_time": _over_time("collecting"),
+    "unbalance_cdf": _Detail(
+        lambda charts: charts.unbalance_cdf(),
+        lambda result: data.flat(data.unbalance_curves(result)),
+    ),
+    "wear": _Detail(lambda charts: charts.wear(), lambda result: data.wear(result)),
+    "units": _Detail(
+        lambda charts, label=None: charts.utilisation(label),
+        lambda result: data.flat(data.utilisations(result, None)),
+    ),
+}
+
+
+def _kind(kind: str) -> str:
+    if kind not in data.KINDS:
+        raise UsageError(f"kind: expected {', '.join(data.KINDS)}, got {kind!r}")
+    return kind
+
+
+def _csv_text(rows: Sequence[Row]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def _numbered(svg: str) -> str:
