@@ -75,6 +75,7 @@ COMMANDS = {
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
     "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
+    "report": Place("destage.cli.report", "report", "Draw results that were kept."),
     "completion": Place("destage.cli.completion", "completion", "Print a shell completion script."),
 }
 
