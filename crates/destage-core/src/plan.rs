@@ -122,6 +122,14 @@ impl Plan {
             .map(|g| (&self.flushed[g.flushed.clone()], &self.padded[g.padded.clone()]))
     }
 
+    /// Where a group's pages are in [`flushed`](Plan::flushed), and its padding in
+    /// [`padded`](Plan::padded).
+    #[inline]
+    pub fn group_ranges(&self, group: usize) -> (Range<usize>, Range<usize>) {
+        let Group { flushed, padded } = &self.groups[group];
+        (flushed.clone(), padded.clone())
+    }
+
     /// Number of flush groups.
     #[inline]
     pub fn group_count(&self) -> usize {

@@ -48,6 +48,10 @@ const AHEAD: usize = 12;
 /// How far ahead the neighbours of its node are.
 const LINKS_AHEAD: usize = 4;
 
+/// Names of instants between two settlements, at least. A settlement looks at every page, so there
+/// must also have been that many names.
+const NAMES: usize = 1 << 16;
+
 /// Page accesses between two looks at the observer's progress.
 const PERIOD: u64 = 1 << 12;
 
@@ -96,8 +100,7 @@ impl TimedReplay<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunError::Impossible`] if the policy gives up several pages or pads at once, which this
-    /// host side does not serve, or if response times add up to more than 2^64 ns;
+    /// [`RunError::Impossible`] if response times add up to more than 2^64 ns;
     /// [`RunError::Interrupted`] if the observer stops it; [`RunError::Bug`] if anything was lost.
     pub fn run<P: Policy, F: Ftl>(
         &self,
@@ -132,10 +135,15 @@ impl TimedReplay<'_> {
         }
         device.queues().count_latencies(false);
         let (mut index, mut reported) = (0, 0);
+        let mut names = NAMES.max(2 * front.pages());
         for (row, (&arrival_ns, &extent)) in arrivals_ns.iter().zip(columns.extents).enumerate() {
             let extent = Extent(extent);
             if continued.next_if_eq(&(row as u64)).is_none() {
                 course.close(front.host_operations(), observer);
+                if device.queues().times().names() >= names {
+                    course.settle(device, front, observer);
+                    names = device.queues().times().names() + NAMES.max(2 * front.pages());
+                }
                 course.issue(arrival_ns, extent.is_write());
                 if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
                     course.start_counting(device);
@@ -195,7 +203,7 @@ impl TimedReplay<'_> {
         if O::SEES_OPERATIONS {
             observer.operations(&mut device.queues().take_operations());
         }
-        course.resolve(device, observer);
+        course.settle(device, front, observer);
         observer.progress(index);
         let requests = rows as u64 - continuations.len() as u64;
         nothing_lost(device, front.host_operations(), (course.requests, requests))?;
@@ -313,26 +321,37 @@ impl Course {
         }
     }
 
-    /// All operations have ended: so has every request.
-    fn resolve<F: Ftl, O: Observer>(&mut self, device: &mut Device<F>, observer: &mut O) {
-        if self.unresolved.is_empty() {
-            return;
-        }
-        let resolved = device.queues().times().resolve();
-        for Unresolved { mut request, end, after_ns } in std::mem::take(&mut self.unresolved) {
-            request.completion_ns = resolved.ns(end) + after_ns;
-            observer.completed(&request);
-            if request.number >= self.warmup_requests {
-                self.tally.request(request.op, request.issued_ns, request.completion_ns);
+    /// Requests whose end is known by now have completed. At the end of the run that is all of
+    /// them, since all operations have ended.
+    fn settle<C: Front<F>, F: Ftl, O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        front: &mut C,
+        observer: &mut O,
+    ) {
+        let settled = device.queues().times().settle();
+        front.settle(&settled);
+        let Course { tally, unresolved, warming, warmup_requests, .. } = self;
+        unresolved.retain_mut(|Unresolved { request, end, after_ns }| {
+            *end = settled.now(*end);
+            let Some(end_ns) = end.known() else { return true };
+            request.completion_ns = end_ns + *after_ns;
+            observer.completed(request);
+            if *warming || request.number >= *warmup_requests {
+                tally.request(request.op, request.issued_ns, request.completion_ns);
             }
-        }
+            false
+        });
     }
 
     fn outcome<F: Ftl>(self, device: &Device<F>) -> Result<TimedOutcome, RunError> {
         let Course { tally, before, started_ns, warmup_requests, .. } = self;
         let counters = tally.counters(since(device.counters(), &before), started_ns);
-        let counters = counters.ok_or_else(|| {
-            let what = "response times add up to more than 2^64 ns: the drive is far too slow for \
+        let in_range = |c: &TimedCounters| {
+            c.device.program_wait_ns_sum.max(c.device.read_miss_latency_ns_sum) < Nanos::MAX
+        };
+        let counters = counters.filter(in_range).ok_or_else(|| {
+            let what = "response or waiting times add up to more than 2^64 ns: the drive is far too slow for \
                         this trace";
             RunError::Impossible(what.into())
         })?;

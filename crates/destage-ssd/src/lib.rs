@@ -43,4 +43,4 @@ pub use precondition::{Interrupted, Progress};
 pub use prepare::Origin;
 pub use queues::Served;
 pub use records::OperationRecord;
-pub use when::When;
+pub use when::{Settled, When};

@@ -106,6 +106,13 @@ pub struct Queues {
     block_pages: u32,
 }
 
+/// Adds to a sum of latencies. A drive that is far too slow for its trace can exceed 64 bits; the
+/// sum then stays at its largest value, which no other run has.
+#[inline(always)]
+fn add(sum: &mut Nanos, ns: Nanos) {
+    *sum = sum.saturating_add(ns);
+}
+
 #[derive(Clone, Debug)]
 enum Order {
     Private,
@@ -208,8 +215,8 @@ impl Queues {
                     lane.advance(now, |op, start, end| {
                         match op.kind {
                             _ if !op.counts_latency => {}
-                            Kind::Read => *read_latency_ns += end - op.submitted_ns,
-                            Kind::Write => *program_wait_ns += start - op.submitted_ns,
+                            Kind::Read => add(read_latency_ns, end - op.submitted_ns),
+                            Kind::Write => add(program_wait_ns, start - op.submitted_ns),
                             _ => {}
                         }
                         if let Some(name) = op.end {
@@ -354,8 +361,8 @@ impl Queues {
     fn count_latency(&mut self, kind: Kind, start: Nanos, end: Nanos) {
         if self.counts_latencies {
             match kind {
-                Kind::Read => self.read_latency_ns += end - self.now,
-                _ => self.program_wait_ns += start - self.now,
+                Kind::Read => add(&mut self.read_latency_ns, end - self.now),
+                _ => add(&mut self.program_wait_ns, start - self.now),
             }
         }
     }

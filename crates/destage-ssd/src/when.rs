@@ -2,10 +2,13 @@
 //!
 //! First come, first served, every end is known at submission. When reads go first, the end of a
 //! program depends on reads that are still to come, and so do the frames that wait for it
-//! (`spec/device.md` 7.4). Decisions never ask for such an instant; so it is only a name until then, and
-//! all names are resolved at the end, in the order in which they were given.
+//! (`spec/device.md` 7.4). Decisions never ask for such an instant; so it is only a name until
+//! then, and names are resolved in the order in which they were given.
 
 use destage_core::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 const NAMED: u64 = 1 << 63;
 
@@ -30,32 +33,40 @@ impl When {
 
 #[derive(Clone, Copy, Debug)]
 enum Node {
+    Unknown,
     Known(Nanos),
     Later(When, When),
     Before(When, Nanos),
+    Freed(When, u32),
+    Taken,
 }
 
-/// The named instants of a run.
+/// The named instants of a run, and the free frames of its buffer, whose order depends on them.
+///
+/// Names are forgotten once they have been [settled](Times::settle), so memory grows with what is
+/// outstanding.
 #[derive(Clone, Default, Debug)]
 pub struct Times {
+    forgotten: u64, // names that are no more
     nodes: Vec<Node>,
+    frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the first node
 }
 
 impl Times {
     fn name(&mut self, node: Node) -> When {
         self.nodes.push(node);
-        When(NAMED | (self.nodes.len() - 1) as u64)
+        When(NAMED | (self.forgotten + self.nodes.len() as u64 - 1))
     }
 
     /// A new name; [`set`](Times::set) says what it is.
     pub(crate) fn unknown(&mut self) -> When {
-        self.name(Node::Known(Nanos::MAX))
+        self.name(Node::Unknown)
     }
 
     /// Says what a name stands for.
     pub(crate) fn set(&mut self, name: When, ns: Nanos) {
         debug_assert!(name.known().is_none(), "only a name can be given a meaning");
-        self.nodes[(name.0 & !NAMED) as usize] = Node::Known(ns);
+        self.nodes[((name.0 & !NAMED) - self.forgotten) as usize] = Node::Known(ns);
     }
 
     /// The later one of two.
@@ -72,28 +83,93 @@ impl Times {
         }
     }
 
-    /// Resolves all names; every operation has ended.
-    pub fn resolve(&self) -> Resolved {
-        let mut resolved = Resolved(Vec::with_capacity(self.nodes.len()));
-        for node in &self.nodes {
-            let ns = match *node {
-                Node::Known(ns) => ns,
-                Node::Later(a, b) => resolved.ns(a).max(resolved.ns(b)),
-                Node::Before(when, ns) => resolved.ns(when) - ns,
-            };
-            resolved.0.push(ns);
+    /// From this instant on, so many more frames are free.
+    pub fn free_frames(&mut self, when: When, frames: u32) {
+        match when.known() {
+            Some(ns) if self.nodes.is_empty() => self.frames.push(Reverse((ns, frames))),
+            _ => {
+                self.name(Node::Freed(when, frames));
+            }
         }
-        resolved
+    }
+
+    /// Takes the frame that is free earliest, and says from when on it is. One was freed before.
+    pub fn take_frame(&mut self) -> When {
+        match self.nodes.is_empty() {
+            true => When(take(&mut self.frames)),
+            false => self.name(Node::Taken),
+        }
+    }
+
+    /// Names that are remembered.
+    pub fn names(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Resolves and forgets all names that were given before the first that has no meaning yet.
+    /// Whoever keeps names must look all of them up in what is returned.
+    pub fn settle(&mut self) -> Settled {
+        let unknown = |node: &Node| matches!(node, Node::Unknown);
+        let count = self.nodes.iter().position(unknown).unwrap_or(self.nodes.len());
+        let mut settled = Settled { first: self.forgotten, values: Vec::with_capacity(count) };
+        for node in self.nodes.drain(..count) {
+            let ns = match node {
+                Node::Unknown => unreachable!("what precedes the first of these"),
+                Node::Known(ns) => ns,
+                Node::Later(a, b) => settled.ns(a).max(settled.ns(b)),
+                Node::Before(when, ns) => settled.ns(when) - ns,
+                Node::Freed(when, frames) => {
+                    self.frames.push(Reverse((settled.ns(when), frames)));
+                    0
+                }
+                Node::Taken => take(&mut self.frames),
+            };
+            settled.values.push(ns);
+        }
+        self.forgotten += count as u64;
+        for node in &mut self.nodes {
+            match node {
+                Node::Later(a, b) => (*a, *b) = (settled.now(*a), settled.now(*b)),
+                Node::Before(when, _) | Node::Freed(when, _) => *when = settled.now(*when),
+                Node::Unknown | Node::Known(_) | Node::Taken => {}
+            }
+        }
+        settled
     }
 }
 
-/// What the names of a run stand for.
-pub struct Resolved(Vec<Nanos>);
+/// Takes one frame of those that are free earliest.
+fn take(frames: &mut BinaryHeap<Reverse<(Nanos, u32)>>) -> Nanos {
+    let mut earliest = frames.peek_mut().expect("a frame is taken only after it was freed");
+    let Reverse((ns, left)) = &mut *earliest;
+    let ns = *ns;
+    *left -= 1;
+    if *left == 0 {
+        PeekMut::pop(earliest);
+    }
+    ns
+}
 
-impl Resolved {
-    /// An instant, nanoseconds.
+/// What some names stand for.
+pub struct Settled {
+    first: u64,
+    values: Vec<Nanos>,
+}
+
+impl Settled {
+    /// An instant, nanoseconds. Its name is among the settled ones.
     pub fn ns(&self, when: When) -> Nanos {
-        when.known().unwrap_or_else(|| self.0[(when.0 & !NAMED) as usize])
+        self.now(when).known().expect("this name has a meaning by now")
+    }
+
+    /// The instant, or the same name, if it has not been settled.
+    #[inline]
+    pub fn now(&self, when: When) -> When {
+        if when.known().is_some() {
+            return when;
+        }
+        debug_assert!(when.0 & !NAMED >= self.first, "a name was kept beyond its time");
+        self.values.get(((when.0 & !NAMED) - self.first) as usize).map_or(when, |&ns| When(ns))
     }
 }
 
@@ -109,11 +185,41 @@ mod tests {
         let frame = times.later(transfer, When::at(500));
         let ready = times.later(frame, When::at(900));
         times.set(program, 1000);
-        let resolved = times.resolve();
+        let settled = times.settle();
         assert_eq!(
-            [program, transfer, frame, ready].map(|when| resolved.ns(when)),
+            [program, transfer, frame, ready].map(|when| settled.ns(when)),
             [1000, 800, 800, 900]
         );
+    }
+
+    #[test]
+    fn what_is_known_is_forgotten_and_the_rest_keeps_its_name() {
+        let mut times = Times::default();
+        let (early, late) = (times.unknown(), times.unknown());
+        let after_both = times.later(early, late);
+        assert_eq!(times.settle().now(early), early, "nothing is known yet");
+        times.set(early, 700);
+        let settled = times.settle();
+        assert_eq!((settled.now(early), settled.now(late)), (When(700), late));
+        assert_eq!(times.names(), 2);
+        times.set(late, 300);
+        let settled = times.settle();
+        assert_eq!((settled.ns(late), settled.ns(after_both)), (300, 700));
+        assert_eq!(times.names(), 0);
+    }
+
+    #[test]
+    fn the_frame_that_is_free_earliest_is_taken_first_known_or_not() {
+        let mut times = Times::default();
+        times.free_frames(When::at(0), 1);
+        times.free_frames(When::at(50), 2);
+        assert_eq!((times.take_frame().known(), times.take_frame().known()), (Some(0), Some(50)));
+        let program = times.unknown();
+        times.free_frames(program, 1);
+        let (first, second) = (times.take_frame(), times.take_frame());
+        times.set(program, 20);
+        let settled = times.settle();
+        assert_eq!((settled.ns(first), settled.ns(second)), (20, 50));
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn run(vector: &Json) -> Run {
     device.finish();
     device.ftl().check();
     assert_eq!(device.check_conservation(), Ok(()));
-    let resolved = device.queues().times().resolve();
+    let resolved = device.queues().times().settle();
     let ends = requests.into_iter().map(|(now, write, end)| (now, write, resolved.ns(end)));
     let requests: Vec<_> = ends.collect();
     let counters = counters(&requests, accesses, &device.counters());

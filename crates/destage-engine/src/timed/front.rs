@@ -6,10 +6,10 @@ use crate::replay::{NextUses, Observer};
 use crate::run::RunError;
 use destage_core::huge;
 use destage_core::pages::prefetch;
-use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, Page, Plan};
+use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, Pad, Page, Plan};
 use destage_core::{Policy, Request, UnitId};
 use destage_ssd::config::{EvictWait, ReadWait};
-use destage_ssd::{CacheConfig, Device, Ftl, When};
+use destage_ssd::{CacheConfig, Device, Ftl, Settled, When};
 
 /// A page access of the run.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,14 @@ pub(super) trait Front<F: Ftl> {
 
     /// Reads and programs that were submitted for the host so far.
     fn host_operations(&self) -> (u64, u64);
+
+    /// Names of instants that are kept from one request to the next.
+    fn settle(&mut self, _: &Settled) {}
+
+    /// Pages of which instants are kept.
+    fn pages(&self) -> usize {
+        0
+    }
 
     /// Writes every dirty page, in ascending order; returns how many.
     fn flush(&mut self, _: &mut Device<F>, _: &[u64]) -> u64 {
@@ -120,7 +128,7 @@ struct Held {
 /// A host operation, for when the policy is told of its end.
 #[derive(Clone, Copy, Debug)]
 struct Submitted {
-    page: Page,
+    page: Option<Page>, // a padding page may have no name in the run
     op: Op,
     at_ns: Nanos,
 }
@@ -181,6 +189,7 @@ impl<'a, P: Policy> Cached<'a, P> {
             device.queues().keep_ends();
         }
         let held = Held { frame: When::at(0), ready: When::at(0) };
+        device.queues().times().free_frames(When::at(0), policy.frames());
         Cached {
             policy,
             cache,
@@ -198,7 +207,7 @@ impl<'a, P: Policy> Cached<'a, P> {
 
     /// Counts a host operation, and remembers what its completion will be about; operations are numbered as they are submitted.
     #[inline]
-    fn submitted(&mut self, page: Page, op: Op, at_ns: Nanos) {
+    fn submitted(&mut self, page: Option<Page>, op: Op, at_ns: Nanos) {
         match op {
             Op::Read => self.reads += 1,
             Op::Write => self.programs += 1,
@@ -209,46 +218,90 @@ impl<'a, P: Policy> Cached<'a, P> {
     }
 
     /// Evicts until a frame is free, and says when it is.
+    #[inline]
     fn make_room<F: Ftl>(
         &mut self,
         device: &mut Device<F>,
         now: Nanos,
         miss: &P::Miss,
         tally: &mut Tally,
-    ) -> Result<When, RunError> {
+    ) -> When {
+        if self.policy.resident() < self.policy.frames() {
+            // One that nobody has had yet, or one that an earlier group left.
+            let frame = device.queues().times().take_frame();
+            return device.queues().times().later(When::at(now), frame);
+        }
         let mut frame = When::at(now);
         while self.policy.resident() >= self.policy.frames() {
-            let before = self.plan.evicted().len();
+            let before = (self.plan.evicted().len(), self.plan.group_count());
             self.policy.evict(miss, &*device, &mut self.plan);
-            let alone = self.plan.evicted().len() == before + 1;
-            if !alone || !self.plan.padded().is_empty() {
-                let what = "this policy does not give up its pages one by one: a run with a \
-                            device needs a page-granular policy";
-                return Err(RunError::Impossible(what.into()));
+            if self.cache.evict_wait != EvictWait::None {
+                for at in before.0..self.plan.evicted().len() {
+                    let victim = self.plan.evicted()[at].page;
+                    let held = self.held[victim.0 as usize].frame;
+                    frame = device.queues().times().later(frame, held);
+                }
             }
-            let victim = self.plan.evicted()[before];
-            let wait = self.cache.evict_wait;
-            if wait != EvictWait::None {
-                let held = self.held[victim.page.0 as usize].frame;
-                frame = device.queues().times().later(frame, held);
-            }
-            if victim.dirty {
-                let lpn = self.lpns[victim.page.0 as usize];
-                let unit = device.unit_of(device.target(Lpn(lpn)));
-                tally.destage(device.in_gc(unit), loads(device), device.units());
-                let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
-                self.submitted(victim.page, Op::Write, now);
-                let free = match wait {
-                    EvictWait::Program => served.end,
-                    EvictWait::Transfer => served.transferred,
-                    EvictWait::None => frame,
-                };
-                frame = device.queues().times().later(frame, free);
+            for group in before.1..self.plan.group_count() {
+                frame = self.destage(device, now, group, frame, tally);
             }
         }
         tally.pages.evicted(&self.plan);
+        let left = self.policy.frames() - self.policy.resident() - 1;
+        if left > 0 {
+            device.queues().times().free_frames(frame, left);
+        }
         self.warm_victims(device);
-        Ok(frame)
+        frame
+    }
+
+    /// Writes a flush group of the plan; `frame`, or the instant at which the frames that it leaves
+    /// are free if that is later (`spec/device.md` 12).
+    #[inline]
+    fn destage<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        group: usize,
+        mut frame: When,
+        tally: &mut Tally,
+    ) -> When {
+        let (flushed, padded) = self.plan.group_ranges(group);
+        for at in padded.clone() {
+            let Pad { lpn, in_buffer } = self.plan.padded()[at];
+            if !in_buffer && device.read(lpn.0 as u32).is_some() {
+                self.submitted(None, Op::Read, now);
+            }
+        }
+        let (mut next_flushed, mut next_padded) = (flushed.start, padded.start);
+        loop {
+            // Both ascend; the block is written in one pass.
+            let page = self.plan.flushed()[..flushed.end].get(next_flushed).copied();
+            let lpn = page.map_or(u64::MAX, |page| self.lpns[page.0 as usize]);
+            let pad = self.plan.padded()[..padded.end].get(next_padded).map(|pad| pad.lpn.0);
+            let lpn = match pad {
+                Some(pad) if pad < lpn => {
+                    next_padded += 1;
+                    pad
+                }
+                _ if page.is_none() => return frame,
+                _ => {
+                    next_flushed += 1;
+                    let unit = device.unit_of(device.target(Lpn(lpn)));
+                    tally.destage(device.in_gc(unit), loads(device), device.units());
+                    lpn
+                }
+            };
+            let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
+            let is_pad = pad == Some(lpn);
+            self.submitted(if is_pad { None } else { page }, Op::Write, now);
+            let free = match self.cache.evict_wait {
+                EvictWait::Program => served.end,
+                EvictWait::Transfer => served.transferred,
+                EvictWait::None => frame,
+            };
+            frame = device.queues().times().later(frame, free);
+        }
     }
 
     /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
@@ -286,7 +339,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
             let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
                 continue; // written at the end of the run, of which no policy is told
             };
-            let done = Completion { page: Some(page), submission, latency_ns: end - at_ns };
+            let done = Completion { page, submission, latency_ns: end - at_ns };
             match op {
                 Op::Read => self.policy.fetched(&done),
                 Op::Write => self.policy.destaged(&done),
@@ -338,11 +391,11 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 let mut data = When::at(now);
                 let fetches = op == Op::Read || self.fetch_on_write_miss;
                 if fetches && let Some(served) = device.read(lpn) {
-                    self.submitted(page, Op::Read, now);
+                    self.submitted(Some(page), Op::Read, now);
                     (data, r.fetch) = (served.end, served.submission);
                 }
                 self.plan.clear();
-                let frame = self.make_room(device, now, &miss, tally)?;
+                let frame = self.make_room(device, now, &miss, tally);
                 if P::NEEDS.contains(Needs::UNITS) {
                     r.units = device.units_of(lpn);
                 }
@@ -359,7 +412,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 observer.access(&r, false, Some(&self.plan));
                 Ok(match device.read(lpn) {
                     Some(served) => {
-                        self.submitted(page, Op::Read, now);
+                        self.submitted(Some(page), Op::Read, now);
                         served.end
                     }
                     None => When::at(now),
@@ -374,6 +427,16 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
 
     fn host_operations(&self) -> (u64, u64) {
         (self.reads, self.programs)
+    }
+
+    fn settle(&mut self, settled: &Settled) {
+        for held in &mut self.held {
+            *held = Held { frame: settled.now(held.frame), ready: settled.now(held.ready) };
+        }
+    }
+
+    fn pages(&self) -> usize {
+        self.held.len()
     }
 
     fn is_full(&self) -> bool {

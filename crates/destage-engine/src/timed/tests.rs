@@ -6,7 +6,7 @@ use crate::replay::Unobserved;
 use crate::run::{Hooks, Mounted, RunOptions, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use destage_core::{Dense, Plan, Request};
+use destage_core::{Dense, DeviceView, Lookup, Lpn, Page, Plan, Request, Slot};
 use destage_policies::lru::Lru;
 use destage_policies::{POLICIES, Setup};
 use destage_ssd::config::{Table, Value as Given};
@@ -39,6 +39,11 @@ fn word(text: &str) -> Given {
 
 /// Requests of 1 to 3 pages, some skewed, two thirds of them writes, in bursts.
 fn workload(requests: u64, config: &DeviceConfig) -> Workload {
+    paced(requests, 1, config)
+}
+
+/// The same, so many times as slowly.
+fn paced(requests: u64, slower: u64, config: &DeviceConfig) -> Workload {
     let mut state = 1u64;
     let mut random = move |below: u64| {
         state =
@@ -48,7 +53,7 @@ fn workload(requests: u64, config: &DeviceConfig) -> Workload {
     let mut arrival = 0;
     let requests: Vec<_> = (0..requests)
         .map(|_| {
-            arrival += if random(8) == 0 { 1_000_000 } else { random(50_000) };
+            arrival += slower * if random(8) == 0 { 1_000_000 } else { random(50_000) };
             let op = if random(3) == 0 { Op::Read } else { Op::Write };
             let page = if random(2) == 0 { random(40) } else { random(397) };
             (arrival, op, page * 4096, (1 + random(3)) * 4096)
@@ -84,6 +89,7 @@ fn lru(workload: &Workload) -> Lru<Dense> {
 #[derive(Default)]
 struct Seen {
     accesses: u64,
+    completed_by_last_access: usize,
     completed: Vec<Completed>,
     operations: Vec<OperationRecord>,
 }
@@ -93,6 +99,7 @@ impl Observer for Seen {
 
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {
         self.accesses += 1;
+        self.completed_by_last_access = self.completed.len();
     }
     fn completed(&mut self, request: &Completed) {
         self.completed.push(request.clone());
@@ -192,6 +199,120 @@ fn dirty_pages_are_flushed_at_the_end_without_being_evictions() {
         assert_eq!(flushed.dirty_evictions, kept.dirty_evictions, "{sched}");
         assert_eq!(flushed.makespan_ns, kept.makespan_ns, "{sched}: no request waits for them");
     }
+}
+
+/// Gives up the erase block of its oldest page in one piece, padded to four pages; takes no read in.
+struct Blocks(Vec<(Page, Lpn)>);
+
+impl Policy for Blocks {
+    type Miss = ();
+
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        match r.op {
+            _ if self.0.iter().any(|&(page, _)| page == r.page) => Lookup::Hit(Slot(0)),
+            Op::Read => Lookup::Bypass,
+            Op::Write => Lookup::Miss(()),
+        }
+    }
+
+    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+        let block = self.0[0].1.0 / 4;
+        let mut leaving = self.0.clone();
+        leaving.retain(|(_, lpn)| lpn.0 / 4 == block);
+        self.0.retain(|(_, lpn)| lpn.0 / 4 != block);
+        leaving.sort_by_key(|(_, lpn)| *lpn);
+        plan.open_group();
+        leaving.iter().for_each(|&(page, _)| plan.flush_and_evict(page));
+        let absent = |lpn: &Lpn| leaving.iter().all(|(_, other)| other != lpn);
+        (block * 4..block * 4 + 4).map(Lpn).filter(absent).for_each(|lpn| plan.pad(lpn, false));
+    }
+
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        self.0.push((r.page, r.lpn));
+        Slot(0)
+    }
+
+    fn frames(&self) -> u32 {
+        4
+    }
+
+    fn resident(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.0.iter().for_each(|&(page, _)| visit(page, true));
+    }
+}
+
+/// `spec/device.md` 12, step by step on a drive of its own.
+#[test]
+fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them() {
+    for sched in ["fcfs", "read_first"] {
+        let config = config(&[("sched", word(sched))]);
+        let requests = [
+            (0, Op::Write, 1),
+            (0, Op::Write, 8),
+            (0, Op::Write, 3),
+            (0, Op::Write, 9),
+            (1_000, Op::Write, 16), // pages 1 and 3 leave, 0 and 2 are padding
+            (2_000, Op::Write, 17), // no eviction, and yet no free frame before that
+            (2_000, Op::Read, 50),  // takes none
+            (9_000_000_000, Op::Write, 24), // 8 and 9 leave, 10 and 11 are padding
+            (18_000_000_000, Op::Write, 25), // all has been free for long
+        ];
+        let bytes = |(at, op, page): (Nanos, Op, u64)| (at, op, page * 4096, 4096);
+        let workload = Workload::new(requests.map(bytes), &config).expect("on the drive");
+        let mut seen = Seen::default();
+        let run = replay(&workload, Warmup::None)
+            .run(&mut Device::new(&config), &mut Blocks(Vec::new()), &cache(), &mut seen)
+            .expect("a run");
+
+        let mut device = Device::new(&config);
+        let mut group = |device: &mut Device, now, pads: [u32; 2], pages: [u32; 4]| {
+            device.advance(now);
+            for pad in pads {
+                device.read(pad);
+            }
+            pages.map(|page| device.write(page).end)
+        };
+        let first = group(&mut device, 1_000, [0, 2], [0, 1, 2, 3]);
+        device.advance(2_000);
+        let read = device.read(50).expect("it was written").end;
+        let second = group(&mut device, 9_000_000_000, [10, 11], [8, 9, 10, 11]);
+        device.finish();
+        let settled = device.queues().times().settle();
+        let last = |ends: [When; 4]| ends.map(|end| settled.ns(end)).into_iter().max().expect("4");
+        let hit_ns = cache().hit_ns;
+        let now = 18_000_000_000;
+        let expected = [0, 0, 0, 0, last(first), last(first), settled.ns(read), last(second), now];
+        seen.completed.sort_by_key(|request| request.number);
+        let ends: Vec<_> = seen.completed.iter().map(|r| r.completion_ns - hit_ns).collect();
+        assert_eq!(ends, expected, "{sched}");
+
+        let counters = &run.timing.counters;
+        assert_eq!((counters.evictions, counters.dirty_evictions), (4, 4), "{sched}");
+        assert_eq!((run.pages.destages, run.pages.padding_writes), (2, 4), "{sched}");
+        assert_eq!(counters.device, device.counters(), "{sched}");
+    }
+}
+
+#[test]
+fn what_is_known_by_now_is_forgotten_and_changes_nothing() {
+    let config = config(&[("sched", word("read_first"))]);
+    // Some two names each, more than are kept, and slow enough for the drive to keep up.
+    let workload = paced(60_000, 20, &config);
+    let mut seen = Seen::default();
+    let mut device = Device::new(&config);
+    let run = replay(&workload, Warmup::None)
+        .run(&mut device, &mut lru(&workload), &cache(), &mut seen)
+        .expect("a run");
+    assert!(seen.completed_by_last_access > 30_000, "{}", seen.completed_by_last_access);
+    assert_eq!(device.queues().times().names(), 0);
+    let responses = seen.completed.iter().map(|r| r.completion_ns - r.issued_ns).sum::<Nanos>();
+    let counters = &run.timing.counters;
+    assert_eq!(responses, counters.read_response_ns_sum + counters.write_response_ns_sum);
+    assert_eq!(seen.completed.len(), 60_000);
 }
 
 #[test]
