@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import devices
+
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "bench"
 ROUNDS = 3
@@ -36,6 +38,7 @@ POLICIES = (
     ("min", "belady", 8.0),
 )
 PROMISED_TOTAL = 6.0
+PARTS = ("zipf", "arc", "growth", "text", "drive", "peers")
 
 
 def say(text: str = "") -> None:
@@ -54,16 +57,16 @@ def bench(binary: Path, *arguments: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def build() -> Path:
-    """The bench binary, as cargo names it."""
+def build(package: str = "destage-engine", name: str = "replay") -> Path:
+    """A bench's binary, as cargo names it."""
     done = subprocess.run(
         [
             "cargo",
             "bench",
             "-p",
-            "destage-engine",
+            package,
             "--bench",
-            "replay",
+            name,
             "--no-run",
             "--message-format",
             "json",
@@ -75,7 +78,7 @@ def build() -> Path:
     )
     for line in done.stdout.splitlines():
         message = json.loads(line)
-        if message.get("executable") and message["target"]["name"] == "replay":
+        if message.get("executable") and message["target"]["name"] == name:
             return Path(message["executable"])
     raise SystemExit("cargo built no bench binary")
 
@@ -283,13 +286,13 @@ def record(rows: list[dict[str, object]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", action="store_true", help="keep the numbers in benches/record")
-    parser.add_argument("--only", choices=("zipf", "arc", "growth", "text"), help="one part only")
+    parser.add_argument("--only", choices=PARTS, help="one part only")
     arguments = parser.parse_args()
     if shutil.which("cargo") is None:
         raise SystemExit("benches need cargo on the path")
     binary = build()
     rows: list[dict[str, object]] = []
-    wanted = {arguments.only} if arguments.only else {"zipf", "arc", "growth", "text"}
+    wanted = {arguments.only} if arguments.only else set(PARTS)
     if "zipf" in wanted:
         replay(binary, "zipf(1.0)", zipf_file(), rows)
     if "arc" in wanted:
@@ -302,6 +305,12 @@ def main() -> None:
         growth(binary, rows)
     if "text" in wanted:
         text(binary, rows)
+    if wanted & {"drive", "peers"}:
+        timed = build(name="timed")
+        if "drive" in wanted:
+            devices.steady(timed, build("destage-ssd", "device"), rows, say)
+        if "peers" in wanted:
+            devices.compared(timed, WORK, destage, rows, say)
     if arguments.record:
         record(rows)
 

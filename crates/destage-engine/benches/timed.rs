@@ -29,6 +29,8 @@ struct Arguments {
     requests: u64,
     gap_ns: u64,
     rounds: u32,
+    reader: ReaderOptions,
+    keep: bool, // decoded traces
 }
 
 fn arguments() -> Result<Option<Arguments>, String> {
@@ -40,6 +42,8 @@ fn arguments() -> Result<Option<Arguments>, String> {
         requests: 4_000_000,
         gap_ns: 30_000,
         rounds: 3,
+        reader: ReaderOptions::default(),
+        keep: true,
     };
     let mut benching = false;
     let mut rest = std::env::args().skip(1);
@@ -54,6 +58,8 @@ fn arguments() -> Result<Option<Arguments>, String> {
             "--policies" => parsed.policies = value()?,
             "--cache" => parsed.cache = value()?,
             "--requests" => parsed.requests = number(value()?)?,
+            "--format" => parsed.reader.format = Some(value()?),
+            "--no-trace-cache" => parsed.keep = false,
             "--gap-ns" => parsed.gap_ns = number(value()?)?,
             "--rounds" => parsed.rounds = number(value()?)? as u32,
             key if key.starts_with("--") => {
@@ -155,7 +161,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             let operations =
                 d.flash_reads + d.flash_programs + d.gc_moves + d.summary_programs + d.erases;
             println!(
-                r#"{{"case":"run","policy":"{}","frames":{},"requests":{},"page_operations":{operations},"cpu_s":{best:.3},"requests_per_s":{:.0},"page_operations_per_s":{:.0},"hit_ratio":{:.4},"waf":{:.3}}}"#,
+                r#"{{"case":"run","policy":"{}","frames":{},"requests":{},"page_operations":{operations},"cpu_s":{best:.3},"requests_per_s":{:.0},"page_operations_per_s":{:.0},"hit_ratio":{:.4},"waf":{:.3},"mean_ns":{},"moves":{},"erases":{}}}"#,
                 result.config.policy,
                 frames.frames,
                 c.requests,
@@ -164,6 +170,9 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
                 c.hits as f64 / c.page_accesses.max(1) as f64,
                 (d.flash_programs + d.gc_moves + d.summary_programs) as f64
                     / d.flash_programs.max(1) as f64,
+                (c.read_response_ns_sum + c.write_response_ns_sum) / c.requests.max(1),
+                d.gc_moves,
+                d.erases,
             );
         }
     }
@@ -176,6 +185,7 @@ fn opened(arguments: &Arguments, drive: &Drive) -> Result<Arc<Trace>, String> {
         wrap_pages: Some(drive.device.logical_pages.into()),
         ..DecodeOptions::default()
     };
-    let (reader, cache) = (ReaderOptions::default(), CacheOptions::default());
-    open_trace(&arguments.traces, &reader, &decode, &cache, &mut NoHooks).map_err(|e| e.to_string())
+    let cache = CacheOptions { enabled: arguments.keep, ..CacheOptions::default() };
+    open_trace(&arguments.traces, &arguments.reader, &decode, &cache, &mut NoHooks)
+        .map_err(|e| e.to_string())
 }

@@ -269,7 +269,7 @@ fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them(
             .expect("a run");
 
         let mut device = Device::new(&config);
-        let mut group = |device: &mut Device, now, pads: [u32; 2], pages: [u32; 4]| {
+        let group = |device: &mut Device, now, pads: [u32; 2], pages: [u32; 4]| {
             device.advance(now);
             for pad in pads {
                 device.read(pad);
