@@ -5,20 +5,21 @@
 //! not listed, a value out of range and a drive that cannot work are errors before anything runs.
 
 mod cache;
+mod ftl;
 mod keys;
 mod table;
 mod words;
 
 pub use cache::{CacheConfig, CacheDefaults};
-pub use keys::{IfAbsent, KEYS, Key, Takes, key, keys_of};
-pub(crate) use table::nearest;
+pub use ftl::FtlConfig;
+pub use keys::{FTL_KEYS, IfAbsent, KEYS, Key, Takes, key, keys_of, keys_of_ftl};
 pub use table::{ConfigError, Table, Value};
+pub(crate) use table::{Reader, nearest};
 pub use words::*;
 
 use destage_core::Nanos;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
-use table::Reader;
 
 /// Most physical pages of a drive: page numbers are 32 bits wide, and one of them means "none".
 pub const MOST_PAGES: u64 = u32::MAX as u64 - 1;
@@ -183,6 +184,10 @@ impl DeviceConfig {
             precondition_seed: keys.int("precondition_seed")?,
         };
         config.check_times(&keys)?;
+        if config.ftl != FtlKind::Page {
+            let what = format!("ftl = {} runs in conformance vectors only", config.ftl.name());
+            return Err(keys.impossible(what));
+        }
         if config.sched == Sched::ReadFirst {
             if config.bus == Bus::Shared {
                 return Err(ConfigError::Together {

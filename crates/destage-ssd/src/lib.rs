@@ -38,7 +38,7 @@ pub mod when;
 pub use config::{CacheConfig, CacheDefaults, ConfigError, DeviceConfig, HostConfig};
 pub use device::{Device, DeviceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
-pub use ftl::{Ftl, page::PageFtl};
+pub use ftl::{DeviceFull, Ftl, FtlCounters, Untimed, UntimedError, page::PageFtl};
 pub use precondition::{Interrupted, Progress};
 pub use prepare::Origin;
 pub use queues::Served;

@@ -1,5 +1,5 @@
 //! Slow, obvious twins of the page policies; in [`ssd`] one of the device and the policies that
-//! see it.
+//! see it, in [`ftl`] those of the FTLs.
 //!
 //! Every page policy of the specification (`page-policies.md`) is written here a second time, from
 //! its text alone, with lists that are searched from one end to the other. A twin is meant to be
@@ -24,6 +24,7 @@ mod cflru;
 mod clock;
 mod dual_queue;
 mod fifo;
+pub mod ftl;
 mod lirs;
 mod lru;
 mod lru_k;

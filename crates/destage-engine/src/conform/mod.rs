@@ -10,10 +10,12 @@
 //!  vector  what a line says
 //!  run     a vector through a policy, over either directory
 //!  device  vectors of kind device: what they say, and their runs
+//!  ftl     the same of kind FTL
 //!  report  where vectors differ
 //! ```
 
 mod device;
+mod ftl;
 mod json;
 mod report;
 mod run;
@@ -22,6 +24,7 @@ mod tests;
 mod vector;
 
 pub use device::{DeviceDecision, DeviceOutcome, DeviceVector};
+pub use ftl::{FtlOutcome, FtlVector};
 pub use report::{Difference, FileReport, Found, Over, Report};
 pub use run::{Fault, Outcome, run_vector};
 pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};
@@ -30,6 +33,7 @@ use crate::run::{Hooks, RunError};
 use destage_core::Hashed;
 use destage_policies::{BuildError, Setup, build, check_params};
 use device::{device_vector, run_device};
+use ftl::ftl_vector;
 use report::first_difference;
 use run::{Dense, DenseRun, HashedRun};
 use serde::Serialize;
@@ -104,6 +108,14 @@ pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError>
                     not_compared: vector.not_compared(&outcome),
                 });
             }
+            Entry::Ftl(vector) => {
+                let outcome = run_ftl(vector, place, hooks)?;
+                let found = vector.first_difference(&outcome);
+                return Ok(Compared::Found {
+                    found: found.map(|found| (Over::Ftl, found)),
+                    not_compared: vector.not_compared(&outcome),
+                });
+            }
             Entry::Skipped(reason) => return Ok(Compared::Skipped(reason.to_string())),
         };
         let Runs { dense, hashed } = run_built_in(vector, place, hooks)?;
@@ -137,6 +149,7 @@ pub fn conform_own(
         let vector = match entry {
             Entry::Page(vector) => vector,
             Entry::Device(_) => return Ok(Compared::Skipped("it needs the device".into())),
+            Entry::Ftl(_) => return Ok(Compared::Skipped("it is of an FTL".into())),
             Entry::Skipped(reason) => return Ok(Compared::Skipped(reason.to_string())),
         };
         if let Some(only) = only
@@ -178,6 +191,11 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             completions_ns: &'a [u64],
             counters: &'a serde_json::Map<String, serde_json::Value>,
         },
+        Ftl {
+            line: u64,
+            steps: &'a [[u64; 3]],
+            counters: &'a serde_json::Map<String, serde_json::Value>,
+        },
         Skipped {
             line: u64,
             skipped: &'a str,
@@ -197,6 +215,14 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
                 line: place.line,
                 decisions: &outcome.decisions,
                 completions_ns: &outcome.completions_ns,
+                counters: &outcome.counters,
+            })
+        }
+        Entry::Ftl(vector) => {
+            let outcome = run_ftl(&vector, place, hooks)?;
+            write(&Emitted::Ftl {
+                line: place.line,
+                steps: &outcome.steps,
                 counters: &outcome.counters,
             })
         }
@@ -242,16 +268,18 @@ impl Place<'_> {
 enum Entry {
     Page(Box<PageVector>),
     Device(Box<DeviceVector>),
+    Ftl(Box<FtlVector>),
     /// Why it cannot be run.
     Skipped(&'static str),
 }
 
 impl Entry {
-    /// Names of the vector and of its policy.
+    /// Names of the vector and of its policy or FTL.
     fn name(&self) -> (String, String) {
         match self {
             Entry::Page(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Device(vector) => (vector.name.clone(), vector.policy.clone()),
+            Entry::Ftl(vector) => (vector.name.clone(), vector.ftl.name().to_string()),
             Entry::Skipped(_) => Default::default(),
         }
     }
@@ -269,7 +297,7 @@ fn entry(line: &[u8]) -> Result<Entry, Malformed> {
     Ok(match kind(vector)? {
         Kind::Page => Entry::Page(Box::new(page_vector(vector)?)),
         Kind::Block => Entry::Skipped("block policies are not built yet"),
-        Kind::Ftl => Entry::Skipped("FTLs are not built yet"),
+        Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(vector)?)),
         Kind::Device => Entry::Device(Box::new(device_vector(vector)?)),
     })
 }
@@ -362,6 +390,17 @@ fn run_on_device(
         RunError::Build(_) | RunError::Impossible(_) => place.malformed(error),
     })?;
     hooks.accesses_done.fetch_add(outcome.decisions.len() as u64, Ordering::Relaxed);
+    Ok(outcome)
+}
+
+/// Runs an FTL vector; what stops it is an error of its line.
+fn run_ftl(
+    vector: &FtlVector,
+    place: Place<'_>,
+    hooks: &Hooks,
+) -> Result<FtlOutcome, ConformError> {
+    let outcome = vector.run().map_err(|error| place.malformed(format!("ops: {error}")))?;
+    hooks.accesses_done.fetch_add(outcome.steps.len() as u64, Ordering::Relaxed);
     Ok(outcome)
 }
 

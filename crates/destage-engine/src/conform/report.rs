@@ -63,6 +63,8 @@ pub enum Over {
     Own,
     /// In front of the device, pages named by dense ids.
     Device,
+    /// An FTL alone, without times.
+    Ftl,
 }
 
 impl fmt::Display for Over {
@@ -73,6 +75,7 @@ impl fmt::Display for Over {
             Over::Both => "dense ids and hashed pages",
             Over::Own => "own policy",
             Over::Device => "with the device",
+            Over::Ftl => "the FTL alone",
         })
     }
 }
@@ -84,7 +87,7 @@ pub struct Difference {
     pub line: u64,
     /// Its name; empty if it has none.
     pub name: String,
-    /// Its policy.
+    /// Its policy, or its FTL.
     pub policy: String,
     /// Which run differs.
     pub over: Over,
@@ -135,6 +138,19 @@ pub enum Found {
         /// When it completed, nanoseconds.
         got: u64,
     },
+    /// The counts after an operation of an FTL.
+    Step {
+        /// Number of the operation, from 0.
+        operation: u64,
+        /// `r` or `w`.
+        op: char,
+        /// Its page.
+        page: u64,
+        /// What the vector says: pages read, pages programmed, blocks erased.
+        expected: [u64; 3],
+        /// What was counted.
+        got: [u64; 3],
+    },
     /// The policy could not go on.
     Fault {
         /// Number of the access, from 0, if it happened in one.
@@ -156,6 +172,12 @@ impl fmt::Display for Found {
             Found::Completion { request, expected, got } => {
                 write!(f, "request {request}: expected to complete at {expected} ns, got {got} ns")
             }
+            Found::Step { operation, op, page, expected, got } => write!(
+                f,
+                "operation {operation} ({op} {page}): expected {} reads, {} programs and {} \
+                 erases after it, got {}, {} and {}",
+                expected[0], expected[1], expected[2], got[0], got[1], got[2]
+            ),
             Found::Fault { access: Some(access), message } => {
                 write!(f, "access {access}: {message}")
             }

@@ -3,20 +3,22 @@
 //! of the command line all read this list.
 
 use super::{
-    AddressMode, Alloc, Bus, EvictWait, FtlKind, GcMode, HostMode, LONGEST_NS, MOST_PAGES,
-    Precondition, QueueLevel, ReadWait, Sched, UnmappedRead,
+    AddressMode, Alloc, BastVictim, Bus, CmtPolicy, EvictWait, FtlKind, GcMode, HostMode,
+    LONGEST_NS, MOST_PAGES, Precondition, QueueLevel, ReadWait, Sched, UnmappedRead,
 };
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::RangeInclusive;
 
 /// What a key takes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Takes {
     /// A whole number.
     Int(RangeInclusive<u64>),
     /// A non-empty list of whole numbers, page type 0 first.
     Ints(RangeInclusive<u64>),
+    /// A number, whole or not.
+    Real(RangeInclusive<f64>),
     /// `true` or `false`.
     Bool,
     /// One of these words.
@@ -31,6 +33,10 @@ impl fmt::Display for Takes {
         let (what, range) = match self {
             Takes::Int(range) => ("integer", range),
             Takes::Ints(range) => ("a non-empty list of integers", range),
+            Takes::Real(range) if range.end().is_infinite() => {
+                return write!(f, "number >= {}", range.start());
+            }
+            Takes::Real(range) => return write!(f, "number {}..{}", range.start(), range.end()),
             Takes::Bool => return f.write_str("true or false"),
             Takes::Word(words) => return f.write_str(&words.join(", ")),
             Takes::Else(text) => return f.write_str(text),
@@ -44,12 +50,14 @@ impl fmt::Display for Takes {
 }
 
 /// The value of a key that is not given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum IfAbsent {
     /// A whole number.
     Int(u64),
     /// A list of one whole number.
     List(u64),
+    /// A number.
+    Real(f64),
     /// A truth value.
     Bool(bool),
     /// A word.
@@ -64,6 +72,7 @@ impl fmt::Display for IfAbsent {
         match self {
             IfAbsent::Int(int) => write!(f, "{int}"),
             IfAbsent::List(int) => write!(f, "[{int}]"),
+            IfAbsent::Real(real) => write!(f, "{real}"),
             IfAbsent::Bool(value) => write!(f, "{value}"),
             IfAbsent::Word(text) | IfAbsent::From(text) => f.write_str(text),
         }
@@ -71,9 +80,9 @@ impl fmt::Display for IfAbsent {
 }
 
 /// A key of a table. As JSON, `takes` and `default` are text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Key {
-    /// `device`, `cache` or `host`.
+    /// `device`, `cache`, `host` or `ftl`.
     pub table: &'static str,
     /// As written in a file.
     pub name: &'static str,
@@ -93,14 +102,20 @@ fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S:
     serializer.collect_str(value)
 }
 
-/// The key of this table with this name.
+/// The key of this table with this name; of `ftl` that of the first FTL that has it.
 pub fn key(table: &str, name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.table == table && key.name == name)
+    keys_of(table).find(|key| key.name == name)
 }
 
-/// The keys of a table, in the order of the list.
+/// The keys of a table, in the order of the list; of `ftl` those of all FTLs.
 pub fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().filter(move |key| key.table == table)
+    let ftl = FTL_KEYS.iter().flat_map(|(_, keys)| keys.iter());
+    KEYS.iter().chain(ftl).filter(move |key| key.table == table)
+}
+
+/// The keys of `[ftl]` that this FTL has.
+pub fn keys_of_ftl(ftl: FtlKind) -> &'static [Key] {
+    FTL_KEYS.iter().find(|(kind, _)| *kind == ftl).map_or(&[], |(_, keys)| keys)
 }
 
 const COUNT: Takes = Takes::Int(1..=MOST_PAGES);
@@ -139,7 +154,17 @@ const fn host(
     Key { table: "host", name, takes, default, unit, about }
 }
 
-use self::IfAbsent::{Bool, From, Int, List};
+const fn ftl(
+    name: &'static str,
+    takes: Takes,
+    default: IfAbsent,
+    unit: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { table: "ftl", name, takes, default, unit, about }
+}
+
+use self::IfAbsent::{Bool, From, Int, List, Real};
 const fn word(text: &'static str) -> IfAbsent {
     IfAbsent::Word(text)
 }
@@ -219,4 +244,36 @@ pub static KEYS: &[Key] = &[
          fcfs)"),
     host("queue_depth", Takes::Int(1..=u32::MAX as u64), Int(1), "requests",
         "outstanding requests of mode = closed"),
+];
+
+/// The keys of `[ftl]`, by FTL: two FTLs may mean different things by one name. On a drive the
+/// blocks beyond these are the drive's (`spec/device.md` 12).
+#[rustfmt::skip] // as above
+pub static FTL_KEYS: &[(FtlKind, &[Key])] = &[
+    (FtlKind::Bast, &[
+        ftl("log_blocks", COUNT, Int(50), "blocks", "most log blocks in use"),
+        ftl("victim", Takes::Word(BastVictim::NAMES), word("lru"), "",
+            "log block merged when all are in use: programmed least recently, or allocated first"),
+    ]),
+    (FtlKind::Fast, &[
+        ftl("log_blocks", Takes::Int(2..=MOST_PAGES), Int(50), "blocks",
+            "most log blocks in use, the sequential one among them"),
+    ]),
+    (FtlKind::Dftl, &[
+        ftl("cmt_entries", COUNT, Int(4096), "entries", "size of the cached mapping table"),
+        ftl("entries_per_translation_page", COUNT, Int(1024), "entries",
+            "mappings that lie on one translation page"),
+        ftl("cmt_policy", Takes::Word(CmtPolicy::NAMES), word("slru"), "",
+            "which entry leaves the table: segmented LRU or LRU"),
+        ftl("protected_fraction", Takes::Real(0.0..=1.0), Real(0.8), "",
+            "share of the table that is its protected segment, with cmt_policy = slru"),
+        ftl("batch_update", Takes::Bool, Bool(true), "",
+            "a dirty entry that leaves takes all of its translation page along"),
+        ftl("gc_reserve_blocks", Takes::Int(4..=MOST_PAGES), Int(4), "blocks",
+            "collect while fewer are free"),
+    ]),
+    (FtlKind::PageIdeal, &[
+        ftl("gc_reserve_blocks", Takes::Int(2..=MOST_PAGES), Int(2), "blocks",
+            "collect while fewer are free"),
+    ]),
 ];

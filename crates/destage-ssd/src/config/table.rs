@@ -163,33 +163,48 @@ impl ConfigError {
 }
 
 /// Reads a table by the list of keys.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     name: &'static str,
     table: &'a Table,
+    keys: Vec<&'static Key>,
 }
 
 impl<'a> Reader<'a> {
+    /// By the keys of the table of this name.
     pub(super) fn new(name: &'static str, table: &'a Table) -> Self {
-        Reader { name, table }
+        Reader::of(name, table, keys::keys_of(name))
+    }
+
+    /// By these keys; errors call the table by the name.
+    pub(crate) fn of(
+        name: &'static str,
+        table: &'a Table,
+        keys: impl Iterator<Item = &'static Key>,
+    ) -> Self {
+        Reader { name, table, keys: keys.collect() }
     }
 
     /// The key is there.
-    pub(super) fn given(&self, key: &str) -> bool {
+    pub(crate) fn given(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     fn key(&self, name: &str) -> &'static Key {
-        keys::key(self.name, name).expect("every key that is read is in the list of keys")
+        self.find(name).expect("every key that is read is in the list of keys")
+    }
+
+    fn find(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().copied().find(|key| key.name == name)
     }
 
     /// A whole number.
-    pub(super) fn int(&self, name: &'static str) -> Result<u64, ConfigError> {
+    pub(crate) fn int(&self, name: &'static str) -> Result<u64, ConfigError> {
         let Takes::Int(range) = &self.key(name).takes else { unreachable!("{name} is a number") };
         self.int_at_least(name, *range.start())
     }
 
     /// The same where other keys raise the least value.
-    pub(super) fn int_at_least(&self, name: &'static str, least: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn int_at_least(&self, name: &'static str, least: u64) -> Result<u64, ConfigError> {
         let IfAbsent::Int(default) = self.key(name).default else {
             unreachable!("{name} has a number as its default")
         };
@@ -197,7 +212,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The same where the default follows from other keys.
-    pub(super) fn int_or(
+    pub(crate) fn int_or(
         &self,
         name: &'static str,
         least: u64,
@@ -228,14 +243,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn bool(&self, name: &'static str) -> Result<bool, ConfigError> {
+    /// A number; a whole one does, too.
+    pub(crate) fn real(&self, name: &'static str) -> Result<f64, ConfigError> {
+        let key = self.key(name);
+        let (Takes::Real(range), IfAbsent::Real(default)) = (&key.takes, key.default) else {
+            unreachable!("{name} is a number")
+        };
+        match self.table.get(name) {
+            None => Ok(default),
+            Some(_) => self.parsed(name, |value| {
+                let real = match value {
+                    Value::Real(real) => *real,
+                    Value::Int(int) => *int as f64,
+                    _ => return None,
+                };
+                (range.contains(&real) && real.is_finite()).then_some(real)
+            }),
+        }
+    }
+
+    pub(crate) fn bool(&self, name: &'static str) -> Result<bool, ConfigError> {
         self.parsed(name, |value| match value {
             Value::Bool(value) => Some(*value),
             _ => None,
         })
     }
 
-    pub(super) fn word<T: Word>(&self, name: &'static str) -> Result<T, ConfigError> {
+    pub(crate) fn word<T: Word>(&self, name: &'static str) -> Result<T, ConfigError> {
         self.parsed(name, |value| match value {
             Value::Text(text) => T::parse(text),
             _ => None,
@@ -264,7 +298,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn value(&self, key: &'static str, expected: &str, found: &Value) -> ConfigError {
+    pub(crate) fn value(&self, key: &'static str, expected: &str, found: &Value) -> ConfigError {
         ConfigError::Value {
             table: self.name,
             key,
@@ -273,24 +307,30 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn impossible(&self, what: String) -> ConfigError {
+    pub(crate) fn impossible(&self, what: String) -> ConfigError {
         ConfigError::Impossible { table: self.name, what }
     }
 
     /// Keys that are not in the list.
     pub(super) fn rest(&self) -> Table {
-        let unknown = self.table.iter().filter(|(key, _)| keys::key(self.name, key).is_none());
+        let unknown = self.table.iter().filter(|(key, _)| self.find(key).is_none());
         unknown.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
     /// Every key of the table is in the list.
     pub(super) fn end(&self) -> Result<(), ConfigError> {
+        self.end_of("")
+    }
+
+    /// The same; `whose` says whose keys they are, after them.
+    pub(crate) fn end_of(&self, whose: &str) -> Result<(), ConfigError> {
         let Some((key, _)) = self.rest().into_iter().next() else { return Ok(()) };
-        let known = || keys::keys_of(self.name).map(|key| key.name);
+        let known = || self.keys.iter().map(|key| key.name);
+        let list = known().collect::<Vec<_>>().join(", ");
         Err(ConfigError::Unknown {
             table: self.name,
             meant: nearest(&key, known()),
-            known: known().collect::<Vec<_>>().join(", "),
+            known: format!("{}{whose}", if list.is_empty() { "none" } else { &list }),
             key,
         })
     }

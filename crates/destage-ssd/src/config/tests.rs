@@ -53,7 +53,7 @@ fn values_out_of_range_say_what_was_expected_and_found() {
             "expected a non-empty list of integers 0..10000000000",
         ),
         ("sched", word("lifo"), "sched = \"lifo\": expected fcfs, read_first"),
-        ("ftl", word("bast"), "ftl = \"bast\": expected page"),
+        ("ftl", word("basst"), "ftl = \"basst\": expected page, dftl, bast, fast, page-ideal"),
         ("striping", word("CWDD"), "striping = \"CWDD\": expected 0..3 or a permutation"),
         ("striping", Value::Int(4), "striping = 4: expected 0..3 or a permutation"),
         ("gc_low_pages", Value::Int(63), "gc_low_pages = 63: expected integer 64.."),
@@ -116,17 +116,27 @@ fn default_of(key: &Key) -> Option<Value> {
     Some(match key.default {
         IfAbsent::Int(int) => Value::Int(int.into()),
         IfAbsent::List(int) => Value::List(vec![Value::Int(int.into())]),
+        IfAbsent::Real(real) => Value::Real(real),
         IfAbsent::Bool(value) => Value::Bool(value),
         IfAbsent::Word(text) => word(text),
         IfAbsent::From(_) => return None,
     })
 }
 
+/// Every key, and the FTL that it is a parameter of.
+fn all_keys() -> impl Iterator<Item = (FtlKind, &'static Key)> {
+    let ftl = FTL_KEYS.iter().flat_map(|(kind, keys)| keys.iter().map(move |key| (*kind, key)));
+    KEYS.iter().map(|key| (FtlKind::Page, key)).chain(ftl)
+}
+
 /// What the table of this key makes of one value, as JSON.
-fn with(key: &Key, value: Value) -> Result<serde_json::Value, ConfigError> {
+fn with((ftl, key): (FtlKind, &Key), value: Value) -> Result<serde_json::Value, ConfigError> {
     let given = table(&[(key.name, value)]);
     let json = |made: serde_json::Result<serde_json::Value>| made.expect("numbers and words");
     match key.table {
+        "ftl" => {
+            FtlConfig::from_table(ftl, &given).map(|c| json(serde_json::to_value(c.to_table())))
+        }
         "device" => DeviceConfig::from_table(&given).map(|c| json(serde_json::to_value(c))),
         "cache" => CacheDefaults::from_table(&given).map(|c| json(serde_json::to_value(c))),
         "host" => {
@@ -165,16 +175,20 @@ fn the_list_of_keys_is_that_of_the_tables() {
 
 #[test]
 fn the_listed_defaults_are_those_of_an_empty_table() {
-    for key in KEYS {
+    for (ftl, key) in all_keys() {
         let Some(default) = default_of(key) else { continue };
         let empty = match key.table {
             "cache" => {
                 serde_json::to_value(CacheDefaults::from_table(&Table::new()).expect("good"))
             }
-            _ => Ok(with(key, default.clone()).expect("a default is good")),
+            "ftl" => {
+                let empty = FtlConfig::from_table(ftl, &Table::new()).expect("good");
+                serde_json::to_value(empty.to_table())
+            }
+            _ => Ok(with((ftl, key), default.clone()).expect("a default is good")),
         };
         let empty = empty.expect("JSON");
-        assert_eq!(with(key, default.clone()).as_ref(), Ok(&empty), "{}", key.name);
+        assert_eq!(with((ftl, key), default.clone()).as_ref(), Ok(&empty), "{}", key.name);
         if !["op_permille", "policy"].contains(&key.name) {
             let value: Value = serde_json::from_value(empty[key.name].clone()).expect("a value");
             assert_eq!(value, default, "{}", key.name);
@@ -184,7 +198,7 @@ fn the_listed_defaults_are_those_of_an_empty_table() {
 
 #[test]
 fn every_key_refuses_what_the_list_says_it_does_not_take() {
-    for key in KEYS {
+    for (ftl, key) in all_keys() {
         let wrong: Vec<Value> = match &key.takes {
             Takes::Int(range) => [i128::from(*range.start()) - 1, i128::from(*range.end()) + 1]
                 .map(Value::Int)
@@ -196,6 +210,11 @@ fn every_key_refuses_what_the_list_says_it_does_not_take() {
                 let beyond = [one(-1), one(i128::from(*range.end()) + 1)];
                 beyond.into_iter().chain([Value::Int(1), Value::List(vec![])]).collect()
             }
+            Takes::Real(range) => [range.start() - 0.01, range.end() + 0.01, f64::NAN]
+                .map(Value::Real)
+                .into_iter()
+                .chain([word("half"), Value::Bool(true), Value::Null])
+                .collect(),
             Takes::Bool => vec![Value::Int(1), word("true")],
             Takes::Word(_) => vec![word("no such word"), Value::Int(0), Value::Bool(true)],
             Takes::Else(_) => vec![Value::Bool(true), Value::Real(0.5)],
@@ -206,7 +225,7 @@ fn every_key_refuses_what_the_list_says_it_does_not_take() {
                 continue;
             }
             let found = value.to_string();
-            let error = with(key, value).expect_err(key.name);
+            let error = with((ftl, key), value).expect_err(key.name);
             assert_eq!(error.place(), Some((key.table, key.name)), "{error}");
             let text = error.to_string();
             let start = format!("{}: {} = {found}: expected ", key.table, key.name);
@@ -220,10 +239,10 @@ fn every_key_refuses_what_the_list_says_it_does_not_take() {
 
 #[test]
 fn every_word_of_the_list_is_understood() {
-    for key in KEYS {
+    for (ftl, key) in all_keys() {
         let Takes::Word(words) = key.takes else { continue };
-        for &text in words {
-            let made = with(key, word(text)).unwrap_or_else(|error| panic!("{error}"));
+        for &text in words.iter().filter(|_| key.name != "ftl") {
+            let made = with((ftl, key), word(text)).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(made[key.name], text, "{}", key.name);
         }
     }

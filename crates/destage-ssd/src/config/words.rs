@@ -4,7 +4,7 @@ use super::Value;
 use serde::{Serialize, Serializer};
 
 /// A value that is written as a word.
-pub(super) trait Word: Sized {
+pub(crate) trait Word: Sized {
     /// The value of this word.
     fn parse(text: &str) -> Option<Self>;
 }
@@ -74,10 +74,38 @@ words! {
 }
 
 words! {
-    /// The flash translation layer.
+    /// The flash translation layer: `page` of `spec/device.md`, the others of `spec/ftl.md`.
     FtlKind {
-        /// Page-mapped, greedy (section 5).
+        /// Page-mapped, greedy, over many planes (section 5).
         Page = "page",
+        /// A page map on flash, with a part of it in memory.
+        Dftl = "dftl",
+        /// Log blocks of one logical block each.
+        Bast = "bast",
+        /// Log blocks of all logical blocks.
+        Fast = "fast",
+        /// Page-mapped, greedy, in one row of blocks.
+        PageIdeal = "page-ideal",
+    }
+}
+
+words! {
+    /// Which log block BAST merges when all are in use.
+    BastVictim {
+        /// The one programmed least recently.
+        Lru = "lru",
+        /// The one allocated first.
+        Fifo = "fifo",
+    }
+}
+
+words! {
+    /// Which entry leaves DFTL's cached mapping table.
+    CmtPolicy {
+        /// That of a segmented LRU.
+        Slru = "slru",
+        /// The one used least recently.
+        Lru = "lru",
     }
 }
 

@@ -2,9 +2,36 @@
 //! (`spec/device.md` 12).
 //!
 //! It decides at once and never sees a time, but for the backlog that dynamic allocation asks for.
+//!
+//! ```text
+//!  page                    the drive's own, over many planes           `device.md` 5, 6
+//!  machine                 what the FTLs of `ftl.md` are
+//!  bast, fast, log_blocks  log blocks                                  `ftl.md` 2 to 4
+//!  page_ideal, dftl, pool  page maps and greedy collection             `ftl.md` 5, 6
+//!  blocks, lists, bitmap   free queue, recency, valid pages
+//!  machines, untimed       any of them; alone, as the vectors have it  `ftl.md` 1
+//! ```
 
+pub mod bast;
+mod bitmap;
+mod blocks;
+mod counters;
+pub mod dftl;
+pub mod fast;
+mod lists;
+mod log_blocks;
+pub mod machine;
+mod machines;
 pub mod page;
+pub mod page_ideal;
+mod pool;
 mod tournament;
+mod untimed;
+
+pub use blocks::NoFreeBlock;
+pub use counters::FtlCounters;
+pub use machines::AnyMachine;
+pub use untimed::{DeviceFull, Untimed, UntimedError};
 
 use crate::config::FtlKind;
 use crate::geometry::Ppn;
@@ -88,6 +115,22 @@ impl Moves<'_> {
             from,
             ppn: ppn + i,
         })
+    }
+}
+
+/// How many logical pages there are, and how long a block is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PagesOfBlocks {
+    /// L, at least 1.
+    pub logical_pages: u32,
+    /// B, at least 1.
+    pub pages_per_block: u32,
+}
+
+impl PagesOfBlocks {
+    /// Logical blocks; the last one may be short.
+    pub fn logical_blocks(self) -> u32 {
+        self.logical_pages.div_ceil(self.pages_per_block)
     }
 }
 

@@ -19,6 +19,7 @@ pub mod image;
 #[cfg(test)]
 mod tests;
 
+use super::bitmap::{below, bits};
 use super::tournament::{OUT, Tournaments};
 use super::{FlashState, Ftl, Moves, Sink};
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
@@ -384,25 +385,6 @@ impl PageFtl {
         prefetch(&self.valid, (block * self.words) as usize);
         prefetch(self.sealed.keys(), block as usize);
     }
-}
-
-/// The bits of pages below `end` in a word that begins with page `start`.
-#[inline(always)]
-fn below(end: u32, start: u32) -> u64 {
-    match end.saturating_sub(start) {
-        bits @ 0..64 => (1 << bits) - 1,
-        _ => u64::MAX,
-    }
-}
-
-/// The bits that are set, lowest first.
-#[inline(always)]
-fn bits(mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros();
-        word &= word.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
 }
 
 impl Ftl for PageFtl {

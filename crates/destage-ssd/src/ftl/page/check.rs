@@ -1,8 +1,9 @@
 //! What the flash says of itself, and whether all tables agree.
 
-use super::{NONE, OUT, PageFtl, Plane, UNMAPPED, UnitRoom, bits};
+use super::{NONE, OUT, PageFtl, Plane, UNMAPPED, UnitRoom};
 use crate::config::Alloc;
 use crate::ftl::FlashState;
+use crate::ftl::bitmap::bits;
 
 impl PageFtl {
     /// A block is erased only when all its pages have been programmed: erases and what is

@@ -1,0 +1,107 @@
+//! Erase blocks: the queue of free ones (`spec/ftl.md` 1.3) and how often each was erased.
+
+use std::collections::VecDeque;
+
+/// A free block is needed, and there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoFreeBlock;
+
+/// The blocks of a flash. Allocation takes the head of the queue, an erased block goes to its tail.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Blocks {
+    erases: Vec<u32>,
+    fresh: u32, // the head of the queue: blocks from here on were never taken
+    erased: VecDeque<u32>,
+    max_erases: u32,
+    /// Pages that had been programmed in blocks when they were erased, ever.
+    pub(super) erased_pages: u64,
+}
+
+impl Blocks {
+    /// All blocks are free: 0, 1, 2, ..
+    pub(super) fn new(blocks: u32) -> Self {
+        Blocks {
+            erases: vec![0; blocks as usize],
+            fresh: 0,
+            erased: VecDeque::new(),
+            max_erases: 0,
+            erased_pages: 0,
+        }
+    }
+
+    /// Blocks of the flash.
+    pub(super) fn total(&self) -> u32 {
+        self.erases.len() as u32
+    }
+
+    /// Free blocks.
+    #[inline(always)]
+    pub(super) fn free(&self) -> u32 {
+        self.total() - self.fresh + self.erased.len() as u32
+    }
+
+    /// The head of the queue.
+    pub(super) fn next_free(&self) -> Option<u32> {
+        if self.fresh < self.total() { Some(self.fresh) } else { self.erased.front().copied() }
+    }
+
+    /// Takes the head of the queue.
+    #[inline]
+    pub(super) fn take(&mut self) -> Result<u32, NoFreeBlock> {
+        if self.fresh < self.total() {
+            self.fresh += 1;
+            return Ok(self.fresh - 1);
+        }
+        self.erased.pop_front().ok_or(NoFreeBlock)
+    }
+
+    /// Erases a block in which so many pages have been programmed.
+    #[inline]
+    pub(super) fn erase(&mut self, block: u32, programmed: u32) {
+        let erases = &mut self.erases[block as usize];
+        *erases += 1;
+        self.max_erases = self.max_erases.max(*erases);
+        self.erased_pages += u64::from(programmed);
+        self.erased.push_back(block);
+    }
+
+    /// Erase count of every block.
+    pub(super) fn erase_counts(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// The largest of them.
+    pub(super) fn max_erases(&self) -> u32 {
+        self.max_erases
+    }
+
+    /// No block was ever erased.
+    pub(super) fn reset_wear(&mut self) {
+        self.erases.fill(0);
+        self.max_erases = 0;
+    }
+
+    /// The free blocks in the order of the queue.
+    pub(super) fn queue(&self) -> impl Iterator<Item = u32> {
+        (self.fresh..self.total()).chain(self.erased.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_taken_in_order_and_come_back_at_the_tail() {
+        let mut blocks = Blocks::new(3);
+        assert_eq!((blocks.take(), blocks.take()), (Ok(0), Ok(1)));
+        blocks.erase(1, 4);
+        assert_eq!(blocks.queue().collect::<Vec<_>>(), [2, 1]);
+        assert_eq!((blocks.free(), blocks.next_free()), (2, Some(2)));
+        blocks.erase(0, 2);
+        assert_eq!([blocks.take(), blocks.take(), blocks.take()], [Ok(2), Ok(1), Ok(0)]);
+        assert_eq!((blocks.take(), blocks.next_free()), (Err(NoFreeBlock), None));
+        assert_eq!((blocks.erase_counts(), blocks.max_erases()), (&[1, 1, 0][..], 1));
+        assert_eq!(blocks.erased_pages, 6);
+    }
+}

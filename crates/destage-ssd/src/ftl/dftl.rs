@@ -1,0 +1,326 @@
+//! DFTL: a page map that lives on flash, with a small part of it in memory (`spec/ftl.md` 6).
+//!
+//! Gupta, Kim, Urgaonkar. DFTL: a flash translation layer employing demand-based selective caching
+//! of page-level address mappings. ASPLOS 2009. AALRU's paper runs over it.
+//!
+//! Rules. The map is cut into translation pages of E entries, which lie on flash like data, in
+//! blocks of their own; the GTD in memory says where. The CMT holds at most C entries; a page
+//! whose entry is not there costs a read of its translation page, and an entry that must leave and
+//! is newer than flash costs a read, a change and a program of its. Data and translation blocks
+//! are collected as page-ideal does. A collected page whose entry is in the CMT is changed there
+//! alone; of the others, every translation page is written once.
+//!
+//! Readings. The CMT is a segmented LRU, of which the paper gives no sizes. A dirty entry takes all
+//! dirty entries of its translation page along, the paper's batch update; it can be turned off.
+//!
+//! Cost. O(1) per page, and O(log blocks) per invalidation of a page, rarely more than one step.
+
+mod cmt;
+
+use super::FlashState;
+use super::blocks::NoFreeBlock;
+use super::counters::FtlCounters;
+use super::machine::{Flash, Machine};
+use super::pool::{Frontier, Pool};
+use crate::geometry::Ppn;
+use cmt::{Cmt, Sizes};
+use destage_core::pages::prefetch;
+
+/// Entry of a page that was never written, and of a translation page; else its physical page + 1.
+const UNMAPPED: u32 = 0;
+
+/// Parameters of [`Dftl`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DftlConfig {
+    /// C: entries of the cached mapping table, at least 1.
+    pub cmt_entries: u32,
+    /// E: entries of a translation page, at least 1.
+    pub entries_per_translation_page: u32,
+    /// Q: most entries of the table's protected segment; 0 makes it a plain LRU.
+    pub protected_entries: u32,
+    /// A dirty entry takes those of its translation page along.
+    pub batch_update: bool,
+    /// Free blocks below which a block is collected; at least 4.
+    pub gc_reserve_blocks: u32,
+}
+
+impl DftlConfig {
+    /// Translation pages of so many logical ones.
+    pub fn translation_pages(&self, logical_pages: u32) -> u32 {
+        logical_pages.div_ceil(self.entries_per_translation_page)
+    }
+}
+
+/// The FTL.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Dftl {
+    map: Vec<u32>, // every entry as it is now: in the CMT, else on flash
+    cmt: Cmt,
+    gtd: Vec<u32>,
+    pool: Pool,
+    data: Option<Frontier>,
+    translation: Option<Frontier>,
+    is_translation: Vec<bool>, // by block, right while it is in use
+    batch_update: bool,
+    gathered: Vec<u32>, // translation pages that a collection has to update
+}
+
+impl Dftl {
+    /// Nothing written.
+    pub fn new(logical_pages: u32, pages_per_block: u32, blocks: u32, config: DftlConfig) -> Self {
+        let translation_pages = config.translation_pages(logical_pages);
+        Dftl {
+            map: vec![UNMAPPED; logical_pages as usize],
+            cmt: Cmt::new(Sizes {
+                entries: config.cmt_entries,
+                protected: config.protected_entries,
+                pages: logical_pages,
+                per_page: config.entries_per_translation_page,
+            }),
+            gtd: vec![UNMAPPED; translation_pages as usize],
+            pool: Pool::new(blocks, pages_per_block, config.gc_reserve_blocks),
+            data: None,
+            translation: None,
+            is_translation: vec![false; blocks as usize],
+            batch_update: config.batch_update,
+            gathered: Vec::new(),
+        }
+    }
+
+    /// "Look-up": afterwards the entry is in the CMT.
+    #[inline]
+    fn look_up<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<u32, NoFreeBlock> {
+        if let Some(entry) = self.cmt.find(lpn) {
+            self.pool.counters.cmt_hits += 1;
+            self.cmt.touch(entry);
+            return Ok(entry);
+        }
+        self.pool.counters.cmt_misses += 1;
+        if let Some(victim) = self.cmt.victim() {
+            self.pool.counters.cmt_evictions += 1;
+            if self.cmt.is_dirty(victim) {
+                self.pool.counters.cmt_dirty_evictions += 1;
+                self.write_back(victim, flash)?;
+            }
+            self.cmt.remove(victim);
+        }
+        if let Some(page) = self.gtd[self.cmt.tvpn(lpn) as usize].checked_sub(1) {
+            self.read_translation(page, flash);
+        }
+        Ok(self.cmt.insert(lpn))
+    }
+
+    fn read_translation<F: Flash>(&mut self, page: Ppn, flash: &mut F) {
+        self.pool.counters.flash_reads += 1;
+        self.pool.counters.translation_reads += 1;
+        flash.read_own(page);
+    }
+
+    /// "Write back" of a dirty entry.
+    fn write_back<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+        if !self.pool.has_room(self.translation) {
+            self.make_room(flash)?; // may make more entries dirty
+        }
+        let tvpn = self.cmt.tvpn(self.cmt.lpn(victim));
+        self.cmt.make_clean(victim);
+        if self.batch_update {
+            while let Some(entry) = self.cmt.any_dirty(tvpn) {
+                self.cmt.make_clean(entry);
+                self.pool.counters.batched_entries += 1;
+            }
+        }
+        self.update(tvpn, flash)
+    }
+
+    /// "Update": a new version of a translation page.
+    fn update<F: Flash>(&mut self, tvpn: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+        if let Some(old) = self.gtd[tvpn as usize].checked_sub(1) {
+            self.read_translation(old, flash);
+            self.pool.invalidate(old);
+        }
+        let page = self.pool.program(&mut self.translation, tvpn)?;
+        self.is_translation[self.pool.block_of(page) as usize] = true;
+        self.gtd[tvpn as usize] = page + 1;
+        self.pool.counters.flash_programs += 1;
+        self.pool.counters.translation_writes += 1;
+        flash.program_own(page);
+        Ok(())
+    }
+
+    fn make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), NoFreeBlock> {
+        while let Some(victim) = self.pool.victim() {
+            self.collect(victim, flash)?;
+        }
+        Ok(())
+    }
+
+    fn collect<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+        if self.is_translation[victim as usize] {
+            self.is_translation[victim as usize] = false;
+            self.collect_translation(victim, flash)
+        } else {
+            self.collect_data(victim, flash)
+        }
+    }
+
+    fn collect_translation<F: Flash>(
+        &mut self,
+        victim: u32,
+        flash: &mut F,
+    ) -> Result<(), NoFreeBlock> {
+        let taken = self.pool.take_out(victim, flash);
+        let mut done = 0;
+        while done < taken.slots.len() {
+            let (to, count) = self.pool.copy(victim, &taken, done, &mut self.translation, flash)?;
+            self.is_translation[self.pool.block_of(to) as usize] = true;
+            for (&tvpn, place) in taken.owners[done..done + count].iter().zip(to + 1..) {
+                self.gtd[tvpn as usize] = place;
+            }
+            done += count;
+        }
+        let c = &mut self.pool.counters;
+        c.gc_translation_runs += 1;
+        c.translation_reads += done as u64;
+        c.translation_writes += done as u64;
+        self.pool.erase(victim, taken, flash);
+        Ok(())
+    }
+
+    fn collect_data<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+        let taken = self.pool.take_out(victim, flash);
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let mut done = 0;
+        while done < taken.slots.len() {
+            let (to, count) = self.pool.copy(victim, &taken, done, &mut self.data, flash)?;
+            for (&lpn, place) in taken.owners[done..done + count].iter().zip(to + 1..) {
+                self.map[lpn as usize] = place;
+                match self.cmt.find(lpn) {
+                    Some(entry) => {
+                        self.cmt.make_dirty(entry);
+                        self.pool.counters.lazy_updates += 1;
+                    }
+                    None => gathered.push(self.cmt.tvpn(lpn)),
+                }
+            }
+            done += count;
+        }
+        self.pool.counters.gc_runs += 1;
+        self.pool.counters.gc_copies += done as u64;
+        gathered.sort_unstable();
+        gathered.dedup();
+        for &tvpn in &gathered {
+            self.update(tvpn, flash)?;
+        }
+        gathered.clear();
+        self.gathered = gathered;
+        self.pool.erase(victim, taken, flash);
+        Ok(())
+    }
+}
+
+impl Machine for Dftl {
+    #[inline]
+    fn read<F: Flash>(
+        &mut self,
+        lpn: u32,
+        flash: &mut F,
+    ) -> Result<Option<F::Served>, NoFreeBlock> {
+        self.pool.counters.host_reads += 1;
+        self.look_up(lpn, flash)?;
+        let c = &mut self.pool.counters;
+        Ok(match self.map[lpn as usize].checked_sub(1) {
+            None => {
+                c.unmapped_reads += 1;
+                None
+            }
+            Some(page) => {
+                c.flash_reads += 1;
+                Some(flash.read(page))
+            }
+        })
+    }
+
+    #[inline]
+    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+        self.pool.counters.host_writes += 1;
+        let entry = self.look_up(lpn, flash)?;
+        if !self.pool.has_room(self.data) {
+            self.make_room(flash)?;
+        }
+        if let Some(old) = self.map[lpn as usize].checked_sub(1) {
+            self.pool.invalidate(old);
+        }
+        let page = self.pool.program(&mut self.data, lpn)?;
+        self.map[lpn as usize] = page + 1;
+        self.cmt.make_dirty(entry);
+        self.pool.counters.flash_programs += 1;
+        Ok(flash.program(page))
+    }
+
+    #[inline(always)]
+    fn warm(&self, lpn: u32) {
+        prefetch(&self.map, lpn as usize);
+        self.cmt.warm(lpn);
+    }
+
+    #[inline(always)]
+    fn warm_old(&self, lpn: u32) {
+        self.pool.warm(self.map[lpn as usize].saturating_sub(1));
+    }
+
+    fn counters(&self) -> FtlCounters {
+        self.pool.counters()
+    }
+
+    fn reset(&mut self, wear: bool) {
+        self.pool.reset(wear);
+    }
+
+    fn place(&self, lpn: u32) -> Option<Ppn> {
+        self.map[lpn as usize].checked_sub(1)
+    }
+
+    fn next_free(&self) -> Option<u32> {
+        self.pool.blocks.next_free()
+    }
+
+    fn blocks(&self) -> u32 {
+        self.pool.blocks.total()
+    }
+
+    fn erase_counts(&self) -> &[u32] {
+        self.pool.blocks.erase_counts()
+    }
+
+    /// Translation pages count as mapped pages: they have a place as data have.
+    fn flash_state(&self) -> FlashState {
+        let mapped = self.map.iter().chain(&self.gtd).filter(|&&place| place != UNMAPPED);
+        FlashState {
+            mapped_pages: mapped.count() as u64,
+            valid_pages: self.pool.valid_pages(),
+            programs: self.pool.programs(&[self.data, self.translation]),
+            summaries: 0,
+            erases: self.erase_counts().iter().copied().map(u64::from).sum(),
+        }
+    }
+
+    fn check(&self) {
+        self.pool.check(&[self.data, self.translation]);
+        for (map, translation) in [(&self.map, false), (&self.gtd, true)] {
+            for (owner, place) in (0..).zip(map) {
+                if let Some(page) = place.checked_sub(1) {
+                    assert!(self.pool.holds(page, owner), "a mapped page is where the map says");
+                    let kind = self.is_translation[self.pool.block_of(page) as usize];
+                    assert_eq!(kind, translation, "data and translation pages lie apart");
+                }
+            }
+        }
+        let state = self.flash_state();
+        assert_eq!(state.valid_pages, state.mapped_pages, "a valid page is mapped");
+        self.cmt.check();
+        for (lpn, &place) in (0..).zip(&self.map) {
+            let known = place == UNMAPPED || self.gtd[self.cmt.tvpn(lpn) as usize] != UNMAPPED;
+            assert!(known || self.cmt.find(lpn).is_some(), "an entry is in memory or on flash");
+        }
+    }
+}

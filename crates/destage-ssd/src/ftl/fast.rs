@@ -1,0 +1,233 @@
+//! FAST: any log block takes the updates of any logical block; one is kept for sequential writes
+//! (`spec/ftl.md` 4).
+//!
+//! Lee, Park, Chung, Lee, Park, Song. A log buffer-based flash translation layer using
+//! fully-associative sector translation. ACM Transactions on Embedded Computing Systems 6(3), 2007.
+//!
+//! Rules. The first version of a page goes to its slot of the data block. A later one of offset 0
+//! opens the sequential log block (SW) for its logical block, and those that continue it are
+//! appended there; all others go to the next slot of the newest random log block (RW). SW is merged
+//! by copying what is missing into it: when another logical block takes it, and when its owner
+//! does not continue. When the RW blocks are all full the oldest is reclaimed: every logical block
+//! that has a valid page in it is merged in full.
+//!
+//! Readings. An owner's write that does not continue the sequence merges SW and goes to RW, so that
+//! SW stays an in-order prefix. A page about to be overwritten is copied if it lies in the block
+//! that is reclaimed: it is the newest copy until the new one is on flash.
+//!
+//! Cost. O(1) per page, O(pages per block / 64) per merge, O(pages per block) per RW block reclaimed.
+
+use super::blocks::NoFreeBlock;
+use super::counters::FtlCounters;
+use super::log_blocks::LogBlocks;
+use super::machine::{Flash, Machine};
+use super::{FlashState, PagesOfBlocks};
+use crate::geometry::Ppn;
+use std::collections::VecDeque;
+
+/// Parameters of [`Fast`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FastConfig {
+    /// Most log blocks in use, SW among them; at least 2.
+    pub log_blocks: u32,
+}
+
+/// SW: its slots below `next` hold the owner's offsets in order, all valid.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Sequential {
+    owner: u32,
+    block: u32,
+    next: u32,
+}
+
+/// An RW block: which page each of its slots was programmed with.
+#[derive(Clone, PartialEq, Debug)]
+struct Random {
+    block: u32,
+    lpns: Vec<u32>,
+}
+
+/// The FTL.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fast {
+    common: LogBlocks,
+    sequential: Option<Sequential>,
+    random: VecDeque<Random>, // oldest first; only the newest may have free slots
+    most_random: usize,
+    pages_per_block: u32,
+}
+
+impl Fast {
+    /// Nothing written. `blocks` is at least data blocks + log blocks + 1: one is always free for a
+    /// merge.
+    pub fn new(pages: PagesOfBlocks, blocks: u32, config: FastConfig) -> Self {
+        Fast {
+            common: LogBlocks::new(pages, blocks),
+            sequential: None,
+            random: VecDeque::new(),
+            most_random: config.log_blocks as usize - 1,
+            pages_per_block: pages.pages_per_block,
+        }
+    }
+
+    /// Log blocks in use.
+    fn used(&self) -> u32 {
+        (self.random.len() + usize::from(self.sequential.is_some())) as u32
+    }
+
+    /// SW becomes the data block of its owner; there is none then.
+    fn merge_sequential<F: Flash>(&mut self, flash: &mut F) {
+        if let Some(Sequential { owner, block, next }) = self.sequential.take() {
+            self.common.prefix_merge(owner, block, next, flash);
+        }
+    }
+
+    /// Case 1: offset 0 opens SW for its logical block.
+    fn open_sequential<F: Flash>(
+        &mut self,
+        (lpn, lbn): (u32, u32),
+        flash: &mut F,
+    ) -> Result<F::Served, NoFreeBlock> {
+        self.merge_sequential(flash);
+        let block = self.common.take_log(self.used() + 1)?;
+        self.sequential = Some(Sequential { owner: lbn, block, next: 1 });
+        Ok(self.common.write_to_log(lpn, self.common.page(block, 0), flash))
+    }
+
+    /// Case 4: the next slot of the newest RW block.
+    fn write_random<F: Flash>(
+        &mut self,
+        lpn: u32,
+        flash: &mut F,
+    ) -> Result<F::Served, NoFreeBlock> {
+        let full = |random: &Random| random.lpns.len() as u32 == self.pages_per_block;
+        if self.random.back().is_none_or(full) {
+            self.open_random(flash)?;
+        }
+        let newest = self.random.back_mut().expect("it has just been opened");
+        let page = self.common.page(newest.block, newest.lpns.len() as u32);
+        newest.lpns.push(lpn);
+        Ok(self.common.write_to_log(lpn, page, flash))
+    }
+
+    /// Reclaims the oldest RW block if there are as many as may be, and takes a new one.
+    fn open_random<F: Flash>(&mut self, flash: &mut F) -> Result<(), NoFreeBlock> {
+        let mut lpns = Vec::new();
+        if self.random.len() >= self.most_random
+            && let Some(oldest) = self.random.pop_front()
+        {
+            self.reclaim(&oldest, flash)?;
+            lpns = oldest.lpns; // its memory serves the new one
+            lpns.clear();
+        }
+        lpns.reserve_exact(self.pages_per_block as usize);
+        let block = self.common.take_log(self.used() + 1)?;
+        self.random.push_back(Random { block, lpns });
+        Ok(())
+    }
+
+    /// Merges every logical block that has a valid page in an RW block, and erases it.
+    fn reclaim<F: Flash>(&mut self, random: &Random, flash: &mut F) -> Result<(), NoFreeBlock> {
+        let Random { block, ref lpns } = *random;
+        for (slot, &lpn) in (0..).zip(lpns) {
+            if self.common.place(lpn) != Some(self.common.page(block, slot)) {
+                continue;
+            }
+            let (lbn, _) = self.common.split(lpn);
+            match self.sequential {
+                Some(Sequential { owner, .. }) if owner == lbn => self.merge_sequential(flash),
+                _ => self.common.full_merge(lbn, flash)?,
+            }
+        }
+        self.common.erase(block, lpns.len() as u32, flash);
+        Ok(())
+    }
+
+    /// The log blocks in use, each with its next slot.
+    fn logs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let random = self.random.iter().map(|random| (random.block, random.lpns.len() as u32));
+        random.chain(self.sequential.iter().map(|sw| (sw.block, sw.next)))
+    }
+}
+
+impl Machine for Fast {
+    #[inline]
+    fn read<F: Flash>(
+        &mut self,
+        lpn: u32,
+        flash: &mut F,
+    ) -> Result<Option<F::Served>, NoFreeBlock> {
+        Ok(self.common.read(lpn, flash))
+    }
+
+    #[inline]
+    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+        let (lbn, offset) = self.common.split(lpn);
+        if let Some(served) = self.common.write_in_place((lbn, offset), flash)? {
+            return Ok(served);
+        }
+        if offset == 0 {
+            return self.open_sequential((lpn, lbn), flash);
+        }
+        match &mut self.sequential {
+            // Case 2: it continues the sequence.
+            Some(sw) if sw.owner == lbn && sw.next == offset => {
+                sw.next += 1;
+                let page = self.common.page(sw.block, offset);
+                return Ok(self.common.write_to_log(lpn, page, flash));
+            }
+            // Case 3: it breaks it.
+            Some(sw) if sw.owner == lbn => self.merge_sequential(flash),
+            _ => {}
+        }
+        self.write_random(lpn, flash)
+    }
+
+    #[inline(always)]
+    fn warm(&self, lpn: u32) {
+        self.common.warm(lpn);
+    }
+
+    fn counters(&self) -> FtlCounters {
+        self.common.counters()
+    }
+
+    fn reset(&mut self, wear: bool) {
+        self.common.reset(wear);
+        self.common.counters.log_blocks_used_max = self.used().into();
+    }
+
+    fn place(&self, lpn: u32) -> Option<Ppn> {
+        self.common.place(lpn)
+    }
+
+    fn next_free(&self) -> Option<u32> {
+        self.common.blocks.next_free()
+    }
+
+    fn blocks(&self) -> u32 {
+        self.common.blocks.total()
+    }
+
+    fn erase_counts(&self) -> &[u32] {
+        self.common.blocks.erase_counts()
+    }
+
+    fn flash_state(&self) -> FlashState {
+        self.common.flash_state(self.logs().map(|(_, next)| u64::from(next)).sum())
+    }
+
+    fn check(&self) {
+        assert!(self.random.len() <= self.most_random, "RW blocks are as many as may be");
+        let older = self.random.len().saturating_sub(1);
+        let full = |random: &Random| random.lpns.len() as u32 == self.pages_per_block;
+        assert!(self.random.iter().take(older).all(full), "only the newest RW block has room");
+        if let Some(Sequential { owner, block, next }) = self.sequential {
+            for offset in 0..next {
+                let place = self.common.place(owner * self.pages_per_block + offset);
+                assert_eq!(place, Some(self.common.page(block, offset)), "SW is a valid prefix");
+            }
+        }
+        self.common.check(&self.logs().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,152 @@
+//! page-ideal: the page map in memory, with greedy garbage collection (`spec/ftl.md` 5).
+//!
+//! The yardstick that Gupta, Kim and Urgaonkar hold DFTL against (ASPLOS 2009). It is not the timed
+//! FTL `page` of `spec/device.md` 5, which has planes, thresholds and wear levelling of its own.
+//!
+//! Rules. Writes go to the next slot of the frontier block. When that is full and fewer than the
+//! reserve of blocks are free, the block with the most invalid slots is collected, the lowest one
+//! among equals: its valid pages are copied to the frontier, and it is erased.
+//!
+//! Cost. O(1) per page and O(log blocks) per invalidation of a page, rarely more than one step.
+
+use super::FlashState;
+use super::blocks::NoFreeBlock;
+use super::counters::FtlCounters;
+use super::machine::{Flash, Machine};
+use super::pool::{Frontier, Pool};
+use crate::geometry::Ppn;
+use destage_core::pages::prefetch;
+
+/// Map entry of a page that was never written; else its physical page + 1.
+const UNMAPPED: u32 = 0;
+
+/// The FTL.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PageIdeal {
+    map: Vec<u32>,
+    frontier: Option<Frontier>,
+    pool: Pool,
+}
+
+impl PageIdeal {
+    /// Nothing written. `blocks` is at least those that the pages fill, the reserve of at least 2,
+    /// and the frontier: one is always free for the copies of a collection.
+    pub fn new(logical_pages: u32, pages_per_block: u32, blocks: u32, reserve: u32) -> Self {
+        PageIdeal {
+            map: vec![UNMAPPED; logical_pages as usize],
+            frontier: None,
+            pool: Pool::new(blocks, pages_per_block, reserve),
+        }
+    }
+
+    /// Copies what is valid in a block to the frontier, and erases it.
+    fn collect<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+        let taken = self.pool.take_out(victim, flash);
+        let mut done = 0;
+        while done < taken.slots.len() {
+            let (to, count) = self.pool.copy(victim, &taken, done, &mut self.frontier, flash)?;
+            for (&lpn, place) in taken.owners[done..done + count].iter().zip(to + 1..) {
+                self.map[lpn as usize] = place;
+            }
+            done += count;
+        }
+        self.pool.counters.gc_runs += 1;
+        self.pool.counters.gc_copies += done as u64;
+        self.pool.erase(victim, taken, flash);
+        Ok(())
+    }
+}
+
+impl Machine for PageIdeal {
+    #[inline]
+    fn read<F: Flash>(
+        &mut self,
+        lpn: u32,
+        flash: &mut F,
+    ) -> Result<Option<F::Served>, NoFreeBlock> {
+        let c = &mut self.pool.counters;
+        c.host_reads += 1;
+        Ok(match self.map[lpn as usize].checked_sub(1) {
+            None => {
+                c.unmapped_reads += 1;
+                None
+            }
+            Some(page) => {
+                c.flash_reads += 1;
+                Some(flash.read(page))
+            }
+        })
+    }
+
+    #[inline]
+    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+        self.pool.counters.host_writes += 1;
+        if !self.pool.has_room(self.frontier) {
+            while let Some(victim) = self.pool.victim() {
+                self.collect(victim, flash)?;
+            }
+        }
+        if let Some(old) = self.map[lpn as usize].checked_sub(1) {
+            self.pool.invalidate(old);
+        }
+        let page = self.pool.program(&mut self.frontier, lpn)?;
+        self.map[lpn as usize] = page + 1;
+        self.pool.counters.flash_programs += 1;
+        Ok(flash.program(page))
+    }
+
+    #[inline(always)]
+    fn warm(&self, lpn: u32) {
+        prefetch(&self.map, lpn as usize);
+    }
+
+    #[inline(always)]
+    fn warm_old(&self, lpn: u32) {
+        self.pool.warm(self.map[lpn as usize].saturating_sub(1));
+    }
+
+    fn counters(&self) -> FtlCounters {
+        self.pool.counters()
+    }
+
+    fn reset(&mut self, wear: bool) {
+        self.pool.reset(wear);
+    }
+
+    fn place(&self, lpn: u32) -> Option<Ppn> {
+        self.map[lpn as usize].checked_sub(1)
+    }
+
+    fn next_free(&self) -> Option<u32> {
+        self.pool.blocks.next_free()
+    }
+
+    fn blocks(&self) -> u32 {
+        self.pool.blocks.total()
+    }
+
+    fn erase_counts(&self) -> &[u32] {
+        self.pool.blocks.erase_counts()
+    }
+
+    fn flash_state(&self) -> FlashState {
+        FlashState {
+            mapped_pages: self.map.iter().filter(|&&place| place != UNMAPPED).count() as u64,
+            valid_pages: self.pool.valid_pages(),
+            programs: self.pool.programs(&[self.frontier]),
+            summaries: 0,
+            erases: self.erase_counts().iter().copied().map(u64::from).sum(),
+        }
+    }
+
+    fn check(&self) {
+        self.pool.check(&[self.frontier]);
+        for (lpn, place) in (0..).zip(&self.map) {
+            if let Some(page) = place.checked_sub(1) {
+                assert!(self.pool.holds(page, lpn), "a mapped page is where the map says");
+            }
+        }
+        let state = self.flash_state();
+        assert_eq!(state.valid_pages, state.mapped_pages, "a valid page is mapped");
+    }
+}

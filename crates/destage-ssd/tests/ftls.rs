@@ -1,0 +1,316 @@
+//! The FTLs of `spec/ftl.md` against their vectors, their twins, and a flash that knows what lies on
+//! every page.
+
+use destage_ssd::config::{FtlKind, Table};
+use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
+use destage_ssd::precondition::SplitMix64;
+use destage_ssd::{FtlCounters, Untimed, UntimedError};
+use destage_twins::ftl as twin;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn table(params: &Map<String, Value>) -> Table {
+    serde_json::from_value(Value::Object(params.clone())).expect("numbers and words")
+}
+
+/// What every physical page holds: versions of logical pages, and the FTL's own.
+struct Tokens {
+    pages_per_block: u32,
+    held: Vec<Option<Held>>,
+    next_own: u64,
+    counts: [u64; 3], // reads, programs, erases
+    writing: Option<(u32, u64)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
+    Host { lpn: u32, version: u64 },
+    Own(u64),
+}
+
+impl Tokens {
+    fn new(blocks: u32, pages_per_block: u32) -> Self {
+        let held = vec![None; (blocks * pages_per_block) as usize];
+        Tokens { pages_per_block, held, next_own: 0, counts: [0; 3], writing: None }
+    }
+
+    fn take(&mut self, page: u32) -> Held {
+        self.counts[0] += 1;
+        self.held[page as usize].unwrap_or_else(|| panic!("page {page} is read and empty"))
+    }
+
+    fn put(&mut self, page: u32, held: Held) {
+        self.counts[1] += 1;
+        let before = self.held[page as usize].replace(held);
+        assert_eq!(before, None, "page {page} is programmed twice without an erase");
+    }
+}
+
+impl Flash for Tokens {
+    type Served = Held;
+
+    fn read(&mut self, page: u32) -> Held {
+        self.take(page)
+    }
+
+    fn program(&mut self, page: u32) -> Held {
+        let (lpn, version) = self.writing.take().expect("the host writes one page at a time");
+        self.put(page, Held::Host { lpn, version });
+        Held::Host { lpn, version }
+    }
+
+    fn read_own(&mut self, page: u32) {
+        assert!(matches!(self.take(page), Held::Own(_)), "page {page} is the FTL's own");
+    }
+
+    fn program_own(&mut self, page: u32) {
+        self.next_own += 1;
+        self.put(page, Held::Own(self.next_own));
+    }
+
+    fn gather(&mut self, pages: &Gathered<'_>) {
+        let has =
+            |words: &[u64], offset: u32| words[offset as usize / 64] >> (offset % 64) & 1 == 1;
+        let mut copied = 0;
+        for offset in 0..self.pages_per_block {
+            let from = match (has(pages.from_data, offset), has(pages.from_log, offset)) {
+                (false, false) => continue,
+                (true, false) => pages.data * self.pages_per_block + offset,
+                (false, true) => pages.log_pages[offset as usize],
+                (true, true) => panic!("offset {offset} comes out of two places"),
+            };
+            let held = self.take(from);
+            self.put(pages.to * self.pages_per_block + offset, held);
+            copied += 1;
+        }
+        assert!(copied > 0, "nothing to copy is not told");
+    }
+
+    fn copy(&mut self, pages: &Copied<'_>) {
+        for (&slot, to) in pages.slots.iter().zip(pages.to..) {
+            let held = self.take(pages.from * self.pages_per_block + slot);
+            self.put(to, held);
+        }
+    }
+
+    fn erase(&mut self, block: u32) {
+        self.counts[2] += 1;
+        let first = (block * self.pages_per_block) as usize;
+        self.held[first..first + self.pages_per_block as usize].fill(None);
+    }
+
+    fn collection(&mut self) {}
+}
+
+/// An FTL over a flash that knows everything, and what the host wrote last.
+struct Watched {
+    ftl: Untimed,
+    flash: Tokens,
+    newest: BTreeMap<u32, u64>,
+    version: u64,
+}
+
+impl Watched {
+    fn new(kind: FtlKind, params: &Map<String, Value>) -> Self {
+        let ftl = Untimed::new(kind, &table(params)).expect("good parameters");
+        let pages_per_block = params["pages_per_block"].as_u64().expect("given") as u32;
+        let flash = Tokens::new(ftl.machine().blocks(), pages_per_block);
+        Watched { ftl, flash, newest: BTreeMap::new(), version: 0 }
+    }
+
+    fn operate(&mut self, is_write: bool, lpn: u64) -> Result<(), UntimedError> {
+        let page = lpn as u32;
+        if is_write {
+            self.version += 1;
+            self.flash.writing = Some((page, self.version));
+        }
+        let served = self.ftl.operate(is_write, lpn, &mut self.flash)?;
+        if is_write {
+            self.newest.insert(page, self.version);
+        }
+        let newest = self.newest.get(&page);
+        let expected = newest.map(|&version| Held::Host { lpn: page, version });
+        assert_eq!(served, expected, "page {page} is its newest version");
+        let counters = self.ftl.counters();
+        let counted = [counters.flash_reads, counters.flash_programs, counters.erases];
+        assert_eq!(counted, self.flash.counts, "what is counted is what is done");
+        Ok(())
+    }
+
+    /// Every page is where the FTL says, in the version written last, and conserved.
+    fn check(&self) {
+        let machine = self.ftl.machine();
+        machine.check();
+        for lpn in 0..self.ftl.logical_pages() {
+            let place = machine.place(lpn);
+            let held = place.and_then(|page| self.flash.held[page as usize]);
+            let newest = self.newest.get(&lpn);
+            assert_eq!(held, newest.map(|&version| Held::Host { lpn, version }), "page {lpn}");
+        }
+        let state = machine.flash_state();
+        assert_eq!(state.programs, self.flash.counts[1], "programs, from the state of the flash");
+        assert_eq!(state.erases, self.flash.counts[2]);
+    }
+}
+
+/// Small devices of all kinds, with little or no room to spare.
+fn params(kind: FtlKind, random: &mut SplitMix64) -> Map<String, Value> {
+    let pages_per_block = [1, 2, 3, 4, 8, 63, 64, 65, 130][random.below(9) as usize];
+    let logical_pages = 1 + random.below(40 * pages_per_block.min(12));
+    let mut params = Map::new();
+    let mut set = |key: &str, value: Value| params.insert(key.into(), value);
+    set("logical_pages", logical_pages.into());
+    set("pages_per_block", pages_per_block.into());
+    match kind {
+        FtlKind::Bast => {
+            set("log_blocks", (1 + random.below(6)).into());
+            set("victim", ["lru", "fifo"][random.below(2) as usize].into());
+            set("spare_blocks", (1 + random.below(3)).into());
+        }
+        FtlKind::Fast => {
+            set("log_blocks", (2 + random.below(6)).into());
+            set("spare_blocks", (1 + random.below(3)).into());
+        }
+        _ => {
+            set("over_provisioning", (f64::from(random.below(60)) / 100.0).into());
+        }
+    }
+    if kind == FtlKind::Dftl {
+        set("cmt_entries", (1 + random.below(30)).into());
+        set("entries_per_translation_page", (1 + random.below(20)).into());
+        set("cmt_policy", ["slru", "slru", "lru"][random.below(3) as usize].into());
+        set("protected_fraction", (f64::from(random.below(101)) / 100.0).into());
+        set("batch_update", (random.below(3) > 0).into());
+        set("gc_reserve_blocks", (4 + random.below(4)).into());
+    } else if kind == FtlKind::PageIdeal {
+        set("gc_reserve_blocks", (2 + random.below(3)).into());
+    }
+    params
+}
+
+/// Runs in order, hot pages, and anything.
+fn operations(pages: u32, random: &mut SplitMix64) -> Vec<(bool, u64)> {
+    let mut ops = Vec::new();
+    while ops.len() < 900 {
+        let start = random.below(pages);
+        let (length, step) = match random.below(4) {
+            0 => (1 + random.below(100), 1),
+            1 => (1 + random.below(30), 0),
+            _ => (1, 0),
+        };
+        let is_write = random.below(5) > 0;
+        ops.extend((0..length).map(|i| (is_write, u64::from((start + i * step) % pages))));
+    }
+    ops
+}
+
+const KINDS: [FtlKind; 4] = [FtlKind::Bast, FtlKind::Fast, FtlKind::PageIdeal, FtlKind::Dftl];
+
+#[test]
+fn every_read_returns_the_newest_write_after_any_prefix_of_any_load() {
+    let mut random = SplitMix64::new(20261121);
+    for kind in KINDS {
+        let mut erased = 0;
+        for _ in 0..60 {
+            let params = params(kind, &mut random);
+            let mut watched = Watched::new(kind, &params);
+            let pages = watched.ftl.logical_pages();
+            let ops = operations(pages, &mut random);
+            for (i, &(is_write, lpn)) in ops.iter().enumerate() {
+                let done = watched.operate(is_write, lpn);
+                done.unwrap_or_else(|error| panic!("{error}: {params:?}"));
+                if i % 50 == 0 {
+                    watched.check();
+                }
+            }
+            erased += watched.flash.counts[2];
+        }
+        assert!(erased > 1000, "{}: {erased} erases", kind.name());
+    }
+}
+
+#[test]
+fn every_ftl_counts_as_its_twin_after_every_operation() {
+    let mut random = SplitMix64::new(7);
+    for kind in KINDS {
+        let mut seen = FtlCounters::default();
+        for round in 0..120 {
+            let mut params = params(kind, &mut random);
+            params.insert("prefill".into(), (round % 3 == 0).into());
+            let pages = params["logical_pages"].as_u64().expect("given") as u32;
+            let ops = operations(pages, &mut random);
+            let expected = twin::run(kind.name(), &params, &ops).expect("a twin");
+            let mut ftl = Untimed::new(kind, &table(&params)).expect("good parameters");
+            let nothing = &mut destage_ssd::ftl::machine::Nothing;
+            for (i, &(is_write, lpn)) in ops.iter().enumerate() {
+                let done = ftl.operate(is_write, lpn, nothing);
+                done.unwrap_or_else(|error| panic!("{error}: {params:?}"));
+                let c = ftl.counters();
+                let step = [c.flash_reads, c.flash_programs, c.erases];
+                assert_eq!(step, expected.steps[i], "operation {i}: {params:?}");
+            }
+            assert_eq!(expected.full_at, None, "{params:?}");
+            let counters = ftl.counters();
+            for &name in Untimed::listed_counters(kind) {
+                let got = counters.get(name).expect("a counter");
+                let twins = expected.counters.get(name).copied().unwrap_or(0);
+                assert_eq!(got, twins, "{}: {name}: {params:?}", kind.name());
+            }
+            assert_eq!(identities(&counters, kind), Ok(()));
+            seen = sum(&seen, &counters);
+        }
+        for &name in Untimed::listed_counters(kind) {
+            assert!(seen.get(name) > Some(0), "{}: {name} was reached", kind.name());
+        }
+    }
+}
+
+fn sum(a: &FtlCounters, b: &FtlCounters) -> FtlCounters {
+    let add = |name: &&str| (name.to_string(), json!(a.get(name).max(b.get(name))));
+    let all: Map<String, Value> = FtlCounters::NAMES.iter().map(add).collect();
+    serde_json::from_value(all.into()).expect("counters")
+}
+
+/// The identities of section 1.4.
+fn identities(c: &FtlCounters, kind: FtlKind) -> Result<(), String> {
+    let host = c.host_reads - c.unmapped_reads;
+    let (reads, programs, erases) = match kind {
+        FtlKind::Bast | FtlKind::Fast => {
+            (host + c.merge_reads, c.host_writes + c.merge_programs, c.erases)
+        }
+        FtlKind::Dftl => (
+            host + c.gc_copies + c.translation_reads,
+            c.host_writes + c.gc_copies + c.translation_writes,
+            c.gc_runs + c.gc_translation_runs,
+        ),
+        _ => (host + c.gc_copies, c.host_writes + c.gc_copies, c.gc_runs),
+    };
+    let counted = (c.flash_reads, c.flash_programs, c.erases);
+    if counted == (reads, programs, erases) { Ok(()) } else { Err(format!("{c:?}")) }
+}
+
+#[test]
+fn every_ftl_vector_is_counted_as_written() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/ftl.jsonl");
+    let text = std::fs::read_to_string(path).expect("the vectors");
+    for line in text.lines() {
+        let vector: Value = serde_json::from_str(line).expect("JSON");
+        let kind = FtlKind::named(vector["ftl"].as_str().expect("a name")).expect("an FTL");
+        let name = format!("{}: {}", kind.name(), vector["name"]);
+        let params = vector["params"].as_object().expect("an object");
+        let mut ftl = Untimed::new(kind, &table(params)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (ops, steps) = (vector["ops"].as_array(), vector["steps"].as_array());
+        let pairs = ops.expect("a list").iter().zip(steps.expect("a list"));
+        for (i, (op, step)) in pairs.enumerate() {
+            let lpn = op[1].as_u64().expect("a page");
+            let done = ftl.operate(op[0] == "w", lpn, &mut destage_ssd::ftl::machine::Nothing);
+            done.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let c = ftl.counters();
+            assert_eq!(*step, json!([c.flash_reads, c.flash_programs, c.erases]), "{name}: {i}");
+        }
+        for (counter, expected) in vector["counters"].as_object().expect("an object") {
+            assert_eq!(ftl.counters().get(counter), expected.as_u64(), "{name}: {counter}");
+        }
+    }
+}
