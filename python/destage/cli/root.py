@@ -74,6 +74,7 @@ COMMANDS = {
     "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
+    "reproduce": Place("destage.cli.reproduce", "reproduce", "Re-run a paper, claim by claim."),
     "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
     "report": Place("destage.cli.report", "report", "Draw results that were kept."),
     "completion": Place("destage.cli.completion", "completion", "Print a shell completion script."),

@@ -31,14 +31,37 @@ pub(crate) enum Picker {
 /// Zipf ranks, and the page of each rank.
 pub(crate) struct Ranked {
     zipf: Zipf<f64>,
-    order: Option<Permutation>,
+    order: Option<Scattered>,
+}
+
+/// Puts clusters of ranks in a random order; inside a cluster pages follow each other as ranks do.
+struct Scattered {
+    order: Permutation,
+    cluster: u64,
+    /// Whole clusters; what is left over at the end stays where it is.
+    clusters: u64,
+}
+
+impl Scattered {
+    fn new(pages: u64, cluster: u64, random: &mut Pcg64) -> Self {
+        let cluster = cluster.min(pages);
+        let clusters = pages / cluster;
+        Scattered { order: Permutation::new(clusters, random), cluster, clusters }
+    }
+
+    fn apply(&self, rank: u64) -> u64 {
+        let (number, within) = (rank / self.cluster, rank % self.cluster);
+        if number < self.clusters { self.order.apply(number) * self.cluster + within } else { rank }
+    }
 }
 
 impl Ranked {
-    fn new(pages: u64, alpha: f64, permuted: bool, random: &mut Pcg64) -> Result<Self> {
+    fn new(w: &Workload, pages: u64, random: &mut Pcg64) -> Result<Self> {
+        let alpha = w.alpha;
         let zipf = Zipf::new(pages as f64, alpha)
             .map_err(|_| usage(format!("alpha: no zipf distribution with alpha = {alpha}")))?;
-        Ok(Ranked { zipf, order: permuted.then(|| Permutation::new(pages, random)) })
+        let order = w.permuted.then(|| Scattered::new(pages, w.cluster_pages, random));
+        Ok(Ranked { zipf, order })
     }
 
     fn draw(&self, random: &mut Pcg64) -> u64 {
@@ -53,9 +76,7 @@ impl Picker {
         Ok(match w.kind {
             Kind::Uniform => Picker::Uniform,
             Kind::Normal => Picker::Normal { mean: w.mean, deviation: w.deviation },
-            Kind::Zipf | Kind::Bursts => {
-                Picker::Zipf(Ranked::new(w.pages, w.alpha, w.permuted, random)?)
-            }
+            Kind::Zipf | Kind::Bursts => Picker::Zipf(Ranked::new(w, w.pages, random)?),
             Kind::Locality => Picker::Locality {
                 hot: part(w.page_share, w.pages),
                 access_share: w.access_share,
@@ -74,7 +95,7 @@ impl Picker {
                 let longest = w.size.longest();
                 let log = part(w.log_page_share, w.pages).clamp(longest, w.pages - longest);
                 let data = w.pages - log;
-                let ranked = Ranked::new(data, w.alpha, w.permuted, random)?;
+                let ranked = Ranked::new(w, data, random)?;
                 Picker::Oltp { ranked, data, log_share: w.log_share, at: data }
             }
         })
@@ -149,4 +170,28 @@ fn normal(random: &mut Pcg64, mean: f64, deviation: f64, pages: u64) -> u64 {
         }
     }
     (unit(random) * pages as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn scattered_clusters_reach_every_page_once_and_keep_neighbours_together() {
+        for (pages, cluster) in [(1, 1), (10, 3), (64, 16), (1000, 7), (5, 8)] {
+            let mut random = Pcg64::seed_from_u64(pages);
+            let scattered = Scattered::new(pages, cluster, &mut random);
+            let images: Vec<u64> = (0..pages).map(|rank| scattered.apply(rank)).collect();
+            let cluster = cluster.min(pages);
+            for rank in (0..pages).filter(|rank| (rank + 1) % cluster != 0 && rank + 1 < pages) {
+                let (here, next) = (images[rank as usize], images[rank as usize + 1]);
+                assert_eq!(next, here + 1, "{pages} pages in clusters of {cluster}, rank {rank}");
+            }
+            let mut sorted = images;
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..pages), "{pages} pages in clusters of {cluster}");
+        }
+    }
 }

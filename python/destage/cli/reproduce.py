@@ -1,0 +1,159 @@
+"""`destage reproduce`: papers re-run, claim by claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from destage._table import Cell, Column, Table
+from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.output import print_table
+from destage.cli.screen import note, progress
+from destage.errors import UsageError
+from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
+from destage.reproduce.evaluation import Evaluation, Options
+from destage.reproduce.words import VERDICTS
+
+__all__ = ["reproduce"]
+
+EPILOG = f"""\b
+Papers: {", ".join(PAPERS)}, all.
+
+\b
+Examples:
+  destage reproduce acr
+  destage reproduce all --scale 0.1
+  destage reproduce ecr --figure 6 --figure 11 --scale 0.1
+  destage reproduce ecr --traces ~/traces/msr
+
+Originals are recognised by name and checked; where one is not there, a stand-in is used and
+called so. docs/reproduce.md says where originals are to be had.
+"""
+
+OUTPUT = [
+    flag(
+        "--out",
+        default="destage-reproduce",
+        metavar="DIR",
+        section="Output",
+        help="Folder for NAME.html, NAME.md, NAME.json and figures. [destage-reproduce]",
+    ),
+    flag(
+        "--strict",
+        is_flag=True,
+        section="Output",
+        help="Exit with status 1 if a claim does not hold, or only partly.",
+    ),
+]
+
+LOADS = [
+    flag("--traces", metavar="DIR", help="Folder with original traces."),
+    flag("--recordings", metavar="DIR", help="Folder with this project's recordings. [DIR/own]"),
+    flag(
+        "--scale",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help="Share of the requests of stand-ins and recordings, 0..1. [1]",
+    ),
+    flag("--seed", type=int, default=1, metavar="N", help="Seed of random loads. [1]"),
+    flag("--seeds", type=int, default=3, metavar="N", help="How many draws of each. [3]"),
+]
+
+WHAT = [
+    flag("--figure", type=int, multiple=True, metavar="N", help="Only this figure; repeatable."),
+    flag("--table", type=int, multiple=True, metavar="N", help="Only this table; repeatable."),
+    flag("--no-sensitivity", is_flag=True, help="Leave out other readings of the papers."),
+    flag("--no-beyond", is_flag=True, help="With all: leave out the table beyond the papers."),
+    flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]"),
+]
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("name", nargs=-1, required=True, metavar="PAPER...")
+@apply(WHAT, LOADS, OUTPUT, COMMON)
+def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
+    """Re-run a paper's evaluation and decide its claims."""
+    from destage.report import need_extra
+    from destage.reproduce.pages import make_folder, write
+
+    need_extra("the report")
+    papers = papers_of(name)
+    options = checked(
+        Options(
+            scale=arguments["scale"],
+            seed=arguments["seed"],
+            seeds=arguments["seeds"],
+            traces=_folder(arguments["traces"]),
+            recordings=_folder(arguments["recordings"]),
+            jobs=arguments["jobs"],
+            sensitivity=not arguments["no_sensitivity"],
+        )
+    )
+    if (arguments["figure"] or arguments["table"]) and len(papers) != 1:
+        raise UsageError("figure, table: they are of one paper; name one")
+    papers = [narrowed(p, arguments["figure"], arguments["table"]) for p in papers]
+    out = Path(arguments["out"])
+    make_folder(out)
+    quiet = arguments["quiet"]
+    done = []
+    for paper in papers:
+        with progress(quiet) as callback:
+            evaluation = evaluate(
+                paper, options, progress=callback, began=_teller(quiet, callback is not None)
+            )
+        write(evaluation, out)
+        _say_stand_ins(evaluation, quiet)
+        done.append(evaluation)
+        if not quiet:
+            note(f"{out / paper.name}.html: {_counts(evaluation)}")
+    print_table(_table(done))
+    if arguments["strict"] and any(
+        v.verdict in ("partly", "does not hold") for e in done for v in e.verdicts
+    ):
+        click.get_current_context().exit(1)
+
+
+def _folder(given: str | None) -> Path | None:
+    return Path(given) if given else None
+
+
+def _teller(quiet: bool, drawn: bool) -> Any:
+    """Without a terminal for a bar, a line for every comparison is the progress."""
+    return None if quiet or drawn else note
+
+
+def _say_stand_ins(evaluation: Evaluation, quiet: bool) -> None:
+    """Name the stand-ins that were used, and where the originals are to be had."""
+    if quiet:
+        return
+    places: dict[str, list[str]] = {}
+    for load in evaluation.loads:
+        if load.kind == "stand-in":
+            places.setdefault(load.note, []).append(load.name)
+    for place, names in places.items():
+        note(f"{evaluation.paper.name}: stand-ins for {', '.join(names)} ({place})")
+
+
+def _counts(evaluation: Evaluation) -> str:
+    counts = evaluation.counts()
+    return ", ".join(f"{n} {VERDICTS[word]}" for word, n in counts.items())
+
+
+def _table(evaluations: list[Evaluation]) -> Table:
+    """The headline claims and their verdicts."""
+    columns = [Column("paper", right=False), Column("claim", right=False)]
+    columns += [Column("verdict", right=False), Column("cases")]
+    table = Table("Headline claims", columns)
+    for evaluation in evaluations:
+        rows = []
+        shown = [v for v in evaluation.verdicts if v.claim.headline] or evaluation.verdicts
+        for v in shown:
+            cases = f"{v.met}/{len(v.cases)}" if v.cases else "-"
+            rows.append(
+                [Cell(evaluation.paper.name), Cell(v.claim.says), Cell(v.verdict), Cell(cases)]
+            )
+        table.groups.append(rows)
+    return table

@@ -1,0 +1,143 @@
+"""Re-run the evaluations of five papers, and say claim by claim what holds.
+
+>>> from destage.reproduce import paper
+>>> paper("acr").title[:3]
+'ACR'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from destage.errors import UsageError
+from destage.reproduce.claims import PAPERS, Claim, Figure, Paper, load_paper, paper
+from destage.reproduce.document import document
+from destage.reproduce.evaluation import Evaluation, Options, evaluate
+from destage.reproduce.verdicts import Case, Verdict
+from destage.runs import ProgressCallback, thread_count
+
+__all__ = [
+    "PAPERS",
+    "Case",
+    "Claim",
+    "Evaluation",
+    "Figure",
+    "Options",
+    "Paper",
+    "Verdict",
+    "document",
+    "evaluate",
+    "load_paper",
+    "narrowed",
+    "paper",
+    "papers_of",
+    "reproduce",
+]
+
+
+def papers_of(names: Sequence[str]) -> list[Paper]:
+    """Return the papers of some names, `all` being all of them. Raises `UsageError`."""
+    wanted = list(
+        dict.fromkeys(n for name in names for n in (PAPERS if name == "all" else (name,)))
+    )
+    return [paper(name) for name in wanted]
+
+
+def narrowed(whole: Paper, figures: Sequence[int] = (), tables: Sequence[int] = ()) -> Paper:
+    """Return a paper with some figures and tables only, and the claims that are about them.
+
+    Raises `UsageError` for a number that the evaluation has not.
+    """
+    if not figures and not tables:
+        return whole
+    wanted = [f"figure {k}" for k in figures] + [f"table {k}" for k in tables]
+    for name in wanted:
+        places = [f.where for f in whole.figures] + [c.where for c in whole.claims]
+        if not any(_is_in(name, where) for where in places):
+            known = sorted({f.where for f in whole.figures})
+            raise UsageError(f"{whole.name} has no {name} here (it has {', '.join(known)})")
+    kept = [f for f in whole.figures if any(_is_in(name, f.where) for name in wanted)]
+    claims = [c for c in whole.claims if any(_is_in(name, c.where) for name in wanted)]
+    needed = {f.runs for f in kept} | {r for c in claims for r in c.check.runs}
+    needed |= {c.check.base for c in claims if c.check.base}
+    return replace(
+        whole,
+        figures=tuple(kept),
+        claims=tuple(claims),
+        runs=tuple(r for r in whole.runs if r.id in needed),
+        sensitivity=(),
+    )
+
+
+def _is_in(name: str, where: str) -> bool:
+    """Whether `figure 7` is named by `figures 7 and 9` or `section 5, figure 7 (a)`."""
+    kind, number = name.split()
+    for found in re.finditer(rf"{kind}s? ((?:\d+|, | and | to |\s|\([^)]*\))+)", where):
+        numbers = [int(n) for n in re.findall(r"\d+", found[1])]
+        if " to " in found[1] and len(numbers) == 2:
+            numbers = list(range(numbers[0], numbers[1] + 1))
+        if int(number) in numbers:
+            return True
+    return False
+
+
+def reproduce(
+    name: str,
+    *,
+    traces: Path | str | None = None,
+    recordings: Path | str | None = None,
+    scale: float = 1.0,
+    seed: int = 1,
+    seeds: int = 3,
+    sensitivity: bool = True,
+    figures: Sequence[int] = (),
+    tables: Sequence[int] = (),
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+    began: Callable[[str], object] | None = None,
+) -> Evaluation:
+    """Run a paper's evaluation again.
+
+    Parameters:
+        name: `ecr`, `sac`, `bpac`, `acr` or `aalru`.
+        traces: a folder with originals; what is not there has a stand-in.
+        recordings: a folder with this project's recordings; without it the one that ships.
+        scale: requests of stand-ins and recordings, as a share of all, above 0 and at most 1.
+        seed, seeds: the first seed of random loads, and how many are drawn.
+        sensitivity: run the headline claims under other readings, too.
+        figures, tables: only these, with their claims; all without them.
+        jobs, progress: as in `compare`; `began` is told of every comparison.
+
+    Raises `UsageError`, `DataError` for an original that is not what its name says, and what runs
+    raise.
+    """
+    options = checked(
+        Options(
+            scale=scale,
+            seed=seed,
+            seeds=seeds,
+            traces=Path(traces) if traces is not None else None,
+            recordings=Path(recordings) if recordings is not None else None,
+            jobs=jobs,
+            sensitivity=sensitivity,
+        )
+    )
+    return evaluate(narrowed(paper(name), figures, tables), options, progress=progress, began=began)
+
+
+def checked(options: Options) -> Options:
+    """Return options that can be. Raises `UsageError`."""
+    if not 0 < options.scale <= 1:
+        raise UsageError(f"scale: expected a share, above 0 and at most 1, got {options.scale}")
+    if not 1 <= options.seeds <= 100:
+        raise UsageError(f"seeds: expected a number from 1 to 100, got {options.seeds}")
+    if not 0 <= options.seed < 1 << 62:
+        raise UsageError(f"seed: expected a whole number 0..2^62, got {options.seed}")
+    thread_count(options.jobs)
+    own = options.traces / "own" if options.traces is not None else None
+    if options.recordings is None and own is not None and own.is_dir():
+        return replace(options, recordings=own)
+    return options

@@ -1,0 +1,221 @@
+"""The report of an evaluation as data: what the HTML page, the Markdown page and the JSON hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from destage import _destage
+from destage.reproduce.claims import RunSet
+from destage.reproduce.evaluation import Evaluation, Options, Swing
+from destage.reproduce.figures import Drawing
+from destage.reproduce.verdicts import UNTESTED, Case, Verdict
+from destage.reproduce.words import cases_in_words, expected, load_words, measured, number
+from destage.reproduce.workloads import Fit, Load
+
+__all__ = ["SCHEMA", "command", "document"]
+
+#: Version of the JSON.
+SCHEMA = 1
+
+_FIT_TITLES = {
+    "requests": "requests",
+    "accesses": "page accesses",
+    "write_ratio": "write ratio",
+    "mean_kib": "mean size (KiB)",
+    "unique_pages": "different pages",
+    "seconds": "length (s)",
+    "requests_per_s": "requests/s",
+    "sequential_share": "sequential share",
+    "zipf_skew": "skew (Zipf)",
+}
+
+
+def command(name: str, options: Options) -> str:
+    """Return the command that makes a report again."""
+    parts = ["destage", "reproduce", name]
+    parts += ["--scale", f"{options.scale:g}"] if options.scale != 1 else []
+    parts += ["--seed", str(options.seed)] if options.seed != 1 else []
+    parts += ["--seeds", str(options.seeds)] if options.seeds != 3 else []
+    parts += ["--traces", "DIR"] if options.traces else []
+    parts += ["--recordings", "DIR"] if options.recordings else []
+    parts += [] if options.sensitivity else ["--no-sensitivity"]
+    return " ".join(parts)
+
+
+def document(evaluation: Evaluation) -> dict[str, Any]:
+    """Return everything about an evaluation, for machines and for the pages."""
+    paper, options = evaluation.paper, evaluation.options
+    kinds = dict.fromkeys(load.kind for load in evaluation.loads)
+    return {
+        "schema": SCHEMA,
+        "version": _destage.VERSION,
+        "command": command(paper.name, options),
+        "paper": {
+            "name": paper.name,
+            "title": paper.title,
+            "cite": paper.cite,
+            "question": paper.question,
+            "differs": list(paper.differs),
+        },
+        "options": {
+            "scale": options.scale,
+            "seed": options.seed,
+            "seeds": options.seeds,
+            "originals": "original" in kinds,
+        },
+        "summary": evaluation.counts(),
+        "claims": [_claim(v) for v in evaluation.verdicts],
+        "figures": [_figure(d) for d in evaluation.drawings],
+        "policies": dict(paper.policies),
+        "runs": [_runs(evaluation, runs) for runs in paper.runs],
+        "loads": [_load(evaluation, load) for load in evaluation.loads],
+        "sensitivity": {
+            "scale": evaluation.sensitivity_scale,
+            "seeds": 1,
+            "knobs": [_swing(s) for s in evaluation.swings],
+        },
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _claim(v: Verdict) -> dict[str, Any]:
+    return {
+        "id": v.claim.id,
+        "where": v.claim.where,
+        "claim": v.claim.says,
+        "headline": v.claim.headline,
+        "kind": v.claim.check.kind,
+        "metric": v.claim.check.metric or None,
+        "expected": expected(v),
+        "measured": measured(v) if v.verdict != UNTESTED else "-",
+        "verdict": v.verdict,
+        "cases_met": v.met,
+        "cases_all": len(v.cases),
+        "which": cases_in_words(v),
+        "loads": load_words(v),
+        "cases": [_case(c) for c in v.cases],
+    }
+
+
+def _case(case: Case) -> dict[str, Any]:
+    e = case.measured
+    return {
+        "case": case.label,
+        "status": case.status,
+        "expected": case.expected,
+        "mean": _finite(e.mean) if e else None,
+        "low": _finite(e.low) if e else None,
+        "high": _finite(e.high) if e else None,
+        "seeds": e.count if e else None,
+        "note": case.note,
+    }
+
+
+def _figure(drawn: Drawing) -> dict[str, Any]:
+    f = drawn.figure
+    return {
+        "id": f.id,
+        "where": f.where,
+        "title": f.title,
+        "mark": f.mark,
+        "x": f.x,
+        "x_title": f.x_title.strip("-"),
+        "y_title": f.y_title.strip("-"),
+        "note": f.note.strip("-"),
+        "relative_to": f.relative,
+        "points": [
+            {
+                "panel": p.panel,
+                "x": p.x,
+                "series": p.series,
+                "y": _finite(p.y),
+                "low": _finite(p.low),
+                "high": _finite(p.high),
+                **({"at": p.at} if p.at is not None else {}),
+            }
+            for p in drawn.points
+        ],
+    }
+
+
+def _runs(evaluation: Evaluation, runs: RunSet) -> dict[str, Any]:
+    rows = evaluation.sets[runs.id]
+    return {
+        "id": runs.id,
+        "devices": dict(runs.devices),
+        "ftls": dict(runs.ftls),
+        "policies": list(runs.policies),
+        "cache": list(runs.cache),
+        "loads": [load.name for load in rows.loads],
+        "cost": runs.cost,
+        "fetch_on_write_miss": runs.fetch_on_write_miss,
+        "warmup": runs.warmup,
+        "intensity": runs.intensity,
+        "recordings_queue_depth": runs.recordings_queue_depth,
+        "missing": [m.why for m in rows.missing],
+        "utilisation": _utilisation(evaluation, runs),
+        "drives": {label: dict(drive.record) for label, drive in rows.drives.items()},
+    }
+
+
+def _utilisation(evaluation: Evaluation, runs: RunSet) -> str | None:
+    """How busy the units were: what makes waiting times mean something."""
+    found = [
+        row.numbers["utilisation_mean"]
+        for row in evaluation.sets[runs.id].rows
+        if "utilisation_mean" in row.numbers
+    ]
+    if not found:
+        return None
+    return f"{number(min(found), True)} to {number(max(found), True)}"
+
+
+def _load(evaluation: Evaluation, load: Load) -> dict[str, Any]:
+    fit = evaluation.loading.fits.get(load.name, [])
+    return {
+        "name": load.name,
+        "kind": load.kind,
+        "title": load.title,
+        "note": load.note,
+        "published_in": load.spec.published if load.spec else None,
+        "ours": load.spec.ours if load.spec and load.kind == "stand-in" else None,
+        "files": [p.name for p in load.paths],
+        "fit": [_fit(row) for row in fit],
+    }
+
+
+def _fit(row: Fit) -> dict[str, Any]:
+    return {
+        "what": _FIT_TITLES[row.what],
+        "published": row.published,
+        "aimed_at": row.target,
+        "has": row.achieved,
+    }
+
+
+def _swing(swing: Swing) -> dict[str, Any]:
+    claims: list[Mapping[str, Any]] = []
+    for name in swing.knob.claims:
+        by_value = swing.verdicts[name]
+        claims.append(
+            {
+                "id": name,
+                "only_under": swing.one_reading_only(name),
+                "values": {
+                    value: {
+                        "verdict": v.verdict,
+                        "cases_met": v.met,
+                        "cases_all": len(v.cases),
+                        "measured": measured(v) if v.verdict != UNTESTED else "-",
+                    }
+                    for value, v in by_value.items()
+                },
+            }
+        )
+    return {"knob": swing.knob.knob, "about": swing.knob.about, "claims": claims}

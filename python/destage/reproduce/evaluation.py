@@ -1,0 +1,171 @@
+"""One paper's evaluation, done again: runs, figures, verdicts, sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from destage.reproduce.claims import Claim, Paper, RunSet, Sensitivity, Variant
+from destage.reproduce.experiments import Rows, Runner
+from destage.reproduce.figures import Drawing, drawing
+from destage.reproduce.frame import Frame
+from destage.reproduce.verdicts import Verdict, decide
+from destage.reproduce.workloads import Load, Loads
+from destage.runs import ProgressCallback
+
+__all__ = ["Evaluation", "Options", "Swing", "evaluate"]
+
+#: Sensitivity runs have so much of the scale, but not less than the second.
+SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.2, 0.02
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an evaluation is to be run."""
+
+    scale: float = 1.0
+    """Requests of stand-ins and recordings, as a share; specified loads are run in full."""
+    seed: int = 1
+    """Of the first draw of every random load."""
+    seeds: int = 3
+    """How many draws: seed, seed + 1, ..."""
+    traces: Path | None = None
+    recordings: Path | None = None
+    jobs: int | None = None
+    sensitivity: bool = True
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """The seeds."""
+        return tuple(self.seed + k for k in range(self.seeds))
+
+
+@dataclass(frozen=True)
+class Swing:
+    """What the claims become under each value of a knob."""
+
+    knob: Sensitivity
+    verdicts: Mapping[str, Mapping[str, Verdict]]
+    """By claim and value."""
+
+    def one_reading_only(self, claim: str) -> str | None:
+        """The only value under which a claim holds, if it does not hold under all."""
+        holding = [v for v, one in self.verdicts[claim].items() if one.verdict == "holds"]
+        several = len(self.verdicts[claim]) > 1
+        return holding[0] if several and len(holding) == 1 else None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that a report needs."""
+
+    paper: Paper
+    options: Options
+    loads: tuple[Load, ...]
+    loading: Loads
+    sets: Mapping[str, Rows]
+    drawings: tuple[Drawing, ...]
+    verdicts: tuple[Verdict, ...]
+    swings: tuple[Swing, ...]
+    sensitivity_scale: float
+
+    def counts(self) -> dict[str, int]:
+        """How many claims have which verdict."""
+        order = ("holds", "partly", "does not hold", "can't be tested here")
+        return {word: sum(v.verdict == word for v in self.verdicts) for word in order}
+
+
+def evaluate(
+    paper: Paper,
+    options: Options,
+    *,
+    progress: ProgressCallback | None = None,
+    began: Callable[[str], object] | None = None,
+) -> Evaluation:
+    """Run a paper's evaluation. Raises what runs raise, and `DataError` for a wrong original."""
+    loading = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
+    runner = Runner(
+        paper, loading, seeds=options.draws, jobs=options.jobs, progress=progress, began=began
+    )
+    sets = {runs.id: runner.rows(runs) for runs in paper.runs}
+    frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
+    verdicts = tuple(decide(claim, frames) for claim in paper.claims)
+    drawings = tuple(drawing(figure, frames[figure.runs], paper) for figure in paper.figures)
+    loads = {load.name: load for rows in sets.values() for load in rows.loads}
+    scale = max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE)
+    swings: tuple[Swing, ...] = ()
+    if options.sensitivity:
+        shorter = Loads(
+            traces=options.traces,
+            recordings=None,
+            scale=min(scale, options.scale),
+            shorten=min(scale, options.scale),
+        )
+        runner = Runner(
+            paper, shorter, seeds=(options.seed,), jobs=options.jobs, progress=progress, began=began
+        )
+        swings = _swings(paper, runner)
+    return Evaluation(
+        paper,
+        options,
+        tuple(loads.values()),
+        loading,
+        sets,
+        drawings,
+        verdicts,
+        swings,
+        min(scale, options.scale),
+    )
+
+
+def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
+    """Decide the claims of every knob under each of its values, on fewer requests and one seed."""
+    plain: dict[str, Rows] = {}
+    swings = []
+    for knob in paper.sensitivity:
+        claims = [paper.claim(name) for name in knob.claims]
+        verdicts: dict[str, dict[str, Verdict]] = {c.id: {} for c in claims}
+        for variant in knob.values:
+            frames = {}
+            for runs in _runs_of(paper, claims):
+                if variant.changes:
+                    rows = _varied(runner, paper, runs, variant, claims)
+                else:
+                    # The value of the main runs: done once, for all knobs.
+                    if runs.id not in plain:
+                        plain[runs.id] = runner.rows(runs)
+                    rows = plain[runs.id]
+                frames[runs.id] = Frame(rows, paper.composites)
+            for claim in claims:
+                verdicts[claim.id][variant.label] = decide(claim, frames)
+        swings.append(Swing(knob, verdicts))
+    return tuple(swings)
+
+
+def _runs_of(paper: Paper, claims: Sequence[Claim]) -> list[RunSet]:
+    names = [n for c in claims for n in (*c.check.runs, *([c.check.base] if c.check.base else []))]
+    return [runs for runs in paper.runs if runs.id in names]
+
+
+def _varied(
+    runner: Runner, paper: Paper, runs: RunSet, variant: Variant, claims: Sequence[Claim]
+) -> Rows:
+    """The runs under a variant, with the policies only that its claims need."""
+    here = [c for c in claims if runs.id in (*c.check.runs, c.check.base)]
+    needed = {label for c in here for label in c.check.policies}
+    composed = [c for c in paper.composites if c.name in needed]
+    needed |= {label for c in composed for label in c.among}
+    names = _loads_of(paper, runs, here)
+    return runner.rows(runs, variant, only=names, labels=list(needed))
+
+
+def _loads_of(paper: Paper, runs: RunSet, claims: Sequence[Claim]) -> list[str] | None:
+    """The loads that the claims look at; None: all."""
+    names: dict[str, None] = {}
+    for claim in claims:
+        at = (claim.check.at or {}).get("workload")
+        if at is None:
+            return None
+        names |= dict.fromkeys(at)
+    return list(names)

@@ -1,0 +1,235 @@
+"""Runs what the claims look at, once for each combination, and keeps the numbers as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from destage.catalogue import ftls, policies
+from destage.device import Drive, open_device
+from destage.reproduce.claims import Paper, RunSet, Variant
+from destage.reproduce.measures import measures
+from destage.reproduce.workloads import Load, Loads
+from destage.runs import ProgressCallback, compare
+from destage.trace import Trace
+
+__all__ = ["Missing", "Row", "Rows", "Runner", "with_keys"]
+
+#: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
+NO_DEVICE = "none"
+OWN_FTL = "own"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: where it stands on the axes, and its numbers."""
+
+    workload: str
+    device: str
+    ftl: str
+    cache: str
+    policy: str
+    seed: int | None
+    """None if nothing about the load is random."""
+    kind: str
+    """Kind of the load."""
+    numbers: Mapping[str, float]
+
+    @property
+    def cell(self) -> tuple[str, str, str, str]:
+        """Its place but for policy and seed."""
+        return (self.workload, self.device, self.ftl, self.cache)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Runs that could not be done, and why."""
+
+    runs: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a set of runs gave."""
+
+    runs: RunSet
+    rows: tuple[Row, ...]
+    missing: tuple[Missing, ...]
+    loads: tuple[Load, ...]
+    drives: Mapping[str, Drive]
+
+
+class Runner:
+    """Does the runs of one paper."""
+
+    def __init__(
+        self,
+        paper: Paper,
+        loads: Loads,
+        *,
+        seeds: Sequence[int],
+        jobs: int | None = None,
+        progress: ProgressCallback | None = None,
+        began: Callable[[str], object] | None = None,
+    ) -> None:
+        """Take what all runs share; `began` is told of each comparison before it begins."""
+        self.paper = paper
+        self.loads = loads
+        self.seeds = tuple(seeds)
+        self.jobs = jobs
+        self.progress = progress
+        self.began = began
+
+    def rows(
+        self,
+        runs: RunSet,
+        variant: Variant | None = None,
+        *,
+        only: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        seeds: Sequence[int] | None = None,
+    ) -> Rows:
+        """Do a set of runs, changed by a variant; `only` names loads, `labels` policies of it."""
+        specs = {**self.paper.policies, **(variant.policies if variant else {})}
+        chosen = [p for p in runs.policies if labels is None or p in labels]
+        runs = _changed(runs, variant)
+        why = _unbuilt([specs[p] for p in chosen], runs.ftls.values())
+        if why:
+            return Rows(runs, (), (Missing(runs.id, why),), (), {})
+        names = [w for w in self._names(runs) if only is None or w in only]
+        loads = [self.loads.load(name, self.paper) for name in names]
+        if any(load.kind == "stand-in" for load in loads) and only is None:
+            loads += self.loads.recorded(runs)
+        found: list[Row] = []
+        drives: dict[str, Drive] = {}
+        for load in loads:
+            # The load of a recording is as it was recorded.
+            if load.kind == "recording" and (runs.intensity != 1 or _of_load(variant)):
+                continue
+            for seed in (seeds or self.seeds) if load.random else (None,):
+                for device, ftl, drive in _drives(runs, variant, load):
+                    drives.setdefault(device, drive) if drive else None
+                    found += self._compare(
+                        runs, variant, load, seed, device, ftl, drive, specs, chosen
+                    )
+        return Rows(runs, tuple(found), (), tuple(loads), drives)
+
+    def _names(self, runs: RunSet) -> Iterator[str]:
+        """Loads of a set of runs; a series stands for all of its members."""
+        own = [w.name for w in self.paper.workloads]
+        for name in runs.workloads:
+            series = [w for w in own if w.startswith(f"{name} ")]
+            yield from series if series and name not in own else [name]
+
+    def _compare(
+        self,
+        runs: RunSet,
+        variant: Variant | None,
+        load: Load,
+        seed: int | None,
+        device: str,
+        ftl: str,
+        drive: Drive | None,
+        specs: Mapping[str, str],
+        chosen: Sequence[str],
+    ) -> list[Row]:
+        where = " ".join(
+            w for w in (runs.id, load.name, device, ftl) if w not in (NO_DEVICE, OWN_FTL)
+        )
+        stage = f"{self.paper.name} {where}" + (f", seed {seed}" if seed is not None else "")
+        if self.began:
+            self.began(stage)
+        trace = self.loads.open(
+            load,
+            seed=seed or 0,
+            drive=drive,
+            intensity=runs.intensity if load.random else 1.0,
+            changes=variant.synth if variant else None,
+            progress=self.progress,
+        )
+        front = _in_front_of(trace, drive, runs, load)
+        results = compare(
+            trace,
+            [specs[p] for p in chosen],
+            cache=list(runs.cache),
+            device=front,
+            cost=runs.cost,
+            warmup=runs.warmup,
+            fetch_on_write_miss=runs.fetch_on_write_miss,
+            jobs=self.jobs,
+            progress=_named(self.progress, stage),
+        )
+        places = [(p, c) for p in chosen for c in runs.cache]
+        return [
+            Row(load.name, device, ftl, cache, policy, seed, load.kind, measures(run, front))
+            for (policy, cache), run in zip(places, results, strict=True)
+        ]
+
+
+def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
+    if variant is None:
+        return runs
+    changed: dict[str, Any] = {}
+    if variant.ftls and runs.ftls:
+        changed["ftls"] = {k: variant.ftls.get(k, v) for k, v in runs.ftls.items()}
+    if variant.intensity is not None:
+        changed["intensity"] = runs.intensity * variant.intensity
+    if variant.warmup is not None:
+        changed["warmup"] = variant.warmup
+    if variant.fetch_on_write_miss is not None:
+        changed["fetch_on_write_miss"] = variant.fetch_on_write_miss
+    return replace(runs, **changed)
+
+
+def _of_load(variant: Variant | None) -> bool:
+    return variant is not None and (variant.intensity is not None or bool(variant.synth))
+
+
+def _unbuilt(specs: Sequence[str], translators: Any) -> str | None:
+    """Say what this version has not, of what the runs name."""
+    have = {p.name for p in policies()} | {"none"}
+    lacks = [s for s in specs if s.partition("[")[0] not in have]
+    there = {f.name for f in ftls()}
+    lacks += [s for s in translators if s.partition("[")[0] not in there]
+    return f"this version has no {', '.join(dict.fromkeys(lacks))}" if lacks else None
+
+
+def with_keys(spec: str, more: str | None) -> str:
+    """Add changed keys to the name of a drive: `ecr[a=1]` and `b=2` give `ecr[a=1;b=2]`."""
+    if not more:
+        return spec
+    return f"{spec[:-1]};{more}]" if spec.endswith("]") else f"{spec}[{more}]"
+
+
+def _drives(
+    runs: RunSet, variant: Variant | None, load: Load
+) -> Iterator[tuple[str, str, Drive | None]]:
+    """Every drive with every FTL."""
+    if not runs.devices:
+        yield NO_DEVICE, OWN_FTL, None
+    for device, spec in runs.devices.items():
+        changed = with_keys(spec, variant.device if variant else None)
+        for ftl, name in (runs.ftls or {OWN_FTL: ""}).items():
+            yield device, ftl, open_device(changed, ftl=name or None)
+
+
+def _in_front_of(trace: Trace, drive: Drive | None, runs: RunSet, load: Load) -> Drive | None:
+    """The drive of a run: larger if the trace needs it, closed if a recording wants that."""
+    if drive is None:
+        return None
+    fitting = trace.drive or drive
+    if load.kind == "recording" and runs.recordings_queue_depth is not None:
+        return fitting.closed(runs.recordings_queue_depth)
+    return fitting
+
+
+def _named(progress: ProgressCallback | None, stage: str) -> ProgressCallback | None:
+    if progress is None:
+        return None
+
+    def named(done: int, total: int | None, _: str) -> object:
+        return progress(done, total, stage)
+
+    return named

@@ -1,0 +1,100 @@
+"""The numbers that claims are about: a run's metrics and counters, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from destage.device import Drive
+from destage.results import Run
+
+__all__ = ["DERIVED", "measures"]
+
+#: A run in numbers, by name.
+Numbers = Mapping[str, float]
+
+
+def _ratio(over: str, under: str) -> Callable[[Numbers], float | None]:
+    def of(n: Numbers) -> float | None:
+        if over not in n or not n.get(under):
+            return None
+        return n[over] / n[under]
+
+    return of
+
+
+def _sum(*names: str) -> Callable[[Numbers], float | None]:
+    def of(n: Numbers) -> float | None:
+        found = [n[name] for name in names if name in n]
+        return sum(found) if found else None
+
+    return of
+
+
+def _merge_overhead(n: Numbers) -> float | None:
+    """BPAC 5.2.2: time of copying valid pages and erasing in merges; reading them is left out."""
+    if "merge_programs" not in n or "erases" not in n:
+        return None
+    return n["merge_programs"] * n["program_ns"] + n["erases"] * n["erase_ns"]
+
+
+def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
+    def of(n: Numbers) -> float | None:
+        if part not in n or other not in n or not n[part] + n[other]:
+            return None
+        return n[part] / (n[part] + n[other])
+
+    return of
+
+
+#: What is derived, in this order: later ones may use earlier ones.
+DERIVED: Mapping[str, Callable[[Numbers], float | None]] = {
+    # Everything programmed that neither host nor buffer asked for.
+    "gc_writes": _sum("gc_moves", "gc_copies", "merge_programs", "translation_writes"),
+    "merges": _sum("switch_merges", "partial_merges", "full_merges"),
+    "copies_per_merge": _ratio("merge_programs", "merges"),
+    "merge_overhead_ns": _merge_overhead,
+    "padding_per_page": _ratio("padding_writes", "destaged_pages"),
+    # BPAC, figure 8: "sequential" is full and done, "LC" the largest expired and the fallback.
+    "evictions_sequential": _sum("evictions_full", "evictions_done"),
+    "evictions_lc": _sum("evictions_largest", "evictions_fallback", "evictions_p_list"),
+    "evictions_lc_share": _share("evictions_lc", "evictions_sequential"),
+    "p_list_share": _share("p_list_hits", "b_list_hits"),
+}
+
+
+def measures(run: Run, drive: Drive | None) -> dict[str, float]:
+    """Return every number of a run by name: metrics, counters, the drive's, and derived ones."""
+    found: dict[str, float] = {}
+    _flatten(run.params, found, "params.")
+    if run.timing is not None:
+        _flatten(run.timing, found)
+    _flatten(run.counters, found)
+    _flatten(run.metrics, found)
+    if drive is not None:
+        device = drive.record["device"]
+        found["program_ns"] = _first(device.get("program_ns", [200_000]))
+        found["erase_ns"] = float(device.get("erase_ns", 1_500_000))
+    if "params.alpha" in found and run.policy == "clc":
+        found["alpha"] = found["params.alpha"]
+    for name, derive in DERIVED.items():
+        value = derive(found)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _first(value: Any) -> float:
+    return float(value[0] if isinstance(value, list) else value)
+
+
+def _flatten(data: Mapping[str, Any], into: dict[str, float], prefix: str = "") -> None:
+    """Collect the numbers of nested tables; those of a distribution have its name before theirs."""
+    for key, value in data.items():
+        if isinstance(value, bool):
+            continue
+        if isinstance(value, (int, float)):
+            into[prefix + key] = float(value)
+        elif isinstance(value, Mapping):
+            distribution = "p50" in value or "mean" in value
+            _flatten(value, into, f"{prefix}{key}_" if distribution else prefix)

@@ -1,0 +1,296 @@
+"""Writes the report of an evaluation: HTML for reading, Markdown for a repository, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from destage._files import write_whole
+from destage.errors import OutputError
+from destage.reproduce.document import document
+from destage.reproduce.evaluation import Evaluation
+from destage.reproduce.figures import Drawing, svg
+from destage.reproduce.words import VERDICTS, number
+
+__all__ = ["markdown_table", "table_of", "write"]
+
+
+def write(evaluation: Evaluation, folder: Path) -> list[Path]:
+    """Write `NAME.html`, `NAME.md`, `NAME.json` and the figures `NAME/*.svg`; return the files.
+
+    Each file appears when it is whole. Raises `OutputError`, `MissingExtra` without `report`.
+    """
+    from destage.report import need_extra
+
+    need_extra("the report")
+    name = evaluation.paper.name
+    data = document(evaluation)
+    pictures = {
+        d.figure.id: svg(d) for d in evaluation.drawings if not d.empty and d.figure.mark != "table"
+    }
+    tables = {d.figure.id: table_of(d) for d in evaluation.drawings if d.figure.mark == "table"}
+    make_folder(folder)
+    written = []
+    if pictures:
+        make_folder(folder / name)
+    for figure, picture in pictures.items():
+        path = folder / name / f"{figure}.svg"
+        write_whole(path, picture)
+        written.append(path)
+    for suffix, text in (
+        (".json", json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"),
+        (".md", markdown(data, pictures, tables)),
+        (".html", html(data, pictures, tables)),
+    ):
+        path = folder / f"{name}{suffix}"
+        write_whole(path, text)
+        written.append(path)
+    return written
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder. Raises `OutputError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise OutputError(f"{folder}: {e.strerror or e}") from e
+
+
+Cells = list[list[str]]
+
+
+def table_of(drawn: Drawing) -> Cells:
+    """A table of the paper: the head, then a row for each place on its x axis."""
+    series = drawn.series_order
+    found = {(p.x, p.series): p for p in drawn.points}
+    rows: Cells = [["", *series]]
+    for x in drawn.x_order:
+        cells = [found.get((x, s)) for s in series]
+        rows.append([x, *(number(c.y) if c else "-" for c in cells)])
+    return rows
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as a Markdown table, the first being its head."""
+
+    def line(cells: Iterable[str]) -> str:
+        texts = (c.replace("|", "\\|").replace("<", "&lt;") for c in cells)
+        return "| " + " | ".join(texts) + " |"
+
+    rule = "|" + "---|" * len(rows[0])
+    return "\n".join([line(rows[0]), rule, *(line(r) for r in rows[1:])]) + "\n"
+
+
+def claims_rows(data: Mapping[str, Any]) -> Cells:
+    """The table of claims."""
+    rows = [
+        ["claim", "where", "the paper says", "expected", "measured", "verdict", "cases", "loads"]
+    ]
+    for c in data["claims"]:
+        mark = f"**{c['id']}**" if c["headline"] else c["id"]
+        keys = ("where", "claim", "expected", "measured", "verdict", "which", "loads")
+        rows.append([mark, *(c[key] for key in keys)])
+    return rows
+
+
+def loads_rows(data: Mapping[str, Any]) -> Cells:
+    """What each load is."""
+    rows = [["load", "what it is", "of", "remark"]]
+    for load in data["loads"]:
+        remarks = [load["note"]] if load["note"] else []
+        if load["ours"]:
+            remarks.append(f"ours: {load['ours']}")
+        rows.append([load["name"], load["kind"], load["title"], "; ".join(remarks)])
+    return rows
+
+
+def fit_rows(data: Mapping[str, Any]) -> Cells:
+    """How loads fit what is published of them: published, aimed at, has."""
+    fitted = [load for load in data["loads"] if load["fit"]]
+    if not fitted:
+        return []
+    heads = [row["what"] for row in fitted[0]["fit"]]
+    rows = [["load", "", *heads]]
+    for load in fitted:
+        by_what = {row["what"]: row for row in load["fit"]}
+        for title, key in (("published", "published"), ("aimed at", "aimed_at"), ("has", "has")):
+            if key == "aimed_at" and load["kind"] == "original":
+                continue
+            cells = [by_what.get(h, {}).get(key) for h in heads]
+            rows.append([load["name"], title, *("" if v is None else number(v) for v in cells)])
+    return rows
+
+
+def setup_rows(data: Mapping[str, Any]) -> Cells:
+    """What was run."""
+    rows = [["runs", "drive", "FTL", "cache", "policies", "loads", "else"]]
+    for runs in data["runs"]:
+        more = [f"cost {runs['cost']}"] if runs["cost"] else []
+        more += ["fetch_on_write_miss"] if runs["fetch_on_write_miss"] else []
+        more += [f"warm-up {runs['warmup']}"] if runs["warmup"] else []
+        more += [f"rate x {runs['intensity']:g}"] if runs["intensity"] != 1 else []
+        depth = runs["recordings_queue_depth"]
+        more += [f"recordings in a closed loop of {depth}"] if depth else []
+        more += [f"units busy {runs['utilisation']}"] if runs["utilisation"] else []
+        more += [f"not run: {m}" for m in runs["missing"]]
+        rows.append(
+            [
+                runs["id"],
+                ", ".join(_named(runs["devices"])) or "none: counts only",
+                ", ".join(_named(runs["ftls"])) or "-",
+                ", ".join(runs["cache"]),
+                ", ".join(f"{p} = {data['policies'][p]}" for p in runs["policies"]),
+                ", ".join(runs["loads"]),
+                "; ".join(more),
+            ]
+        )
+    return rows
+
+
+def _named(specs: Mapping[str, str]) -> list[str]:
+    return [f"{label} = {spec}" for label, spec in specs.items()]
+
+
+def swing_rows(knob: Mapping[str, Any]) -> Cells:
+    """A knob's claims by its values."""
+    values = list(knob["claims"][0]["values"])
+    rows = [["claim", *values, ""]]
+    for claim in knob["claims"]:
+        cells = []
+        for value in values:
+            v = claim["values"][value]
+            counts = f" ({v['cases_met']}/{v['cases_all']})" if v["cases_all"] else ""
+            shown = f"; {v['measured']}" if v["measured"] != "-" else ""
+            cells.append(f"{v['verdict']}{counts}{shown}")
+        only = claim["only_under"]
+        rows.append([claim["id"], *cells, f"holds only under {only}" if only else ""])
+    return rows
+
+
+def summary(data: Mapping[str, Any]) -> str:
+    """The verdicts in a sentence."""
+    counts = data["summary"]
+    told = ", ".join(f"{n} {VERDICTS[word]}" for word, n in counts.items())
+    return f"{sum(counts.values())} claims: {told}."
+
+
+def basis(data: Mapping[str, Any]) -> str:
+    """What the verdicts rest on."""
+    kinds = {load["kind"] for load in data["loads"]}
+    parts = []
+    if "original" in kinds:
+        parts.append("original traces, checked against their published counts")
+    if "stand-in" in kinds:
+        scale = data["options"]["scale"]
+        parts.append(
+            f"stand-ins: synthetic loads with the published counts of the originals, at"
+            f" {scale:g} of their requests"
+        )
+    if "specified" in kinds:
+        parts.append("loads made exactly as the paper specifies them, in full")
+    if "recording" in kinds:
+        parts.append("recordings of this project's own, as further cases of relations")
+    seeds = data["options"]["seeds"]
+    return (
+        f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {seeds} times; intervals"
+        " are 95 % of Student's t. A number of the paper counts as met within a quarter of it. A"
+        " verdict on stand-ins says what these policies do on loads of that kind, not what the"
+        " authors measured."
+    )
+
+
+def markdown(
+    data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[str, Cells]
+) -> str:
+    """Return the Markdown page."""
+    paper = data["paper"]
+    out = [f"# {paper['title']}", "", f"{paper['cite']}.", "", paper["question"], ""]
+    out += [f"**{summary(data)}** {basis(data)}", "", f"Made by `{data['command']}`,"]
+    out += [f"Destage {data['version']}.", "", "## Claims", ""]
+    out += ["Headline claims are bold.", "", markdown_table(claims_rows(data))]
+    out += ["## Figures and tables", ""]
+    for figure in data["figures"]:
+        out += [f"### {figure['where'].capitalize()}: {figure['title']}", ""]
+        if figure["id"] in pictures:
+            out += [f"![{figure['title']}]({paper['name']}/{figure['id']}.svg)", ""]
+        elif figure["id"] in tables and len(tables[figure["id"]]) > 1:
+            out += [markdown_table(tables[figure["id"]])]
+        else:
+            out += ["Nothing to draw: the runs gave no such numbers.", ""]
+        out += [figure["note"], ""] if figure["note"] else []
+    out += ["## Set-up", "", markdown_table(setup_rows(data)), "### Loads", ""]
+    out += [markdown_table(loads_rows(data))]
+    fitted = fit_rows(data)
+    if fitted:
+        out += ["### How the loads fit", "", markdown_table(fitted)]
+    out += ["## What differs from the paper", ""]
+    out += [f"- {text}" for text in paper["differs"]] + [""]
+    out += _sensitivity_markdown(data["sensitivity"])
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _sensitivity_markdown(data: Mapping[str, Any]) -> list[str]:
+    if not data["knobs"]:
+        return []
+    out = ["## Sensitivity", "", sensitivity_lead(data), ""]
+    for knob in data["knobs"]:
+        out += [f"### {knob['knob']}", "", knob["about"], "", markdown_table(swing_rows(knob))]
+    return out
+
+
+def sensitivity_lead(data: Mapping[str, Any]) -> str:
+    """What the sensitivity runs are."""
+    return (
+        "What the headline claims become under other readings of what the paper leaves open. One"
+        f" seed, {data['scale']:g} of the requests of every load, recordings left out: compare the"
+        " columns with each other, not with the table of claims."
+    )
+
+
+def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[str, Cells]) -> str:
+    """Return the HTML page, which loads nothing."""
+    figures = [
+        {**f, "svg": _inline(pictures.get(f["id"])), "table": tables.get(f["id"])}
+        for f in data["figures"]
+    ]
+    knobs = [{**k, "rows": swing_rows(k)} for k in data["sensitivity"]["knobs"]]
+    text: str = _template().render(
+        data=data,
+        summary=summary(data),
+        basis=basis(data),
+        claims=data["claims"],
+        figures=figures,
+        setup=setup_rows(data),
+        loads=loads_rows(data),
+        fit=fit_rows(data),
+        knobs=knobs,
+        lead=sensitivity_lead(data["sensitivity"]),
+        css=_style(),
+    )
+    return text
+
+
+def _inline(picture: str | None) -> Any:
+    from markupsafe import Markup
+
+    return Markup(picture) if picture else None
+
+
+def _style() -> Any:
+    from markupsafe import Markup
+
+    from destage.report._page import _asset, _style_variables
+
+    return Markup(_style_variables() + _asset("report.css") + _asset("reproduce.css"))
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    source = (files("destage") / "templates" / "reproduce.html.j2").read_text(encoding="utf-8")
+    return Environment(autoescape=True, undefined=StrictUndefined).from_string(source)

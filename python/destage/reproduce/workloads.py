@@ -1,0 +1,493 @@
+"""The loads of an evaluation: originals where they are, stand-ins made to their counts elsewhere.
+
+An original is recognised by its name and checked against what is published of it. Whatever is made
+instead is called a stand-in, and says how well it fits. Loads that a paper specifies exactly are
+made as it says, in full.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from destage.device import Drive
+from destage.errors import DataError, MissingFile
+from destage.reproduce._toml import Table, read
+from destage.reproduce.claims import OwnWorkload, Paper, RunSet
+from destage.runs import ProgressCallback
+from destage.trace import Trace, TraceInfo, open_trace, synth
+
+__all__ = ["Catalogue", "Fit", "Load", "Loads", "TraceSpec", "load_catalogue"]
+
+#: Endings that are no part of a trace's name.
+ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
+#: How far a count of an original may be from the published one: some are printed a request off.
+COUNT_SLACK = 0.001
+#: ... its write ratio, which is published to a per cent or a tenth of one ...
+RATIO_SLACK = 0.006
+#: ... its mean size, published to a hundredth of a KB, and its pages, which depend on alignment ...
+SIZE_SLACK = 0.02
+#: ... and its length, published in hours.
+LENGTH_SLACK = 0.1
+#: A stand-in has at least so many requests, however small the scale.
+FEWEST = 1000
+#: Requests of the presets that are ACR's traces.
+PRESET_REQUESTS = 3_000_000
+#: Stand-ins' footprints are given in pages of this size.
+PAGE = 4096
+
+
+@dataclass(frozen=True)
+class TraceSpec:
+    """What is published of a trace, and what its stand-in is made of."""
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    get: str
+    cite: str
+    counts: Mapping[str, float]
+    """Published: `requests`, `write_ratio`, `mean_kib`, `accesses`, `unique_pages`, `seconds`."""
+    published: str
+    whole: Mapping[str, float]
+    """Published counts of the whole file, where only a part is used."""
+    use: Mapping[str, Any]
+    """Reader options that choose the part."""
+    assumed: Mapping[str, float]
+    """What a stand-in needs and nobody publishes."""
+    standin: Mapping[str, float]
+    seconds: float
+    ours: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A trace of our own."""
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    requests: int
+    shipped: str | None
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All traces of all papers."""
+
+    traces: Mapping[str, TraceSpec]
+    recordings: Mapping[str, Recording]
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Return the catalogue that ships with the package."""
+    return load_catalogue(files("destage") / "papers" / "workloads.toml")
+
+
+_COUNTS = ("requests", "write_ratio", "mean_kib", "accesses", "unique_pages", "seconds")
+
+
+def load_catalogue(path: Path | Traversable) -> Catalogue:
+    """Read and check a catalogue. Raises `DataError` with file and key."""
+    top = read(path)
+    if top.whole("schema") != 1:
+        raise top.wrong("schema", "1")
+    sources = dict(top.need("source").children())
+    traces = {name: _trace(name, t, sources) for name, t in top.need("trace").children()}
+    recordings = {}
+    for name, t in top.need("recording").children():
+        shipped = t.text("shipped", "-")
+        recordings[name] = Recording(
+            name,
+            t.text("title"),
+            t.texts("files"),
+            t.whole("requests"),
+            None if shipped == "-" else shipped,
+        )
+        t.done()
+    top.done()
+    return Catalogue(traces, recordings)
+
+
+def _numbers(t: Table, key: str, known: Sequence[str]) -> tuple[dict[str, float], str]:
+    table = t.table(key)
+    if table is None:
+        return {}, ""
+    found = {k: table.real(k) for k in known if table.has(k)}
+    published = table.text("published", "-")
+    table.asked |= dict.fromkeys(known)
+    table.done()
+    return found, published.strip("-")
+
+
+def _trace(name: str, t: Table, sources: Mapping[str, Table]) -> TraceSpec:
+    source = sources[t.word("source", list(sources))]
+    counts, published = _numbers(t, "counts", _COUNTS)
+    whole, _ = _numbers(t, "whole", _COUNTS)
+    assumed, _ = _numbers(t, "assumed", (*_COUNTS, "rate_per_s"))
+    shape = ("pages", "alpha", "cluster_pages", "log_share", "log_page_share", "burst")
+    standin, _ = _numbers(t, "standin", (*shape, "burst_gap_us", "most_requests"))
+    for key in (*shape, "burst_gap_us"):
+        if key not in standin:
+            raise t.need("standin").wrong(key, "a number")
+    merged = {**assumed, **counts}
+    for key in ("requests", "write_ratio"):
+        if key not in merged:
+            raise t.wrong("counts", f"{key}, here or under assumed")
+    use = t.table("use")
+    found = TraceSpec(
+        name=name,
+        title=t.text("title"),
+        files=t.texts("files", ()),
+        get=source.text("get"),
+        cite=source.text("cite"),
+        counts=counts,
+        published=published,
+        whole=whole,
+        use=dict(use.data) if use else {},
+        assumed=assumed,
+        standin=standin,
+        seconds=t.real("seconds", counts.get("seconds", 0.0) or 1.0),
+        ours=t.text("ours"),
+    )
+    t.done()
+    return found
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is published of a trace, and what the one at hand has."""
+
+    what: str
+    published: float | None
+    target: float | None
+    """What a stand-in of this scale aims at."""
+    achieved: float
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load of an evaluation, and where it comes from."""
+
+    name: str
+    kind: str
+    """`original`, `stand-in`, `specified` or `recording`."""
+    title: str
+    note: str
+    """For a stand-in what it stands in for and where that is to be had."""
+    paths: tuple[Path, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    spec: TraceSpec | None = None
+    synth: Mapping[str, Any] | None = None
+
+    @property
+    def random(self) -> bool:
+        """Whether it is drawn: another seed gives another one."""
+        return self.kind in ("stand-in", "specified")
+
+
+class Loads:
+    """Finds, checks and opens the loads of one run of the evaluation."""
+
+    def __init__(
+        self,
+        *,
+        traces: Path | None = None,
+        recordings: Path | None = None,
+        scale: float = 1.0,
+        shorten: float = 1.0,
+        catalogue_: Catalogue | None = None,
+    ) -> None:
+        """Look into `traces` for originals and into `recordings` for recordings of our own.
+
+        `scale` is of stand-ins and recordings, `shorten` of loads that a paper specifies.
+        """
+        self.catalogue = catalogue_ or catalogue()
+        self.scale = scale
+        self.shorten = shorten
+        self.traces = _walk(traces)
+        self.folder = traces
+        self.recordings = _walk(recordings)
+        self.checked: set[str] = set()
+        self.fits: dict[str, list[Fit]] = {}
+        self.opened: dict[tuple[Any, ...], Trace] = {}
+
+    def load(self, name: str, paper: Paper) -> Load:
+        """Return the load of a name as a paper means it.
+
+        Raises `DataError` for a name that nothing is known of.
+        """
+        for own in paper.workloads:
+            if own.name == name:
+                return Load(name, "specified", own.note, "", synth=own.synth)
+        spec = self.catalogue.traces.get(name)
+        if spec is None:
+            raise DataError(f"{paper.name}.toml: runs: there is no load {name!r}")
+        found = self._find(spec)
+        if found:
+            return Load(name, "original", spec.title, spec.cite, found, spec.use, spec)
+        return Load(name, "stand-in", spec.title, f"to be had from {spec.get}", spec=spec)
+
+    def recorded(self, runs: RunSet) -> list[Load]:
+        """Return the recordings that are there, for runs in which a stand-in stands."""
+        loads = []
+        for name in runs.recordings:
+            known = self.catalogue.recordings[name]
+            path = next((p for p in self.recordings if p.name in known.files), None)
+            options: dict[str, Any] = {}
+            if path is not None:
+                options["requests"] = max(FEWEST, round(known.requests * self.scale))
+            elif known.shipped is not None:
+                with as_file(files("destage") / "data" / known.shipped) as shipped:
+                    path = Path(shipped)
+            if path is not None:
+                loads.append(Load(name, "recording", known.title, "", (path,), options))
+        return loads
+
+    def _find(self, spec: TraceSpec) -> tuple[Path, ...]:
+        """The files of an original: one, or all parts of a trace that comes in parts."""
+        found = [
+            path
+            for path in self.traces
+            if any(fnmatch.fnmatch(_stem(path), p.lower()) for p in spec.files)
+        ]
+        parts = any("*" in p for p in spec.files)
+        if len(found) > 1 and not parts:
+            names = ", ".join(str(p) for p in found)
+            raise DataError(f"{spec.title}: expected one file, found {names}")
+        return tuple(found)
+
+    def open(
+        self,
+        load: Load,
+        *,
+        seed: int,
+        drive: Drive | None = None,
+        intensity: float = 1.0,
+        changes: Mapping[str, Any] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Trace:
+        """Open a load for a drive, or for pages of 4 KiB; originals are checked the first time.
+
+        Raises `DataError` for an original that is damaged or something else than its name says.
+        """
+        page = drive.page_bytes if drive else None
+        size = drive.logical_pages if drive else 0
+        drawn = seed if load.random else 0
+        key = (load.name, load.kind, drawn, page, size, intensity, repr(changes))
+        if key not in self.opened:
+            # One at a time: a decoded trace is mapped from the cache folder in an instant.
+            self.opened = {key: self._open(load, seed, drive, intensity, changes, progress)}
+        return self.opened[key]
+
+    def _open(
+        self,
+        load: Load,
+        seed: int,
+        drive: Drive | None,
+        intensity: float,
+        changes: Mapping[str, Any] | None,
+        progress: ProgressCallback | None,
+    ) -> Trace:
+        wrap = "extend" if drive else None
+        if load.paths:
+            self._check(load, progress)
+            return open_trace(
+                list(load.paths), drive=drive, wrap=wrap, progress=progress, **load.options
+            )
+        if load.synth is not None:
+            parameters = dict(load.synth)
+            if self.shorten != 1:
+                whole = int(parameters.get("requests", PRESET_REQUESTS))
+                parameters["requests"] = max(FEWEST, round(whole * self.shorten))
+            if drive is not None:
+                parameters.setdefault("page_bytes", drive.page_bytes)
+        else:
+            assert load.spec is not None
+            parameters = standin(load.spec, self.scale, drive.page_bytes if drive else PAGE)
+        parameters |= dict(changes or {})
+        _hasten(parameters, intensity)
+        kind = parameters.pop("preset", None) or parameters.pop("kind")
+        parameters["seed"] = seed
+        trace = synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
+        if load.spec is not None and intensity == 1 and not changes:
+            self._fit(load.spec, trace)
+        return trace
+
+    def _check(self, load: Load, progress: ProgressCallback | None) -> None:
+        """Hold an original against what is published of it."""
+        spec = load.spec
+        if spec is None or load.name in self.checked:
+            return
+        if spec.whole:
+            whole = open_trace(list(load.paths), progress=progress)
+            check_counts(spec, load.paths, spec.whole, whole.info(progress=progress))
+        trace = open_trace(list(load.paths), progress=progress, **load.options)
+        info = trace.info(progress=progress)
+        check_counts(spec, load.paths, spec.counts, info)
+        self.fits[spec.name] = fits(spec, info, 1.0)
+        self.checked.add(load.name)
+
+    def _fit(self, spec: TraceSpec, trace: Trace) -> None:
+        if spec.name not in self.fits:
+            self.fits[spec.name] = fits(spec, trace.info(), self.scale)
+
+
+def _walk(folder: Path | None) -> list[Path]:
+    """All files below a folder, in the order of their names."""
+    if folder is None:
+        return []
+    if not folder.is_dir():
+        raise MissingFile(f"{folder}: there is no such folder")
+    found = [Path(root) / name for root, _, names in os.walk(folder) for name in names]
+    return sorted(found)
+
+
+def _stem(path: Path) -> str:
+    """A file's name in small letters, without what compression adds."""
+    name = path.name.lower()
+    while name.endswith(ENDINGS):
+        name = name.rsplit(".", 1)[0]
+    return name
+
+
+def counted(info: TraceInfo) -> dict[str, float]:
+    """Return what a trace has, under the names of published counts."""
+    counts = info["counts"]
+    return {
+        "requests": info.requests,
+        "write_ratio": 1 - info.read_share,
+        "mean_kib": info["sizes"]["all"]["mean_bytes"] / 1024,
+        "accesses": counts["accesses"],
+        "unique_pages": counts["unique_pages"],
+        "seconds": (info.duration_ns or 0) / 1e9,
+    }
+
+
+def check_counts(
+    spec: TraceSpec, paths: Sequence[Path], published: Mapping[str, float], info: TraceInfo
+) -> None:
+    """Raise `DataError` unless a trace has the counts that are published of it."""
+    has = counted(info)
+    slack = {"requests": COUNT_SLACK, "seconds": LENGTH_SLACK}
+    # Counts of BPAC's table IV are rounded to ten thousands of requests.
+    if published.get("requests", 1) % 1000 == 0:
+        slack["requests"] = 0.01
+    for what, expected in published.items():
+        if what == "write_ratio":
+            off = abs(has[what] - expected) > RATIO_SLACK
+        else:
+            off = abs(has[what] - expected) > slack.get(what, SIZE_SLACK) * expected
+        if off:
+            name = ", ".join(p.name for p in paths[:3]) + (", ..." if len(paths) > 3 else "")
+            found = "; ".join(f"{k} {_number(has[k])}" for k in published)
+            wanted = "; ".join(f"{k} {_number(v)}" for k, v in published.items())
+            raise DataError(
+                f"{name}: this is not {spec.title}, or it is damaged: found {found};"
+                f" expected {wanted} ({spec.published or 'as published'})"
+            )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def fits(spec: TraceSpec, info: TraceInfo, scale: float) -> list[Fit]:
+    """Return published, aimed at and achieved, count by count."""
+    has = counted(info)
+    known = {**spec.assumed, **spec.counts}
+    published = {**spec.counts, "seconds": spec.seconds}
+    share = requests_of(spec, scale) / known["requests"]
+    rows = []
+    for what in ("requests", "accesses", "write_ratio", "mean_kib", "unique_pages", "seconds"):
+        target = known.get(what) if what != "seconds" else _seconds(spec)
+        if target is not None and what in ("requests", "accesses", "seconds"):
+            target *= share
+        rows.append(Fit(what, published.get(what), target, has[what]))
+    rows.append(Fit("requests_per_s", None, _rate(spec), info.mean_rate_per_s))
+    sequential = float(info["sequentiality"]["with_any_stream"])
+    rows.append(Fit("sequential_share", None, spec.standin["log_share"], sequential))
+    rows.append(
+        Fit("zipf_skew", None, spec.standin["alpha"], float(info["rereference"]["zipf_skew"] or 0))
+    )
+    return rows
+
+
+def _rate(spec: TraceSpec) -> float:
+    known = {**spec.assumed, **spec.counts}
+    return known.get("rate_per_s") or known["requests"] / spec.seconds
+
+
+def _seconds(spec: TraceSpec) -> float:
+    known = {**spec.assumed, **spec.counts}
+    return known["requests"] / _rate(spec)
+
+
+def requests_of(spec: TraceSpec, scale: float) -> int:
+    """Return how many requests a stand-in has."""
+    known = {**spec.assumed, **spec.counts}
+    most = min(known["requests"], spec.standin.get("most_requests", math.inf))
+    return max(FEWEST, round(most * scale))
+
+
+def standin(spec: TraceSpec, scale: float, page_bytes: int) -> dict[str, Any]:
+    """Return the workload that stands in for a trace: its counts, drawn from a seed.
+
+    Requests scale; rates, sizes and footprint stay. Skewed data pages and one sequential stream of
+    writes; requests of geometric length; bursts at the published mean rate.
+    """
+    known, shape = {**spec.assumed, **spec.counts}, spec.standin
+    if "accesses" in known:
+        mean_pages = known["accesses"] / known["requests"]
+    else:
+        mean_pages = known["mean_kib"] * 1024 / page_bytes
+    rate = _rate(spec)
+    gap_ns = max(1000.0, shape["burst_gap_us"] * 1000)
+    on_ns = shape["burst"] * gap_ns
+    off_ns = shape["burst"] / rate * 1e9 - on_ns
+    read = min(1 - known["write_ratio"], 1 - shape["log_share"])
+    made: dict[str, Any] = {
+        "kind": "oltp",
+        "requests": requests_of(spec, scale),
+        "pages": round(shape["pages"] * PAGE / page_bytes),
+        "page_bytes": page_bytes,
+        "read_ratio": round(max(0.0, read), 6),
+        "size": f"~{max(1.0, mean_pages):.4f}",
+        "alpha": shape["alpha"],
+        "cluster_pages": max(1, round(shape["cluster_pages"] * PAGE / page_bytes)),
+        "log_share": shape["log_share"],
+        "log_page_share": shape["log_page_share"],
+    }
+    if shape["burst"] > 1 and off_ns > 0:
+        made |= {"arrivals": "onoff", "gap_ns": round(gap_ns)}
+        made |= {"on_ns": round(on_ns), "off_ns": round(off_ns)}
+    else:
+        made |= {"arrivals": "poisson", "gap_ns": round(1e9 / rate)}
+    return made
+
+
+def _hasten(parameters: dict[str, Any], intensity: float) -> None:
+    """Divide all times between requests."""
+    if intensity != 1:
+        if "gap_ns" not in parameters:
+            parameters["gap_ns"] = 1_000_000
+        for key in ("gap_ns", "on_ns", "off_ns"):
+            if key in parameters:
+                parameters[key] = max(1, round(parameters[key] / intensity))
+
+
+def own_axis(workloads: Sequence[OwnWorkload], name: str) -> str | None:
+    """Return where a load of a series lies on its axis, as a label."""
+    for own in workloads:
+        if own.name == name and own.at:
+            return own.at
+    return None
