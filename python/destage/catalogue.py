@@ -67,6 +67,8 @@ class PolicyInfo:
     """It looks at whether a page is clean or dirty."""
     ghosts: bool
     """It remembers pages that it has evicted."""
+    clusters: bool
+    """It gathers pages by erase block and destages a block's pages together."""
     time: str
     """Time per access."""
     offline: bool

@@ -7,6 +7,7 @@
 //!  plan      what a policy gives up: pages evicted, groups flushed, pages padded
 //!  policy    the trait: request, then (on a miss) evict until there is room, then admit
 //!  device    what a policy may ask the device when it must evict
+//!  inside    what a policy shows of itself
 //!  pages     page -> slot, and the nodes of all known pages (dense or hashed)
 //!  list      intrusive lists over those nodes
 //!  table     the same with one small value per page in place of a node
@@ -15,6 +16,7 @@
 
 pub mod device;
 pub mod huge;
+pub mod inside;
 pub mod list;
 pub mod pages;
 pub mod plan;
@@ -25,6 +27,7 @@ pub mod table;
 pub mod types;
 
 pub use device::{Blind, DeviceView, NominalTimes, Unfinished};
+pub use inside::Part;
 pub use list::List;
 pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
 pub use plan::{Evicted, Group, Pad, Plan};

@@ -38,6 +38,7 @@ pub struct Plan {
     flushed: Vec<Page>,
     padded: Vec<Pad>,
     groups: Vec<Group>,
+    kept: usize, // flushed pages that were not evicted
 }
 
 impl Plan {
@@ -53,6 +54,7 @@ impl Plan {
         self.flushed.clear();
         self.padded.clear();
         self.groups.clear();
+        self.kept = 0;
     }
 
     /// One page leaves; if dirty, it is flushed as a group of its own.
@@ -70,29 +72,39 @@ impl Plan {
     }
 
     /// Opens a flush group; the `flush*` and `pad` calls that follow belong to it.
+    #[inline]
     pub fn open_group(&mut self) {
         let (flushed, padded) = (self.flushed.len(), self.padded.len());
         self.groups.push(Group { flushed: flushed..flushed, padded: padded..padded });
     }
 
     /// A dirty page leaves with the open group. Pages of a group come in ascending order.
+    #[inline]
     pub fn flush_and_evict(&mut self, page: Page) {
         self.evicted.push(Evicted { page, dirty: true });
-        self.flush_and_keep(page);
+        self.flush(page);
     }
 
     /// A dirty page is written with the open group and stays, clean.
     pub fn flush_and_keep(&mut self, page: Page) {
+        self.kept += 1;
+        self.flush(page);
+    }
+
+    #[inline]
+    fn flush(&mut self, page: Page) {
         self.flushed.push(page);
         self.open().flushed.end += 1;
     }
 
     /// A page that completes the open group's block, in ascending order.
+    #[inline]
     pub fn pad(&mut self, lpn: Lpn, in_buffer: bool) {
         self.padded.push(Pad { lpn, in_buffer });
         self.open().padded.end += 1;
     }
 
+    #[inline]
     fn open(&mut self) -> &mut Group {
         self.groups.last_mut().expect("open_group comes before the pages of a group")
     }
@@ -130,6 +142,12 @@ impl Plan {
         (flushed.clone(), padded.clone())
     }
 
+    /// Number of evicted pages that were clean.
+    #[inline]
+    pub fn clean_evictions(&self) -> usize {
+        self.evicted.len() + self.kept - self.flushed.len()
+    }
+
     /// Number of flush groups.
     #[inline]
     pub fn group_count(&self) -> usize {
@@ -149,6 +167,7 @@ mod tests {
         assert_eq!(plan.evicted().len(), 2);
         let groups: Vec<_> = plan.groups().collect();
         assert_eq!(groups, [(&[Page(8)][..], &[][..])]);
+        assert_eq!(plan.clean_evictions(), 1);
     }
 
     #[test]
@@ -165,6 +184,7 @@ mod tests {
         assert_eq!(groups[0].1, [Pad { lpn: Lpn(1), in_buffer: true }]);
         assert_eq!(groups[1], (&[Page(9)][..], &[][..]));
         assert_eq!(plan.evicted().iter().map(|e| e.page.0).collect::<Vec<_>>(), [0, 9]);
+        assert_eq!(plan.clean_evictions(), 0, "a page that is kept is not evicted");
         plan.clear();
         assert_eq!((plan.group_count(), plan.evicted().len(), plan.padded().len()), (0, 0, 0));
     }

@@ -13,7 +13,7 @@
 //! policy can count differently. What the look-up learned ("the page was a ghost in B2") travels
 //! as a value in [`Policy::Miss`], so the eviction that follows cannot destroy it.
 
-use crate::{DeviceView, Lookup, Nanos, Page, Plan, Request, Slot};
+use crate::{DeviceView, Lookup, Nanos, Page, Part, Plan, Request, Slot};
 
 /// What a policy needs beyond the access itself; a run that cannot supply it is refused when it
 /// is built.
@@ -31,6 +31,9 @@ impl Needs {
     pub const GC_STATE: Needs = Needs(4);
     /// The stream of submissions and completions, in [`Policy::fetched`] and [`Policy::destaged`].
     pub const COMPLETIONS: Needs = Needs(8);
+    /// The same, but only where there is a device: without one the policy assumes nominal times,
+    /// and a result says so.
+    pub const LATENCIES: Needs = Needs(16);
 
     /// Both.
     pub const fn and(self, other: Needs) -> Needs {
@@ -40,6 +43,11 @@ impl Needs {
     /// All of `other` is in `self`.
     pub const fn contains(self, other: Needs) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// It is told of submissions and completions, if there is a device.
+    pub const fn completions(self) -> bool {
+        self.0 & (Needs::COMPLETIONS.0 | Needs::LATENCIES.0) != 0
     }
 
     /// Something that only a run with a device supplies.
@@ -62,7 +70,8 @@ pub struct Completion {
 /// A cache or write-buffer policy: decides which pages stay.
 ///
 /// An implementation keeps its own lists and the dirty bit of every resident page, and nothing
-/// else: no counters, no clock. Randomness comes from a seed in its parameters.
+/// else: no clock, and no counter of what the engine counts for every policy alike. Randomness
+/// comes from a seed in its parameters.
 pub trait Policy {
     /// What a miss remembers from the look-up to the admission.
     type Miss;
@@ -120,6 +129,23 @@ pub trait Policy {
     #[inline(always)]
     fn coming_victim(&self) -> Option<Page> {
         None
+    }
+
+    /// What only this policy counts, such as hits by list; each under its name, since the start.
+    fn counters(&self, _count: &mut dyn FnMut(&'static str, u64)) {}
+
+    /// Where it has adapted to by now, such as ARC's p; each under its name, always the same names
+    /// in the same order. What a plot over time shows.
+    fn gauges(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// Keeps from now on what [`inside`](Policy::inside) shows of past periods. Called before the
+    /// first access, if at all: such a record grows with the run.
+    fn keep_periods(&mut self) {}
+
+    /// Its lists and what else it goes by, each under its name; newest first where there is an
+    /// order.
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        Vec::new()
     }
 
     /// Asserts every invariant of the policy's state. Slow; for tests, fuzzers and `--check`.

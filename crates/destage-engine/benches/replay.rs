@@ -237,7 +237,7 @@ impl Visitor for Misses<'_> {
             warmup: destage_engine::result::Warmup::None,
             arrivals_ns: &[],
         };
-        replay.run(&mut policy, &mut Unobserved).map_or(0, |(counters, _)| counters.misses())
+        replay.run(&mut policy, &mut Unobserved).map_or(0, |replayed| replayed.counters.misses())
     }
 }
 

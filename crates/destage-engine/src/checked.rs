@@ -25,8 +25,8 @@
 //! gives up nothing.
 
 use destage_core::{
-    Completion, DeviceView, Directory, Hashed, Lookup, Lpn, Needs, Page, Plan, Policy, Request,
-    Slot,
+    Completion, DeviceView, Directory, Hashed, Lookup, Lpn, Needs, Page, Part, Plan, Policy,
+    Request, Slot,
 };
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -381,6 +381,22 @@ impl<P: Policy> Policy for Checked<P> {
 
     fn destaged(&mut self, completion: &Completion) {
         self.inner.destaged(completion);
+    }
+
+    fn counters(&self, count: &mut dyn FnMut(&'static str, u64)) {
+        self.inner.counters(count);
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        self.inner.gauges(show);
+    }
+
+    fn keep_periods(&mut self) {
+        self.inner.keep_periods();
+    }
+
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        self.inner.inside()
     }
 
     fn forget(&mut self, page: Page) -> bool {

@@ -1,6 +1,8 @@
 //! What a run counts, for every policy alike (`spec/page-policies.md` 2.5).
 
-use destage_core::{Op, Plan};
+use crate::timed::{Summary, Values};
+use destage_core::{Op, Plan, Policy};
+use std::collections::BTreeMap;
 
 /// Counters of a run. Evictions count pages, destages flush groups, for every policy.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize)]
@@ -21,6 +23,9 @@ pub struct Counters {
     pub physical_writes: u64,
     /// Pages that left the buffer because of a miss.
     pub evictions: u64,
+    /// Those of them that were clean, and so were not written.
+    #[serde(default)]
+    pub clean_evictions: u64,
     /// Flush groups: what went to flash in one piece.
     pub destages: u64,
     /// Pages in flush groups, padding not counted.
@@ -69,11 +74,92 @@ impl Counters {
     #[inline(always)]
     pub(crate) fn evicted(&mut self, plan: &Plan) {
         self.evictions += plan.evicted().len() as u64;
+        self.clean_evictions += plan.clean_evictions() as u64;
         self.destages += plan.group_count() as u64;
         self.destaged_pages += plan.flushed().len() as u64;
         if !plan.padded().is_empty() {
             self.padding_writes += plan.padded().len() as u64;
             self.padding_reads += plan.padded().iter().filter(|p| !p.in_buffer).count() as u64;
         }
+    }
+}
+
+/// Sizes of flush groups, in pages of the buffer, without padding.
+#[derive(Clone, Default, Debug)]
+pub struct DestageSizes {
+    single: u64, // groups of one page: all that page-granular policies have
+    several: Option<Values>,
+}
+
+impl DestageSizes {
+    /// The groups of a plan.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, plan: &Plan) {
+        if plan.group_count() == plan.flushed().len() {
+            self.single += plan.group_count() as u64;
+        } else {
+            self.add_several(plan);
+        }
+    }
+
+    #[inline(never)]
+    fn add_several(&mut self, plan: &Plan) {
+        let several = self.several.get_or_insert_default();
+        plan.groups().for_each(|(pages, _)| several.add(pages.len() as u64));
+    }
+
+    /// The distribution; `None` if no group had more than one page.
+    pub fn summary(&self) -> Option<Summary> {
+        let mut all = self.several.clone()?;
+        all.add_many(1, self.single);
+        all.summary()
+    }
+}
+
+/// What only one policy counts, each under its name.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct OwnCounters(Vec<(&'static str, u64)>);
+
+impl OwnCounters {
+    /// As they stand.
+    pub fn of<P: Policy>(policy: &P) -> Self {
+        let mut counters = Vec::new();
+        policy.counters(&mut |name, count| counters.push((name, count)));
+        OwnCounters(counters)
+    }
+
+    /// What was counted since `before`, of the same policy.
+    pub fn since(mut self, before: &OwnCounters) -> Self {
+        for (now, before) in self.0.iter_mut().zip(&before.0) {
+            now.1 -= before.1;
+        }
+        self
+    }
+
+    /// As a result keeps them.
+    pub fn by_name(&self) -> BTreeMap<String, u64> {
+        self.0.iter().map(|&(name, count)| (name.to_string(), count)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_core::Page;
+
+    #[test]
+    fn sizes_are_those_of_the_groups_and_none_where_each_has_one_page() {
+        let mut sizes = DestageSizes::default();
+        let mut plan = Plan::new();
+        plan.evict(Page(1), true);
+        plan.evict(Page(2), false);
+        sizes.add(&plan);
+        assert_eq!(sizes.summary(), None);
+        plan.open_group();
+        (3..8).for_each(|page| plan.flush_and_evict(Page(page)));
+        sizes.add(&plan);
+        let summary = sizes.summary().unwrap();
+        assert_eq!((summary.count, summary.max, summary.p50), (3, 5, 1));
+        assert_eq!(summary.mean, 7.0 / 3.0);
     }
 }

@@ -4,7 +4,7 @@
 //! time goes into waiting for memory, so the loop tells the policy which pages come next: it knows.
 
 use crate::accesses::{Access, BLOCK, Columns, Expander};
-use crate::counters::Counters;
+use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::result::Warmup;
 use destage_core::{
     Blind, Lookup, Lpn, NEVER, Nanos, Needs, Op, Page, Plan, Policy, Request, Units,
@@ -52,9 +52,28 @@ pub trait Observer {
     /// With a device: operations of its units, those of a unit in the order of service.
     fn operations(&mut self, _: &mut dyn Iterator<Item = OperationRecord>) {}
 
+    /// It wants to be shown where the policy has adapted to.
+    const SEES_GAUGES: bool = false;
+
+    /// It wants to be shown now, after an access.
+    fn wants_gauges(&self) -> bool {
+        false
+    }
+
+    /// A gauge of the policy ([`Policy::gauges`]), when it was asked for and when the run has ended.
+    fn gauge(&mut self, _name: &'static str, _value: f64) {}
+
     /// After each block of accesses: how many in all. False stops the run.
     fn progress(&mut self, _accesses: u64) -> bool {
         true
+    }
+}
+
+/// Shows the policy's gauges to an observer that wants them now. Nothing, if it never does.
+#[inline(always)]
+pub fn show_gauges<P: Policy, O: Observer>(policy: &P, observer: &mut O) {
+    if O::SEES_GAUGES && observer.wants_gauges() {
+        policy.gauges(&mut |name, value| observer.gauge(name, value));
     }
 }
 
@@ -93,6 +112,20 @@ impl NextUses<'_> {
     }
 }
 
+/// What a run leaves behind.
+#[derive(Clone, Default, Debug)]
+pub struct Replayed {
+    /// What was counted. `physical_reads` and `physical_writes` are left to the caller, who knows
+    /// the run's options.
+    pub counters: Counters,
+    /// What only this policy counts.
+    pub own: OwnCounters,
+    /// Sizes of the flush groups.
+    pub destage_pages: DestageSizes,
+    /// Requests that were not counted.
+    pub warmup_requests: u64,
+}
+
 /// One run's input.
 #[derive(Clone, Copy)]
 pub struct Replay<'a> {
@@ -107,16 +140,14 @@ pub struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Runs the policy over the trace; counts what comes after the warm-up, and says how many
-    /// requests that was.
+    /// Runs the policy over the trace; counts what comes after the warm-up.
     ///
-    /// Returns `None` when the observer stopped it. `physical_reads` and `physical_writes` are left
-    /// to the caller, who knows the run's options.
+    /// Returns `None` when the observer stopped it.
     pub fn run<P: Policy, O: Observer>(
         &self,
         policy: &mut P,
         observer: &mut O,
-    ) -> Option<(Counters, u64)> {
+    ) -> Option<Replayed> {
         let requests = self.columns.first_ids.len();
         let mut done = 0;
         let Some(warm) = self.warmup.rows(requests, self.arrivals_ns) else {
@@ -127,12 +158,28 @@ impl Replay<'_> {
                 self.part(policy, observer, request, request + 1, &mut done)?;
                 request += 1;
             }
-            let counters = self.part(policy, observer, request, requests, &mut done)?;
-            return Some((counters, request as u64));
+            return self.counted(policy, observer, request, &mut done);
         };
         self.part(policy, observer, 0, warm, &mut done)?;
-        let counters = self.part(policy, observer, warm, requests, &mut done)?;
-        Some((counters, warm as u64))
+        self.counted(policy, observer, warm, &mut done)
+    }
+
+    /// The part that counts, to the end.
+    fn counted<P: Policy, O: Observer>(
+        &self,
+        policy: &mut P,
+        observer: &mut O,
+        start: usize,
+        done: &mut u64,
+    ) -> Option<Replayed> {
+        let before = OwnCounters::of(policy);
+        let requests = self.columns.first_ids.len();
+        let (counters, destage_pages) = self.part(policy, observer, start, requests, done)?;
+        if O::SEES_GAUGES {
+            policy.gauges(&mut |name, value| observer.gauge(name, value));
+        }
+        let own = OwnCounters::of(policy).since(&before);
+        Some(Replayed { counters, own, destage_pages, warmup_requests: start as u64 })
     }
 
     fn part<P: Policy, O: Observer>(
@@ -142,8 +189,8 @@ impl Replay<'_> {
         start: usize,
         end: usize,
         done: &mut u64,
-    ) -> Option<Counters> {
-        let mut counters = Counters::default();
+    ) -> Option<(Counters, DestageSizes)> {
+        let mut counters = (Counters::default(), DestageSizes::default());
         let mut plan = Plan::new();
         let mut expander = Expander::new(self.columns, start, end);
         let mut block = [Access::default(); BLOCK + AHEAD];
@@ -175,7 +222,7 @@ impl Replay<'_> {
         run: usize,
         first_access: u64,
         plan: &mut Plan,
-        counters: &mut Counters,
+        (counters, sizes): &mut (Counters, DestageSizes),
     ) {
         for (i, &access) in block[..run].iter().enumerate() {
             if let Some(far) = block.get(i + AHEAD) {
@@ -214,6 +261,7 @@ impl Replay<'_> {
                     if O::SEES_ACCESSES {
                         observer.access(&r, false, Some(plan));
                         counters.evicted(plan);
+                        sizes.add(plan);
                         plan.clear();
                     }
                 }
@@ -223,8 +271,10 @@ impl Replay<'_> {
                     observer.access(&r, false, Some(plan));
                 }
             }
+            show_gauges(policy, observer);
         }
         counters.evicted(plan);
+        sizes.add(plan);
         plan.clear();
     }
 }

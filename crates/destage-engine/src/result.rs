@@ -5,7 +5,7 @@
 
 use crate::cost::Cost;
 use crate::counters::Counters;
-use crate::timed::{Profile, Timing, max_deviation};
+use crate::timed::{Profile, Summary, Timing, max_deviation};
 use destage_trace::Trace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -140,6 +140,12 @@ pub struct RunConfig {
     /// Name of the drive behind the cache, if there is one; all of it is in the result set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Pages of an erase block, of a policy that clusters by it, in a run without a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages_per_block: Option<u32>,
+    /// Pages that may be padded, of such a policy; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_pages: Option<u64>,
 }
 
 /// The outcome of one run.
@@ -151,6 +157,15 @@ pub struct RunResult {
     pub warmup_requests: u64,
     /// What was counted.
     pub counters: Counters,
+    /// What only this policy counts, such as hits by list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_counters: BTreeMap<String, u64>,
+    /// Where an adaptive policy had adapted to at the end, such as AALRU's tau.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_gauges: BTreeMap<String, f64>,
+    /// Pages of the buffer per flush group; absent if no group had more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destage_pages: Option<Summary>,
     /// Cost model's running time, in the unit of the costs.
     pub running_time: Option<u64>,
     /// Times and what the drive did, in a run with a device.
@@ -321,6 +336,24 @@ macro_rules! counter {
     };
 }
 
+/// A counter of one policy, under its own name.
+macro_rules! own {
+    ($name:literal, $title:literal, $unit:literal, $better:ident, $about:literal) => {
+        metric!($name, $title, Count $unit, $better, $about,
+            |r| r.policy_counters.get($name).copied().map(Number::Count))
+    };
+}
+
+/// A number of the sizes of flush groups; one page each, if no group had more.
+macro_rules! destage {
+    ($name:literal, $title:literal, $about:literal, |$d:ident| $value:expr) => {
+        metric!($name, $title, Real "pages", Neither, $about, |r| match &r.destage_pages {
+            Some($d) => Some(Number::Real($value)),
+            None => None,
+        })
+    };
+}
+
 /// A number of runs with a device.
 macro_rules! timed {
     ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
@@ -419,7 +452,31 @@ pub static METRICS: &[Metric] = &[
     metric!("mean_destage_pages", "Mean destage", Real "pages", Neither,
         "destaged_pages / destages",
         |r| ratio(r.counters.destaged_pages, r.counters.destages)),
+    destage!(
+        "destage_pages_std",
+        "Destage deviation",
+        "population standard deviation of the pages \
+        in a flush group",
+        |d| d.std
+    ),
+    destage!("destage_pages_p50", "p50 destage", "median of the pages in a flush group", |d| d.p50
+        as f64),
+    destage!(
+        "destage_pages_p90",
+        "p90 destage",
+        "90 % of flush groups have at most so many pages",
+        |d| d.p90 as f64
+    ),
+    destage!("destage_pages_max", "Max destage", "pages in the largest flush group", |d| d.max
+        as f64),
     counter!(evictions, "Evictions", "pages", Lower, "pages that left the cache because of a miss"),
+    counter!(
+        clean_evictions,
+        "Clean evictions",
+        "pages",
+        Neither,
+        "evicted pages that were clean, and so were not written"
+    ),
     counter!(read_hits, "Read hits", "accesses", Higher, "read accesses that found their page"),
     counter!(read_misses, "Read misses", "accesses", Lower, "read accesses that did not"),
     counter!(write_hits, "Write hits", "accesses", Higher, "write accesses that found their page"),
@@ -440,6 +497,41 @@ pub static METRICS: &[Metric] = &[
         Neither,
         "dirty pages written after the last access"
     ),
+    own!("p_list_hits", "p-list hits", "accesses", Neither, "BPAC: writes that hit a hot page"),
+    own!("b_list_hits", "b-list hits", "accesses", Neither, "BPAC: writes that hit a cluster"),
+    own!("evictions_full", "Full", "groups", Neither, "BPAC: sequential clusters of a whole block"),
+    own!(
+        "evictions_done",
+        "Done",
+        "groups",
+        Neither,
+        "BPAC: sequential clusters that reached the end of their block"
+    ),
+    own!(
+        "evictions_largest",
+        "Largest",
+        "groups",
+        Neither,
+        "BPAC: largest clusters out of lifetime"
+    ),
+    own!(
+        "evictions_fallback",
+        "Fallback",
+        "groups",
+        Neither,
+        "BPAC: least recent clusters, with none out of lifetime"
+    ),
+    own!(
+        "evictions_p_list",
+        "From the p-list",
+        "groups",
+        Neither,
+        "BPAC: hot pages, with no cluster left"
+    ),
+    own!("rb_read_hits", "RRH", "accesses", Neither, "AALRU: reads that hit a clean page"),
+    own!("rb_write_hits", "RWH", "accesses", Neither, "AALRU: writes that hit a clean page"),
+    own!("wb_read_hits", "WRH", "accesses", Neither, "AALRU: reads that hit a dirty page"),
+    own!("wb_write_hits", "WWH", "accesses", Neither, "AALRU: writes that hit a dirty page"),
     metric!("accesses", "Accesses", Count "accesses", Neither, "page accesses that were counted",
         |r| Some(Number::Count(r.counters.accesses()))),
     timed!("requests", "Requests", Count "requests", Neither, "requests that were counted",

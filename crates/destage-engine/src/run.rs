@@ -3,15 +3,15 @@
 use crate::accesses::Columns;
 use crate::checked::Checked;
 use crate::cost::Cost;
-use crate::counters::Counters;
+use crate::counters::{Counters, OwnCounters};
 use crate::replay::{Completed, NextUses, Observer, Replay, Unobserved};
 use crate::result::{RunConfig, RunResult, Warmup};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use crate::timed::{Profile, Profiler, TimedOutcome, TimedReplay, Timing};
-use destage_core::{Dense, Needs, Policy, Request};
-use destage_policies::params::Value;
-use destage_policies::{BuildError, Setup, Visitor, build};
+use crate::timed::{Profile, Profiler, Summary, TimedOutcome, TimedReplay, Timing};
+use destage_core::{Dense, DeviceView, Needs, Policy, Request};
+use destage_policies::params::{Params, Value};
+use destage_policies::{BuildError, Setup, Visitor, aalru, build};
 use destage_ssd::{CacheConfig, Device, Ftl, HostConfig, OperationRecord};
 use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
@@ -32,6 +32,10 @@ pub struct RunOptions {
     pub check: bool,
     /// Cost model.
     pub cost: Option<Cost>,
+    /// Pages of an erase block, for policies that cluster by it; with a drive, the drive's.
+    pub pages_per_block: Option<u32>,
+    /// Pages that exist and may be padded; with a drive, the drive's.
+    pub device_pages: Option<u64>,
     /// The drive behind the cache.
     pub drive: Option<Arc<Mounted>>,
     /// With a drive: keep how the run developed.
@@ -136,12 +140,9 @@ pub fn run(
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
     supplies(spec, options.drive.is_some())?;
-    let params = spec.params(&Cost::policy_defaults(options.cost))?;
-    let setup = Setup {
-        params: params.clone(),
-        trace_pages: Some(input.columns.lpns.len() as u64),
-        ..Setup::new(frames.frames)
-    };
+    options.suit(spec)?;
+    let params = spec.params(&options.policy_defaults())?;
+    let setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
     let directory = Dense::new(input.columns.lpns.len() as u32);
     let runner = Runner { input, options, hooks, observer };
     let outcome = match spec.is_none() {
@@ -158,7 +159,82 @@ pub fn run(
         given: spec.given.iter().map(|(k, v)| json((k, v))).collect(),
         params: params.iter().map(json).collect(),
     };
-    record(outcome, named, frames, options)
+    let mut result = record(outcome, named, frames, options)?;
+    if clusters(spec) && options.drive.is_none() {
+        result.config.pages_per_block = Some(setup.pages_per_block);
+        result.config.device_pages = setup.device_pages;
+    }
+    if needs(spec).contains(Needs::LATENCIES) && options.drive.is_none() {
+        result.warnings.push(format!(
+            "{}: without a device every flash operation takes its nominal time, so nothing is \
+             ever padded",
+            spec.label()
+        ));
+    }
+    Ok(result)
+}
+
+/// The policy gathers pages by erase block.
+fn clusters(spec: &PolicySpec) -> bool {
+    destage_policies::info(spec.name).is_ok_and(|info| info.clusters)
+}
+
+impl RunOptions {
+    /// The options are ones that this policy has, and agree with the drive.
+    fn suit(&self, spec: &PolicySpec) -> Result<(), RunError> {
+        if self.fetch_on_write_miss && clusters(spec) {
+            return Err(RunError::Impossible(format!(
+                "{}: fetch_on_write_miss is no option of a policy that clusters by erase block: \
+                 its write misses never fetch",
+                spec.label()
+            )));
+        }
+        if self.drive.is_some() && (self.pages_per_block.is_some() || self.device_pages.is_some()) {
+            let what = "pages_per_block and device_pages are the drive's in a run with a device";
+            return Err(RunError::Impossible(what.into()));
+        }
+        Ok(())
+    }
+
+    /// What policies take from the run if they are not told otherwise.
+    pub(crate) fn policy_defaults(&self) -> Vec<(&'static str, Value)> {
+        let mut defaults = Cost::policy_defaults(self.cost);
+        defaults.extend(self.drive.iter().flat_map(|drive| nominal_times(&drive.device)));
+        defaults
+    }
+
+    /// What a policy is built from.
+    fn setup(&self, frames: u32, params: Params, trace_pages: u64) -> Setup {
+        let mut setup = Setup { params, trace_pages: Some(trace_pages), ..Setup::new(frames) };
+        if let Some(pages) = self.pages_per_block {
+            setup.pages_per_block = pages;
+        }
+        setup.device_pages = self.device_pages;
+        match &self.drive {
+            None => setup,
+            Some(drive) => on_drive(setup, &drive.device),
+        }
+    }
+}
+
+/// AALRU's F_r and F_w: the drive's own page times (`spec/block-policies.md` 6.3).
+pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(&'static str, Value)> {
+    let times = device.nominal_times();
+    times.map_or(Vec::new(), |times| {
+        vec![
+            (aalru::PAGE_READ_NS, Value::Int(times.read_ns.into())),
+            (aalru::PAGE_WRITE_NS, Value::Int(times.program_ns.into())),
+        ]
+    })
+}
+
+/// With a device, blocks and pages are the drive's (`spec/block-policies.md` 1.9).
+pub(crate) fn on_drive<F: Ftl>(setup: Setup, device: &Device<F>) -> Setup {
+    Setup {
+        pages_per_block: device.pages_per_block(),
+        device_pages: device.logical_pages(),
+        ..setup
+    }
 }
 
 /// A policy of the user's own, as a result names it.
@@ -240,9 +316,14 @@ fn record(
             check: options.check,
             cost: options.cost,
             device: options.drive.as_ref().map(|drive| drive.name.clone()),
+            pages_per_block: None,
+            device_pages: None,
         },
         warmup_requests: outcome.warmup_requests,
         counters: outcome.counters,
+        policy_counters: outcome.own.by_name(),
+        policy_gauges: outcome.gauges,
+        destage_pages: outcome.destage_pages,
         running_time,
         timing: outcome.timing,
         profile: outcome.profile,
@@ -262,6 +343,9 @@ pub(crate) fn to_json(value: &Value) -> serde_json::Value {
 
 struct Outcome {
     counters: Counters,
+    own: OwnCounters,
+    gauges: BTreeMap<String, f64>, // at the end
+    destage_pages: Option<Summary>,
     warmup_requests: u64,
     timing: Option<Timing>,
     profile: Option<Profile>,
@@ -293,9 +377,11 @@ impl<O: Observer> Visitor for Runner<'_, O> {
 impl<O: Observer> Runner<'_, O> {
     fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
         if let Some(drive) = self.options.drive.clone() {
-            return self.timed(&drive, |replay, device, observer| {
+            let mut outcome = self.timed(&drive, |replay, device, observer| {
                 replay.run(device, policy, &drive.cache, observer)
-            });
+            })?;
+            outcome.gauges = gauges(policy);
+            return Ok(outcome);
         }
         let replay = Replay {
             columns: self.input.columns,
@@ -304,15 +390,23 @@ impl<O: Observer> Runner<'_, O> {
             arrivals_ns: self.input.arrivals_ns,
         };
         let mut followed = Followed { observer: self.observer, hooks: self.hooks, reported: 0 };
-        let (mut counters, warmup_requests) =
-            replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
+        let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
+        let mut counters = replayed.counters;
         if self.options.flush_at_end {
             let mut dirty = 0;
             policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
             counters.end_flushes = dirty;
         }
         physical(&mut counters, self.options);
-        Ok(Outcome { counters, warmup_requests, timing: None, profile: None })
+        Ok(Outcome {
+            counters,
+            own: replayed.own,
+            gauges: gauges(policy),
+            destage_pages: replayed.destage_pages.summary(),
+            warmup_requests: replayed.warmup_requests,
+            timing: None,
+            profile: None,
+        })
     }
 
     fn without_a_cache(self) -> Result<Outcome, RunError> {
@@ -350,15 +444,28 @@ impl<O: Observer> Runner<'_, O> {
         let followed = Followed { observer: self.observer, hooks: self.hooks, reported: 0 };
         let mut observers = (followed, profiler);
         let outcome = run(&replay, &mut device, &mut observers)?;
-        let TimedOutcome { warmup_requests, pages: mut counters, timing } = outcome;
+        let TimedOutcome { warmup_requests, pages: mut counters, own, destage_pages, timing } =
+            outcome;
         physical(&mut counters, self.options);
         Ok(Outcome {
             counters,
+            own,
+            gauges: BTreeMap::new(),
+            destage_pages: destage_pages.summary(),
             warmup_requests,
             timing: Some(timing),
             profile: observers.1.map(Profiler::finish),
         })
     }
+}
+
+/// Where a policy has adapted to.
+fn gauges<P: Policy>(policy: &P) -> BTreeMap<String, f64> {
+    let mut gauges = BTreeMap::new();
+    policy.gauges(&mut |name, value| {
+        gauges.insert(name.to_string(), value);
+    });
+    gauges
 }
 
 /// What went to flash, by the options of the run.
@@ -402,6 +509,16 @@ struct Followed<'a, O> {
 impl<O: Observer> Observer for Followed<'_, O> {
     const SEES_ACCESSES: bool = O::SEES_ACCESSES;
     const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
+    const SEES_GAUGES: bool = O::SEES_GAUGES;
+
+    #[inline(always)]
+    fn wants_gauges(&self) -> bool {
+        self.observer.wants_gauges()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.observer.gauge(name, value);
+    }
 
     #[inline(always)]
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
@@ -448,7 +565,8 @@ pub fn compare_each(
 ) -> Result<Vec<Result<RunResult, RunError>>, RunError> {
     // All are built once before the first runs: a typing error shows at once, not after an hour.
     for spec in specs {
-        spec.params(&Cost::policy_defaults(options.cost))?;
+        spec.params(&options.policy_defaults())?;
+        options.suit(spec)?;
         supplies(spec, options.drive.is_some())?;
     }
     let runs = |spec: &PolicySpec| runs_of(spec, sizes.len());

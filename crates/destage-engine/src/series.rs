@@ -5,9 +5,10 @@ use crate::replay::{Completed, Observer};
 use destage_core::{Plan, Request};
 use destage_ssd::OperationRecord;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What one period counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Period {
     /// First access of the period, counted from 0 over the whole run, warm-up included.
     pub first_access: u64,
@@ -15,6 +16,16 @@ pub struct Period {
     /// `physical_writes` destaged pages and padding: the run's options are not in them.
     #[serde(flatten)]
     pub counters: Counters,
+    /// Where the policy had adapted to at the end of the period, if it adapts: ARC's p, BPAC's
+    /// thresholds, AALRU's tau.
+    #[serde(flatten)]
+    pub gauges: BTreeMap<String, f64>,
+}
+
+impl Period {
+    fn at(first_access: u64) -> Self {
+        Period { first_access, counters: Counters::default(), gauges: BTreeMap::new() }
+    }
 }
 
 /// Collects a [`Period`] every so many accesses; the last one may be shorter.
@@ -28,8 +39,8 @@ pub struct Series {
 impl Series {
     /// A period is at least one access.
     pub fn new(period_accesses: u64) -> Self {
-        let current = Period { first_access: 0, counters: Counters::default() };
-        Series { period_accesses: period_accesses.max(1), current, done: Vec::new(), accesses: 0 }
+        let period_accesses = period_accesses.max(1);
+        Series { period_accesses, current: Period::at(0), done: Vec::new(), accesses: 0 }
     }
 
     /// All periods, the unfinished last one included.
@@ -40,17 +51,25 @@ impl Series {
         self.done
     }
 
+    /// The period has all its accesses; the next one closes it.
+    fn is_full(&self) -> bool {
+        self.accesses - self.current.first_access == self.period_accesses
+    }
+
     fn close(&mut self) {
         let c = &mut self.current.counters;
         c.physical_reads = c.read_misses + c.padding_reads;
         c.physical_writes = c.destaged_pages + c.padding_writes;
-        let next = Period { first_access: self.accesses, counters: Counters::default() };
+        let next = Period::at(self.accesses);
         self.done.push(std::mem::replace(&mut self.current, next));
     }
 }
 
 impl Observer for Series {
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        if self.is_full() {
+            self.close();
+        }
         if hit {
             self.current.counters.hit(r.op);
         } else {
@@ -60,9 +79,16 @@ impl Observer for Series {
             self.current.counters.evicted(plan);
         }
         self.accesses += 1;
-        if self.accesses.is_multiple_of(self.period_accesses) {
-            self.close();
-        }
+    }
+
+    const SEES_GAUGES: bool = true;
+
+    fn wants_gauges(&self) -> bool {
+        self.is_full()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.current.gauges.insert(name.to_string(), value);
     }
 }
 
@@ -70,6 +96,16 @@ impl Observer for Series {
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const SEES_ACCESSES: bool = A::SEES_ACCESSES || B::SEES_ACCESSES;
     const SEES_OPERATIONS: bool = A::SEES_OPERATIONS || B::SEES_OPERATIONS;
+    const SEES_GAUGES: bool = A::SEES_GAUGES || B::SEES_GAUGES;
+
+    fn wants_gauges(&self) -> bool {
+        self.0.wants_gauges() || self.1.wants_gauges()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.0.gauge(name, value);
+        self.1.gauge(name, value);
+    }
 
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         self.0.access(r, hit, plan);
@@ -104,6 +140,17 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 impl<O: Observer> Observer for Option<O> {
     const SEES_ACCESSES: bool = O::SEES_ACCESSES;
     const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
+    const SEES_GAUGES: bool = O::SEES_GAUGES;
+
+    fn wants_gauges(&self) -> bool {
+        self.as_ref().is_some_and(Observer::wants_gauges)
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        if let Some(observer) = self {
+            observer.gauge(name, value);
+        }
+    }
 
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         if let Some(observer) = self {
@@ -140,9 +187,11 @@ mod tests {
             let op = if k % 2 == 0 { Op::Read } else { Op::Write };
             series.access(&Request::new(Page(k), Lpn(k), op), k % 4 == 0, None);
         }
+        series.gauge("p", 7.0);
         let periods = series.finish();
         assert_eq!(periods.iter().map(|p| p.first_access).collect::<Vec<_>>(), [0, 3, 6]);
         assert_eq!(periods.iter().map(|p| p.counters.accesses()).collect::<Vec<_>>(), [3, 3, 2]);
         assert_eq!(periods.iter().map(|p| p.counters.hits()).sum::<u64>(), 2);
+        assert_eq!(periods[2].gauges["p"], 7.0, "as it stands at the end");
     }
 }

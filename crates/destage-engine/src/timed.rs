@@ -26,7 +26,7 @@ pub use timeline::Timeline;
 pub use workload::Workload;
 
 use crate::accesses::Extent;
-use crate::counters::Counters;
+use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::replay::{Completed, Observer};
 use crate::result::Warmup;
 use crate::run::{Input, RunError};
@@ -78,6 +78,10 @@ pub struct TimedOutcome {
     /// What a run without a device counts too; `physical_reads` and `physical_writes` are left to
     /// the caller.
     pub pages: Counters,
+    /// What only this policy counts.
+    pub own: OwnCounters,
+    /// Sizes of the flush groups.
+    pub destage_pages: DestageSizes,
     /// Times, and what the drive did.
     pub timing: Timing,
 }
@@ -146,7 +150,7 @@ impl TimedReplay<'_> {
                 }
                 course.issue(arrival_ns, extent.is_write());
                 if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
-                    course.start_counting(device);
+                    course.start_counting(device, front.own_counters());
                 }
                 device.advance(course.now);
                 front.arrive(device);
@@ -179,6 +183,9 @@ impl TimedReplay<'_> {
                 course.end = device.queues().times().later(course.end, done);
                 course.pages += 1;
                 index += 1;
+                if O::SEES_GAUGES && observer.wants_gauges() {
+                    front.gauges(&mut |name, value| observer.gauge(name, value));
+                }
             }
             if O::SEES_OPERATIONS {
                 observer.operations(&mut device.queues().take_operations());
@@ -192,7 +199,10 @@ impl TimedReplay<'_> {
         }
         course.close(front.host_operations(), observer);
         if course.warming {
-            course.start_counting(device);
+            course.start_counting(device, front.own_counters());
+        }
+        if O::SEES_GAUGES {
+            front.gauges(&mut |name, value| observer.gauge(name, value));
         }
         if self.flush_at_end {
             // No request waits for these: they are no evictions.
@@ -207,7 +217,7 @@ impl TimedReplay<'_> {
         observer.progress(index);
         let requests = rows as u64 - continuations.len() as u64;
         nothing_lost(device, front.host_operations(), (course.requests, requests))?;
-        course.outcome(device)
+        course.outcome(device, &front.own_counters())
     }
 }
 
@@ -228,6 +238,7 @@ struct Course {
     warmup_requests: u64,
     started_ns: Nanos,
     before: DeviceCounters, // what the drive had done when counting began
+    own_before: OwnCounters,
     unresolved: Vec<Unresolved>,
 }
 
@@ -256,6 +267,7 @@ impl Course {
             warmup_requests: 0,
             started_ns: 0,
             before: DeviceCounters::default(),
+            own_before: OwnCounters::default(),
             unresolved: Vec::new(),
         }
     }
@@ -310,13 +322,14 @@ impl Course {
     }
 
     /// Everything so far was warm-up; the request that has been issued is the first that counts.
-    fn start_counting<F: Ftl>(&mut self, device: &mut Device<F>) {
+    fn start_counting<F: Ftl>(&mut self, device: &mut Device<F>, own: OwnCounters) {
         self.warming = false;
         device.queues().count_latencies(true);
         self.warmup_requests = self.requests;
         if self.requests > 0 {
             self.tally = Tally::default();
             self.before = device.counters();
+            self.own_before = own;
             self.started_ns = self.now;
         }
     }
@@ -344,8 +357,12 @@ impl Course {
         });
     }
 
-    fn outcome<F: Ftl>(self, device: &Device<F>) -> Result<TimedOutcome, RunError> {
-        let Course { tally, before, started_ns, warmup_requests, .. } = self;
+    fn outcome<F: Ftl>(
+        self,
+        device: &Device<F>,
+        own: &OwnCounters,
+    ) -> Result<TimedOutcome, RunError> {
+        let Course { tally, before, own_before, started_ns, warmup_requests, .. } = self;
         let counters = tally.counters(since(device.counters(), &before), started_ns);
         let in_range = |c: &TimedCounters| {
             c.device.program_wait_ns_sum.max(c.device.read_miss_latency_ns_sum) < Nanos::MAX
@@ -363,7 +380,9 @@ impl Course {
             unbalance_permille: tally.unbalance.summary(),
             block_erases: EraseSpread::of(device.ftl().erase_counts()),
         };
-        Ok(TimedOutcome { warmup_requests, pages: tally.pages, timing })
+        let own = own.clone().since(&own_before);
+        let Tally { pages, destage_pages, .. } = tally;
+        Ok(TimedOutcome { warmup_requests, pages, own, destage_pages, timing })
     }
 }
 

@@ -118,6 +118,7 @@ pub static CONSERVATIVE: Info = Info {
     about: "Clean and dirty pages share the frames by their physical operations.",
     flash_aware: true,
     ghosts: true,
+    clusters: false,
     time: "O(1)",
     params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION],
 };
@@ -388,6 +389,12 @@ impl<D: Directory> Policy for Acr<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_links(page);
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("beta", self.costs.beta());
+        show("delta_c", self.c.delta.into());
+        show("delta_d", self.d.delta.into());
     }
 
     fn check(&self) {

@@ -36,6 +36,7 @@ pub static INFO: Info = Info {
     about: "Cold clean pages first, but the cold region keeps a minimum size.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[Param {
         name: "min_lc_fraction",

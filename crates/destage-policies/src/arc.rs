@@ -33,6 +33,7 @@ pub static INFO: Info = Info {
     about: "Balance recency and frequency by the hits on two ghost lists.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(1)",
     params: &[],
 };
@@ -199,6 +200,10 @@ impl<D: Directory> Policy for Arc<D> {
     }
 
     /// The invariants of the paper, section III.B, as far as they hold of |L1| and |L2|.
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("p", self.p);
+    }
+
     fn check(&self) {
         for list in [&self.t1, &self.t2, &self.b1, &self.b2] {
             list.check(&self.pages);

@@ -30,6 +30,7 @@ pub static INFO: Info = Info {
     about: "Evict in the order cold clean, cold dirty, hot clean, hot dirty.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[],
 };

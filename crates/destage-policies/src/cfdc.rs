@@ -58,6 +58,7 @@ pub static INFO: Info = Info {
     about: "Clean pages first; dirty pages leave in clusters of neighbouring page numbers.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(log c), c clusters; once per cluster O(pairs of size and distance)",
     params: &[
         Param {

@@ -41,6 +41,7 @@ pub static INFO: Info = Info {
     about: "Evict clean pages first, within a window of cold pages.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1)",
     params: &[Param {
         name: "window_fraction",

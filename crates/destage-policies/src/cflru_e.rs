@@ -27,6 +27,7 @@ pub static INFO: Info = Info {
     about: "Evict the oldest clean page, a dirty one only if all are.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1)",
     params: &[],
 };

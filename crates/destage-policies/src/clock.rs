@@ -30,6 +30,7 @@ pub static INFO: Info = Info {
     about: "Evict the oldest page that was not hit since the hand last passed it.",
     flash_aware: false,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[],
 };

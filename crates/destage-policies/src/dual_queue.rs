@@ -41,6 +41,7 @@ pub static INFO: Info = Info {
     about: "Two CLOCK queues; the first filters correlated accesses.",
     flash_aware: false,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[Param {
         name: "first_fraction",

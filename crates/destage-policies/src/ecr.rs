@@ -74,6 +74,7 @@ pub static INFO: Info = Info {
     about: "Evict clean pages first, then the dirty page whose chip's queue is shortest.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1), eviction O(chips)",
     params: PARAMS,
 };
@@ -86,6 +87,7 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     about: "Evict the page, clean or dirty, whose chip's queue is shortest.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1), eviction O(chips)",
     params: PARAMS,
 };

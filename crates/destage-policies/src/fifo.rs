@@ -22,6 +22,7 @@ pub static INFO: Info = Info {
     about: "Evict the page loaded longest ago.",
     flash_aware: false,
     ghosts: false,
+    clusters: false,
     time: "O(1)",
     params: &[],
 };

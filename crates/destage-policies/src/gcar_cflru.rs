@@ -42,6 +42,7 @@ pub static INFO: Info = Info {
     about: "CFLRU that spares pages whose chip is collecting.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1), eviction O(chips)",
     params: &[Param {
         name: "window_fraction",

@@ -35,6 +35,7 @@ pub static INFO: Info = Info {
     about: "Evict the oldest page whose chip is not collecting.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1), eviction O(chips)",
     params: &[],
 };

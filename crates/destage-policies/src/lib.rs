@@ -22,6 +22,7 @@
 //! assert_eq!(plan.evicted()[0].page, Page(20));
 //! ```
 
+mod clusters;
 pub mod params;
 #[cfg(test)]
 mod testing;
@@ -49,11 +50,16 @@ pub struct Info {
     pub flash_aware: bool,
     /// It remembers pages that it has evicted.
     pub ghosts: bool,
+    /// It gathers pages by erase block and destages a block's pages together.
+    pub clusters: bool,
     /// Time per access.
     pub time: &'static str,
     /// Parameters; empty if it has none.
     pub params: &'static [Param],
 }
+
+/// Largest erase block that a policy clusters by, pages: far beyond any drive's.
+pub const MOST_PAGES_PER_BLOCK: u32 = 1 << 20;
 
 /// All that a policy is built from.
 #[derive(Clone, Debug)]
@@ -64,7 +70,8 @@ pub struct Setup {
     pub params: Params,
     /// Distinct pages of the trace, where one is replayed.
     pub trace_pages: Option<u64>,
-    /// Pages of an erase block: what block-clustering policies cluster by.
+    /// Pages of an erase block, 1..=[`MOST_PAGES_PER_BLOCK`]: what block-clustering policies
+    /// cluster by.
     pub pages_per_block: u32,
     /// Pages that exist; those from there on are never padded. `None`: no end.
     pub device_pages: Option<u64>,
@@ -132,16 +139,21 @@ macro_rules! policies {
     };
 }
 
+pub mod aalru;
 pub mod acr;
 pub mod ad_lru;
 pub mod arc;
+pub mod bpac;
+pub mod bplru;
 pub mod ccf_lru;
 pub mod cfdc;
 pub mod cflru;
 pub mod cflru_e;
+pub mod clc;
 pub mod clock;
 pub mod dual_queue;
 pub mod ecr;
+pub mod fab;
 pub mod fifo;
 pub mod gcar_cflru;
 pub mod gcar_lru;
@@ -185,6 +197,11 @@ policies! {
     gcar_lru::INFO => gcar_lru::GcarLru::build;
     gcar_cflru::INFO => gcar_cflru::GcarCflru::build;
     sac::INFO => sac::Sac::build;
+    fab::INFO => fab::Fab::build;
+    bplru::INFO => bplru::Bplru::build;
+    clc::INFO => clc::Clc::build;
+    bpac::INFO => bpac::Bpac::build;
+    aalru::INFO => aalru::Aalru::build;
 }
 
 /// The constructor names the type, and the type its needs.

@@ -47,6 +47,7 @@ pub static INFO: Info = Info {
     about: "Keep pages with a small distance between their last two references.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {

@@ -19,6 +19,7 @@ pub static INFO: Info = Info {
     about: "Evict the page unused for longest.",
     flash_aware: false,
     ghosts: false,
+    clusters: false,
     time: "O(1)",
     params: &[],
 };

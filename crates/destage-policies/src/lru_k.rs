@@ -49,6 +49,7 @@ pub static INFO: Info = Info {
     about: "Evict the page whose K-th last uncorrelated reference is oldest.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(log s)",
     params: &[
         Param {

@@ -27,6 +27,7 @@ pub static INFO: Info = Info {
     about: "Give dirty pages that are not cold a second chance.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[],
 };

@@ -48,6 +48,7 @@ pub static INFO: Info = Info {
     about: "Evict the page whose next access lies farthest ahead: a bound for all others.",
     flash_aware: false,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[],
 };

@@ -36,6 +36,7 @@ pub static INFO: Info = Info {
     about: "Rank pages by reference count, with ageing, for second-level caches.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(m), m queues",
     params: &[
         Param {

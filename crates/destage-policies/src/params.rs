@@ -74,6 +74,18 @@ pub enum Kind {
         /// Largest value.
         max: f64,
     },
+    /// A real number above this one.
+    RealAbove {
+        /// Below every value.
+        above: f64,
+    },
+    /// `none` or a real number, both ends included; whole numbers are taken too.
+    OptionalReal {
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+    },
     /// `true` or `false`.
     Bool,
     /// One of these words.
@@ -90,6 +102,11 @@ impl fmt::Display for Kind {
             }
             Kind::OptionalInt { min, max } => write!(f, "none or integer {min}..{max}"),
             Kind::Real { min, max } => write!(f, "{min}..{max}"),
+            Kind::RealAbove { above } => write!(f, "real > {above}"),
+            Kind::OptionalReal { min, max } if max >= f64::from(u32::MAX) => {
+                write!(f, "none or real >= {min}")
+            }
+            Kind::OptionalReal { min, max } => write!(f, "none or {min}..{max}"),
             Kind::Bool => f.write_str("true or false"),
             Kind::Choice(words) => f.write_str(&words.join(", ")),
         }
@@ -206,11 +223,16 @@ impl Params {
         }
     }
 
-    /// A parameter of kind `Real`.
+    /// A parameter of kind `Real` or `RealAbove`.
     pub fn real(&self, key: &str) -> f64 {
+        self.optional_real(key).unwrap_or_else(|| unreachable!("{key} is a real number"))
+    }
+
+    /// A parameter of kind `Real`, `RealAbove` or `OptionalReal`.
+    pub fn optional_real(&self, key: &str) -> Option<f64> {
         match self.get(key) {
-            Value::Real(r) => *r,
-            other => unreachable!("{key} is a real number, not {other}"),
+            Value::Real(r) => Some(*r),
+            _ => None,
         }
     }
 
@@ -235,18 +257,22 @@ fn check_value(param: &Param, value: &Value) -> Option<Value> {
         Value::Int(i) if (i128::from(min)..=i128::from(max)).contains(i) => Some(value.clone()),
         _ => None,
     };
+    let real = |is_inside: &dyn Fn(f64) -> bool| {
+        let real = match value {
+            Value::Real(r) => *r,
+            Value::Int(i) => *i as f64,
+            _ => return None,
+        };
+        is_inside(real).then_some(Value::Real(real))
+    };
     match param.kind {
         Kind::Int { min, max } => whole(min, max),
         Kind::OptionalInt { .. } if *value == Value::None => Some(Value::None),
         Kind::OptionalInt { min, max } => whole(min, max),
-        Kind::Real { min, max } => {
-            let real = match value {
-                Value::Real(r) => *r,
-                Value::Int(i) => *i as f64,
-                _ => return None,
-            };
-            (min..=max).contains(&real).then_some(Value::Real(real))
-        }
+        Kind::Real { min, max } => real(&|r| (min..=max).contains(&r)),
+        Kind::RealAbove { above } => real(&|r| r > above && r.is_finite()),
+        Kind::OptionalReal { .. } if *value == Value::None => Some(Value::None),
+        Kind::OptionalReal { min, max } => real(&|r| (min..=max).contains(&r)),
         Kind::Bool => matches!(value, Value::Bool(_)).then(|| value.clone()),
         Kind::Choice(words) => match value {
             Value::Text(t) if words.contains(&t.as_str()) => Some(value.clone()),

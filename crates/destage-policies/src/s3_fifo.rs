@@ -37,6 +37,7 @@ pub static INFO: Info = Info {
     about: "Filter one-hit wonders with a small FIFO in front of the main one.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {

@@ -57,6 +57,7 @@ pub static INFO: Info = Info {
     about: "Dual Queue that first gives up pages of idle channels, which answer fast.",
     flash_aware: true,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {

@@ -34,6 +34,7 @@ pub static INFO: Info = Info {
     about: "CLOCK without moving survivors: the hand sifts old pages from new ones.",
     flash_aware: false,
     ghosts: false,
+    clusters: false,
     time: "O(1) amortised",
     params: &[],
 };

@@ -34,6 +34,7 @@ pub static INFO: Info = Info {
     about: "Keep pages that come back after their first burst; let the rest pass through.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(1)",
     params: &[
         Param {

@@ -38,6 +38,7 @@ pub static INFO: Info = Info {
     about: "Admit to the main part only what is more popular than its victim.",
     flash_aware: false,
     ghosts: true,
+    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {

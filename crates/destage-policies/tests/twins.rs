@@ -6,7 +6,7 @@ mod common;
 use common::{Outcome, Over, run};
 use destage_core::Op;
 use destage_policies::params::{Default, Kind, Param, Value};
-use destage_policies::{POLICIES, info, needs};
+use destage_policies::{Info, POLICIES, info, needs};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
@@ -110,6 +110,9 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
             prop_oneof![Just(min), Just(max.min(4.0)), min..=max.min(1.0), min..=max.min(4.0)]
                 .prop_map(Value::Real)
                 .boxed()
+        }
+        Kind::RealAbove { .. } | Kind::OptionalReal { .. } => {
+            unreachable!("no page policy has {}, of this kind", param.name)
         }
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         Kind::Choice(words) => {
@@ -222,7 +225,8 @@ macro_rules! twins {
             assert_eq!(compared, destage_twins::NAMES);
             // Those that came with the device have their twins in front of a twin of it.
             let all = compared.iter().chain(destage_twins::ssd::DEVICE_POLICIES);
-            let table: Vec<_> = POLICIES.iter().map(|policy| policy.name).collect();
+            // Those that cluster by erase block are compared in `blocks.rs`.
+            let table: Vec<_> = page_granular().map(|policy| policy.name).collect();
             assert_eq!(table, all.copied().collect::<Vec<_>>());
         }
     };
@@ -252,6 +256,11 @@ twins! {
     w_tinylfu_decides_as_its_twin: "w-tinylfu";
 }
 
+/// The policies that give up one page at a time.
+fn page_granular() -> impl Iterator<Item = &'static Info> {
+    POLICIES.iter().copied().filter(|policy| !policy.clusters)
+}
+
 #[test]
 fn the_policies_that_look_into_the_device_say_so() {
     let look = |policy: &&str| needs(policy).expect("a policy of the table").device();
@@ -268,7 +277,7 @@ fn misses(outcome: &Outcome) -> usize {
 fn no_policy_has_fewer_misses_than_min() {
     let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
         let least = misses(&run("min", frames, &[], &trace, Over::Dense, false));
-        for policy in POLICIES {
+        for policy in page_granular() {
             let others = misses(&run(policy.name, frames, &[], &trace, Over::Dense, false));
             prop_assert!(others >= least, "{} misses {others} times, MIN {least}", policy.name);
         }
@@ -356,7 +365,7 @@ fn mixed_trace() -> Trace {
 fn a_cache_larger_than_the_trace_evicts_nothing_and_takes_no_memory_for_its_frames() {
     let trace = mixed_trace();
     let distinct = trace.iter().map(|&(_, page)| page).collect::<BTreeSet<_>>().len();
-    for policy in POLICIES {
+    for policy in page_granular() {
         for over in [Over::Dense, Over::Hashed] {
             let outcome = run(policy.name, u32::MAX, &[], &trace, over, true);
             assert_eq!(misses(&outcome), distinct, "{}", policy.name);
@@ -375,6 +384,9 @@ fn the_ends_of_every_range_are_taken() {
                     [Value::Int(min.into()), Value::Int(max.into())]
                 }
                 Kind::Real { min, max } => [Value::Real(min), Value::Real(max)],
+                Kind::RealAbove { above } => [Value::Real(above.next_up()), Value::Real(f64::MAX)],
+                // The largest depends on the frames.
+                Kind::OptionalReal { min, .. } => [Value::Real(min), Value::None],
                 Kind::Bool => [Value::Bool(false), Value::Bool(true)],
                 Kind::Choice(words) => {
                     [words[0], words[words.len() - 1]].map(|word| Value::Text(word.to_string()))
@@ -400,8 +412,9 @@ fn every_default_is_in_its_range() {
                 (Kind::Int { min, max } | Kind::OptionalInt { min, max }, Default::Int(i)) => {
                     (min..=max).contains(&i)
                 }
-                (Kind::OptionalInt { .. }, Default::None(_)) => true,
+                (Kind::OptionalInt { .. } | Kind::OptionalReal { .. }, Default::None(_)) => true,
                 (Kind::Real { min, max }, Default::Real(r)) => (min..=max).contains(&r),
+                (Kind::RealAbove { above }, Default::Real(r)) => r > above,
                 (Kind::Bool, Default::Bool(_)) => true,
                 (Kind::Choice(words), Default::Word(word)) => words.contains(&word),
                 _ => false,

@@ -35,6 +35,7 @@ fn describe(info: &Info) -> Value {
         "about": info.about,
         "flash_aware": info.flash_aware,
         "ghosts": info.ghosts,
+        "clusters": info.clusters,
         "time": info.time,
         "offline": needs.contains(Needs::NEXT_USE),
         "needs_device": needs.device(),

@@ -13,6 +13,7 @@ use destage_engine::run::{
 };
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::PolicySpec;
+use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::Value as Param;
 use destage_trace::TraceError;
 use destage_trace::next_use::NextUse;
@@ -112,6 +113,16 @@ fn options_of(py: Python<'_>, text: &str) -> PyResult<RunOptions> {
         serde_json::from_str(text).map_err(|e| usage(py, format!("options: {e}")))?;
     let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
     let text = |key: &str| map.get(key).and_then(Value::as_str);
+    let whole = |key: &str, max: u64| match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(found) => match found.as_u64().filter(|pages| (1..=max).contains(pages)) {
+            Some(pages) => Ok(Some(pages)),
+            None => {
+                let range = if max == u64::MAX { ">= 1".into() } else { format!("1..{max}") };
+                Err(usage(py, format!("{key}: expected an integer {range}, pages, got {found}")))
+            }
+        },
+    };
     let warmup = match map.get("warmup") {
         // An earlier result has it as the schema does.
         Some(Value::Object(o)) => serde_json::from_value(Value::Object(o.clone()))
@@ -124,6 +135,9 @@ fn options_of(py: Python<'_>, text: &str) -> PyResult<RunOptions> {
         flush_at_end: flag("flush_at_end"),
         check: flag("check"),
         cost: text("cost").map(|c| raise_usage(py, Cost::parse(c))).transpose()?,
+        pages_per_block: whole("pages_per_block", MOST_PAGES_PER_BLOCK.into())?
+            .map(|pages| pages as u32), // it is in range
+        device_pages: whole("device_pages", u64::MAX)?,
         profile: flag("profile"),
         drive: None,
     })

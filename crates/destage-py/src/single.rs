@@ -67,6 +67,16 @@ impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
         }
     }
 
+    const SEES_GAUGES: bool = true;
+
+    fn wants_gauges(&self) -> bool {
+        self.series.wants_gauges()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.series.gauge(name, value);
+    }
+
     fn progress(&mut self, accesses: u64) -> bool {
         self.log.as_mut().is_none_or(|log| log.progress(accesses))
             && self.series.as_mut().is_none_or(|series| series.progress(accesses))

@@ -7,11 +7,12 @@ use super::vector::{
 };
 use crate::replay::{Completed, Observer};
 use crate::result::Warmup;
-use crate::run::RunError;
+use crate::run::{RunError, nominal_times, on_drive};
+use crate::spec::PolicySpec;
 use crate::timed::{TimedOutcome, TimedReplay, Workload};
 use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
-use destage_policies::{Setup, Visitor, build, check_params};
+use destage_policies::{Setup, Visitor, build};
 use destage_ssd::config::{Table, Value as Given};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
 use serde::Serialize;
@@ -84,14 +85,13 @@ pub(super) fn device_vector(vector: &Map<String, Json>) -> Result<DeviceVector, 
     let setup = match &cache.policy {
         None => Setup::new(1),
         Some(name) => {
-            let given: Vec<(&str, Value)> =
-                cache.params.iter().map(|(key, found)| (key.as_str(), param(found))).collect();
-            let params = check_params(name, given.iter().map(|(key, value)| (*key, value)));
-            Setup {
-                params: params.map_err(|e| config("cache", &e))?,
-                trace_pages: Some(workload.pages().into()),
-                ..Setup::new(cache.frames)
-            }
+            let given =
+                cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
+            let spec = PolicySpec::new(name, given).map_err(|e| config("cache", &e))?;
+            let drive = Device::new(&device);
+            let params = spec.params(&nominal_times(&drive)).map_err(|e| config("cache", &e))?;
+            let trace_pages = Some(workload.pages().into());
+            on_drive(Setup { params, trace_pages, ..Setup::new(cache.frames) }, &drive)
         }
     };
 

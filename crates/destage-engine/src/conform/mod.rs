@@ -2,18 +2,20 @@
 //!
 //! Layout of the files: `spec/README.md`. Page vectors run twice, over the hashed directory with
 //! the vector's own page numbers and over dense ids through the replay loop; both must decide and
-//! count as the vector says. Kinds that have no engine yet are counted as skipped. [`emit`] writes
-//! what we decide instead of comparing it, so that anyone can compare it with anything.
+//! count as the vector says; so do block vectors. [`emit`] writes what we decide instead of comparing
+//! it, so that anyone can compare it with anything.
 //!
 //! ```text
 //!  json    one line of JSON, no key twice
 //!  vector  what a line says
 //!  run     a vector through a policy, over either directory
+//!  block   vectors of block policies: what they say, and their runs
 //!  device  vectors of kind device: what they say, and their runs
 //!  ftl     the same of kind FTL
 //!  report  where vectors differ
 //! ```
 
+mod block;
 mod device;
 mod ftl;
 mod json;
@@ -23,6 +25,7 @@ mod run;
 mod tests;
 mod vector;
 
+pub use block::{BlockDecision, BlockOutcome, BlockVector};
 pub use device::{DeviceDecision, DeviceOutcome, DeviceVector};
 pub use ftl::{FtlOutcome, FtlVector};
 pub use report::{Difference, FileReport, Found, Over, Report};
@@ -30,6 +33,7 @@ pub use run::{Fault, Outcome, run_vector};
 pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};
 
 use crate::run::{Hooks, RunError};
+use block::{BlockRuns, Refused, block_vector, run_block};
 use destage_core::Hashed;
 use destage_policies::{BuildError, Setup, build, check_params};
 use device::{device_vector, run_device};
@@ -100,6 +104,14 @@ pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError>
     report_on(files, hooks, |entry, place| {
         let vector = match entry {
             Entry::Page(vector) => vector,
+            Entry::Block(vector) => {
+                let BlockRuns { dense, hashed } = run_both(vector, place, hooks)?;
+                let found = vector.first_difference(&dense);
+                return Ok(Compared::Found {
+                    found: over_both(found, vector.first_difference(&hashed)),
+                    not_compared: vector.not_compared(&dense),
+                });
+            }
             Entry::Device(vector) => {
                 let outcome = run_on_device(vector, place, hooks)?;
                 let found = vector.first_difference(&outcome);
@@ -116,19 +128,22 @@ pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError>
                     not_compared: vector.not_compared(&outcome),
                 });
             }
-            Entry::Skipped(reason) => return Ok(Compared::Skipped(reason.to_string())),
         };
         let Runs { dense, hashed } = run_built_in(vector, place, hooks)?;
         let dense = first_difference(vector, &dense);
-        let hashed = first_difference(vector, &hashed);
-        let found = match (dense, hashed) {
-            (Some(dense), Some(hashed)) if dense == hashed => Some((Over::Both, dense)),
-            (Some(dense), _) => Some((Over::Dense, dense)),
-            (None, Some(hashed)) => Some((Over::Hashed, hashed)),
-            (None, None) => None,
-        };
+        let found = over_both(dense, first_difference(vector, &hashed));
         Ok(Compared::Found { found, not_compared: vector.unknown_keys.clone() })
     })
+}
+
+/// What the runs over both directories differ in.
+fn over_both(dense: Option<Found>, hashed: Option<Found>) -> Option<(Over, Found)> {
+    match (dense, hashed) {
+        (Some(dense), Some(hashed)) if dense == hashed => Some((Over::Both, dense)),
+        (Some(dense), _) => Some((Over::Dense, dense)),
+        (None, Some(hashed)) => Some((Over::Hashed, hashed)),
+        (None, None) => None,
+    }
 }
 
 /// Runs the page vectors of these files through a policy of the user's own and compares.
@@ -148,9 +163,11 @@ pub fn conform_own(
     report_on(files, hooks, |entry, _| {
         let vector = match entry {
             Entry::Page(vector) => vector,
+            Entry::Block(_) => {
+                return Ok(Compared::Skipped("it is about a policy of erase blocks".into()));
+            }
             Entry::Device(_) => return Ok(Compared::Skipped("it needs the device".into())),
             Entry::Ftl(_) => return Ok(Compared::Skipped("it is of an FTL".into())),
-            Entry::Skipped(reason) => return Ok(Compared::Skipped(reason.to_string())),
         };
         if let Some(only) = only
             && vector.policy != only
@@ -171,8 +188,6 @@ pub fn conform_own(
 /// Runs every vector of a file and writes what was decided, in the vectors' own layout, one line
 /// per line; compares nothing, so that expectations may be absent.
 ///
-/// A kind that has no engine yet gives `{"line": i, "skipped": "why"}`.
-///
 /// # Errors
 ///
 /// [`ConformError`] at the first line that is not a vector; what came before it has been written.
@@ -185,6 +200,11 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             decisions: &'a [Decision],
             counters: PageCounters,
         },
+        Block {
+            line: u64,
+            #[serde(flatten)]
+            outcome: &'a BlockOutcome,
+        },
         Device {
             line: u64,
             decisions: &'a [DeviceDecision],
@@ -196,10 +216,6 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             steps: &'a [[u64; 3]],
             counters: &'a serde_json::Map<String, serde_json::Value>,
         },
-        Skipped {
-            line: u64,
-            skipped: &'a str,
-        },
     }
     let mut write = |line: &Emitted<'_>| {
         serde_json::to_writer(&mut *output, line)
@@ -208,7 +224,14 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             .map_err(ConformError::Output)
     };
     for_each_line(input, hooks, |place, entry| match entry {
-        Entry::Skipped(skipped) => write(&Emitted::Skipped { line: place.line, skipped }),
+        Entry::Block(vector) => {
+            let BlockRuns { dense, hashed } = run_both(&vector, place, hooks)?;
+            if let Some(differs) = vector.claim(&dense).first_difference(&hashed) {
+                let what = format!("dense ids (expected) and hashed pages (got): {differs}");
+                return Err(place.bug(what));
+            }
+            write(&Emitted::Block { line: place.line, outcome: &dense })
+        }
         Entry::Device(vector) => {
             let outcome = run_on_device(&vector, place, hooks)?;
             write(&Emitted::Device {
@@ -267,10 +290,9 @@ impl Place<'_> {
 /// What a line asks for.
 enum Entry {
     Page(Box<PageVector>),
+    Block(Box<BlockVector>),
     Device(Box<DeviceVector>),
     Ftl(Box<FtlVector>),
-    /// Why it cannot be run.
-    Skipped(&'static str),
 }
 
 impl Entry {
@@ -278,9 +300,9 @@ impl Entry {
     fn name(&self) -> (String, String) {
         match self {
             Entry::Page(vector) => (vector.name.clone(), vector.policy.clone()),
+            Entry::Block(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Device(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Ftl(vector) => (vector.name.clone(), vector.ftl.name().to_string()),
-            Entry::Skipped(_) => Default::default(),
         }
     }
 }
@@ -296,7 +318,7 @@ fn entry(line: &[u8]) -> Result<Entry, Malformed> {
     let vector = object(&json)?;
     Ok(match kind(vector)? {
         Kind::Page => Entry::Page(Box::new(page_vector(vector)?)),
-        Kind::Block => Entry::Skipped("block policies are not built yet"),
+        Kind::Block => Entry::Block(Box::new(block_vector(vector)?)),
         Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(vector)?)),
         Kind::Device => Entry::Device(Box::new(device_vector(vector)?)),
     })
@@ -402,6 +424,20 @@ fn run_ftl(
     let outcome = vector.run().map_err(|error| place.malformed(format!("ops: {error}")))?;
     hooks.accesses_done.fetch_add(outcome.steps.len() as u64, Ordering::Relaxed);
     Ok(outcome)
+}
+
+/// Runs a block vector over both directories.
+fn run_both(
+    vector: &BlockVector,
+    place: Place<'_>,
+    hooks: &Hooks,
+) -> Result<BlockRuns, ConformError> {
+    let runs = run_block(vector).map_err(|refused| match refused {
+        Refused::Malformed(what) => place.malformed(what),
+        Refused::Fault(fault) => place.bug(Found::from(&fault)),
+    })?;
+    hooks.accesses_done.fetch_add(vector.accesses(), Ordering::Relaxed);
+    Ok(runs)
 }
 
 /// Outcomes of a vector through the built-in policy that it names.

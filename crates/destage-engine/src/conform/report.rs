@@ -151,6 +151,15 @@ pub enum Found {
         /// What was counted.
         got: [u64; 3],
     },
+    /// A list of the policy's at the end; looked at when all decisions and counters agree.
+    Final {
+        /// Its name.
+        list: String,
+        /// What the vector says.
+        expected: Json,
+        /// What the policy shows.
+        got: Json,
+    },
     /// The policy could not go on.
     Fault {
         /// Number of the access, from 0, if it happened in one.
@@ -168,6 +177,9 @@ impl fmt::Display for Found {
             }
             Found::Counter { counter, expected, got } => {
                 write!(f, "{counter}: expected {expected}, got {got}")
+            }
+            Found::Final { list, expected, got } => {
+                write!(f, "final {list}: expected {expected}, got {got}")
             }
             Found::Completion { request, expected, got } => {
                 write!(f, "request {request}: expected to complete at {expected} ns, got {got} ns")

@@ -144,7 +144,7 @@ impl Visitor for DenseRun<'_> {
         };
         let decisions = Vec::with_capacity(ids.len());
         let mut recorder = Recorder { lpns, decisions, stop: self.stop };
-        let (counters, _) = replay.run(&mut policy, &mut recorder)?;
+        let counters = replay.run(&mut policy, &mut recorder)?.counters;
         let counters = finish(&policy, &counters, self.vector);
         Some(Outcome { decisions: recorder.decisions, counters })
     }

@@ -7,6 +7,8 @@ use destage_twins as twins;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+mod block;
+
 const MICRO: &str = r#"{"name":"lru/three","policy":"lru","params":{},"frames":1,"accesses":[["w",7],["r",7],["r",8]],"decisions":[{"hit":false,"evicted":[],"flushed":[]},{"hit":true,"evicted":[],"flushed":[]},{"hit":false,"evicted":[7],"flushed":[[7]]}],"counters":{"read_hits":1,"read_misses":1,"write_hits":0,"write_misses":1,"physical_reads":1,"physical_writes":1,"evictions":1,"end_flushes":0}}"#;
 
 /// A file of its own, gone when dropped.
@@ -211,21 +213,6 @@ fn an_ftl_line_that_is_no_vector_is_an_error_with_its_key() {
             assert!(text.contains(".jsonl:1: ") && text.contains(message), "{text}\n{message}");
         }
     }
-}
-
-#[test]
-fn kinds_without_an_engine_are_skipped_and_counted() {
-    let file = shipped("block-policies.jsonl");
-    let report = conform(std::slice::from_ref(&file), &Hooks::default()).expect("vectors");
-    assert_eq!((report.passed(), report.failed(), report.skipped()), (0, 0, 66));
-
-    let mut output = Vec::new();
-    emit(&file, &mut output, &Hooks::default()).expect("vectors");
-    let last = String::from_utf8(output).expect("UTF-8").lines().last().map(str::to_string);
-    assert_eq!(
-        last.as_deref(),
-        Some(r#"{"line":66,"skipped":"block policies are not built yet"}"#)
-    );
 }
 
 /// The first vector with a cache, changed.

@@ -61,6 +61,9 @@ pub struct Decision {
     pub evicted: Vec<u64>,
     /// Flush groups, in order.
     pub flushed: Vec<Vec<u64>>,
+    /// For each group its padding; `None`: nothing is padded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub padded: Option<Vec<Vec<u64>>>,
 }
 
 impl Decision {
@@ -73,6 +76,9 @@ impl Decision {
                 .groups()
                 .map(|(pages, _)| pages.iter().map(|&page| number(page)).collect())
                 .collect(),
+            padded: (!plan.padded().is_empty()).then(|| {
+                plan.groups().map(|(_, pads)| pads.iter().map(|pad| pad.lpn.0).collect()).collect()
+            }),
         }
     }
 }
@@ -89,6 +95,9 @@ pub struct Expected {
     /// Flush groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushed: Option<Vec<Vec<u64>>>,
+    /// Padding of each flush group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub padded: Option<Vec<Vec<u64>>>,
 }
 
 impl Expected {
@@ -97,12 +106,16 @@ impl Expected {
         self.hit.is_none_or(|hit| hit == got.hit)
             && self.evicted.as_ref().is_none_or(|evicted| *evicted == got.evicted)
             && self.flushed.as_ref().is_none_or(|flushed| *flushed == got.flushed)
+            && self.padded.as_ref().is_none_or(|padded| match &got.padded {
+                Some(got) => padded == got,
+                None => padded.len() == got.flushed.len() && padded.iter().all(Vec::is_empty),
+            })
     }
 }
 
 impl From<Decision> for Expected {
-    fn from(Decision { hit, evicted, flushed }: Decision) -> Self {
-        Expected { hit: Some(hit), evicted: Some(evicted), flushed: Some(flushed) }
+    fn from(Decision { hit, evicted, flushed, padded }: Decision) -> Self {
+        Expected { hit: Some(hit), evicted: Some(evicted), flushed: Some(flushed), padded }
     }
 }
 
@@ -259,7 +272,7 @@ pub(super) fn list<'a>(key: &str, found: &'a Json) -> Result<&'a [Json], Malform
     found.as_array().map(Vec::as_slice).ok_or_else(|| unexpected(key, "a list", found))
 }
 
-fn params(found: &Json) -> Result<BTreeMap<String, Value>, Malformed> {
+pub(super) fn params(found: &Json) -> Result<BTreeMap<String, Value>, Malformed> {
     let object = found.as_object().ok_or_else(|| unexpected("params", "an object", found))?;
     object
         .iter()
@@ -285,7 +298,7 @@ fn params(found: &Json) -> Result<BTreeMap<String, Value>, Malformed> {
 }
 
 /// Takes an option of the run out of the parameters; false if it is not there.
-fn option(params: &mut BTreeMap<String, Value>, key: &str) -> Result<bool, Malformed> {
+pub(super) fn option(params: &mut BTreeMap<String, Value>, key: &str) -> Result<bool, Malformed> {
     match params.remove(key) {
         None => Ok(false),
         Some(Value::Bool(on)) => Ok(on),
@@ -296,7 +309,7 @@ fn option(params: &mut BTreeMap<String, Value>, key: &str) -> Result<bool, Malfo
     }
 }
 
-fn frames(found: &Json) -> Result<u32, Malformed> {
+pub(super) fn frames(found: &Json) -> Result<u32, Malformed> {
     found
         .as_u64()
         .and_then(|frames| u32::try_from(frames).ok())
@@ -304,7 +317,7 @@ fn frames(found: &Json) -> Result<u32, Malformed> {
         .ok_or_else(|| unexpected("frames", "an integer 1..4294967295", found))
 }
 
-fn access(i: usize, found: &Json) -> Result<(Op, u64), Malformed> {
+pub(super) fn access(i: usize, found: &Json) -> Result<(Op, u64), Malformed> {
     let Some([op, page]) = found.as_array().map(Vec::as_slice) else {
         return Err(unexpected(format!("accesses[{i}]"), "a list [\"r\" or \"w\", page]", found));
     };
@@ -326,6 +339,14 @@ fn pages(found: &Json, key: &str) -> Result<Vec<u64>, Malformed> {
         .iter()
         .enumerate()
         .map(|(i, found)| page(found, || format!("{key}[{i}]")))
+        .collect()
+}
+
+fn groups(found: &Json, key: &str) -> Result<Vec<Vec<u64>>, Malformed> {
+    list(key, found)?
+        .iter()
+        .enumerate()
+        .map(|(i, group)| pages(group, &format!("{key}[{i}]")))
         .collect()
 }
 
@@ -362,13 +383,8 @@ fn decision(
                 expected.hit = Some(hit);
             }
             "evicted" => expected.evicted = Some(pages(found, &path)?),
-            "flushed" => {
-                let groups = list(&path, found)?
-                    .iter()
-                    .enumerate()
-                    .map(|(i, group)| pages(group, &format!("{path}[{i}]")));
-                expected.flushed = Some(groups.collect::<Result<_, _>>()?);
-            }
+            "flushed" => expected.flushed = Some(groups(found, &path)?),
+            "padded" => expected.padded = Some(groups(found, &path)?),
             // Repeated from the access for the human reader (the decision record of 2.4).
             "index" | "op" | "page" => {}
             _ => note(unknown_keys, format!("decisions[].{key}")),

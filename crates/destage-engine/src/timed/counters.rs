@@ -1,7 +1,7 @@
 //! What a run with a device counts (`spec/device.md` 8), warm-up left out.
 
 use super::response::{Summary, Values};
-use crate::counters::Counters;
+use crate::counters::{Counters, DestageSizes};
 use destage_core::{Nanos, Op};
 use destage_ssd::DeviceCounters;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,7 @@ pub struct TimedCounters {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Tally {
     pub(super) pages: Counters,
+    pub(super) destage_pages: DestageSizes,
     pub(super) in_gc: u64,
     pub(super) unbalance: Values, // thousandths of the rate
     pub(super) unbalance_gt10: u64,

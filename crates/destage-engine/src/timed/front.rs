@@ -2,6 +2,7 @@
 //! (`spec/device.md` 7.2 to 7.4).
 
 use super::counters::Tally;
+use crate::counters::OwnCounters;
 use crate::replay::{NextUses, Observer};
 use crate::run::RunError;
 use destage_core::huge;
@@ -65,6 +66,14 @@ pub(super) trait Front<F: Ftl> {
     fn pages(&self) -> usize {
         0
     }
+
+    /// What only the policy counts, since the start.
+    fn own_counters(&self) -> OwnCounters {
+        OwnCounters::default()
+    }
+
+    /// Where the policy has adapted to.
+    fn gauges(&self, _: &mut dyn FnMut(&'static str, f64)) {}
 
     /// Writes every dirty page, in ascending order; returns how many.
     fn flush(&mut self, _: &mut Device<F>, _: &[u64]) -> u64 {
@@ -185,7 +194,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         if policy.counts_operations() {
             device.queues().keep_unfinished();
         }
-        if P::NEEDS.contains(Needs::COMPLETIONS) {
+        if P::NEEDS.completions() {
             device.queues().keep_ends();
         }
         let held = Held { frame: When::at(0), ready: When::at(0) };
@@ -212,7 +221,7 @@ impl<'a, P: Policy> Cached<'a, P> {
             Op::Read => self.reads += 1,
             Op::Write => self.programs += 1,
         }
-        if P::NEEDS.contains(Needs::COMPLETIONS) {
+        if P::NEEDS.completions() {
             self.submitted.push(Submitted { page, op, at_ns });
         }
     }
@@ -247,6 +256,7 @@ impl<'a, P: Policy> Cached<'a, P> {
             }
         }
         tally.pages.evicted(&self.plan);
+        tally.destage_pages.add(&self.plan);
         let left = self.policy.frames() - self.policy.resident() - 1;
         if left > 0 {
             device.queues().times().free_frames(frame, left);
@@ -332,7 +342,7 @@ fn loads<F: Ftl>(device: &Device<F>) -> (Nanos, u128) {
 impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     /// All completions by now, in the order of (end, number), before anything is decided.
     fn arrive(&mut self, device: &mut Device<F>) {
-        if !P::NEEDS.contains(Needs::COMPLETIONS) {
+        if !P::NEEDS.completions() {
             return;
         }
         while let Some((end, submission)) = device.queues().next_end() {
@@ -437,6 +447,14 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
 
     fn pages(&self) -> usize {
         self.held.len()
+    }
+
+    fn own_counters(&self) -> OwnCounters {
+        OwnCounters::of(&*self.policy)
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.gauges(show);
     }
 
     fn is_full(&self) -> bool {

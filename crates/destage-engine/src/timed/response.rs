@@ -49,6 +49,19 @@ impl Values {
         self.histogram.record(value).expect("it grows by itself and holds every value of 64 bits");
     }
 
+    /// The same value so many times more.
+    pub fn add_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.count += times;
+        self.sum += u128::from(value) * u128::from(times);
+        let squares = (u128::from(value) * u128::from(value)).saturating_mul(times.into());
+        self.squares = self.squares.saturating_add(squares);
+        self.max = self.max.max(value);
+        self.histogram.record_n(value, times).expect("it grows by itself and holds every value");
+    }
+
     /// Number of values.
     pub fn count(&self) -> u64 {
         self.count

@@ -458,6 +458,11 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
                 .prop_map(Value::from)
                 .boxed()
         }
+        Kind::RealAbove { above } => (above..above + 8.0)
+            .prop_filter("above", move |&r| r > above)
+            .prop_map(Value::from)
+            .boxed(),
+        Kind::OptionalReal { min, .. } => (min..=min + 1.0).prop_map(Value::from).boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::from).boxed(),
     };

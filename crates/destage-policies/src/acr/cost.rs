@@ -83,8 +83,22 @@ impl Costs {
     /// Exactly, as `|L_C| C_LD < (s - |L_C|) C_LC`.
     #[inline(always)]
     pub(super) fn l_d_is_too_long(&self, l_c: u32) -> bool {
+        let ((n_c, cost_c), (n_d, cost_d)) = self.sides();
+        let l_c = u64::from(l_c);
+        product(n_d, cost_d, l_c) < product(n_c, cost_c, u64::from(self.frames) - l_c)
+    }
+
+    /// beta, for a plot.
+    pub(super) fn beta(&self) -> f64 {
+        let ((n_c, cost_c), (n_d, cost_d)) = self.sides();
+        let (c_lc, c_ld) = (n_c as f64 * cost_c as f64, n_d as f64 * cost_d as f64);
+        c_lc / (c_lc + c_ld)
+    }
+
+    /// C_LC and C_LD, each as a number of operations and the cost of one.
+    #[inline(always)]
+    fn sides(&self) -> ((u128, u64), (u128, u64)) {
         let (c_r, c_w) = (self.cost_read, self.cost_write);
-        // C_LC and C_LD, each as a number of operations and the cost of one.
         let (c_lc, c_ld) = match self.scheme {
             Scheme::Conservative => (
                 (u128::from(self.m_lc.max(1)), c_r),
@@ -101,10 +115,7 @@ impl Costs {
                 ((weigh(self.r_lc, self.m_lc), c_r), (weigh(self.r_ld(), self.m_ld), c_w + c_r))
             }
         };
-        let ((n_c, cost_c), (n_d, cost_d)) =
-            if c_lc.0 == 0 && c_ld.0 == 0 { ((1, c_r), (1, c_w)) } else { (c_lc, c_ld) };
-        let l_c = u64::from(l_c);
-        product(n_d, cost_d, l_c) < product(n_c, cost_c, u64::from(self.frames) - l_c)
+        if c_lc.0 == 0 && c_ld.0 == 0 { ((1, c_r), (1, c_w)) } else { (c_lc, c_ld) }
     }
 
     /// Asserts that the sums are those of the records.

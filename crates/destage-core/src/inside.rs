@@ -1,0 +1,32 @@
+//! What a policy shows of its inside: for conformance, for plots, for whoever is curious.
+//!
+//! Nothing here is asked for while a run goes on, and nothing of it decides anything.
+
+use crate::types::Page;
+
+/// A value, or a list of them, in the terms of the policy's own description.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Part {
+    /// A whole number: a block, a time.
+    Count(u64),
+    /// A real number: a threshold.
+    Real(f64),
+    /// A state that has a name.
+    Word(&'static str),
+    /// A page, as the policy's directory names it.
+    Page(Page),
+    /// Several.
+    List(Vec<Part>),
+}
+
+impl Part {
+    /// A list.
+    pub fn list(parts: impl IntoIterator<Item = Part>) -> Part {
+        Part::List(parts.into_iter().collect())
+    }
+
+    /// A list of pages.
+    pub fn pages(pages: impl IntoIterator<Item = Page>) -> Part {
+        Part::list(pages.into_iter().map(Part::Page))
+    }
+}

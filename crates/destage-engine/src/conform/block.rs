@@ -1,0 +1,492 @@
+//! Vectors of block policies: accesses, latencies that the device reports, and what comes of them
+//! (`spec/block-policies.md` 1.10).
+//!
+//! Here, and only here, `evictions` counts flush groups, as that document does.
+
+use super::report::Found;
+use super::run::Fault;
+use super::vector::{
+    Decision, Expected, Malformed, access, decisions, frames, given, list, malformed, note, option,
+    params, text, unexpected,
+};
+use crate::accesses::{Columns, Extent};
+use crate::counters::Counters;
+use crate::replay::{NextUses, Observer, Replay};
+use crate::result::Warmup;
+use destage_core::{
+    Blind, Completion, Dense, Hashed, Lookup, Lpn, Nanos, Needs, Op, Page, Part, Plan, Policy,
+    Request,
+};
+use destage_policies::params::Value;
+use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, Visitor, build, check_params};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+
+/// A conformance vector of a block policy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BlockVector {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Name of the policy.
+    pub policy: String,
+    params: BTreeMap<String, Value>,
+    flush_at_end: bool,
+    frames: u32,
+    pages_per_block: u32,
+    device_pages: Option<u64>,
+    accesses: Vec<(Op, u64)>,
+    feedback: Feedback,
+    decisions: Option<Vec<Expected>>,
+    counters: Option<Map<String, Json>>,
+    last: Option<Map<String, Json>>,
+    unknown_keys: Vec<String>,
+}
+
+/// Latencies of the device, used in order and from the start again; none: nominal times.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Feedback {
+    read_ns: Vec<Nanos>,
+    write_ns: Vec<Nanos>,
+}
+
+/// A decision as block vectors write it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct BlockDecision {
+    index: u64,
+    op: char,
+    page: u64,
+    #[serde(flatten)]
+    decision: Decision,
+}
+
+/// What a run made of a vector, in the vectors' own terms.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BlockOutcome {
+    /// One per access.
+    pub decisions: Vec<BlockDecision>,
+    /// The counters of section 1.6, and the policy's own.
+    pub counters: Map<String, Json>,
+    /// The policy's lists before a final flush.
+    #[serde(rename = "final")]
+    pub last: Map<String, Json>,
+}
+
+/// Reads a line of kind *block policy*.
+pub(super) fn block_vector(vector: &Map<String, Json>) -> Result<BlockVector, Malformed> {
+    let name = vector.get("name").map_or(Ok(String::new()), |name| text("name", name))?;
+    let policy = text("policy", given(vector, "policy")?)?;
+    let mut params = params(given(vector, "params")?)?;
+    let flush_at_end = option(&mut params, "flush_at_end")?;
+    if params.remove("fetch_on_write_miss").is_some() {
+        let what = "block policies do not have this option: a write miss never fetches its page";
+        return Err(malformed("params.fetch_on_write_miss", what));
+    }
+    let device_pages = match vector.get("device_pages") {
+        None | Some(Json::Null) => match params.remove("device_pages") {
+            None | Some(Value::None) => None,
+            Some(Value::Int(pages)) if (1..=i128::from(u64::MAX)).contains(&pages) => {
+                Some(pages as u64)
+            }
+            Some(other) => {
+                let what = format!("expected none or an integer >= 1, found {other}");
+                return Err(malformed("params.device_pages", what));
+            }
+        },
+        Some(found) => Some(
+            found
+                .as_u64()
+                .filter(|&pages| pages > 0)
+                .ok_or_else(|| unexpected("device_pages", "null or an integer >= 1", found))?,
+        ),
+    };
+    let found = given(vector, "pages_per_block")?;
+    let pages_per_block = found
+        .as_u64()
+        .and_then(|pages| u32::try_from(pages).ok())
+        .filter(|pages| (1..=MOST_PAGES_PER_BLOCK).contains(pages))
+        .ok_or_else(|| {
+            unexpected("pages_per_block", &format!("an integer 1..{MOST_PAGES_PER_BLOCK}"), found)
+        })?;
+    let accesses = list("accesses", given(vector, "accesses")?)?
+        .iter()
+        .enumerate()
+        .map(|(i, entry)| access(i, entry))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let mut unknown_keys = Vec::new();
+    for key in vector.keys() {
+        let known = ["name", "policy", "params", "frames", "pages_per_block", "device_pages"];
+        let rest = ["accesses", "feedback", "decisions", "counters", "final"];
+        if !known.contains(&key.as_str()) && !rest.contains(&key.as_str()) {
+            note(&mut unknown_keys, key.clone());
+        }
+    }
+    let decided = vector
+        .get("decisions")
+        .map(|found| decisions(found, accesses.len(), &mut unknown_keys))
+        .transpose()?;
+    let object = |key: &str| {
+        let object = |found: &Json| {
+            found.as_object().cloned().ok_or_else(|| unexpected(key, "an object", found))
+        };
+        vector.get(key).map(object).transpose()
+    };
+    Ok(BlockVector {
+        name,
+        policy,
+        params,
+        flush_at_end,
+        frames: frames(given(vector, "frames")?)?,
+        pages_per_block,
+        device_pages,
+        accesses,
+        feedback: vector.get("feedback").map_or(Ok(Feedback::default()), feedback)?,
+        decisions: decided,
+        counters: object("counters")?,
+        last: object("final")?,
+        unknown_keys,
+    })
+}
+
+fn feedback(found: &Json) -> Result<Feedback, Malformed> {
+    if found.is_null() {
+        return Ok(Feedback::default());
+    }
+    let lists =
+        found.as_object().ok_or_else(|| unexpected("feedback", "null or an object", found))?;
+    let times = |key: &str| -> Result<Vec<Nanos>, Malformed> {
+        let path = format!("feedback.{key}");
+        let Some(found) = lists.get(key).filter(|found| !found.is_null()) else {
+            return Ok(Vec::new());
+        };
+        let time = |(i, found): (usize, &Json)| {
+            let ns = found.as_u64();
+            ns.ok_or_else(|| unexpected(format!("{path}[{i}]"), "an integer >= 0", found))
+        };
+        list(&path, found)?.iter().enumerate().map(time).collect()
+    };
+    Ok(Feedback { read_ns: times("read_ns")?, write_ns: times("write_ns")? })
+}
+
+/// Reports flash operations as the script has them.
+struct Script<'a> {
+    feedback: &'a Feedback,
+    reads: usize,
+    writes: usize,
+}
+
+impl Script<'_> {
+    fn read<P: Policy>(&mut self, policy: &mut P, page: Option<Page>) {
+        let k = self.reads;
+        self.reads += 1;
+        if let Some(latency_ns) = at(&self.feedback.read_ns, k) {
+            let submission = (self.reads + self.writes) as u64 - 1;
+            policy.fetched(&Completion { page, submission, latency_ns });
+        }
+    }
+
+    fn write<P: Policy>(&mut self, policy: &mut P, page: Option<Page>) {
+        let k = self.writes;
+        self.writes += 1;
+        if let Some(latency_ns) = at(&self.feedback.write_ns, k) {
+            let submission = (self.reads + self.writes) as u64 - 1;
+            policy.destaged(&Completion { page, submission, latency_ns });
+        }
+    }
+
+    /// The operations of an eviction: of each group all padding reads, then all writes.
+    fn plan<P: Policy>(&mut self, policy: &mut P, plan: &Plan) {
+        for (pages, pads) in plan.groups() {
+            pads.iter().filter(|pad| !pad.in_buffer).for_each(|_| self.read(policy, None));
+            pages.iter().for_each(|&page| self.write(policy, Some(page)));
+            pads.iter().for_each(|_| self.write(policy, None));
+        }
+    }
+}
+
+/// The `k`th of a list that starts again when it has run out.
+fn at(times: &[Nanos], k: usize) -> Option<Nanos> {
+    times.get(k.checked_rem(times.len())?).copied()
+}
+
+/// A run of a vector, over either directory.
+struct Run<'a> {
+    vector: &'a BlockVector,
+    /// Pages in ascending order, if they are named by their rank.
+    ranks: Option<&'a [u64]>,
+}
+
+impl Run<'_> {
+    fn page(&self, number: u64) -> Page {
+        match self.ranks {
+            None => Page(number),
+            Some(ranks) => Page(ranks.partition_point(|&rank| rank < number) as u64),
+        }
+    }
+
+    fn number(&self, page: Page) -> u64 {
+        self.ranks.map_or(page.0, |ranks| ranks[page.0 as usize])
+    }
+
+    fn decision(&self, index: usize, hit: bool, plan: Option<&Plan>) -> BlockDecision {
+        let (op, page) = self.vector.accesses[index];
+        let empty = Plan::new();
+        let mut decision = Decision::of(hit, plan.unwrap_or(&empty), |page| self.number(page));
+        let unpadded = vec![Vec::new(); decision.flushed.len()];
+        decision.padded.get_or_insert(unpadded);
+        let op = if op.is_write() { 'w' } else { 'r' };
+        BlockDecision { index: index as u64, op, page, decision }
+    }
+
+    /// Access by access, with the latencies of the script.
+    fn scripted<P: Policy>(&self, policy: &mut P) -> Result<(Vec<BlockDecision>, Counters), Fault> {
+        let mut counters = Counters::default();
+        let mut plan = Plan::new();
+        let mut script = Script { feedback: &self.vector.feedback, reads: 0, writes: 0 };
+        let mut decisions = Vec::with_capacity(self.vector.accesses.len());
+        for (index, &(op, number)) in self.vector.accesses.iter().enumerate() {
+            let r = Request::new(self.page(number), Lpn(number), op);
+            plan.clear();
+            let hit = match policy.request(&r) {
+                Lookup::Hit(_) => true,
+                Lookup::Bypass => {
+                    script.read(policy, Some(r.page));
+                    false
+                }
+                Lookup::Miss(miss) => {
+                    while policy.resident() >= policy.frames() {
+                        let before = policy.resident();
+                        policy.evict(&miss, &Blind, &mut plan);
+                        if policy.resident() >= before {
+                            let message = format!("evict freed no frame of {before}");
+                            return Err(Fault { access: Some(index as u64), message });
+                        }
+                    }
+                    script.plan(policy, &plan);
+                    if !op.is_write() {
+                        script.read(policy, Some(r.page));
+                    }
+                    policy.admit(&r, miss);
+                    false
+                }
+            };
+            if hit {
+                counters.hit(op)
+            } else {
+                counters.miss(op)
+            }
+            counters.evicted(&plan);
+            decisions.push(self.decision(index, hit, Some(&plan)));
+        }
+        Ok((decisions, counters))
+    }
+
+    /// Through the loop that every real run uses, which has no device to report latencies.
+    fn replayed<P: Policy>(&self, policy: &mut P, lpns: &[u64]) -> (Vec<BlockDecision>, Counters) {
+        let accesses = &self.vector.accesses;
+        let ids: Vec<u32> = accesses.iter().map(|&(_, page)| self.page(page).0 as u32).collect();
+        let one_page = |op: Op| Extent::new(1, op.is_write(), false, false).0;
+        let extents: Vec<u32> = accesses.iter().map(|&(op, _)| one_page(op)).collect();
+        let replay = Replay {
+            columns: Columns { first_ids: &ids, extents: &extents, lpns },
+            next_uses: NextUses::None,
+            warmup: Warmup::None,
+            arrivals_ns: &[],
+        };
+        let mut recorder = Recorder { run: self, decisions: Vec::new() };
+        let counters = replay.run(policy, &mut recorder).map(|replayed| replayed.counters);
+        (recorder.decisions, counters.unwrap_or_default())
+    }
+}
+
+/// Keeps every decision of a replay.
+struct Recorder<'a> {
+    run: &'a Run<'a>,
+    decisions: Vec<BlockDecision>,
+}
+
+impl Observer for Recorder<'_> {
+    fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
+        let decision = self.run.decision(self.decisions.len(), hit, plan);
+        self.decisions.push(decision);
+    }
+}
+
+impl Visitor for Run<'_> {
+    type Output = Result<BlockOutcome, Fault>;
+
+    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
+        policy.keep_periods();
+        let is_silent = self.vector.feedback == Feedback::default();
+        let (decisions, counters) = match self.ranks {
+            Some(ranks) if is_silent => self.replayed(&mut policy, ranks),
+            _ => self.scripted(&mut policy)?,
+        };
+        let mut end_flushes = 0;
+        if self.vector.flush_at_end {
+            policy.for_each_resident(&mut |_, dirty| end_flushes += u64::from(dirty));
+        }
+        let mut named: Map<String, Json> = [
+            ("read_hits", counters.read_hits),
+            ("read_misses", counters.read_misses),
+            ("write_hits", counters.write_hits),
+            ("write_misses", counters.write_misses),
+            ("physical_reads", counters.read_misses + counters.padding_reads),
+            ("physical_writes", counters.destaged_pages + counters.padding_writes + end_flushes),
+            ("padding_reads", counters.padding_reads),
+            ("padding_writes", counters.padding_writes),
+            ("evictions", counters.destages),
+            ("destaged_pages", counters.destaged_pages),
+            ("clean_evictions", counters.clean_evictions),
+            ("end_flushes", end_flushes),
+        ]
+        .into_iter()
+        .map(|(name, count)| (name.to_string(), count.into()))
+        .collect();
+        policy.counters(&mut |name, count| {
+            named.insert(name.to_string(), count.into());
+        });
+        let number = |page: Page| self.number(page);
+        let inside = policy.inside();
+        let last = inside.iter().map(|(name, part)| (name.to_string(), json(part, &number)));
+        Ok(BlockOutcome { decisions, counters: named, last: last.collect() })
+    }
+}
+
+fn json(part: &Part, number: &impl Fn(Page) -> u64) -> Json {
+    match part {
+        Part::Count(count) => (*count).into(),
+        Part::Real(real) => (*real).into(),
+        Part::Word(word) => (*word).into(),
+        Part::Page(page) => number(*page).into(),
+        Part::List(parts) => parts.iter().map(|part| json(part, number)).collect(),
+    }
+}
+
+/// A vector through the built-in policy that it names, over both directories.
+pub(super) struct BlockRuns {
+    pub(super) dense: BlockOutcome,
+    pub(super) hashed: BlockOutcome,
+}
+
+/// Why a vector could not be run.
+pub(super) enum Refused {
+    /// It asks for what there is not: key and message.
+    Malformed(String),
+    /// The policy is wrong.
+    Fault(Fault),
+}
+
+/// Runs a vector.
+pub(super) fn run_block(vector: &BlockVector) -> Result<BlockRuns, Refused> {
+    let refused = |error: BuildError| {
+        let key = match &error {
+            BuildError::Unknown(_) => "policy",
+            BuildError::Param(_) => "params",
+        };
+        Refused::Malformed(format!("{key}: {error}"))
+    };
+    let name = vector.policy.as_str();
+    let needs = destage_policies::needs(name).map_err(refused)?;
+    if needs.device() || needs.contains(Needs::NEXT_USE) {
+        let what = "it needs what a block vector does not have";
+        return Err(Refused::Malformed(format!("policy: {name}: {what}")));
+    }
+    let given = vector.params.iter().map(|(key, value)| (key.as_str(), value));
+    let mut ranks: Vec<u64> = vector.accesses.iter().map(|&(_, page)| page).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let setup = Setup {
+        params: check_params(name, given).map_err(refused)?,
+        trace_pages: Some(ranks.len() as u64),
+        pages_per_block: vector.pages_per_block,
+        device_pages: vector.device_pages,
+        ..Setup::new(vector.frames)
+    };
+    // Hashed first: it notices a policy that frees no frame, where the replay loop would not end.
+    let hashed = build(name, &setup, Hashed::new(), Run { vector, ranks: None })
+        .map_err(refused)?
+        .map_err(Refused::Fault)?;
+    let directory = Dense::new(ranks.len() as u32);
+    let dense = build(name, &setup, directory, Run { vector, ranks: Some(&ranks) })
+        .map_err(refused)?
+        .map_err(Refused::Fault)?;
+    Ok(BlockRuns { dense, hashed })
+}
+
+impl BlockVector {
+    /// Page accesses.
+    pub(super) fn accesses(&self) -> u64 {
+        self.accesses.len() as u64
+    }
+
+    /// Where an outcome first differs: decisions, then counters, then lists.
+    pub(super) fn first_difference(&self, outcome: &BlockOutcome) -> Option<Found> {
+        let expected = self.decisions.iter().flatten();
+        let mut pairs = expected.zip(&outcome.decisions);
+        if let Some((expected, got)) = pairs.find(|(e, got)| !e.agrees(&got.decision)) {
+            return Some(Found::Decision {
+                access: got.index,
+                op: got.op,
+                page: got.page,
+                expected: expected.clone(),
+                got: got.decision.clone(),
+            });
+        }
+        // A counter that a vector does not list is 0.
+        for (name, got) in self.counters.iter().flat_map(|_| &outcome.counters) {
+            let expected = self.counters.as_ref().and_then(|c| c.get(name)).cloned();
+            let expected = expected.unwrap_or_else(|| 0.into());
+            if !same(&expected, got) {
+                return Some(Found::Counter { counter: name.clone(), expected, got: got.clone() });
+            }
+        }
+        let differs = |(name, expected): (&String, &Json)| {
+            let got = outcome.last.get(name)?;
+            (!same(expected, got)).then(|| Found::Final {
+                list: name.clone(),
+                expected: expected.clone(),
+                got: got.clone(),
+            })
+        };
+        self.last.iter().flatten().find_map(differs)
+    }
+
+    /// Keys that are compared with nothing.
+    pub(super) fn not_compared(&self, outcome: &BlockOutcome) -> Vec<String> {
+        let mut keys = self.unknown_keys.clone();
+        let sets =
+            [("counters", &self.counters, &outcome.counters), ("final", &self.last, &outcome.last)];
+        for (set, expected, got) in sets {
+            for name in expected.iter().flat_map(|names| names.keys()) {
+                if !got.contains_key(name) {
+                    note(&mut keys, format!("{set}.{name}"));
+                }
+            }
+        }
+        keys
+    }
+
+    /// The vector with what one run made of it as its expectation.
+    pub(super) fn claim(&self, outcome: &BlockOutcome) -> BlockVector {
+        let decisions = outcome.decisions.iter().map(|d| Expected::from(d.decision.clone()));
+        BlockVector {
+            decisions: Some(decisions.collect()),
+            counters: Some(outcome.counters.clone()),
+            last: Some(outcome.last.clone()),
+            ..self.clone()
+        }
+    }
+}
+
+/// Equal, where 5 and 5.0 are the same number.
+fn same(expected: &Json, got: &Json) -> bool {
+    match (expected, got) {
+        (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        _ => expected == got,
+    }
+}

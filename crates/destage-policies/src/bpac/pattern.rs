@@ -1,0 +1,167 @@
+//! How the pages of a block are written: in a row, over and over, or at random (BPAC section 4.5).
+//!
+//! ```text
+//!            first page again, after a run        out of turn
+//!    seq ───────────────────────────────▶ loop ──────────────▶ rand
+//!     └────────────── out of turn ─────────────────────────────▶┘
+//! ```
+//!
+//! A block starts anew, `seq` with an empty run, when its cluster is destaged.
+
+use crate::clusters::NIL;
+
+/// What the writes to a block look like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Each page follows the one before.
+    Seq,
+    /// The same pages in the same order once more.
+    Loop,
+    /// Neither.
+    Rand,
+}
+
+/// The pattern of a block. Offsets in the block stand for its pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pattern {
+    first: u32, // NIL: the run is empty
+    last: u32,
+    cursor: u32,
+    pub(super) kind: Kind,
+}
+
+impl Default for Pattern {
+    fn default() -> Self {
+        Pattern { first: NIL, last: NIL, cursor: NIL, kind: Kind::Seq }
+    }
+}
+
+impl Pattern {
+    /// Pages of the run.
+    fn run(&self) -> u32 {
+        if self.first == NIL { 0 } else { self.last - self.first + 1 }
+    }
+
+    /// The block is sequential.
+    #[inline(always)]
+    pub(super) fn is_sequential(&self, seq_min_pages: u32) -> bool {
+        self.kind == Kind::Seq && self.run() >= seq_min_pages
+    }
+
+    /// Last page of the run.
+    #[inline(always)]
+    pub(super) fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// A page that was not in the buffer is written.
+    #[inline(always)]
+    pub(super) fn insertion(&mut self, p: u32) {
+        // An empty run has no last page; NIL + 1 is no offset.
+        let follows = self.first != NIL && p == self.last + 1;
+        match self.kind {
+            Kind::Seq if self.first == NIL => {
+                (self.first, self.last, self.cursor) = (p, p, p);
+            }
+            Kind::Seq if follows => (self.last, self.cursor) = (p, p),
+            Kind::Loop if follows && self.cursor == self.last => (self.last, self.cursor) = (p, p),
+            _ => self.kind = Kind::Rand,
+        }
+    }
+
+    /// A page of the cluster is written again.
+    #[inline(always)]
+    pub(super) fn hit(&mut self, p: u32, seq_min_pages: u32) {
+        match self.kind {
+            Kind::Seq if p == self.first && self.run() >= seq_min_pages => {
+                self.kind = Kind::Loop;
+                self.cursor = p;
+            }
+            Kind::Seq if p == self.last => {}
+            Kind::Loop if p == self.expected() => self.cursor = p,
+            _ => self.kind = Kind::Rand,
+        }
+    }
+
+    fn expected(&self) -> u32 {
+        if self.cursor < self.last { self.cursor + 1 } else { self.first }
+    }
+
+    /// A hot page comes back to the cluster.
+    #[inline(always)]
+    pub(super) fn return_of(&mut self, p: u32) {
+        let in_run = self.first != NIL && self.first <= p && p <= self.last;
+        if !in_run {
+            self.kind = Kind::Rand;
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Seq => "seq",
+            Kind::Loop => "loop",
+            Kind::Rand => "rand",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(pages: &[u32]) -> Pattern {
+        let mut pattern = Pattern::default();
+        pages.iter().for_each(|&p| pattern.insertion(p));
+        pattern
+    }
+
+    #[test]
+    fn a_gapless_run_is_sequential_from_the_shortest_length_on() {
+        assert!(!written(&[3]).is_sequential(2));
+        assert!(written(&[3, 4]).is_sequential(2));
+        assert!(!written(&[3, 4]).is_sequential(3));
+        assert_eq!(written(&[3, 5]).kind, Kind::Rand);
+        assert_eq!(written(&[3, 5, 6]).kind, Kind::Rand, "for good");
+    }
+
+    #[test]
+    fn the_newest_page_again_breaks_no_run() {
+        let mut pattern = written(&[3, 4, 5]);
+        pattern.hit(5, 2);
+        assert!(pattern.is_sequential(2));
+        pattern.insertion(6);
+        assert!(pattern.is_sequential(4));
+        pattern.hit(4, 2);
+        assert_eq!(pattern.kind, Kind::Rand);
+    }
+
+    #[test]
+    fn a_run_from_its_first_page_again_is_a_loop_as_long_as_it_goes_round() {
+        let mut pattern = written(&[3, 4, 5]);
+        for p in [3, 4, 5, 3] {
+            pattern.hit(p, 2);
+            assert_eq!(pattern.kind, Kind::Loop);
+        }
+        let mut longer = pattern;
+        pattern.hit(5, 2);
+        assert_eq!(pattern.kind, Kind::Rand, "4 was due");
+        longer.insertion(6);
+        assert_eq!(longer.kind, Kind::Rand, "a loop grows only at its end");
+        let mut grown = written(&[3, 4, 5]);
+        [3, 4, 5].into_iter().for_each(|p| grown.hit(p, 2));
+        grown.insertion(6);
+        assert_eq!((grown.kind, grown.last()), (Kind::Loop, 6));
+    }
+
+    #[test]
+    fn a_hot_page_returns_to_its_run_or_breaks_it() {
+        let mut pattern = written(&[3, 4]);
+        pattern.return_of(4);
+        assert_eq!(pattern.kind, Kind::Seq);
+        pattern.return_of(5);
+        assert_eq!(pattern.kind, Kind::Rand);
+        let mut empty = Pattern::default();
+        empty.return_of(0);
+        assert_eq!(empty.kind, Kind::Rand);
+    }
+}

@@ -1,0 +1,218 @@
+//! BPLRU: a recency list of erase blocks, each written back as a whole.
+//!
+//! Kim, Ahn. BPLRU: a buffer management scheme for improving random writes in flash storage. USENIX
+//! FAST 2008. Described in BPAC section 2.3 and AALRU sections II-C and II-D;
+//! `spec/block-policies.md` 3.
+//!
+//! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block the
+//! most recent. Victim: the least recent block. *Page padding*: the pages of the block that are not
+//! in the buffer are read and written with it, so that it goes to flash as one ascending write.
+//! *LRU compensation*: a block whose pages have all been written in order from the first one is
+//! taken for part of a stream that will not come back, and moves to the LRU end.
+//!
+//! ```text
+//!   MRU   #5{20 21}  #0{0 1}  #2{8 9 10 11}   LRU ──▶ out, with its padding
+//!                                ▲ written in order: moved here
+//! ```
+//!
+//! *run* counts the pages of a block that were written in ascending order without a gap, from
+//! offset 0; the block is written sequentially when it reaches b. A write at offset o, first case
+//! that applies:
+//!
+//! ```text
+//!   o = run < b      run + 1
+//!   o = run - 1      unchanged: the last page again, as unaligned requests write it
+//!   o = 0            1
+//!   else             0
+//! ```
+//!
+//! Readings. Writes to other blocks in between do not matter: several streams may run side by side.
+//! A compensated block waits for its turn (BPAC section 2.3); of several, the one completed last
+//! goes first. Written again out of order, it is an ordinary block and moves to the MRU end; its
+//! last page again leaves it where it is; a second sequential pass compensates again. A block of one
+//! page has no sequence. Padding is unconditional (AALRU section II-D.3). Reads change nothing, with
+//! `read_recency` they make the block the most recent, and never change *run*.
+//!
+//! With blocks of one page it is an LRU over writes, and a test says so.
+//!
+//! Cost. O(1), and O(b) per eviction with padding.
+
+use crate::clusters::{Blocks, Chain, Linked, Padding, Pair};
+use crate::fab::READ_RECENCY;
+use crate::params::{Default as Preset, Kind, Param};
+use crate::{BuildError, Info, Setup};
+use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
+
+/// Catalogue entry.
+pub static INFO: Info = Info {
+    name: "bplru",
+    title: "Block Padding LRU",
+    source: "Kim, Ahn. BPLRU: a buffer management scheme for improving random writes in flash \
+             storage. USENIX FAST 2008",
+    about: "A write buffer that destages the least recent erase block, padded to a whole one.",
+    flash_aware: true,
+    ghosts: false,
+    clusters: true,
+    time: "O(1), eviction O(b), b pages of a block",
+    params: &[
+        Param {
+            name: "padding",
+            symbol: "",
+            kind: Kind::Bool,
+            default: Preset::Bool(true),
+            unit: "",
+            about: "Pages that are missing are read and written with their block. Default: as \
+                    published.",
+        },
+        Param {
+            name: "compensation",
+            symbol: "",
+            kind: Kind::Bool,
+            default: Preset::Bool(true),
+            unit: "",
+            about: "A block written in order moves to the LRU end. Default: as published.",
+        },
+        READ_RECENCY,
+    ],
+};
+
+/// What BPLRU keeps of a block.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    links: Pair,
+    run: u32, // pages written in order from the first one, 0..=b
+}
+
+impl Linked<1> for Own {
+    #[inline(always)]
+    fn pair(&self) -> Pair {
+        self.links
+    }
+    #[inline(always)]
+    fn pair_mut(&mut self) -> &mut Pair {
+        &mut self.links
+    }
+}
+
+/// The policy.
+pub struct Bplru<D> {
+    pages: Blocks<D, (), Own>, // every resident page, in its cluster
+    list: Chain<1>,            // the clusters, MRU to LRU
+    padding: Padding,
+    compensation: bool,
+    read_recency: bool,
+    frames: u32,
+}
+
+impl<D: Directory> Bplru<D> {
+    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    pub fn new(setup: &Setup, directory: D) -> Self {
+        let padding = setup.params.flag("padding");
+        Bplru {
+            pages: Blocks::new(setup, directory),
+            list: Chain::default(),
+            padding: if padding { Padding::WholeBlock } else { Padding::None },
+            compensation: setup.params.flag("compensation") && setup.pages_per_block >= 2,
+            read_recency: setup.params.flag(READ_RECENCY.name),
+            frames: setup.frames,
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Bplru::new(setup, directory))
+    }
+
+    /// A page of the cluster has been written; the block is on the list.
+    #[inline(always)]
+    fn written(&mut self, frame: u32) {
+        let b = self.pages.pages_per_block();
+        let o = self.pages.frames[frame as usize].offset;
+        let block = self.pages.block_of(frame);
+        let run = &mut self.pages.blocks[block as usize].own.run;
+        *run = match *run {
+            run if o == run && run < b => run + 1,
+            run if o + 1 == run => run,
+            _ => u32::from(o == 0),
+        };
+        if self.compensation && *run == b {
+            self.list.unlink(&mut self.pages.blocks, block);
+            self.list.push_oldest(&mut self.pages.blocks, block);
+        } else {
+            self.list.touch(&mut self.pages.blocks, block);
+        }
+    }
+}
+
+impl<D: Directory> Policy for Bplru<D> {
+    type Miss = ();
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        let Some((slot, frame)) = self.pages.find(r.page) else {
+            return if r.op.is_write() { Lookup::Miss(()) } else { Lookup::Bypass };
+        };
+        if r.op.is_write() {
+            self.written(frame);
+        } else if self.read_recency {
+            let block = self.pages.block_of(frame);
+            self.list.touch(&mut self.pages.blocks, block);
+        }
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+        let block = self.list.oldest().expect("evict is only called on a full buffer");
+        self.list.unlink(&mut self.pages.blocks, block);
+        self.pages.destage(block, self.padding, plan, |()| true);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        let (slot, frame) = self.pages.admit(r.page, r.lpn, ());
+        let block = self.pages.block_of(frame);
+        if self.pages.blocks[block as usize].len == 0 {
+            self.list.push_newest(&mut self.pages.blocks, block);
+        }
+        self.pages.link(frame);
+        self.written(frame);
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.pages.resident()
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.pages.for_each(&mut |page, ()| visit(page, true));
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.pages.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.pages.warm_held(page);
+    }
+
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        let clusters = self.list.iter(&self.pages.blocks);
+        vec![("clusters", Part::list(clusters.map(|block| Part::list(self.pages.show(block)))))]
+    }
+
+    fn check(&self) {
+        self.pages.check();
+        let clusters = self.list.check(&self.pages.blocks);
+        assert_eq!(clusters, self.pages.known().count() as u32, "every cluster is on the list");
+        let b = self.pages.pages_per_block();
+        assert!(self.pages.known().all(|block| self.pages.blocks[block as usize].own.run <= b));
+        assert!(self.resident() <= self.frames);
+    }
+}

@@ -1,0 +1,190 @@
+//! FAB: evict the erase block that has the most pages in the buffer.
+//!
+//! Jo, Kang, Park, Kim, Lee. FAB: flash-aware buffer management policy for portable media players.
+//! IEEE Trans. Consumer Electronics 52(2), 2006. Described in BPAC section 2.3 and AALRU section
+//! II-C; `spec/block-policies.md` 2.
+//!
+//! Rules. The buffer holds written pages only, clustered by erase block. A write makes its block
+//! the most recent. Victim: the largest cluster, which frees the most frames and comes nearest to a
+//! whole block; among equals the least recently used. It is destaged as one group.
+//!
+//! ```text
+//!   size 3   #2{8 9 10} ──▶ out first
+//!   size 2   newest #5{20 21} ◀─▶ #0{0 1} oldest
+//!   size 1   newest #7{28} ◀─▶ #3{12} oldest
+//! ```
+//!
+//! Readings. As published, FAB caches reads as well; here it is a write buffer, as in the
+//! evaluations of BPAC and AALRU: a read that finds its page changes nothing, and `read_recency`
+//! makes it count as a use of the block. Nothing protects the block that the incoming page belongs
+//! to: it can be cut off in mid-stream, the early eviction that BPAC section 3.1 holds against FAB.
+//!
+//! Cost. O(1): a list for each size. Whatever changes a cluster's size makes it the most recent, so
+//! it joins the new end of its next list, and each list stays in the order of use.
+
+use crate::clusters::{Blocks, Linked, Padding, Pair, Sizes};
+use crate::params::{Default as Preset, Kind, Param};
+use crate::{BuildError, Info, Setup};
+use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
+
+/// What a read that hits does, in all three policies that have it.
+pub(crate) const READ_RECENCY: Param = Param {
+    name: "read_recency",
+    symbol: "",
+    kind: Kind::Bool,
+    default: Preset::Bool(false),
+    unit: "",
+    about: "A read that finds its page makes its block the most recent, as a write does. Default: \
+            reads change nothing in a write buffer.",
+};
+
+/// Catalogue entry.
+pub static INFO: Info = Info {
+    name: "fab",
+    title: "Flash-Aware Buffer",
+    source: "Jo, Kang, Park, Kim, Lee. FAB: flash-aware buffer management policy for portable \
+             media players. IEEE Trans. Consumer Electronics 52(2), 2006",
+    about: "A write buffer that destages the erase block with the most pages.",
+    flash_aware: true,
+    ghosts: false,
+    clusters: true,
+    time: "O(1)",
+    params: &[READ_RECENCY],
+};
+
+/// What FAB keeps of a block.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    links: Pair, // among the clusters of its size
+    used: u64,   // number of its last use
+}
+
+impl Linked<1> for Own {
+    #[inline(always)]
+    fn pair(&self) -> Pair {
+        self.links
+    }
+    #[inline(always)]
+    fn pair_mut(&mut self) -> &mut Pair {
+        &mut self.links
+    }
+}
+
+/// The policy.
+pub struct Fab<D> {
+    pages: Blocks<D, (), Own>, // every resident page, in its cluster
+    sizes: Sizes<1>,           // the clusters
+    uses: u64,
+    read_recency: bool,
+    frames: u32,
+}
+
+impl<D: Directory> Fab<D> {
+    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    pub fn new(setup: &Setup, directory: D) -> Self {
+        Fab {
+            pages: Blocks::new(setup, directory),
+            sizes: Sizes::new(setup.pages_per_block),
+            uses: 0,
+            read_recency: setup.params.flag(READ_RECENCY.name),
+            frames: setup.frames,
+        }
+    }
+
+    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
+        Ok(Fab::new(setup, directory))
+    }
+
+    /// The block is the most recent.
+    #[inline(always)]
+    fn used(&mut self, block: u32) {
+        self.uses += 1;
+        self.pages.blocks[block as usize].own.used = self.uses;
+        let size = self.pages.blocks[block as usize].len;
+        self.sizes.push(&mut self.pages.blocks, block, size);
+    }
+}
+
+impl<D: Directory> Policy for Fab<D> {
+    type Miss = ();
+
+    #[inline(always)]
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        let Some((slot, frame)) = self.pages.find(r.page) else {
+            return if r.op.is_write() { Lookup::Miss(()) } else { Lookup::Bypass };
+        };
+        if r.op.is_write() || self.read_recency {
+            let block = self.pages.block_of(frame);
+            let size = self.pages.blocks[block as usize].len;
+            self.sizes.unlink(&mut self.pages.blocks, block, size);
+            self.used(block);
+        }
+        Lookup::Hit(slot)
+    }
+
+    #[inline(always)]
+    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+        let (block, size) = self.sizes.victim().expect("evict is only called on a full buffer");
+        self.sizes.unlink(&mut self.pages.blocks, block, size);
+        self.pages.destage(block, Padding::None, plan, |()| true);
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        let (slot, frame) = self.pages.admit(r.page, r.lpn, ());
+        let block = self.pages.block_of(frame);
+        let size = self.pages.blocks[block as usize].len;
+        if size > 0 {
+            self.sizes.unlink(&mut self.pages.blocks, block, size);
+        }
+        self.pages.link(frame);
+        self.used(block);
+        slot
+    }
+
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+
+    #[inline(always)]
+    fn resident(&self) -> u32 {
+        self.pages.resident()
+    }
+
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.pages.for_each(&mut |page, ()| visit(page, true));
+    }
+
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.pages.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        self.pages.warm_held(page);
+    }
+
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        let mut blocks: Vec<u32> = self.pages.known().collect();
+        blocks.sort_unstable_by_key(|&b| u64::MAX - self.pages.blocks[b as usize].own.used);
+        let clusters = blocks.into_iter().map(|block| Part::list(self.pages.show(block)));
+        vec![("clusters", Part::list(clusters))]
+    }
+
+    fn check(&self) {
+        self.pages.check();
+        let clusters = self.sizes.check(&self.pages.blocks);
+        assert_eq!(clusters, self.pages.known().count() as u32, "every cluster has its size");
+        for (size, chain) in self.sizes.iter() {
+            let mut newer = u64::MAX;
+            for block in chain.iter(&self.pages.blocks) {
+                let block = &self.pages.blocks[block as usize];
+                assert_eq!(block.len, size, "a cluster is among those of its size");
+                assert!(block.own.used < newer, "clusters of a size stand in the order of use");
+                newer = block.own.used;
+            }
+        }
+        assert!(self.resident() <= self.frames);
+    }
+}
