@@ -8,6 +8,7 @@ use destage_trace::convert as export;
 use destage_trace::convert::{ConvertOptions, TARGETS};
 use destage_trace::info::TraceInfo;
 use destage_trace::options::{TimeOrigin, TimeUnit};
+use destage_trace::profile::{ProfileOptions, TraceProfile};
 use destage_trace::stream::with_stream;
 use destage_trace::synth::{KINDS, PARAMETERS, PRESETS, Workload, open_workload};
 use destage_trace::{Cache, CacheOptions, DecodeOptions, NO_RESPONSE, ReaderOptions};
@@ -67,6 +68,23 @@ impl Trace {
             TraceInfo::of(&self.trace, &mut watch)
         })?;
         Ok(json!(raise(py, info)?).to_string())
+    }
+
+    /// The papers' pictures of it, as JSON; looks at every access.
+    #[pyo3(signature = (options, progress = None))]
+    fn profile(
+        &self,
+        py: Python<'_>,
+        options: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let options: ProfileOptions = serde_json::from_str(options)
+            .map_err(|e| usage(py, format!("options of a profile: {e}")))?;
+        let watch = Watch::default();
+        let profile = follow(py, progress.as_ref(), &watch, |mut watch| {
+            TraceProfile::of(&self.trace, &options, &mut watch)
+        })?;
+        Ok(json!(raise(py, profile)?).to_string())
     }
 }
 

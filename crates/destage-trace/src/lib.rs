@@ -11,6 +11,7 @@
 //!  open      a trace from the cache, or decoded and put there
 //!  next_use  the next access of each access, for MIN
 //!  info      what a trace looks like
+//!  profile   the papers' pictures of a workload: heat, distances, blocks
 //!  synth     workloads made from a seed
 //!  convert   records -> other formats
 //! ```
@@ -33,6 +34,7 @@ mod open;
 pub mod options;
 mod page_set;
 pub(crate) mod peel;
+pub mod profile;
 pub mod record;
 pub(crate) mod sorting;
 pub mod source;
@@ -57,6 +59,7 @@ pub use info::TraceInfo;
 pub use input::Input;
 pub use open::{decode_records, open_trace};
 pub use options::ReaderOptions;
+pub use profile::{ProfileOptions, TraceProfile};
 pub use record::{NO_RESPONSE, Record, RecordOp};
 pub use stream::{Progress, Stream, with_stream};
 pub use summary::{FileSummary, Summary};
