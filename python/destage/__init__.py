@@ -46,6 +46,7 @@ from destage.errors import (
     UsageError,
 )
 from destage.policy import BYPASS, HIT, MISS, Bypass, Hit, Miss, Plan, Policy, Request
+from destage.profile import TraceProfile
 from destage.reports import write_report
 from destage.rerunning import Rerun, rerun
 from destage.results import Metric, Results, Run, TraceIdentity, metrics
@@ -97,6 +98,7 @@ __all__ = [
     "trace_cache",
     "Trace",
     "TraceInfo",
+    "TraceProfile",
     "Converted",
     "TraceCache",
     "CacheEntry",

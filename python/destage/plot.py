@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ._device_charts import DeviceCharts
 
-__all__ = ["Plots", "save_figures"]
+__all__ = ["Plots", "made_folder", "rows_text", "save_figures", "write_figure"]
 
 #: Metrics that have a figure of their own, in the order of the files.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
@@ -226,28 +226,14 @@ class Plots:
         The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
         """
         need_extra("saving figures")
-        import vl_convert
-
-        from .report._comparison import VEGA_LITE
-
-        target = Path(folder)
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as e:
-            raise OutputError(f"{target}: {e.strerror or e}") from e
-        written = []
-        for name in self.names():
-            spec = self._chart(name).to_dict()
-            stem = target / f"{prefix}{name}"
-            for suffix, content in (
-                (".svg", _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))),
-                (".png", vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
-                (".csv", self._csv(name)),
-            ):
-                path = stem.with_name(stem.name + suffix)
-                write_whole(path, content)
-                written.append(path)
-        return written
+        target = made_folder(folder)
+        return [
+            path
+            for name in self.names()
+            for path in write_figure(
+                target / f"{prefix}{name}", self._chart(name).to_dict(), self._csv(name)
+            )
+        ]
 
     def _must_have(self, name: str) -> None:
         need_extra("drawing")
@@ -281,10 +267,10 @@ class Plots:
     def _csv(self, name: str) -> str:
         """The data of a chart: all cache sizes, also of one that shows one of them."""
         if name in _DETAILS:
-            return _csv_text(_DETAILS[name].rows(self._view))
+            return rows_text(_DETAILS[name].rows(self._view))
         names = ["hit_ratio", "response_ns_mean"] if name == "response_over_hits" else [name]
         rows = [r for r in self._view.rows if all(r[n] is not None for n in names)]
-        return _csv_text([{key: r[key] for key in (*_FIXED_COLUMNS, *names)} for r in rows])
+        return rows_text([{key: r[key] for key in (*_FIXED_COLUMNS, *names)} for r in rows])
 
 
 @dataclass(frozen=True)
@@ -335,7 +321,36 @@ def _kind(kind: str) -> str:
     return kind
 
 
-def _csv_text(rows: Sequence[Row]) -> str:
+def made_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder, made if it is not there. Raises `OutputError` if it cannot be."""
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise OutputError(f"{target}: {e.strerror or e}") from e
+    return target
+
+
+def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:
+    """Write one chart as SVG and PNG beside its data as CSV; return the files."""
+    import vl_convert
+
+    from .report._comparison import VEGA_LITE
+
+    written = []
+    for suffix, content in (
+        (".svg", _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))),
+        (".png", vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
+        (".csv", rows),
+    ):
+        path = stem.with_name(stem.name + suffix)
+        write_whole(path, content)
+        written.append(path)
+    return written
+
+
+def rows_text(rows: Sequence[Row]) -> str:
+    """Rows with the same keys as CSV."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from destage._files import Destination
 
 if TYPE_CHECKING:
+    from destage.profile import TraceProfile
     from destage.results import Results
     from destage.runs import Curves
     from destage.trace import Trace
@@ -28,6 +29,7 @@ def write_report(
     *,
     traces: Sequence[Trace] = (),
     curves: Sequence[Curves] = (),
+    profiles: Sequence[TraceProfile] = (),
     command: str | None = None,
 ) -> None:
     """Write the report of results.
@@ -37,6 +39,7 @@ def write_report(
         results: what `compare` returned.
         traces: traces of the results; what they look like is then in the report too.
         curves: what `mrc` returned.
+        profiles: what `Trace.profile` returned.
         command: the command line that makes the report again.
 
     Raises `MissingExtra` if the extra `report` is not installed, and `OutputError`.
@@ -52,5 +55,6 @@ def write_report(
         results=sets,
         infos=[trace.info().data for trace in traces],
         curves=[c.data for c in curves],
+        profiles=[p.data for p in profiles],
         command=command,
     )

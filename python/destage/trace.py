@@ -14,6 +14,7 @@ from destage import _destage
 from destage._files import Destination
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
+from destage.profile import Counted, TraceProfile
 
 __all__ = [
     "CacheEntry",
@@ -142,6 +143,46 @@ class Trace:
     def info(self, *, progress: Progress | None = None) -> TraceInfo:
         """Look at every access: sizes, rates, sequentiality, how pages come again."""
         return TraceInfo(json.loads(self.raw.info(progress)))
+
+    def profile(
+        self,
+        *,
+        pages_per_block: int = 64,
+        counted: Counted = "writes",
+        epochs: int = 20,
+        rows: int = 128,
+        period_requests: int = 10_000,
+        hottest_blocks: int = 24,
+        hot_accesses: int = 10_000,
+        cold_accesses: int = 100,
+        progress: Progress | None = None,
+    ) -> TraceProfile:
+        """Look at every access: what figures 2 to 6 of BPAC and 1 to 3 of AALRU show.
+
+        Parameters:
+            pages_per_block: pages of an erase block, 1..65536.
+            counted: what a reference is: `"writes"`, page writes, or `"all"`, reads too.
+            epochs: columns of the heat map, 1..2000.
+            rows: most rows of the heat map, 1..2000.
+            period_requests: requests of a period of the read ratio, from 1.
+            hottest_blocks: most accessed blocks to look into, up to 10000.
+            hot_accesses: a page accessed more often is hot.
+            cold_accesses: a page accessed less often is cold.
+            progress: called some ten times a second with rows done, rows in all, and the stage.
+
+        Raises `UsageError` for what is out of its range. Memory grows with unique pages only.
+        """
+        options = {
+            "pages_per_block": pages_per_block,
+            "counted": counted,
+            "epochs": epochs,
+            "rows": rows,
+            "period_requests": period_requests,
+            "hottest_blocks": hottest_blocks,
+            "hot_accesses": hot_accesses,
+            "cold_accesses": cold_accesses,
+        }
+        return TraceProfile(json.loads(self.raw.profile(json.dumps(options), progress)))
 
     def __repr__(self) -> str:
         """Return a line of numbers."""

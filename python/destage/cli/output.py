@@ -16,6 +16,7 @@ from destage.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from destage._table import Table
+    from destage.profile import TraceProfile
     from destage.results import Results
     from destage.runs import Curves
     from destage.trace import Trace
@@ -94,13 +95,21 @@ class Outputs:
         results: Results | tuple[()],
         traces: Sequence[Trace],
         curves: Sequence[Curves] = (),
+        profiles: Sequence[TraceProfile] = (),
     ) -> None:
         """Write the report, if one was asked for."""
         path = self.files.get("report")
         if path is not None:
             from destage.reports import write_report
 
-            write_report(path, results, traces=traces, curves=curves, command=command_line())
+            write_report(
+                path,
+                results,
+                traces=traces,
+                curves=curves,
+                profiles=profiles,
+                command=command_line(),
+            )
 
 
 def command_line() -> str:

@@ -34,6 +34,9 @@ trace = LazyGroup(
     help="Look at, convert and make traces.",
     places={
         "info": Place(HERE, "info", "Describe a trace."),
+        "profile": Place(
+            "destage.cli.profile", "profile", "Draw what BPAC and AALRU look for in a workload."
+        ),
         "head": Place(HERE, "head", "Show its first requests."),
         "convert": Place(HERE, "convert", "Write it in another format."),
         "synth": Place(HERE, "synth", "Make a workload from a seed."),

@@ -46,21 +46,22 @@ def render_report(
     results: Sequence[Mapping[str, Any]],
     infos: Sequence[Mapping[str, Any]] = (),
     curves: Sequence[Mapping[str, Any]] = (),
+    profiles: Sequence[Mapping[str, Any]] = (),
     command: str | None = None,
 ) -> str:
     """Return the report as HTML.
 
-    `results` are result sets in their JSON form, one a trace. `infos` (what `trace info` says) and
-    `curves` (what `mrc` says) belong to them by fingerprint or, without one, by position; those
-    that belong to no result set get a part of their own. `command` is the command line that makes
-    the report again.
+    `results` are result sets in their JSON form, one a trace. `infos` (what `trace info` says),
+    `curves` (what `mrc` says) and `profiles` (what `trace profile` says) belong to them by
+    fingerprint or, without one, by position; those that belong to no result set get a part of their
+    own. `command` is the command line that makes the report again.
 
     Raises `DataError` if an input is not of its schema, `MissingExtra` without the extra `report`.
     """
     need_extra("the report")
     from ._page import page
 
-    return page(results, infos, curves, command)
+    return page(results, infos, curves, profiles, command)
 
 
 def write_report(
@@ -69,11 +70,14 @@ def write_report(
     results: Sequence[Mapping[str, Any]],
     infos: Sequence[Mapping[str, Any]] = (),
     curves: Sequence[Mapping[str, Any]] = (),
+    profiles: Sequence[Mapping[str, Any]] = (),
     command: str | None = None,
 ) -> None:
     """Write the report to `path`, whole or not at all; see `render_report`.
 
     Raises `OutputError` if it cannot be written.
     """
-    html = render_report(results=results, infos=infos, curves=curves, command=command)
+    html = render_report(
+        results=results, infos=infos, curves=curves, profiles=profiles, command=command
+    )
     write_whole(path, html)

@@ -14,6 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from .._charts import Charts, chart_rows
+from .._profile_data import warnings_of
 from .._theme import DARK, LIGHT, PAGE, variables
 from .._tidy import (
     METRICS,
@@ -31,14 +32,19 @@ from ._drive import drive_facts, drive_name
 from ._provenance import made
 from ._tables import runs_table, wins_table
 from ._trace import facts, profile_charts
+from ._workload import workload
 
 __all__ = ["page"]
+
+#: What goes with a result set, if anything.
+Given = Mapping[str, Any] | None
 
 
 def page(
     results: Sequence[Mapping[str, Any]],
     infos: Sequence[Mapping[str, Any]],
     curves: Sequence[Mapping[str, Any]],
+    profiles: Sequence[Mapping[str, Any]],
     command: str | None,
 ) -> str:
     """Return the whole page."""
@@ -47,8 +53,8 @@ def page(
     # Altair would hold every chart, and every part of it, against its schema: most of the time that
     # a report takes. The tests do that.
     with debug_mode(False):
-        for k, (result, info, curve) in enumerate(_matched(results, infos, curves)):
-            sections.append(_section(k, result, info, curve, groups))
+        for k, parts in enumerate(_matched(results, infos, curves, profiles)):
+            sections.append(_section(k, *parts, groups))
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
     version = next((str(r.get("version", "")) for r in results), "")
@@ -72,12 +78,13 @@ def _matched(
     results: Sequence[Mapping[str, Any]],
     infos: Sequence[Mapping[str, Any]],
     curves: Sequence[Mapping[str, Any]],
-) -> list[tuple[ResultView | None, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+    profiles: Sequence[Mapping[str, Any]],
+) -> list[tuple[ResultView | None, Given, Given, Given]]:
     """What belongs to one trace, side by side."""
     views = [view(r, f"results[{i}]") for i, r in enumerate(results)]
-    parts: list[list[Any]] = [[v, None, None] for v in views]
+    parts: list[list[Any]] = [[v, None, None, None] for v in views]
     marks = [str(v.trace.get("fingerprint", "")) for v in views]
-    for place, given in ((1, infos), (2, [curve_data(c) for c in curves])):
+    for place, given in ((1, infos), (2, [curve_data(c) for c in curves]), (3, profiles)):
         for i, item in enumerate(given):
             mark = _fingerprint(item)
             # The two kinds of fingerprint have different lengths.
@@ -86,11 +93,11 @@ def _matched(
                 known = [i]
             free = [k for k in known if parts[k][place] is None]
             if not free:
-                parts.append([None, None, None])
+                parts.append([None, None, None, None])
                 marks.append(mark)
                 free = [len(parts) - 1]
             parts[free[0]][place] = item
-    return [(p[0], p[1], p[2]) for p in parts]
+    return [(p[0], p[1], p[2], p[3]) for p in parts]
 
 
 def _fingerprint(item: Mapping[str, Any]) -> str:
@@ -102,14 +109,15 @@ def _fingerprint(item: Mapping[str, Any]) -> str:
 def _section(
     k: int,
     result: ResultView | None,
-    info: Mapping[str, Any] | None,
-    curve: Mapping[str, Any] | None,
+    info: Given,
+    curve: Given,
+    profile: Given,
     groups: list[Part],
 ) -> Part:
     """One trace: its comparison, its profile, its curves, as far as they are there."""
     section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
     section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made"))
-    section |= dict.fromkeys(("curves", "profile", "drive"))
+    section |= dict.fromkeys(("curves", "profile", "workload", "drive"))
     if result is not None:
         section["lead"] = _lead(result)
         section["summary"] = verdict(result) + summary(result)
@@ -130,6 +138,9 @@ def _section(
         if charts:
             groups.append({"id": f"p{k}", "rows": [], "shown": [], "charts": charts})
         section["profile"] = {"facts": facts(info), "charts": charts}
+    if profile is not None:
+        section["workload"] = workload(f"w{k}", profile, groups)
+        section["warnings"] += warnings_of(profile)
     return section
 
 

@@ -1,0 +1,163 @@
+"""`destage trace profile`: the papers' pictures of a workload."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from destage._files import write_whole
+from destage.cli._load import TRACES, load
+from destage.cli.options import COMMON, TRACE, Command, apply, flag
+from destage.cli.output import Outputs
+from destage.cli.screen import note, progress, warn
+from destage.errors import UsageError
+from destage.reports import need_report
+from destage.trace import Trace
+
+__all__ = ["profile"]
+
+PROFILE = [
+    flag(
+        "--pages-per-block",
+        type=int,
+        default=64,
+        metavar="N",
+        help="Pages of an erase block. [64]",
+    ),
+    flag(
+        "--counted",
+        type=click.Choice(["writes", "all"]),
+        default="writes",
+        help="What a reference is: page writes, or reads too. [writes]",
+    ),
+    flag("--epochs", type=int, default=20, metavar="N", help="Columns of the heat map. [20]"),
+    flag("--rows", type=int, default=128, metavar="N", help="Most rows of the heat map. [128]"),
+    flag(
+        "--period",
+        "period_requests",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="Requests of a period of the read ratio. [10000]",
+    ),
+    flag(
+        "--hottest",
+        "hottest_blocks",
+        type=int,
+        default=24,
+        metavar="N",
+        help="Most accessed blocks to look into. [24]",
+    ),
+    flag(
+        "--hot",
+        "hot_accesses",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="A page accessed more often is hot. [10000]",
+    ),
+    flag(
+        "--cold",
+        "cold_accesses",
+        type=int,
+        default=100,
+        metavar="N",
+        help="A page accessed less often is cold. [100]",
+    ),
+]
+
+OUTPUT = [
+    flag("--json", "json_file", metavar="FILE", section="Output", help="Everything, as JSON."),
+    flag(
+        "--csv",
+        "csv_file",
+        metavar="FILE",
+        section="Output",
+        help="Every figure's points in one long table, as CSV.",
+    ),
+    flag(
+        "--parquet",
+        "parquet_file",
+        metavar="FILE",
+        section="Output",
+        help="The same as Parquet. FILE may be -, standard output, in all of these.",
+    ),
+    flag(
+        "--report",
+        "report_file",
+        metavar="FILE.html",
+        section="Output",
+        help="A page that opens offline (needs the extra 'report').",
+    ),
+    flag(
+        "--figures",
+        metavar="FOLDER",
+        section="Output",
+        help="Every chart as SVG and PNG, each with its data as CSV.",
+    ),
+]
+
+EPILOG = """\b
+Examples:
+  destage trace profile hm_0.csv.gz
+  destage trace profile hm_0.csv.gz --report profile.html
+  destage trace profile f1.spc --pages-per-block 128 --figures figures
+  destage trace profile f1.spc --counted all --csv - --quiet
+
+What the figures show, and how they are counted: docs/profile.md.
+"""
+
+_LOOKED_FOR = (
+    "pages_per_block",
+    "counted",
+    "epochs",
+    "rows",
+    "period_requests",
+    "hottest_blocks",
+    "hot_accesses",
+    "cold_accesses",
+)
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@TRACES
+@apply(PROFILE, OUTPUT, TRACE, COMMON)
+def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> None:
+    """Heat of blocks, distances of references, hot and cold pages: what BPAC and AALRU draw."""
+    outputs = Outputs.of(arguments)
+    if figures is not None:
+        need_report()
+    quiet = bool(arguments["quiet"])
+    wanted = {key: arguments.pop(key) for key in _LOOKED_FOR}
+    traces = load(trace, {**arguments, "quiet": quiet or outputs.to_screen})
+    one_file = {"csv", "parquet"} & outputs.files.keys()
+    if one_file and len(traces) > 1:
+        raise UsageError(
+            f"--{min(one_file)} holds one trace, and there are {len(traces)};"
+            " take --json, or a volume at a time"
+        )
+    with progress(quiet) as callback:
+        profiles = [t.profile(**wanted, progress=callback) for t in traces]
+    if "json" in outputs.files:
+        data: Any = [p.data for p in profiles]
+        text = json.dumps(data if len(data) > 1 else data[0], indent=1) + "\n"
+        write_whole(outputs.files["json"], text)
+    outputs.write_with({"csv": profiles[0].to_csv, "parquet": profiles[0].to_parquet})
+    outputs.write_report((), traces, profiles=profiles)
+    if figures is not None:
+        files = 0
+        for k, found in enumerate(profiles):
+            prefix = f"{k + 1}-" if len(profiles) > 1 else ""
+            files += len(found.plot.save(figures, prefix=prefix))
+        if not quiet:
+            note(f"{figures}: {files} files")
+    if outputs.to_screen:
+        click.echo("\n\n".join(_text(t, repr(p)) for t, p in zip(traces, profiles, strict=True)))
+    for message in dict.fromkeys(w for p in profiles for w in p.warnings):
+        warn(message)
+
+
+def _text(trace: Trace, numbers: str) -> str:
+    return f"{trace.name}\n{numbers}"
