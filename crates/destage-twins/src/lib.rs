@@ -18,6 +18,7 @@
 mod acr;
 mod ad_lru;
 mod arc;
+pub mod block;
 mod ccf_lru;
 mod cfdc;
 mod cflru;

@@ -1,6 +1,11 @@
-//! Vectors of block policies: whole files, doctored ones, wrong options.
+//! Vectors of block policies: whole files, doctored ones, wrong options; and every policy against
+//! its slow twin on random ones.
 
 use super::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
 
 #[test]
 fn every_block_vector_passes_in_decisions_counters_and_lists() {
@@ -77,4 +82,139 @@ fn wrong_options_of_a_block_vector_are_refused_by_name() {
         let error = refused(change);
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Pages as block policies like and dislike them: streams, loops, hot pages in cold blocks, noise.
+fn accesses() -> impl Strategy<Value = Vec<(twins::Op, u64)>> {
+    let stream = (0..160_u64, 1..24_u64).prop_map(|(first, n)| (first..first + n).collect());
+    let again = (0..160_u64, 2..10_u64, 2..4_usize)
+        .prop_map(|(first, n, times)| (first..first + n).collect::<Vec<_>>().repeat(times));
+    let hot = (0..20_u64, 1..9_usize).prop_map(|(page, times)| vec![page * 8 + 3; times]);
+    let noise = vec(0..160_u64, 1..20);
+    let pages = prop_oneof![3 => stream, 2 => again, 2 => hot, 3 => noise];
+    // Some traces only write, most also read.
+    (vec(pages, 1..40), 0..60_u8).prop_flat_map(|(pages, read_percent)| {
+        let pages: Vec<u64> = pages.concat();
+        vec(0..100_u8, pages.len()).prop_map(move |draws| {
+            let op = |draw| if draw < read_percent { twins::Op::Read } else { twins::Op::Write };
+            draws.into_iter().map(op).zip(pages.iter().copied()).collect()
+        })
+    })
+}
+
+/// Some parameters of a policy, `frames` frames.
+fn params(policy: &'static str, frames: u64) -> BoxedStrategy<serde_json::Map<String, Json>> {
+    let flag = || any::<bool>().prop_map(Json::from).boxed();
+    let int = |range: std::ops::RangeInclusive<u64>| range.prop_map(Json::from).boxed();
+    let values: Vec<(&str, BoxedStrategy<Json>)> = match policy {
+        "fab" => vec![("read_recency", flag())],
+        "bplru" => {
+            vec![("padding", flag()), ("compensation", flag()), ("read_recency", flag())]
+        }
+        "clc" => {
+            let alpha = prop_oneof![Just(0.0), Just(1.0), Just(0.29), 0.0..1.0];
+            vec![("alpha", alpha.prop_map(Json::from).boxed()), ("read_recency", flag())]
+        }
+        "bpac" => vec![
+            ("sampling_period", prop_oneof![int(1..=6), int(1..=90)].boxed()),
+            ("initial_pird_thd", int(0..=60)),
+            ("initial_bird_thd", int(0..=60)),
+            ("seq_min_pages", int(2..=5)),
+            ("seq_expiry", flag()),
+            ("pird_sampling", select(vec!["all_hits", "p_list"]).prop_map(Json::from).boxed()),
+        ],
+        _ => vec![
+            ("period", int(1..=40)),
+            ("beta", (1.01..6.0).prop_map(Json::from).boxed()),
+            ("page_read_ns", int(1..=200)),
+            ("page_write_ns", int(1..=400)),
+            ("initial_tau", (0.0..=frames as f64).prop_map(Json::from).boxed()),
+        ],
+    };
+    let common = [("flush_at_end", flag()), ("device_pages", int(1..=200))];
+    let all = values.into_iter().chain(common);
+    let maybe = all.map(|(key, value)| {
+        prop::option::of(value).prop_map(move |value| value.map(|value| (key.to_string(), value)))
+    });
+    maybe.collect::<Vec<_>>().prop_map(|given| given.into_iter().flatten().collect()).boxed()
+}
+
+fn case(policy: &'static str) -> impl Strategy<Value = twins::block::Case> {
+    let frames = prop_oneof![1..6_u64, 6..40_u64, 40..120_u64];
+    let pages_per_block = prop_oneof![Just(4_u64), Just(8), 1..20_u64];
+    let times = || prop_oneof![Just(Vec::new()), vec(0..900_u64, 1..5)];
+    (frames, pages_per_block, accesses(), times(), times()).prop_flat_map(
+        move |(frames, pages_per_block, accesses, read_ns, write_ns)| {
+            params(policy, frames).prop_map(move |params| twins::block::Case {
+                policy: policy.to_string(),
+                params,
+                frames,
+                pages_per_block,
+                accesses: accesses.clone(),
+                read_ns: read_ns.clone(),
+                write_ns: write_ns.clone(),
+            })
+        },
+    )
+}
+
+/// Cases of a property: `PROPTEST_CASES`, or few enough for a test that runs every time.
+fn runner() -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = cases.unwrap_or(120);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+/// The twin's outcome as a vector, through everything that a vector goes through.
+fn decides_counts_and_ends_as_its_twin(policy: &'static str) {
+    let verdict = runner().run(&case(policy), |case| {
+        let outcome = twins::block::run(&case).expect("every block policy has a twin");
+        let op = |op| if op == twins::Op::Read { "r" } else { "w" };
+        let accesses = case.accesses.iter().map(|&(o, page)| json!([op(o), page]));
+        let feedback = match (&case.read_ns[..], &case.write_ns[..]) {
+            ([], []) => Json::Null,
+            (read_ns, write_ns) => json!({"read_ns": read_ns, "write_ns": write_ns}),
+        };
+        let vector = json!({
+            "policy": case.policy,
+            "params": case.params,
+            "frames": case.frames,
+            "pages_per_block": case.pages_per_block,
+            "accesses": accesses.collect::<Json>(),
+            "feedback": feedback,
+            "decisions": outcome.decisions,
+            "counters": outcome.counters,
+            "final": outcome.last,
+        });
+        let report = conform_text(&vector.to_string()).expect("a vector");
+        let differences = &report.files[0].differences;
+        prop_assert!(differences.is_empty(), "{}\n{vector}", differences[0]);
+        prop_assert!(report.files[0].not_compared.is_empty(), "{report:?}");
+        Ok(())
+    });
+    verdict.unwrap_or_else(|failure| panic!("{policy}: {failure}"));
+}
+
+macro_rules! twins {
+    ($($test:ident: $policy:literal;)*) => {
+        $(#[test]
+        fn $test() {
+            decides_counts_and_ends_as_its_twin($policy);
+        })*
+
+        #[test]
+        fn every_policy_that_clusters_is_compared() {
+            let clusters = POLICIES.iter().filter(|policy| policy.clusters);
+            assert_eq!(clusters.map(|policy| policy.name).collect::<Vec<_>>(), [$($policy),*]);
+            assert_eq!(twins::block::NAMES, [$($policy),*]);
+        }
+    };
+}
+
+twins! {
+    fab_is_its_twin: "fab";
+    bplru_is_its_twin: "bplru";
+    clc_is_its_twin: "clc";
+    bpac_is_its_twin: "bpac";
+    aalru_is_its_twin: "aalru";
 }

@@ -1,0 +1,224 @@
+//! Slow twins of the policies that think in erase blocks: FAB, BPLRU, CLC, BPAC, AALRU.
+//!
+//! Written from `block-policies.md` alone, with lists of clusters that are searched from one end to
+//! the other. This file holds section 1: cases, padding, the latencies that the device reports,
+//! decision records and counters. The files beside it hold a policy each, or three that share their
+//! state.
+//!
+//! Here `evictions` counts flush groups, as that document does.
+
+mod aalru;
+mod bpac;
+mod clusters;
+
+use std::collections::BTreeSet;
+
+use crate::{Op, Params};
+use serde_json::{Map, Value, json};
+
+/// The policies, in the order of the document.
+pub const NAMES: &[&str] = &["fab", "bplru", "clc", "bpac", "aalru"];
+
+/// What a run is about.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Name of the policy.
+    pub policy: String,
+    /// Its parameters, trusted; `flush_at_end` and `device_pages` among them.
+    pub params: Map<String, Value>,
+    /// s.
+    pub frames: u64,
+    /// b.
+    pub pages_per_block: u64,
+    /// The trace.
+    pub accesses: Vec<(Op, u64)>,
+    /// Latencies of page reads, used in order and over again; none: nominal.
+    pub read_ns: Vec<u64>,
+    /// Latencies of page writes.
+    pub write_ns: Vec<u64>,
+}
+
+/// What comes of it, in the layout of the vectors.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// One per access.
+    pub decisions: Vec<Value>,
+    /// Section 1.6, and the policy's own.
+    pub counters: Map<String, Value>,
+    /// `final`.
+    pub last: Value,
+}
+
+/// A flush group (1.4).
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Group {
+    pub(crate) pages: BTreeSet<u64>,
+    pub(crate) padding: BTreeSet<u64>,
+    /// Padding pages that the buffer has a copy of.
+    pub(crate) in_buffer: BTreeSet<u64>,
+}
+
+/// What one access did.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Step {
+    pub(crate) hit: bool,
+    pub(crate) group: Option<Group>,
+    pub(crate) dropped: Option<u64>, // a clean page
+}
+
+/// The shape of the flash below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) pages_per_block: u64,
+    pub(crate) device_pages: Option<u64>,
+}
+
+impl Shape {
+    pub(crate) fn block(&self, page: u64) -> u64 {
+        page / self.pages_per_block
+    }
+
+    pub(crate) fn offset(&self, page: u64) -> u64 {
+        page % self.pages_per_block
+    }
+
+    /// The pages of a block that exist and are not in the group.
+    pub(crate) fn padding(&self, block: u64, group: &BTreeSet<u64>) -> BTreeSet<u64> {
+        let first = block * self.pages_per_block;
+        (0..self.pages_per_block)
+            .filter_map(|offset| first.checked_add(offset))
+            .filter(|page| self.device_pages.is_none_or(|pages| *page < pages))
+            .filter(|page| !group.contains(page))
+            .collect()
+    }
+}
+
+/// A policy together with its buffer.
+pub(crate) trait BlockTwin {
+    /// Steps 1 to 3 of section 1.3.
+    fn access(&mut self, op: Op, page: u64) -> Step;
+
+    /// The latencies of what the access made the device do have arrived: periodic work.
+    fn after(&mut self, _reads: &[Option<u64>], _writes: &[Option<u64>]) {}
+
+    /// Dirty pages.
+    fn dirty(&self) -> u64;
+
+    /// The policy's own counters.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// `final`.
+    fn last(&self) -> Value;
+}
+
+/// A list that starts again when it has run out.
+struct Cycle<'a> {
+    times: &'a [u64],
+    k: usize,
+}
+
+impl Cycle<'_> {
+    fn next(&mut self) -> Option<u64> {
+        let k = self.k;
+        self.k += 1;
+        if self.times.is_empty() { None } else { Some(self.times[k % self.times.len()]) }
+    }
+}
+
+/// Runs a case through its twin; `None` if there is no such policy.
+///
+/// # Panics
+///
+/// On a parameter of the wrong type.
+pub fn run(case: &Case) -> Option<Outcome> {
+    let params = &Params(&case.params);
+    let shape = Shape {
+        pages_per_block: case.pages_per_block,
+        device_pages: params.integer("device_pages"),
+    };
+    let mut twin: Box<dyn BlockTwin> = match case.policy.as_str() {
+        "fab" => Box::new(clusters::Buffer::fab(case.frames, shape, params)),
+        "bplru" => Box::new(clusters::Buffer::bplru(case.frames, shape, params)),
+        "clc" => Box::new(clusters::Buffer::clc(case.frames, shape, params)),
+        "bpac" => Box::new(bpac::Bpac::new(case.frames, shape, params)),
+        "aalru" => Box::new(aalru::Aalru::new(case.frames, shape, params)),
+        _ => return None,
+    };
+    let mut counts: Map<String, Value> = [
+        "read_hits",
+        "read_misses",
+        "write_hits",
+        "write_misses",
+        "physical_reads",
+        "physical_writes",
+        "padding_reads",
+        "padding_writes",
+        "evictions",
+        "destaged_pages",
+        "clean_evictions",
+        "end_flushes",
+    ]
+    .into_iter()
+    .map(|name| (name.to_string(), json!(0)))
+    .collect();
+    let mut add = |name: &str, by: usize| {
+        let before = counts[name].as_u64().expect("a count");
+        counts[name] = json!(before + by as u64);
+    };
+    let mut read_times = Cycle { times: &case.read_ns, k: 0 };
+    let mut write_times = Cycle { times: &case.write_ns, k: 0 };
+    let mut decisions = Vec::new();
+    for (index, &(op, page)) in case.accesses.iter().enumerate() {
+        let step = twin.access(op, page);
+        add(
+            match (op, step.hit) {
+                (Op::Read, true) => "read_hits",
+                (Op::Read, false) => "read_misses",
+                (Op::Write, true) => "write_hits",
+                (Op::Write, false) => "write_misses",
+            },
+            1,
+        );
+        let (mut reads, mut writes) = (0, 0);
+        let mut evicted: Vec<u64> = step.dropped.into_iter().collect();
+        add("clean_evictions", evicted.len());
+        let (mut flushed, mut padded) = (Vec::new(), Vec::new());
+        if let Some(Group { pages, padding, in_buffer }) = step.group {
+            assert!(!pages.is_empty(), "a group has a page of the buffer");
+            let from_flash = padding.difference(&in_buffer).count();
+            add("padding_reads", from_flash);
+            add("padding_writes", padding.len());
+            add("evictions", 1);
+            add("destaged_pages", pages.len());
+            reads += from_flash;
+            writes += pages.len() + padding.len();
+            evicted.extend(&pages);
+            flushed.push(pages);
+            padded.push(padding);
+        }
+        reads += usize::from(op == Op::Read && !step.hit);
+        add("physical_reads", reads);
+        add("physical_writes", writes);
+        let reads: Vec<_> = (0..reads).map(|_| read_times.next()).collect();
+        let writes: Vec<_> = (0..writes).map(|_| write_times.next()).collect();
+        twin.after(&reads, &writes);
+        decisions.push(json!({
+            "index": index,
+            "op": if op == Op::Read { "r" } else { "w" },
+            "page": page,
+            "hit": step.hit,
+            "evicted": evicted,
+            "flushed": flushed,
+            "padded": padded,
+        }));
+    }
+    let last = twin.last();
+    if params.flag("flush_at_end") {
+        add("end_flushes", twin.dirty() as usize);
+        add("physical_writes", twin.dirty() as usize);
+    }
+    counts.extend(twin.counters().into_iter().map(|(name, n)| (name.to_string(), json!(n))));
+    Some(Outcome { decisions, counters: counts, last })
+}
