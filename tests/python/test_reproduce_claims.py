@@ -269,6 +269,9 @@ def test_an_order_needs_every_pair_of_neighbours() -> None:
     part = verdict(order, {**good, ("w", "C"): [0.5]})
     assert part.verdict == "partly"
     assert "A is not lower than C" in part.cases[0].note
+    # Right here and wrong there is no part that holds.
+    other = {("v", "A"): [1.0], ("v", "B"): [0.5], ("v", "C"): [3.0]}
+    assert verdict(order, {**good, ("w", "C"): [0.5], **other}).verdict == "does not hold"
     bad = {**good, ("w", "A"): [9.0]}
     assert verdict(order, bad).verdict == "does not hold"
     up = Check("order", ("r",), metric="m", order=(("A",), ("B", "C")), sense="higher")

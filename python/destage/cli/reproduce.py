@@ -77,7 +77,7 @@ WHAT = [
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
     from destage.report import need_extra
-    from destage.reproduce.pages import make_folder, write
+    from destage.reproduce.pages import make_folder, write, write_index
 
     need_extra("the report")
     papers = papers_of(name)
@@ -90,11 +90,13 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
             recordings=_folder(arguments["recordings"]),
             jobs=arguments["jobs"],
             sensitivity=not arguments["no_sensitivity"],
+            figures=arguments["figure"],
+            tables=arguments["table"],
         )
     )
-    if (arguments["figure"] or arguments["table"]) and len(papers) != 1:
+    if (options.figures or options.tables) and len(papers) != 1:
         raise UsageError("figure, table: they are of one paper; name one")
-    papers = [narrowed(p, arguments["figure"], arguments["table"]) for p in papers]
+    papers = [narrowed(p, options.figures, options.tables) for p in papers]
     out = Path(arguments["out"])
     make_folder(out)
     quiet = arguments["quiet"]
@@ -109,11 +111,26 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
         done.append(evaluation)
         if not quiet:
             note(f"{out / paper.name}.html: {_counts(evaluation)}")
+    if "all" in name:
+        if not arguments["no_beyond"]:
+            _beyond(options, out, quiet)
+        write_index(done, not arguments["no_beyond"], out)
     print_table(_table(done))
     if arguments["strict"] and any(
         v.verdict in ("partly", "does not hold") for e in done for v in e.verdicts
     ):
         click.get_current_context().exit(1)
+
+
+def _beyond(options: Options, out: Path, quiet: bool) -> None:
+    """The table that none of the papers has."""
+    from destage.reproduce.beyond import beyond, write_beyond
+
+    with progress(quiet) as callback:
+        found = beyond(options, progress=callback, began=_teller(quiet, callback is not None))
+    write_beyond(found, out)
+    if not quiet:
+        note(f"{out / 'beyond.html'}: every policy over every FTL")
 
 
 def _folder(given: str | None) -> Path | None:

@@ -204,6 +204,10 @@ class RunSet:
     fetch_on_write_miss: bool = False
     warmup: str | None = None
     intensity: float = 1.0
+    cache_scales: bool = False
+    """With fewer requests the cache and the stand-ins' footprints are smaller, too."""
+    gauges: tuple[str, ...] = ()
+    """Policies that are also run for what they adapt to, period by period."""
 
 
 @dataclass(frozen=True)
@@ -417,7 +421,10 @@ def _runs(t: Table, policies: Mapping[str, str]) -> RunSet:
         fetch_on_write_miss=t.flag("fetch_on_write_miss", False),
         warmup=t.text("warmup") if t.has("warmup") else None,
         intensity=_positive(t, "intensity", 1.0),
+        cache_scales=t.flag("cache_scales", False),
+        gauges=t.texts("gauges", ()),
     )
+    _known(t, "gauges", found.gauges, labels, "policy of these runs")
     t.asked |= dict.fromkeys(("cost", "warmup"))
     t.done()
     return found

@@ -35,6 +35,9 @@ _FIT_TITLES = {
 def command(name: str, options: Options) -> str:
     """Return the command that makes a report again."""
     parts = ["destage", "reproduce", name]
+    for flag, numbers in (("--figure", options.figures), ("--table", options.tables)):
+        for number_ in numbers:
+            parts += [flag, str(number_)]
     parts += ["--scale", f"{options.scale:g}"] if options.scale != 1 else []
     parts += ["--seed", str(options.seed)] if options.seed != 1 else []
     parts += ["--seeds", str(options.seeds)] if options.seeds != 3 else []
@@ -157,6 +160,7 @@ def _runs(evaluation: Evaluation, runs: RunSet) -> dict[str, Any]:
         "fetch_on_write_miss": runs.fetch_on_write_miss,
         "warmup": runs.warmup,
         "intensity": runs.intensity,
+        "cache_scales": runs.cache_scales,
         "recordings_queue_depth": runs.recordings_queue_depth,
         "missing": [m.why for m in rows.missing],
         "utilisation": _utilisation(evaluation, runs),

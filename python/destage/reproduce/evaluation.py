@@ -34,6 +34,9 @@ class Options:
     recordings: Path | None = None
     jobs: int | None = None
     sensitivity: bool = True
+    figures: tuple[int, ...] = ()
+    tables: tuple[int, ...] = ()
+    """Only these, and the claims about them; all without them."""
 
     @property
     def draws(self) -> tuple[int, ...]:

@@ -9,9 +9,9 @@ from typing import Any
 from destage.catalogue import ftls, policies
 from destage.device import Drive, open_device
 from destage.reproduce.claims import Paper, RunSet, Variant
-from destage.reproduce.measures import measures
+from destage.reproduce.measures import gauges, measures
 from destage.reproduce.workloads import Load, Loads
-from destage.runs import ProgressCallback, compare
+from destage.runs import ProgressCallback, compare, run
 from destage.trace import Trace
 
 __all__ = ["Missing", "Row", "Rows", "Runner", "with_keys"]
@@ -19,6 +19,8 @@ __all__ = ["Missing", "Row", "Rows", "Runner", "with_keys"]
 #: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
 NO_DEVICE = "none"
 OWN_FTL = "own"
+#: Page accesses between two looks at what a policy adapts to: BPAC's sampling period.
+GAUGE_PERIOD = 10_000
 
 
 @dataclass(frozen=True)
@@ -146,14 +148,16 @@ class Runner:
             seed=seed or 0,
             drive=drive,
             intensity=runs.intensity if load.random else 1.0,
+            narrow=runs.cache_scales,
             changes=variant.synth if variant else None,
             progress=self.progress,
         )
+        sizes = [_scaled(c, load.share) if runs.cache_scales else c for c in runs.cache]
         front = _in_front_of(trace, drive, runs, load)
         results = compare(
             trace,
             [specs[p] for p in chosen],
-            cache=list(runs.cache),
+            cache=sizes,
             device=front,
             cost=runs.cost,
             warmup=runs.warmup,
@@ -161,11 +165,17 @@ class Runner:
             jobs=self.jobs,
             progress=_named(self.progress, stage),
         )
-        places = [(p, c) for p in chosen for c in runs.cache]
-        return [
-            Row(load.name, device, ftl, cache, policy, seed, load.kind, measures(run, front))
-            for (policy, cache), run in zip(places, results, strict=True)
-        ]
+        places = [(p, k) for p in chosen for k in range(len(sizes))]
+        rows = []
+        for (policy, k), one in zip(places, results, strict=True):
+            numbers = measures(one, front)
+            if policy in runs.gauges:
+                # What a policy adapts to does not depend on the drive.
+                recorded = run(trace, specs[policy], cache=sizes[k], series=GAUGE_PERIOD)
+                numbers |= gauges(recorded.series)
+            cache = runs.cache[k]
+            rows.append(Row(load.name, device, ftl, cache, policy, seed, load.kind, numbers))
+        return rows
 
 
 def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
@@ -185,6 +195,15 @@ def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
 
 def _of_load(variant: Variant | None) -> bool:
     return variant is not None and (variant.intensity is not None or bool(variant.synth))
+
+
+def _scaled(size: str, share: float) -> str:
+    """A cache size times a share, to the KiB: `2GiB` and 0.1 give `209715KiB`."""
+    units = {"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20}
+    number, unit = size[:-3], size[-3:]
+    if share == 1 or unit not in units:
+        return size
+    return f"{max(64, round(float(number) * units[unit] * share))}KiB"
 
 
 def _unbuilt(specs: Sequence[str], translators: Any) -> str | None:

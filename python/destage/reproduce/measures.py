@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from destage.device import Drive
 from destage.results import Run
 
-__all__ = ["DERIVED", "measures"]
+__all__ = ["DERIVED", "gauges", "measures"]
 
 #: A run in numbers, by name.
 Numbers = Mapping[str, float]
@@ -33,9 +34,15 @@ def _sum(*names: str) -> Callable[[Numbers], float | None]:
 
 def _merge_overhead(n: Numbers) -> float | None:
     """BPAC 5.2.2: time of copying valid pages and erasing in merges; reading them is left out."""
-    if "merge_programs" not in n or "erases" not in n:
+    if "merge_copies" not in n or "erases" not in n:
         return None
-    return n["merge_programs"] * n["program_ns"] + n["erases"] * n["erase_ns"]
+    return n["merge_copies"] * n["program_ns"] + n["erases"] * n["erase_ns"]
+
+
+def _gc_writes(n: Numbers) -> float | None:
+    """Everything programmed that nobody asked for: copies and translation pages."""
+    copies = n.get("merge_copies", 0.0) + n.get("gc_copies", 0.0) + n.get("translation_writes", 0.0)
+    return copies or n.get("gc_moves")
 
 
 def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
@@ -49,10 +56,9 @@ def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
 
 #: What is derived, in this order: later ones may use earlier ones.
 DERIVED: Mapping[str, Callable[[Numbers], float | None]] = {
-    # Everything programmed that neither host nor buffer asked for.
-    "gc_writes": _sum("gc_moves", "gc_copies", "merge_programs", "translation_writes"),
+    "gc_writes": _gc_writes,
     "merges": _sum("switch_merges", "partial_merges", "full_merges"),
-    "copies_per_merge": _ratio("merge_programs", "merges"),
+    "copies_per_merge": _ratio("merge_copies", "merges"),
     "merge_overhead_ns": _merge_overhead,
     "padding_per_page": _ratio("padding_writes", "destaged_pages"),
     # BPAC, figure 8: "sequential" is full and done, "LC" the largest expired and the fallback.
@@ -82,6 +88,29 @@ def measures(run: Run, drive: Drive | None) -> dict[str, float]:
         if value is not None:
             found[name] = value
     return found
+
+
+def gauges(series: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return what a policy had adapted to at the end, and how it varied on the way.
+
+    `alpha` is BPAC's mean over its periods (figure 10). A variation is the standard deviation over
+    the mean; the first period, before anything is known, does not count.
+    """
+    if not series:
+        return {}
+    last = series[-1]
+    found = {k: float(v) for k, v in last.items() if k in _GAUGES}
+    if "alpha_mean" in found:
+        found["alpha"] = found["alpha_mean"]
+    values = [float(period["pird_thd"]) for period in series[1:] if "pird_thd" in period]
+    mean = sum(values) / len(values) if values else 0.0
+    if len(values) > 1 and mean:
+        variance = sum((v - mean) ** 2 for v in values) / len(values)
+        found["pird_thd_variation"] = math.sqrt(variance) / mean
+    return found
+
+
+_GAUGES = ("alpha_mean", "pird_thd", "bird_thd")
 
 
 def _first(value: Any) -> float:

@@ -9,14 +9,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from destage import _destage
 from destage._files import write_whole
 from destage.errors import OutputError
-from destage.reproduce.document import document
+from destage.reproduce.document import command, document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing, svg
 from destage.reproduce.words import VERDICTS, number
 
-__all__ = ["markdown_table", "table_of", "write"]
+__all__ = ["markdown_table", "table_of", "write", "write_index"]
 
 
 def write(evaluation: Evaluation, folder: Path) -> list[Path]:
@@ -52,6 +53,37 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
     return written
 
 
+def write_index(evaluations: Sequence[Evaluation], with_beyond: bool, folder: Path) -> Path:
+    """Write `README.md`: the papers, their verdicts and their headline claims. Return it."""
+    documents = [document(e) for e in evaluations]
+    words = list(VERDICTS)
+    rows = [["paper", "claims", *words, "rests on"]]
+    for d in documents:
+        name = d["paper"]["name"]
+        kinds = dict.fromkeys(load["kind"] for load in d["loads"])
+        counts = [str(d["summary"][w]) for w in words]
+        link = f"[{name.upper()}]({name}.md)"
+        rows.append([link, str(len(d["claims"])), *counts, ", ".join(kinds)])
+    out = ["# Five papers re-run", ""]
+    out += [f"Made by `{command('all', evaluations[0].options)}`, Destage {_destage.VERSION}."]
+    out += ["", markdown_table(rows)]
+    if with_beyond:
+        out += ["[Beyond the papers](beyond.md): every policy over every FTL, and the distance to"]
+        out += ["what is possible.", ""]
+    out += ["## Headline claims", ""]
+    heads = [["paper", "claim", "measured", "verdict", "cases"]]
+    for d in documents:
+        for c in d["claims"]:
+            if c["headline"]:
+                met = f"{c['cases_met']} of {c['cases_all']}" if c["cases_all"] else "-"
+                cells = [d["paper"]["name"], c["claim"], c["measured"], c["verdict"], met]
+                heads.append(cells)
+    out += [markdown_table(heads), HOW]
+    path = folder / "README.md"
+    write_whole(path, "\n".join(out).rstrip() + "\n")
+    return path
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder. Raises `OutputError`."""
     try:
@@ -61,6 +93,13 @@ def make_folder(folder: Path) -> None:
 
 
 Cells = list[list[str]]
+
+#: How to read verdicts.
+HOW = (
+    "Intervals are 95 % of Student's t. A number of the paper counts as met within a quarter of it."
+    " A verdict on stand-ins says what these policies do on loads of that kind, not what the"
+    " authors measured."
+)
 
 
 def table_of(drawn: Drawing) -> Cells:
@@ -134,6 +173,8 @@ def setup_rows(data: Mapping[str, Any]) -> Cells:
         more += [f"warm-up {runs['warmup']}"] if runs["warmup"] else []
         more += [f"rate x {runs['intensity']:g}"] if runs["intensity"] != 1 else []
         depth = runs["recordings_queue_depth"]
+        if runs["cache_scales"] and data["options"]["scale"] != 1:
+            more += ["cache and footprints times the share of the requests that is run"]
         more += [f"recordings in a closed loop of {depth}"] if depth else []
         more += [f"units busy {runs['utilisation']}"] if runs["utilisation"] else []
         more += [f"not run: {m}" for m in runs["missing"]]
@@ -179,7 +220,7 @@ def summary(data: Mapping[str, Any]) -> str:
 
 
 def basis(data: Mapping[str, Any]) -> str:
-    """What the verdicts rest on."""
+    """What the verdicts of a paper rest on."""
     kinds = {load["kind"] for load in data["loads"]}
     parts = []
     if "original" in kinds:
@@ -195,12 +236,7 @@ def basis(data: Mapping[str, Any]) -> str:
     if "recording" in kinds:
         parts.append("recordings of this project's own, as further cases of relations")
     seeds = data["options"]["seeds"]
-    return (
-        f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {seeds} times; intervals"
-        " are 95 % of Student's t. A number of the paper counts as met within a quarter of it. A"
-        " verdict on stand-ins says what these policies do on loads of that kind, not what the"
-        " authors measured."
-    )
+    return f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {seeds} times. {HOW}"
 
 
 def markdown(
@@ -258,7 +294,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         for f in data["figures"]
     ]
     knobs = [{**k, "rows": swing_rows(k)} for k in data["sensitivity"]["knobs"]]
-    text: str = _template().render(
+    text: str = template("reproduce.html.j2").render(
         data=data,
         summary=summary(data),
         basis=basis(data),
@@ -269,7 +305,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         fit=fit_rows(data),
         knobs=knobs,
         lead=sensitivity_lead(data["sensitivity"]),
-        css=_style(),
+        css=style(),
     )
     return text
 
@@ -280,7 +316,8 @@ def _inline(picture: str | None) -> Any:
     return Markup(picture) if picture else None
 
 
-def _style() -> Any:
+def style() -> Any:
+    """Return the style sheet of these pages."""
     from markupsafe import Markup
 
     from destage.report._page import _asset, _style_variables
@@ -289,8 +326,9 @@ def _style() -> Any:
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Any:
+    """Return a template of the package."""
     from jinja2 import Environment, StrictUndefined
 
-    source = (files("destage") / "templates" / "reproduce.html.j2").read_text(encoding="utf-8")
+    source = (files("destage") / "templates" / name).read_text(encoding="utf-8")
     return Environment(autoescape=True, undefined=StrictUndefined).from_string(source)

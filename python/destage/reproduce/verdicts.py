@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from destage.reproduce.claims import AXES, Check, Claim, Expectation
@@ -34,6 +34,8 @@ class Case:
     measured: Estimate | None
     expected: str
     note: str = ""
+    right: frozenset[str] = frozenset()
+    """Of an order: the pairs that are in it."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def decide(claim: Claim, frames: Mapping[str, Frame]) -> Verdict:
 def _prefixed(case: Case, prefix: str) -> Case:
     if not prefix:
         return case
-    return Case(prefix + case.label, case.status, case.measured, case.expected, case.note)
+    return replace(case, label=prefix + case.label)
 
 
 def _verdict(check: Check, cases: Sequence[Case]) -> str:
@@ -91,9 +93,13 @@ def _verdict(check: Check, cases: Sequence[Case]) -> str:
     enough = met == len(cases) if check.need >= 1 else met > check.need * len(cases)
     if enough:
         return HOLDS
-    if met or any(c.status == PARTIAL for c in cases):
-        return PARTLY
-    return FAILS
+    if check.kind == "order":
+        # A pair that is right in every case is a part that holds; one that is so here and there
+        # is not.
+        part = bool(frozenset.intersection(*(c.right for c in cases)))
+    else:
+        part = any(c.status == PARTIAL for c in cases)
+    return PARTLY if met or part else FAILS
 
 
 @dataclass
@@ -235,6 +241,7 @@ def _order(look: _Look) -> list[Case]:
     cases = []
     for cell in look.cells:
         wrong, undecided, leads = [], [], []
+        in_order: list[str] = []
         for a, b in _neighbours(check.order):
             lead = _lead(look, cell, a, b)
             if lead is None:
@@ -244,9 +251,11 @@ def _order(look: _Look) -> list[Case]:
                 wrong.append(f"{a} is not {check.sense} than {b}")
             elif lead.low <= 0:
                 undecided.append(f"{a} and {b} cannot be told apart")
+            else:
+                in_order.append(f"{a} {b}")
         if not leads:
             continue
-        right = len(leads) - len(wrong) - len(undecided)
+        right = len(in_order)
         status = PARTIAL if right else UNMET
         if not wrong and not undecided:
             status = MET
@@ -254,7 +263,14 @@ def _order(look: _Look) -> list[Case]:
             status = UNDECIDED
         closest = min(leads, key=lambda e: e.mean)
         cases.append(
-            Case(look.label(cell), status, closest, expected, "; ".join([*wrong, *undecided]))
+            Case(
+                look.label(cell),
+                status,
+                closest,
+                expected,
+                "; ".join([*wrong, *undecided]),
+                frozenset(in_order),
+            )
         )
     return cases
 
@@ -329,7 +345,8 @@ def _extreme(look: _Look) -> list[Case]:
     cases = []
     for rest in rests:
         means = {v: estimate(f[rest]).mean for v, f in by_value.items() if rest in f}
-        if len(means) < 2:
+        if len(set(means.values())) < 2:
+            # One place, or nothing that differs: there is no extreme.
             continue
         choose = max if check.pick == "max" else min
         found = choose(means, key=lambda v: means[v])

@@ -39,6 +39,8 @@ SIZE_SLACK = 0.02
 LENGTH_SLACK = 0.1
 #: A stand-in has at least so many requests, however small the scale.
 FEWEST = 1000
+#: Requests of the recording that ships with the package.
+SHIPPED_REQUESTS = 100_000
 #: Requests of the presets that are ACR's traces.
 PRESET_REQUESTS = 3_000_000
 #: Stand-ins' footprints are given in pages of this size.
@@ -188,6 +190,8 @@ class Load:
     options: Mapping[str, Any] = field(default_factory=dict)
     spec: TraceSpec | None = None
     synth: Mapping[str, Any] | None = None
+    share: float = 1.0
+    """Share of the whole load's requests."""
 
     @property
     def random(self) -> bool:
@@ -235,7 +239,8 @@ class Loads:
         found = self._find(spec)
         if found:
             return Load(name, "original", spec.title, spec.cite, found, spec.use, spec)
-        return Load(name, "stand-in", spec.title, f"to be had from {spec.get}", spec=spec)
+        note = f"to be had from {spec.get}"
+        return Load(name, "stand-in", spec.title, note, spec=spec, share=self.scale)
 
     def recorded(self, runs: RunSet) -> list[Load]:
         """Return the recordings that are there, for runs in which a stand-in stands."""
@@ -244,13 +249,16 @@ class Loads:
             known = self.catalogue.recordings[name]
             path = next((p for p in self.recordings if p.name in known.files), None)
             options: dict[str, Any] = {}
+            share = self.scale
             if path is not None:
                 options["requests"] = max(FEWEST, round(known.requests * self.scale))
             elif known.shipped is not None:
                 with as_file(files("destage") / "data" / known.shipped) as shipped:
                     path = Path(shipped)
+                share = SHIPPED_REQUESTS / known.requests
             if path is not None:
-                loads.append(Load(name, "recording", known.title, "", (path,), options))
+                load = Load(name, "recording", known.title, "", (path,), options, share=share)
+                loads.append(load)
         return loads
 
     def _find(self, spec: TraceSpec) -> tuple[Path, ...]:
@@ -273,20 +281,23 @@ class Loads:
         seed: int,
         drive: Drive | None = None,
         intensity: float = 1.0,
+        narrow: bool = False,
         changes: Mapping[str, Any] | None = None,
         progress: ProgressCallback | None = None,
     ) -> Trace:
         """Open a load for a drive, or for pages of 4 KiB; originals are checked the first time.
+
+        `narrow` makes the footprint of a stand-in smaller with its requests.
 
         Raises `DataError` for an original that is damaged or something else than its name says.
         """
         page = drive.page_bytes if drive else None
         size = drive.logical_pages if drive else 0
         drawn = seed if load.random else 0
-        key = (load.name, load.kind, drawn, page, size, intensity, repr(changes))
+        key = (load.name, load.kind, drawn, page, size, intensity, narrow, repr(changes))
         if key not in self.opened:
             # One at a time: a decoded trace is mapped from the cache folder in an instant.
-            self.opened = {key: self._open(load, seed, drive, intensity, changes, progress)}
+            self.opened = {key: self._open(load, seed, drive, intensity, narrow, changes, progress)}
         return self.opened[key]
 
     def _open(
@@ -295,6 +306,7 @@ class Loads:
         seed: int,
         drive: Drive | None,
         intensity: float,
+        narrow: bool,
         changes: Mapping[str, Any] | None,
         progress: ProgressCallback | None,
     ) -> Trace:
@@ -314,6 +326,8 @@ class Loads:
         else:
             assert load.spec is not None
             parameters = standin(load.spec, self.scale, drive.page_bytes if drive else PAGE)
+            if narrow:
+                parameters["pages"] = max(FEWEST, round(parameters["pages"] * load.share))
         parameters |= dict(changes or {})
         _hasten(parameters, intensity)
         kind = parameters.pop("preset", None) or parameters.pop("kind")

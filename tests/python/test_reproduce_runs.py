@@ -1,0 +1,340 @@
+"""Loads that are recognised, checked and refused, and small evaluations from end to end."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import destage as ds
+from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
+from destage.reproduce.claims import Paper
+from destage.reproduce.pages import write
+from destage.reproduce.workloads import Loads, catalogue, load_catalogue, requests_of, standin
+
+CATALOGUE = """
+schema = 1
+[source.here]
+get = "the shelf"
+cite = "Nobody, 2026"
+[trace.vol_0]
+source = "here"
+title = "a volume"
+files = ["vol_0.csv"]
+counts = { requests = 300, write_ratio = 0.2667, published = "a table" }
+seconds = 30
+standin = { pages = 500, alpha = 1.0, cluster_pages = 4, log_share = 0.1, log_page_share = 0.1, burst = 3, burst_gap_us = 100 }
+assumed = { mean_kib = 8.0 }
+ours = "everything else"
+[recording.own]
+title = "ours"
+files = ["own.csv"]
+requests = 300
+"""  # noqa: E501
+
+PAPER = """
+schema = 1
+[paper]
+name = "tiny"
+title = "A tiny paper"
+cite = "Nobody, 2026"
+question = "Who hits more often?"
+differs = ["It is a test."]
+[policies]
+LRU = "lru"
+ARC = "arc"
+[[workload]]
+name = "zipf"
+synth = { kind = "zipf", requests = 2000, pages = 300, size = "1", gap_ns = 100_000 }
+vary = { key = "alpha", axis = "skew", at = { "0.5" = 0.5, "1" = 1.0 } }
+note = "a test's"
+[[runs]]
+id = "counts"
+workloads = ["zipf"]
+policies = ["LRU", "ARC"]
+cache = ["16p", "64p"]
+cost = "read=1,write=2"
+[[runs]]
+id = "timed"
+devices = { SSD = "acr[read_ns=1000;program_ns=5000]" }
+workloads = ["zipf 1"]
+policies = ["LRU", "ARC"]
+cache = ["64p"]
+[[figure]]
+id = "f1"
+where = "figure 1"
+title = "Hits"
+runs = "counts"
+metric = "hit_ratio"
+mark = "line"
+x = "cache"
+panels = "workload"
+[[figure]]
+id = "t1"
+where = "table 1"
+title = "Responses"
+runs = "timed"
+mark = "table"
+columns = { mean = "response_ns_mean" }
+x = "workload"
+series = "policy"
+[[claim]]
+id = "more"
+where = "figure 1"
+says = "More cache, more hits."
+headline = true
+[claim.check]
+kind = "trend"
+runs = "counts"
+metric = "hit_ratio"
+of = ["LRU", "ARC"]
+along = "cache"
+expect = "rises"
+[[claim]]
+id = "never"
+where = "figure 1"
+says = "ARC misses always."
+[claim.check]
+kind = "compare"
+runs = "counts"
+metric = "hit_ratio"
+of = "ARC"
+expect = "<=0"
+[[claim]]
+id = "fast"
+where = "table 1"
+says = "Everything takes time."
+[claim.check]
+kind = "compare"
+runs = "timed"
+metric = "response_ns_mean"
+of = ["LRU", "ARC"]
+expect = ">0"
+[[sensitivity]]
+knob = "warm-up"
+about = "What is not counted."
+claims = ["more"]
+values = { none = {}, half = { warmup = "50%" } }
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Paper:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PAPER)
+    return load_paper(path)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, msr: Path) -> Path:
+    """A folder with an original: 300 requests, 80 of them writes."""
+    folder = tmp_path / "shelf" / "below"
+    folder.mkdir(parents=True)
+    msr.rename(folder / "vol_0.csv")
+    return tmp_path / "shelf"
+
+
+def loads_of(tmp_path: Path, folder: Path | None) -> Loads:
+    path = tmp_path / "catalogue.toml"
+    path.write_text(CATALOGUE)
+    return Loads(traces=folder, catalogue_=load_catalogue(path))
+
+
+def any_paper() -> Paper:
+    return dataclasses.replace(paper("acr"), workloads=())
+
+
+def test_an_original_is_recognised_by_name_in_any_folder(tmp_path: Path, shelf: Path) -> None:
+    loads = loads_of(tmp_path, shelf)
+    load = loads.load("vol_0", any_paper())
+    assert load.kind == "original"
+    trace = loads.open(load, seed=1)
+    assert trace.requests == 300
+    has = {row.what: row.achieved for row in loads.fits["vol_0"]}
+    assert has["requests"] == 300
+    assert not load.random
+
+
+def test_an_original_that_was_compressed_is_recognised(tmp_path: Path, shelf: Path) -> None:
+    import gzip
+
+    plain = shelf / "below" / "vol_0.csv"
+    (shelf / "VOL_0.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    loads = loads_of(tmp_path, shelf)
+    load = loads.load("vol_0", any_paper())
+    assert load.kind == "original"
+    assert loads.open(load, seed=1).requests == 300
+
+
+def test_a_damaged_or_wrong_original_is_refused_with_the_counts(
+    tmp_path: Path, shelf: Path
+) -> None:
+    file = shelf / "below" / "vol_0.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:250]))
+    loads = loads_of(tmp_path, shelf)
+    with pytest.raises(ds.DataError) as error:
+        loads.open(loads.load("vol_0", any_paper()), seed=1)
+    text = str(error.value)
+    assert "vol_0.csv: this is not a volume, or it is damaged" in text
+    assert "found requests 250" in text
+    assert "expected requests 300; write_ratio 0.2667 (a table)" in text
+    # As many requests, but of another volume: all of them write.
+    file.write_text("".join(line.replace("Read", "Write") for line in lines))
+    with pytest.raises(ds.DataError, match=r"write_ratio 1; *expected|found requests 300"):
+        loads_of(tmp_path, shelf).open(loads.load("vol_0", any_paper()), seed=1)
+    # A line that is cut off is the reader's to refuse.
+    file.write_text("".join(lines)[:-30])
+    with pytest.raises(ds.DataError, match=r"vol_0\.csv"):
+        loads_of(tmp_path, shelf).open(loads.load("vol_0", any_paper()), seed=1)
+
+
+def test_two_files_of_one_name_are_an_error_that_names_both(tmp_path: Path, shelf: Path) -> None:
+    (shelf / "vol_0.csv").write_text((shelf / "below" / "vol_0.csv").read_text())
+    with pytest.raises(ds.DataError, match=r"expected one file, found .*vol_0\.csv, .*vol_0\.csv"):
+        loads_of(tmp_path, shelf).load("vol_0", any_paper())
+
+
+def test_a_missing_original_has_a_stand_in_that_says_so(tmp_path: Path) -> None:
+    loads = loads_of(tmp_path, None)
+    load = loads.load("vol_0", any_paper())
+    assert (load.kind, load.note) == ("stand-in", "to be had from the shelf")
+    trace = loads.open(load, seed=1)
+    # So small a trace is made longer: what is asked for less than a thousand requests is nothing.
+    assert trace.requests == 1000
+    rows = {row.what: row for row in loads.fits["vol_0"]}
+    assert rows["write_ratio"].published == 0.2667
+    assert rows["write_ratio"].achieved == pytest.approx(0.2667, abs=0.06)
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ds.MissingFile, match="there is no such folder"):
+        Loads(traces=tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("requests = 300, write", "request = 300, write", "request: there is no such key"),
+        ('source = "here"', 'source = "there"', "source: expected one of here, found 'there'"),
+        ("alpha = 1.0, ", "", "standin.alpha: expected a number, found nothing"),
+    ],
+)
+def test_a_wrong_catalogue_is_an_error_with_the_key(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "catalogue.toml"
+    path.write_text(CATALOGUE.replace(old, new, 1))
+    with pytest.raises(ds.DataError) as error:
+        load_catalogue(path)
+    assert message in str(error.value)
+
+
+def test_stand_ins_have_the_published_counts() -> None:
+    for name in ("hm_0", "proj_0", "Fin2", "F1"):
+        spec = catalogue().traces[name]
+        made = standin(spec, 0.01, 4096)
+        kind = made.pop("kind")
+        info = ds.synth(kind, cache=False, seed=3, **made).info()
+        assert info.requests == requests_of(spec, 0.01)
+        writes = 1 - info.read_share
+        assert writes == pytest.approx(spec.counts["write_ratio"], abs=0.02), name
+        if "mean_kib" in spec.counts:
+            mean = info["sizes"]["all"]["mean_bytes"] / 1024
+            # A page is the least that is asked for.
+            assert mean == pytest.approx(max(4.0, spec.counts["mean_kib"]), rel=0.05), name
+        rate = spec.counts["requests"] / spec.seconds
+        assert info.mean_rate_per_s == pytest.approx(rate, rel=0.15), name
+
+
+def test_a_recording_is_cut_to_the_scale_and_the_shipped_one_is_always_there() -> None:
+    loads = Loads(scale=0.1)
+    runs = dataclasses.replace(paper("ecr").run_set("real"))
+    found = loads.recorded(runs)
+    assert [load.name for load in found] == ["pgtpcb"]
+    assert found[0].kind == "recording"
+
+
+# -- From end to end ------------------------------------------------------------------------------
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {
+        str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
+    tmp_path: Path, tiny: Paper
+) -> None:
+    pytest.importorskip("altair")
+    found = {}
+    for name, jobs in (("one", 1), ("two", 2)):
+        stages: list[str] = []
+        evaluation = evaluate(tiny, Options(scale=0.5, jobs=jobs), began=stages.append)
+        verdicts = {v.claim.id: v.verdict for v in evaluation.verdicts}
+        assert verdicts == {"more": "holds", "never": "does not hold", "fast": "holds"}
+        # Three seeds of each load, and once for each value of the knob.
+        assert sum(s.startswith("tiny counts zipf 1,") for s in stages) == 3 + 2
+        write(evaluation, tmp_path / name)
+        found[name] = hashes(tmp_path / name)
+    assert found["one"] == found["two"]
+    assert set(found["one"]) == {"tiny.html", "tiny.md", "tiny.json", "tiny/f1.svg"}
+    data = json.loads((tmp_path / "one" / "tiny.json").read_text())
+    assert data["summary"]["holds"] == 2
+    assert len(data["figures"][0]["points"]) == 8
+    assert data["claims"][0]["cases"][0]["seeds"] == 3
+    assert data["sensitivity"]["knobs"][0]["claims"][0]["values"]["half"]["verdict"] == "holds"
+    assert str(tmp_path) not in (tmp_path / "one" / "tiny.html").read_text()
+    other = evaluate(tiny, Options(scale=0.5, seed=7, sensitivity=False))
+    assert other.drawings[0].points != evaluation.drawings[0].points
+
+
+def test_a_policy_that_this_version_has_not_leaves_its_claims_untested(tiny: Paper) -> None:
+    changed = dataclasses.replace(tiny, policies={"LRU": "lru", "ARC": "no-such-policy"})
+    evaluation = evaluate(changed, Options(scale=0.5, seeds=1, sensitivity=False))
+    assert {v.verdict for v in evaluation.verdicts} == {"can't be tested here"}
+    assert "this version has no no-such-policy" in evaluation.verdicts[0].why
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ds.UsageError, match="scale: expected a share"):
+        reproduce("acr", scale=2)
+    with pytest.raises(ds.UsageError, match="seeds: expected"):
+        reproduce("acr", seeds=0)
+    assert papers_of(["acr", "all"])[0].name == "acr"
+    assert len(papers_of(["acr", "all"])) == 5
+
+
+Destage = Callable[..., Any]
+
+
+def test_the_command_refuses_before_it_runs(destage: Destage, tmp_path: Path) -> None:
+    assert destage("reproduce").status == 2
+    done = destage("reproduce", "lru")
+    assert (done.status, "unknown paper 'lru'" in done.err) == (2, True)
+    assert destage("reproduce", "acr", "--scale", "0").status == 2
+    assert destage("reproduce", "acr", "--traces", "none").status == 66
+    assert destage("reproduce", "ecr", "--figure", "99").status == 2
+    (tmp_path / "file").write_text("")
+    assert destage("reproduce", "acr", "--table", "2", "--out", "file").status == 2
+
+
+def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    done = destage("reproduce", "ecr", "--table", "4", "--scale", "0.001", "--seeds", "1")
+    assert done.status == 0, done
+    assert "stand-ins for hm_0" in done.err
+    assert "table4" not in done.out
+    data = json.loads((tmp_path / "destage-reproduce" / "ecr.json").read_text())
+    assert {c["id"] for c in data["claims"]} >= {"table4-wait", "table4-proj-most"}
+    assert data["command"] == "destage reproduce ecr --table 4 --scale 0.001 --seeds 1"
+    assert {load["kind"] for load in data["loads"]} >= {"stand-in", "recording"}
