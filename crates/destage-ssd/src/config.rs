@@ -17,6 +17,7 @@ pub use table::{ConfigError, Table, Value};
 pub(crate) use table::{Reader, nearest};
 pub use words::*;
 
+use crate::ftl::PagesOfBlocks;
 use destage_core::Nanos;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -50,7 +51,7 @@ pub struct DeviceConfig {
     pub summary_page: bool,
     pub summary_bytes: u64,
     pub copyback: bool,
-    pub ftl: FtlKind,
+    pub ftl: FtlConfig,
     pub alloc: Alloc,
     pub striping: Striping,
     pub stripe_pages: u32,
@@ -65,15 +66,115 @@ pub struct DeviceConfig {
     pub precondition_seed: u64,
 }
 
+/// Keys of `[device]` that are about the FTL `page`: they have no meaning for another one
+/// (`spec/device.md` 12).
+pub const OF_PAGE: [&str; 10] = [
+    "summary_page",
+    "summary_bytes",
+    "alloc",
+    "striping",
+    "stripe_pages",
+    "gc_mode",
+    "gc_low_pages",
+    "gc_high_pages",
+    "gc_idle_ns",
+    "unmapped_read",
+];
+
+/// The keys that have no meaning here are good ones all the same: a mistyped value is a mistake.
+fn check_ranges(keys: &Reader<'_>) -> Result<(), ConfigError> {
+    keys.bool("summary_page")?;
+    keys.int("summary_bytes")?;
+    keys.word::<Alloc>("alloc")?;
+    keys.parsed("striping", Striping::parse)?;
+    keys.int("stripe_pages")?;
+    keys.word::<GcMode>("gc_mode")?;
+    keys.int_or("gc_low_pages", 1, 1)?;
+    keys.int_or("gc_high_pages", 0, 0)?;
+    keys.int("gc_idle_ns")?;
+    keys.word::<UnmappedRead>("unmapped_read")?;
+    Ok(())
+}
+
+/// What decides whether `page` finds a block to collect.
+struct Room {
+    planes: u64,
+    blocks: u64,
+    data: u64,
+    low: u64,
+    stripe: u64,
+    logical: u64,
+    alloc: Alloc,
+    source: &'static str,
+}
+
+impl Room {
+    /// 5.1: cap = B*D - F - D pages may be valid in a plane, so that a collection finds a block.
+    fn check(&self, keys: &Reader<'_>) -> Result<(), ConfigError> {
+        let Room { planes, blocks, data, low, stripe, logical, alloc, source } = *self;
+        let cap =
+            (blocks * data).checked_sub(low + data).filter(|&cap| cap > 0).ok_or_else(|| {
+                keys.impossible(format!(
+                    "no room for collection: gc_low_pages = {low} and one active block of {data} \
+                 pages leave nothing of the {} data pages of a plane",
+                    blocks * data
+                ))
+            })?;
+        match alloc {
+            Alloc::Static => {
+                let in_one = logical.div_ceil(stripe).div_ceil(planes) * stripe;
+                if in_one > cap {
+                    return Err(keys.impossible(format!(
+                        "no room for collection: a plane would hold {in_one} of {logical} logical \
+                         pages, but only {cap} fit beside gc_low_pages = {low} and an active \
+                         block of {data} pages (change {source} or gc_low_pages)"
+                    )));
+                }
+            }
+            Alloc::Dynamic => {
+                if logical >= planes * cap {
+                    return Err(keys.impossible(format!(
+                        "no room for collection: {logical} logical pages, but dynamic allocation \
+                         needs fewer than {} ({planes} planes of {cap} pages; change {source} or \
+                         gc_low_pages)",
+                        planes * cap
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl DeviceConfig {
-    /// Reads and checks the table.
+    /// Reads and checks the table; the FTL has the parameters that it has by default.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_tables`](DeviceConfig::from_tables).
+    pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
+        DeviceConfig::from_tables(table, &Table::new())
+    }
+
+    /// Reads and checks the tables `[device]` and `[ftl]`.
+    ///
+    /// The keys that only `page` has ([`OF_PAGE`]) come to what they are by default for any other
+    /// FTL, whatever the table says within their ranges.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
-    pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
-        let keys = Reader::new("device", table);
-        keys.end()?;
+    pub fn from_tables(table: &Table, parameters: &Table) -> Result<Self, ConfigError> {
+        let given = Reader::new("device", table);
+        given.end()?;
+        let kind: FtlKind = given.word("ftl")?;
+        let ftl = FtlConfig::from_table(kind, parameters)?;
+        let mut decides = table.clone();
+        if kind != FtlKind::Page {
+            check_ranges(&given)?;
+            decides.retain(|name, _| !OF_PAGE.contains(&name.as_str()));
+        }
+        let keys = Reader::new("device", &decides);
         let channels = keys.int("channels")?;
         let chips = keys.int("chips_per_channel")?;
         let dies = keys.int("dies_per_chip")?;
@@ -102,7 +203,6 @@ impl DeviceConfig {
             let share = share as u64; // at most `raw`
             share / period * period
         });
-        let given = keys.given("logical_pages");
         let logical = keys.int_or("logical_pages", 1, whole_stripes)?;
         if logical == 0 {
             return Err(keys.impossible(format!(
@@ -115,35 +215,24 @@ impl DeviceConfig {
         let low = keys.int_or("gc_low_pages", data, default_low)?;
         let high = keys.int_or("gc_high_pages", 0, 2 * low)?;
         let alloc = keys.word("alloc")?;
-
-        // 5.1: cap = B*D - F - D pages may be valid in a plane, so that a collection finds a block.
-        let cap =
-            (blocks * data).checked_sub(low + data).filter(|&cap| cap > 0).ok_or_else(|| {
-                keys.impossible(format!(
-                    "no room for collection: gc_low_pages = {low} and one active block of {data} \
-                 pages leave nothing of the {} data pages of a plane",
-                    blocks * data
-                ))
-            })?;
-        let source = if given { "logical_pages" } else { "op_permille" };
-        match alloc {
-            Alloc::Static => {
-                let in_one = logical.div_ceil(stripe).div_ceil(planes) * stripe;
-                if in_one > cap {
-                    return Err(keys.impossible(format!(
-                        "no room for collection: a plane would hold {in_one} of {logical} logical \
-                         pages, but only {cap} fit beside gc_low_pages = {low} and an active \
-                         block of {data} pages (change {source} or gc_low_pages)"
-                    )));
-                }
+        let source = if given.given("logical_pages") { "logical_pages" } else { "op_permille" };
+        match kind {
+            FtlKind::Page => {
+                let room = Room { planes, blocks, data, low, stripe, logical, alloc, source };
+                room.check(&keys)?;
             }
-            Alloc::Dynamic => {
-                if logical >= planes * cap {
+            _ => {
+                let pages = PagesOfBlocks {
+                    logical_pages: logical as u32, // no more than MOST_PAGES, like all counts here
+                    pages_per_block: pages as u32,
+                };
+                let (least, blocks) = (ftl.least_blocks(pages), planes * blocks);
+                if least > blocks {
                     return Err(keys.impossible(format!(
-                        "no room for collection: {logical} logical pages, but dynamic allocation \
-                         needs fewer than {} ({planes} planes of {cap} pages; change {source} or \
-                         gc_low_pages)",
-                        planes * cap
+                        "no room for ftl = {}: {logical} logical pages and what the FTL keeps \
+                         beside them take {least} blocks, and the drive has {blocks} (change \
+                         {source} or the table [ftl])",
+                        kind.name()
                     )));
                 }
             }
@@ -169,7 +258,7 @@ impl DeviceConfig {
             summary_page,
             summary_bytes: keys.int("summary_bytes")?,
             copyback: keys.bool("copyback")?,
-            ftl: keys.word("ftl")?,
+            ftl,
             alloc,
             striping: keys.parsed("striping", Striping::parse)?,
             stripe_pages: stripe as u32,
@@ -184,10 +273,6 @@ impl DeviceConfig {
             precondition_seed: keys.int("precondition_seed")?,
         };
         config.check_times(&keys)?;
-        if config.ftl != FtlKind::Page {
-            let what = format!("ftl = {} runs in conformance vectors only", config.ftl.name());
-            return Err(keys.impossible(what));
-        }
         if config.sched == Sched::ReadFirst {
             if config.bus == Bus::Shared {
                 return Err(ConfigError::Together {

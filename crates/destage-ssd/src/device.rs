@@ -1,7 +1,7 @@
 //! A drive: an FTL over the queues of its units, and what a policy may ask it.
 
 use crate::config::{DeviceConfig, GcMode};
-use crate::ftl::{FlashState, Ftl, Sink, page::PageFtl};
+use crate::ftl::{AnyFtl, DeviceFull, FlashState, Ftl, FtlCounters, Sink};
 use crate::geometry::Geometry;
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 8 says what each one is, name by name")]
 pub struct DeviceCounters {
+    /// R operations of the host.
     pub flash_reads: u64,
+    /// W operations of the host.
     pub flash_programs: u64,
     pub gc_runs: u64,
     pub gc_moves: u64,
@@ -29,11 +31,24 @@ pub struct DeviceCounters {
     pub channel_programs: Vec<u64>,
     pub block_erases_max: u64,
     pub block_erases_min: u64,
+    /// Those of an FTL of `spec/ftl.md` (its section 1.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ftl: Option<FtlCounters>,
+}
+
+impl DeviceCounters {
+    /// Pages programmed, for whatever reason.
+    pub fn programs_of_all_kinds(&self) -> u64 {
+        match &self.ftl {
+            Some(ftl) => ftl.flash_programs,
+            None => self.flash_programs + self.gc_moves + self.summary_programs,
+        }
+    }
 }
 
 /// A simulated drive. A clone is a drive in the same state.
 #[derive(Clone, Debug)]
-pub struct Device<F = PageFtl> {
+pub struct Device<F = AnyFtl> {
     geometry: Geometry,
     ftl: F,
     queues: Queues,
@@ -42,10 +57,10 @@ pub struct Device<F = PageFtl> {
 }
 
 impl Device {
-    /// A drive with the page-mapped FTL, preconditioned, at time 0.
+    /// A drive with its FTL, preconditioned, at time 0.
     pub fn new(config: &DeviceConfig) -> Self {
         let geometry = Geometry::new(config);
-        let ftl = PageFtl::new(config, &geometry);
+        let ftl = AnyFtl::new(config, &geometry);
         Device::with_ftl(config, geometry, ftl)
     }
 }
@@ -119,6 +134,12 @@ impl<F: Ftl> Device<F> {
         &mut self.queues
     }
 
+    /// Why the FTL could not go on, be it while the drive was filled. What was read and written
+    /// since then is no result.
+    pub fn failure(&self) -> Option<&DeviceFull> {
+        self.ftl.failure()
+    }
+
     /// The FTL, for tests and checked runs.
     pub fn ftl(&self) -> &F {
         &self.ftl
@@ -153,6 +174,7 @@ impl<F: Ftl> Device<F> {
             channel_programs: channels.iter().map(|c| c.programs).collect(),
             block_erases_max: self.ftl.erase_counts().max().unwrap_or(0).into(),
             block_erases_min: self.ftl.erase_counts().min().unwrap_or(0).into(),
+            ftl: self.ftl.counters(),
         }
     }
 
@@ -165,7 +187,7 @@ impl<F: Ftl> Device<F> {
     /// A sentence with both numbers, for a message about a fault of the simulator's own.
     pub fn check_conservation(&self) -> Result<(), String> {
         let (now, before, totals) = (self.ftl.flash_state(), &self.before, self.queues.totals());
-        let programs = totals.programs + totals.moves;
+        let programs = totals.programs + totals.own_programs + totals.moves;
         for (what, flash, counted) in [
             ("valid pages, and mapped pages", now.valid_pages, now.mapped_pages),
             ("data pages programmed, and W + M", now.programs - before.programs, programs),
@@ -175,6 +197,23 @@ impl<F: Ftl> Device<F> {
         ] {
             if flash != counted {
                 return Err(format!("the device does not conserve: {flash} {what} {counted}"));
+            }
+        }
+        let Some(ftl) = self.ftl.counters() else { return Ok(()) };
+        let host_reads = ftl.host_reads - ftl.unmapped_reads;
+        for (what, counted, served) in [
+            ("host pages read by the FTL, and R", host_reads, totals.reads),
+            ("host pages written by the FTL, and W", ftl.host_writes, totals.programs),
+            (
+                "pages read by it, and R + M",
+                ftl.flash_reads,
+                host_reads + totals.own_reads + totals.moves,
+            ),
+            ("pages programmed by it, and W + M", ftl.flash_programs, programs),
+            ("blocks erased by it, and E", ftl.erases, totals.erases),
+        ] {
+            if counted != served {
+                return Err(format!("the device does not conserve: {counted} {what} {served}"));
             }
         }
         Ok(())

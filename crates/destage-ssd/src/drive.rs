@@ -21,7 +21,8 @@ pub use presets::{PRESETS, Preset};
 pub use tables::TABLES;
 
 use crate::config::{
-    CacheDefaults, ConfigError, DeviceConfig, HostConfig, Table, Value, keys_of, nearest,
+    CacheDefaults, ConfigError, DeviceConfig, FtlKind, HostConfig, OF_PAGE, Table, Value,
+    key as config_key, keys_of, nearest,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -45,9 +46,12 @@ pub struct Drive {
     pub cache: CacheDefaults,
     /// The host.
     pub host: HostConfig,
-    /// Parameters of the FTL; `page` has none.
+    /// Parameters of the FTL, as the table `[ftl]` has them; `page` has none.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub ftl: Table,
+    /// What a run's reader should know: keys that were given and have no effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The preset, the file or a change says what happens to pages beyond the drive.
     pub states_address_mode: bool,
     /// Options for the trace's reader, which checks them.
@@ -131,6 +135,48 @@ impl DriveError {
     }
 }
 
+/// What [`Drive::to_json`] writes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    name: String,
+    preset: Option<String>,
+    device: Table,
+    cache: Table,
+    host: Table,
+    #[serde(default)]
+    ftl: Table,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    states_address_mode: bool,
+    #[serde(default)]
+    trace: Map<String, Json>,
+}
+
+/// Keys that were given another value than the FTL lets them have, each in a sentence.
+fn without_effect(device: &DeviceConfig, given: &Table) -> Vec<String> {
+    let ftl = device.ftl.kind();
+    let given = given.iter().filter(|(key, _)| OF_PAGE.contains(&key.as_str()));
+    let given = given.filter(|_| ftl != FtlKind::Page);
+    let comes_to = serde_json::to_value(device).unwrap_or_default();
+    let without = given.filter(|(key, value)| match serde_json::to_value(value) {
+        Ok(value) => comes_to.get(key.as_str()) != Some(&value) && !is_default(key, &value),
+        Err(_) => true,
+    });
+    let sentence = |(key, value): (&String, &Value)| {
+        format!("{key} = {value} has no effect: it belongs to ftl = page, this is {}", ftl.name())
+    };
+    without.map(sentence).collect()
+}
+
+/// The value is the one that the key has if it is not given.
+fn is_default(key: &str, value: &Json) -> bool {
+    let default = config_key("device", key).map(|key| key.default.to_string());
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    default.is_some_and(|default| default == text) || key == "striping" && text == "0"
+}
+
 impl Drive {
     /// The preset of this name.
     ///
@@ -181,27 +227,52 @@ impl Drive {
         preset: Option<String>,
         given: Tables,
     ) -> Result<Drive, ConfigError> {
-        let device = DeviceConfig::from_table(&given.device)?;
+        let device = DeviceConfig::from_tables(&given.device, &given.ftl)?;
         let cache = CacheDefaults::from_table(&given.cache)?;
         let host = HostConfig::from_table(&given.host, &device)?;
-        if let Some(key) = given.ftl.keys().next() {
-            return Err(ConfigError::Unknown {
-                table: "ftl",
-                key: key.clone(),
-                meant: String::new(),
-                known: format!("none, ftl = {} has no parameters", device.ftl.name()),
-            });
-        }
         Ok(Drive {
             name,
             preset,
-            device,
             cache,
             host,
-            ftl: given.ftl,
+            ftl: device.ftl.to_table(),
+            notes: without_effect(&device, &given.device),
+            device,
             states_address_mode: given.device.contains_key("address_mode"),
             trace: given.trace,
         })
+    }
+
+    /// The drive with another FTL: `bast`, `dftl[cmt_entries=8192]`.
+    ///
+    /// What the drive's own FTL has been given is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError::Spec`] for an FTL or parameters that cannot be read, [`DriveError::Change`] for
+    /// what the drive cannot be with them.
+    pub fn with_ftl(&self, ftl: &str) -> Result<Drive, DriveError> {
+        let wrong = |what: String| DriveError::Spec { spec: ftl.into(), what };
+        let (name, changes) = spec::split(ftl.trim())?;
+        let kind = FtlKind::named(name).map_err(wrong)?;
+        let ftl_keys: Vec<String> = changes.iter().map(|(key, _)| format!("ftl.{key}")).collect();
+        let dotted = ftl_keys.iter().zip(&changes).map(|(key, &(_, value))| (key.as_str(), value));
+        let mut upper = spec::tables(ftl, &dotted.collect())?;
+        upper.device.insert("ftl".into(), Value::Text(kind.name().into()));
+        let given: Record = Record::deserialize(&self.to_json())
+            .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
+        let Record { device, cache, host, ftl: own, trace, .. } = given;
+        let given = Tables { device, cache, host, ftl: own, trace };
+        let pairs = changes.iter().map(|(key, value)| format!("ftl.{key}={value}"));
+        let pairs: Vec<String> =
+            std::iter::once(format!("ftl={}", kind.name())).chain(pairs).collect();
+        let name = match self.name.strip_suffix(']') {
+            Some(open) => format!("{open};{}]", pairs.join(";")),
+            None => format!("{}[{}]", self.name, pairs.join(";")),
+        };
+        let drive = Drive::from_tables(name, self.preset.clone(), given.under(upper))
+            .map_err(|error| DriveError::Change { spec: ftl.into(), error })?;
+        Ok(Drive { states_address_mode: self.states_address_mode, ..drive })
     }
 
     /// The record: `name`, `preset`, `device`, `cache`, `host`, `states_address_mode` and, if not
@@ -216,29 +287,15 @@ impl Drive {
     ///
     /// [`DriveError::Record`] with the key.
     pub fn from_json(record: &Json) -> Result<Drive, DriveError> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Record {
-            name: String,
-            preset: Option<String>,
-            device: Table,
-            cache: Table,
-            host: Table,
-            #[serde(default)]
-            ftl: Table,
-            #[serde(default)]
-            states_address_mode: bool,
-            #[serde(default)]
-            trace: Map<String, Json>,
-        }
         let wrong = |what: String| DriveError::Record(what);
         let record = Record::deserialize(record).map_err(|error| wrong(error.to_string()))?;
-        let Record { name, preset, device, cache, host, ftl, states_address_mode, trace } = record;
+        let Record { name, preset, device, cache, host, ftl, notes, states_address_mode, trace } =
+            record;
         let given = Tables { device, cache, host, ftl, trace };
         let drive = Drive::from_tables(name, preset, given);
         // The table of a record has every key, whoever gave it.
         drive
-            .map(|drive| Drive { states_address_mode, ..drive })
+            .map(|drive| Drive { states_address_mode, notes, ..drive })
             .map_err(|error| wrong(error.to_string()))
     }
 

@@ -14,7 +14,7 @@
 //!  read_first    the other scheduler                               4.3
 //!  records       what every operation did and when
 //!  when          instants that may not be known yet                4.3, 7.4
-//!  ftl           what an FTL is; page: the page-mapped one         5, 6
+//!  ftl           what an FTL is; page, and those of `ftl.md`       5, 6, 12
 //!  precondition  what the drive holds before time 0                5.6
 //!  prepare       drives made once and kept
 //!  device        all of it, and what a policy may ask it           5.5, `device-policies.md` 2
@@ -38,7 +38,7 @@ pub mod when;
 pub use config::{CacheConfig, CacheDefaults, ConfigError, DeviceConfig, HostConfig};
 pub use device::{Device, DeviceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
-pub use ftl::{DeviceFull, Ftl, FtlCounters, Untimed, UntimedError, page::PageFtl};
+pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, Untimed, UntimedError, page::PageFtl};
 pub use precondition::{Interrupted, Progress};
 pub use prepare::Origin;
 pub use queues::Served;

@@ -22,6 +22,12 @@ impl Sink for Instantly {
     #[inline(always)]
     fn submit_moves(&mut self, _: Moves) {}
     #[inline(always)]
+    fn is_uniform(&self) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn submit_equal(&mut self, _: Operation, _: u32) {}
+    #[inline(always)]
     fn backlog_ns(&self, _: u32) -> Nanos {
         0
     }
@@ -67,12 +73,18 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Fills the drive as its configuration says.
+/// Fills the drive as its configuration says, and sets what the FTL counts to zero.
 pub(crate) fn precondition(
     ftl: &mut impl Ftl,
     config: &DeviceConfig,
     progress: Progress,
 ) -> Result<(), Interrupted> {
+    fill(ftl, config, progress)?;
+    ftl.begin();
+    Ok(())
+}
+
+fn fill(ftl: &mut impl Ftl, config: &DeviceConfig, progress: Progress) -> Result<(), Interrupted> {
     let random = match config.precondition {
         Precondition::None => return Ok(()),
         Precondition::Sequential => 0,

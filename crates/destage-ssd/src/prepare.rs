@@ -1,12 +1,15 @@
 //! Drives that are ready to run, made once and kept: random preconditioning takes seconds to
 //! minutes, reading its result back a fraction of one.
 //!
+//! That is so of the page-mapped FTL; the others are made anew every time.
+//!
 //! A file is named after the fingerprint of its configuration and written under another name first,
 //! so that none is ever seen half-written; one that is damaged all the same is made anew. A folder
 //! that cannot be written costs time, not results.
 
-use crate::config::{DeviceConfig, Precondition};
+use crate::config::{DeviceConfig, FtlKind, Precondition};
 use crate::device::Device;
+use crate::ftl::AnyFtl;
 use crate::ftl::page::PageFtl;
 use crate::ftl::page::image::fingerprint;
 use crate::geometry::Geometry;
@@ -37,6 +40,21 @@ pub enum Origin {
 
 /// A preconditioned flash state. Drives that differ in nothing else are made from clones of it.
 pub(crate) fn prepare(
+    config: &DeviceConfig,
+    geometry: &Geometry,
+    folder: Option<&Path>,
+    progress: Progress,
+) -> Result<(AnyFtl, Origin), Interrupted> {
+    if config.ftl.kind() != FtlKind::Page {
+        let mut ftl = AnyFtl::new(config, geometry);
+        precondition(&mut ftl, config, progress)?;
+        return Ok((ftl, Origin::Made));
+    }
+    let (ftl, origin) = prepare_page(config, geometry, folder, progress)?;
+    Ok((AnyFtl::Page(ftl), origin))
+}
+
+fn prepare_page(
     config: &DeviceConfig,
     geometry: &Geometry,
     folder: Option<&Path>,
@@ -85,7 +103,7 @@ fn write(ftl: &PageFtl, config: &DeviceConfig, temporary: &Path) -> io::Result<(
 }
 
 impl Device {
-    /// A drive with the page-mapped FTL, preconditioned, at time 0: from a file in the cache folder
+    /// A drive with its FTL, preconditioned, at time 0: from a file in the cache folder
     /// if there is one, else made and kept there. `progress` hears how many pages have been
     /// written, of how many, some hundred times a second, and says whether to go on.
     ///

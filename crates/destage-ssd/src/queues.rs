@@ -32,19 +32,23 @@ pub struct Served {
 pub struct ChannelCounters {
     /// Sum of bus phases, nanoseconds; waiting for the bus not included.
     pub transfer_ns: Nanos,
-    /// R operations.
+    /// R operations, the FTL's own among them.
     pub reads: u64,
-    /// W operations.
+    /// W operations, the FTL's own among them.
     pub programs: u64,
 }
 
 /// What the units have served.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
-    /// R operations.
+    /// R operations of the host.
     pub reads: u64,
-    /// W operations.
+    /// W operations of the host.
     pub programs: u64,
+    /// R operations of the FTL's own.
+    pub own_reads: u64,
+    /// W operations of the FTL's own.
+    pub own_programs: u64,
     /// M operations.
     pub moves: u64,
     /// S operations.
@@ -53,9 +57,9 @@ pub struct Totals {
     pub erases: u64,
     /// Collections.
     pub collections: u64,
-    /// Sum over W of start - submission, nanoseconds.
+    /// Sum over the host's W of start - submission, nanoseconds.
     pub program_wait_ns: Nanos,
-    /// Sum over R of end - submission, nanoseconds.
+    /// Sum over the host's R of end - submission, nanoseconds.
     pub read_latency_ns: Nanos,
 }
 
@@ -78,6 +82,13 @@ impl Unit {
     }
 }
 
+/// R and W of the FTL's own, which few FTLs have: beside the cache line.
+#[derive(Clone, Copy, Default, Debug)]
+struct Own {
+    reads: u64,
+    programs: u64,
+}
+
 /// All units of a drive.
 #[derive(Clone, Debug)]
 pub struct Queues {
@@ -85,6 +96,7 @@ pub struct Queues {
     plain: bool, // private bus, first come, first served, no timers, and nobody listens
     tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
+    own: Vec<Own>,      // by unit
     timers: Vec<Nanos>, // per unit, next idle collection; NEVER if none is due
     collections: u64,
     program_wait_ns: Nanos,
@@ -131,6 +143,7 @@ impl Queues {
             plain,
             tails: vec![0; units],
             units: vec![Unit::default(); units],
+            own: vec![Own::default(); units],
             timers: vec![idle_ns.unwrap_or(NEVER); units],
             collections: 0,
             program_wait_ns: 0,
@@ -263,6 +276,8 @@ impl Queues {
         Totals {
             reads: sum(Kind::Read),
             programs: sum(Kind::Write),
+            own_reads: self.own.iter().map(|own| own.reads).sum(),
+            own_programs: self.own.iter().map(|own| own.programs).sum(),
             moves: sum(Kind::Move),
             summaries: sum(Kind::Summary),
             erases: sum(Kind::Erase),
@@ -274,17 +289,17 @@ impl Queues {
 
     /// Per channel: the sums of its units, which are numbered in a row. O(units).
     pub fn channels(&self) -> Vec<ChannelCounters> {
-        let of_channel = |units: &[Unit]| {
+        let of_channel = |(units, own): (&[Unit], &[Own])| {
             let sum = |kind| units.iter().map(|unit| unit.counts[kind as usize]).sum::<u64>();
-            let kinds = [Kind::Read, Kind::Write, Kind::Move, Kind::Summary, Kind::Erase];
-            let transfers = kinds.map(|kind| sum(kind) * self.timing.transfer_ns(kind));
-            ChannelCounters {
-                transfer_ns: transfers.iter().sum(),
-                reads: sum(Kind::Read),
-                programs: sum(Kind::Write),
-            }
+            let reads = sum(Kind::Read) + own.iter().map(|own| own.reads).sum::<u64>();
+            let programs = sum(Kind::Write) + own.iter().map(|own| own.programs).sum::<u64>();
+            let rest = [Kind::Move, Kind::Summary, Kind::Erase].map(|kind| (kind, sum(kind)));
+            let all = rest.into_iter().chain([(Kind::Read, reads), (Kind::Write, programs)]);
+            let transfer_ns = all.map(|(kind, count)| count * self.timing.transfer_ns(kind)).sum();
+            ChannelCounters { transfer_ns, reads, programs }
         };
-        self.units.chunks(self.channel_units).map(of_channel).collect()
+        let own = self.own.chunks(self.channel_units);
+        self.units.chunks(self.channel_units).zip(own).map(of_channel).collect()
     }
 
     /// Per unit, the sum of durations of all its operations, nanoseconds.
@@ -356,6 +371,16 @@ impl Queues {
         self.host_operations - 1
     }
 
+    /// Counts so many operations of a unit.
+    #[inline(always)]
+    fn count(&mut self, at: usize, op: &Operation, operations: u64) {
+        match op.kind {
+            Kind::Read if op.collection => self.own[at].reads += operations,
+            Kind::Write if op.collection => self.own[at].programs += operations,
+            kind => self.units[at].count(kind, operations),
+        }
+    }
+
     /// The sums of latencies, for an operation whose times are known.
     #[inline(always)]
     fn count_latency(&mut self, kind: Kind, start: Nanos, end: Nanos) {
@@ -399,8 +424,8 @@ impl Queues {
             }
         }
         self.tails[at as usize] = end;
+        self.count(at as usize, &op, 1);
         let unit = &mut self.units[at as usize];
-        unit.count(op.kind, 1);
         unit.busy += end - start;
         if op.collection {
             unit.gc_until = end;
@@ -464,8 +489,8 @@ impl Sink for Queues {
         let duration = self.timing.duration_ns(&op);
         let end = start + duration;
         self.tails[at] = end;
+        self.count(at, &op, 1);
         let unit = &mut self.units[at];
-        unit.count(op.kind, 1);
         unit.busy += duration;
         if op.collection {
             unit.gc_until = end;
@@ -497,6 +522,24 @@ impl Sink for Queues {
         self.tails[at] = end;
         let unit = &mut self.units[at];
         unit.count(Kind::Move, moves.from.len() as u64);
+        unit.busy += duration;
+        unit.gc_until = end;
+    }
+
+    #[inline(always)]
+    fn is_uniform(&self) -> bool {
+        self.plain && self.timing.is_uniform()
+    }
+
+    #[inline(always)]
+    fn submit_equal(&mut self, op: Operation, operations: u32) {
+        debug_assert!(op.collection && self.is_uniform(), "one stands for all");
+        let at = self.places[op.plane as usize].unit as usize;
+        let duration = self.timing.duration_ns(&op) * u64::from(operations);
+        let end = self.tails[at].max(self.now) + duration;
+        self.tails[at] = end;
+        self.count(at, &op, operations.into());
+        let unit = &mut self.units[at];
         unit.busy += duration;
         unit.gc_until = end;
     }

@@ -1,6 +1,6 @@
 //! `docs/devices.md` says what the code does: keys, presets, and an example that is read.
 
-use destage_ssd::config::{Key, keys_of};
+use destage_ssd::config::{FTL_KEYS, Key, OF_PAGE, keys_of};
 use destage_ssd::drive::TABLES;
 use destage_ssd::{Drive, PRESETS};
 use std::path::Path;
@@ -23,11 +23,18 @@ fn same(what: &str, found: &[&str], expected: &[String]) {
 #[test]
 fn the_tables_of_keys_are_those_of_the_code() {
     let document = document();
+    let row = |key: &Key| {
+        let Key { name, takes, default, unit, about, .. } = key;
+        format!("| `{name}` | {default} | {takes} | {unit} | {about} |").replace("  ", " ")
+    };
+    for (ftl, keys) in FTL_KEYS {
+        let head = format!("| `[ftl]` of `{}` | default | takes | unit | what it is |", ftl.name());
+        same(&head, &rows(&document, &head), &keys.iter().map(row).collect::<Vec<_>>());
+    }
+    for key in OF_PAGE {
+        assert!(document.contains(&format!("`{key}`")), "{key}");
+    }
     for table in ["device", "cache", "host"] {
-        let row = |key: &Key| {
-            let Key { name, takes, default, unit, about, .. } = key;
-            format!("| `{name}` | {default} | {takes} | {unit} | {about} |").replace("  ", " ")
-        };
         let expected: Vec<String> = keys_of(table).map(row).collect();
         let head = format!("| `[{table}]` | default | takes | unit | what it is |");
         same(&head, &rows(&document, &head), &expected);

@@ -154,7 +154,8 @@ fn latencies_share_a_file_and_what_decides_the_state_does_not() {
 fn a_state_of_another_configuration_is_refused() {
     let device = Device::new(&config(&[]));
     let mut image = Vec::new();
-    device.ftl().save(&config(&[]), &mut image).expect("memory");
+    let page = device.ftl().page().expect("it is page-mapped");
+    page.save(&config(&[]), &mut image).expect("memory");
     let other = config(&[("precondition_seed", Value::Int(2))]);
     let loaded = PageFtl::load(&other, &mut &image[..]);
     assert!(matches!(loaded, Err(ImageError::Stale)));

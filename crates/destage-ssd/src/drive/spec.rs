@@ -6,7 +6,7 @@ use crate::config::{KEYS, Takes, Value, key, nearest};
 use serde_json::Value as Json;
 
 /// Keys, dotted or not, and values as written.
-type Changes<'a> = Vec<(&'a str, &'a str)>;
+pub(super) type Changes<'a> = Vec<(&'a str, &'a str)>;
 
 /// The drive's name, and the changes.
 pub(super) fn split(spec: &str) -> Result<(&str, Changes<'_>), DriveError> {

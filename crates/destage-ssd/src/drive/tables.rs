@@ -19,8 +19,9 @@ pub(super) struct Tables {
 impl Tables {
     /// These, with `upper` before them wherever both give a key.
     ///
-    /// Two keys depend on another one. `op_permille` counts only without `logical_pages`, so that
-    /// giving it takes those of the lower tables away; and the parameters of a policy go with it.
+    /// Some keys depend on another one. `op_permille` counts only without `logical_pages`, so that
+    /// giving it takes those of the lower tables away; and the parameters of a policy go with it, as
+    /// do those of an FTL.
     pub fn under(mut self, upper: Tables) -> Tables {
         let gives = |key| upper.device.contains_key(key);
         if gives("op_permille") && !gives("logical_pages") {
@@ -28,6 +29,9 @@ impl Tables {
         }
         if upper.cache.contains_key("policy") {
             self.cache.retain(|name, _| keys_of("cache").any(|key| key.name == name));
+        }
+        if gives("ftl") {
+            self.ftl.clear();
         }
         self.device.extend(upper.device);
         self.cache.extend(upper.cache);

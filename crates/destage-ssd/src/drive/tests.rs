@@ -104,7 +104,7 @@ fn a_full_small_drive_collects_from_its_first_writes_on() {
     // Fewer random writes than the preset has: as many as use up what is free.
     let device = spec("small[precondition_writes=1000000]").device;
     assert_eq!(u64::from(device.logical_pages) * u64::from(device.page_bytes), 16 << 30);
-    let mut drive = crate::Device::<crate::PageFtl>::new(&device);
+    let mut drive = crate::Device::new(&device);
     for lpn in 0..1000 {
         drive.write(lpn * 4001);
     }

@@ -10,11 +10,14 @@
 //!  page_ideal, dftl, pool  page maps and greedy collection             `ftl.md` 5, 6
 //!  blocks, lists, bitmap   free queue, recency, valid pages
 //!  machines, untimed       any of them; alone, as the vectors have it  `ftl.md` 1
+//!  placed, any             any of them on the planes of a drive        `device.md` 12
 //! ```
 
+mod any;
 pub mod bast;
 mod bitmap;
 mod blocks;
+mod catalogue;
 mod counters;
 pub mod dftl;
 pub mod fast;
@@ -24,48 +27,23 @@ pub mod machine;
 mod machines;
 pub mod page;
 pub mod page_ideal;
+mod placed;
 mod pool;
 mod tournament;
 mod untimed;
 
+pub use any::AnyFtl;
 pub use blocks::NoFreeBlock;
+pub use catalogue::{FTLS, Info};
 pub use counters::FtlCounters;
 pub use machines::AnyMachine;
+pub use placed::Placed;
 pub use untimed::{DeviceFull, Untimed, UntimedError};
 
-use crate::config::FtlKind;
 use crate::geometry::Ppn;
 use crate::precondition::{Instantly, Interrupted, Writing};
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::Nanos;
-use serde::Serialize;
-
-/// What a catalogue says of an FTL.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Info {
-    /// As in `[device] ftl`.
-    pub name: &'static str,
-    /// Its name in full.
-    pub title: &'static str,
-    /// Where it is from.
-    pub source: &'static str,
-    /// What it does, in a few sentences.
-    pub about: &'static str,
-    /// Keys of `[ftl]`, each with what it does.
-    pub params: &'static [(&'static str, &'static str)],
-}
-
-/// Every FTL, in the order of a catalogue.
-pub static FTLS: &[Info] = &[Info {
-    name: FtlKind::Page.name(),
-    title: "Page-mapped",
-    source: "device.md, sections 5 and 6; greedy collection as in DiskSim's SSD extension",
-    about: "Any logical page may be in any page of its plane (or, with alloc = dynamic, of any \
-            unit), and the whole map is in memory. A plane that runs out of free pages collects \
-            the block with the fewest valid ones. The keys gc_*, alloc, striping and summary_page \
-            of [device] are its parameters.",
-    params: &[],
-}];
 
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
 pub trait Sink {
@@ -81,6 +59,15 @@ pub trait Sink {
             self.submit(op);
         });
     }
+
+    /// Nothing depends on the page of an operation or on the order of those of one instant:
+    /// [`submit_equal`](Sink::submit_equal) may be called.
+    fn is_uniform(&self) -> bool {
+        false
+    }
+
+    /// Appends so many operations of the FTL's own that differ in their pages alone.
+    fn submit_equal(&mut self, op: Operation, operations: u32);
 
     /// Remaining work of a unit, nanoseconds (4.5).
     fn backlog_ns(&self, unit: u32) -> Nanos;
@@ -200,6 +187,19 @@ pub trait Ftl {
             writing.wrote(1)?;
         }
         Ok(())
+    }
+
+    /// The drive has been filled: counts begin.
+    fn begin(&mut self) {}
+
+    /// Counts since then, of an FTL of `spec/ftl.md`.
+    fn counters(&self) -> Option<FtlCounters> {
+        None
+    }
+
+    /// Why it could not go on. What it did since then is no result.
+    fn failure(&self) -> Option<&DeviceFull> {
+        None
     }
 
     /// A unit has been idle for long: collects one block, if that is any use (5.5).

@@ -131,6 +131,11 @@ impl PageFtl {
         }
     }
 
+    /// Erase count of every block.
+    pub(crate) fn erase_counts_by_block(&self) -> &[u32] {
+        &self.erases
+    }
+
     /// The page has been written.
     pub fn is_mapped(&self, lpn: u32) -> bool {
         self.place(lpn).is_some()

@@ -1,0 +1,305 @@
+//! An FTL of `spec/ftl.md` on the planes of a drive (`spec/device.md` 12).
+//!
+//! Its block `k` is block `k / planes` of plane `k mod planes`: what it counts does not depend on
+//! the geometry. A copy within a plane is an M; between planes it is an R on the source's unit and
+//! a W on the target's, neither of which waits for the other. All but the host's own page counts
+//! as collection.
+//!
+//! Where every page of a kind takes as long as every other and nobody looks at single operations,
+//! a merge is told to the queues as a few numbers.
+
+use super::bitmap::{count, pages};
+use super::machine::{Copied, Flash, Gathered, Machine};
+use super::machines::AnyMachine;
+use super::{DeviceFull, FlashState, Ftl, FtlCounters, Moves, NoFreeBlock, PagesOfBlocks, Sink};
+use crate::config::{DeviceConfig, FtlKind};
+use crate::divisor::Divisor;
+use crate::geometry::{Geometry, Ppn};
+use crate::timing::{Kind, Operation, Timing};
+use destage_core::Nanos;
+
+/// The FTL, and where its blocks lie.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placed {
+    kind: FtlKind,
+    machine: AnyMachine,
+    planes: Planes,
+    geometry: Geometry,
+    filling: bool,
+    failure: Option<DeviceFull>,
+}
+
+/// Where the blocks lie.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Planes {
+    by_pages: Divisor,
+    by_planes: Divisor,
+    planes: u32,
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+}
+
+impl Planes {
+    /// Plane of a block, over the whole drive.
+    #[inline(always)]
+    fn of(&self, block: u32) -> u32 {
+        if self.planes == 1 { 0 } else { self.by_planes.split(block).1 }
+    }
+
+    /// An operation on a page: R, W, or M from slot `from`.
+    #[inline(always)]
+    fn operation(&self, kind: Kind, collection: bool, page: Ppn, from: u32) -> Operation {
+        let (block, index) = self.by_pages.split(page);
+        let (local, plane) =
+            if self.planes == 1 { (block, 0) } else { self.by_planes.split(block) };
+        let first = (plane * self.blocks_per_plane + local) * self.pages_per_block;
+        Operation { kind, collection, plane, index, from, ppn: first + index }
+    }
+
+    #[inline(always)]
+    fn own(&self, kind: Kind, page: Ppn) -> Operation {
+        self.operation(kind, true, page, page % self.pages_per_block)
+    }
+}
+
+/// The queues as an FTL of `spec/ftl.md` sees them: one row of blocks.
+struct Row<'a, S> {
+    planes: Planes,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Row<'_, S> {
+    /// A copy of one page.
+    #[inline(always)]
+    fn copy_one(&mut self, from: Ppn, to: Ppn) {
+        let (block, slot) = self.planes.by_pages.split(from);
+        let target = self.planes.of(self.planes.by_pages.quotient(to));
+        if self.planes.of(block) == target {
+            self.sink.submit(self.planes.operation(Kind::Move, true, to, slot));
+        } else {
+            self.sink.submit(self.planes.own(Kind::Read, from));
+            self.sink.submit(self.planes.own(Kind::Write, to));
+        }
+    }
+
+    /// Copies of so many pages of one block to another, page by page alike.
+    #[inline(always)]
+    fn copy_equal(&mut self, from: Ppn, to: Ppn, pages: u32) {
+        let plane = |page| self.planes.of(self.planes.by_pages.quotient(page));
+        if pages == 0 {
+            return;
+        }
+        if plane(from) == plane(to) {
+            self.sink.submit_equal(self.planes.own(Kind::Move, to), pages);
+        } else {
+            self.sink.submit_equal(self.planes.own(Kind::Read, from), pages);
+            self.sink.submit_equal(self.planes.own(Kind::Write, to), pages);
+        }
+    }
+}
+
+impl<S: Sink> Flash for Row<'_, S> {
+    type Served = S::Served;
+
+    #[inline(always)]
+    fn read(&mut self, page: Ppn) -> S::Served {
+        self.sink.submit(self.planes.operation(Kind::Read, false, page, 0))
+    }
+
+    #[inline(always)]
+    fn program(&mut self, page: Ppn) -> S::Served {
+        self.sink.submit(self.planes.operation(Kind::Write, false, page, 0))
+    }
+
+    #[inline(always)]
+    fn read_own(&mut self, page: Ppn) {
+        self.sink.submit(self.planes.own(Kind::Read, page));
+    }
+
+    #[inline(always)]
+    fn program_own(&mut self, page: Ppn) {
+        self.sink.submit(self.planes.own(Kind::Write, page));
+    }
+
+    fn gather(&mut self, merged: &Gathered<'_>) {
+        let Gathered { to, data, from_data, from_log, log_pages } = *merged;
+        let (to, data) = (to * self.planes.pages_per_block, data * self.planes.pages_per_block);
+        if !self.sink.is_uniform() {
+            let either = from_data.iter().zip(from_log).map(|(data, log)| data | log);
+            for (word, start) in either.enumerate().map(|(at, word)| (word, 64 * at as u32)) {
+                for offset in super::bitmap::bits(word).map(|bit| start + bit) {
+                    let is_log = from_log[offset as usize / 64] >> (offset % 64) & 1 == 1;
+                    let from = if is_log { log_pages[offset as usize] } else { data + offset };
+                    self.copy_one(from, to + offset);
+                }
+            }
+            return;
+        }
+        self.copy_equal(data, to, count(from_data));
+        if self.planes.planes == 1 {
+            self.copy_equal(data, to, count(from_log)); // all copies are moves
+        } else {
+            for offset in pages(from_log) {
+                self.copy_equal(log_pages[offset as usize], to + offset, 1);
+            }
+        }
+    }
+
+    fn copy(&mut self, copied: &Copied<'_>) {
+        let Copied { from, slots, to } = *copied;
+        let (block, index) = self.planes.by_pages.split(to);
+        let first = from * self.planes.pages_per_block;
+        if self.sink.is_uniform() {
+            self.copy_equal(first, to, slots.len() as u32);
+        } else if self.planes.of(from) == self.planes.of(block) {
+            let Operation { plane, ppn, .. } = self.planes.own(Kind::Move, to);
+            self.sink.submit_moves(Moves { plane, from: slots, index, ppn });
+        } else {
+            for (&slot, to) in slots.iter().zip(to..) {
+                self.copy_one(first + slot, to);
+            }
+        }
+    }
+
+    #[inline]
+    fn erase(&mut self, block: u32) {
+        let page = block * self.planes.pages_per_block;
+        self.sink.submit(self.planes.own(Kind::Erase, page));
+    }
+
+    #[inline(always)]
+    fn collection(&mut self) {
+        self.sink.collection();
+    }
+}
+
+impl Placed {
+    /// The FTL of a checked configuration, nothing written; `None` for `page`.
+    pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Option<Self> {
+        let Geometry { planes, pages_per_block, blocks_per_plane, logical_pages, .. } = *geometry;
+        let pages = PagesOfBlocks { logical_pages, pages_per_block };
+        Some(Placed {
+            kind: config.ftl.kind(),
+            machine: AnyMachine::new(&config.ftl, pages, planes * blocks_per_plane)?,
+            planes: Planes {
+                by_pages: Divisor::new(pages_per_block),
+                by_planes: Divisor::new(planes),
+                planes,
+                pages_per_block,
+                blocks_per_plane,
+            },
+            geometry: geometry.clone(),
+            filling: true,
+            failure: None,
+        })
+    }
+
+    /// The FTL itself.
+    pub fn machine(&self) -> &AnyMachine {
+        &self.machine
+    }
+
+    /// Erase count of every block: by plane, then by number.
+    pub(crate) fn erase_counts_by_block(&self) -> &[u32] {
+        self.machine.erase_counts()
+    }
+
+    /// Remembers the first failure. What is served from then on is no result, but something has to
+    /// be said of it: an operation on no page.
+    #[cold]
+    fn fail<S: Sink>(&mut self, kind: Kind, sink: &mut S) -> S::Served {
+        let counters = self.machine.counters();
+        let operation = counters.host_reads + counters.host_writes - 1;
+        self.failure.get_or_insert(DeviceFull {
+            ftl: self.kind.name(),
+            operation: (!self.filling).then_some(operation),
+            blocks: self.machine.blocks(),
+        });
+        let ppn = Operation::NO_PAGE;
+        sink.submit(Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn })
+    }
+}
+
+impl Ftl for Placed {
+    #[inline]
+    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
+        let mut row = Row { planes: self.planes, sink };
+        match self.machine.read(lpn, &mut row) {
+            Ok(served) => served,
+            Err(NoFreeBlock) => Some(self.fail(Kind::Read, sink)),
+        }
+    }
+
+    #[inline]
+    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
+        let mut row = Row { planes: self.planes, sink };
+        match self.machine.write(lpn, &mut row) {
+            Ok(served) => served,
+            Err(NoFreeBlock) => self.fail(Kind::Write, sink),
+        }
+    }
+
+    #[inline(always)]
+    fn warm(&self, lpn: u32) {
+        self.machine.warm(lpn);
+    }
+
+    #[inline(always)]
+    fn warm_old(&self, lpn: u32) {
+        self.machine.warm_old(lpn);
+    }
+
+    fn begin(&mut self) {
+        self.machine.reset(false);
+        self.filling = false;
+    }
+
+    fn counters(&self) -> Option<FtlCounters> {
+        Some(self.machine.counters())
+    }
+
+    fn failure(&self) -> Option<&DeviceFull> {
+        self.failure.as_ref()
+    }
+
+    /// The plane of the block that is next in the free queue (`device-policies.md` 2.2).
+    fn target(&self, _: u32, _: impl Fn(u32) -> Nanos) -> u32 {
+        self.planes.of(self.machine.next_free().unwrap_or(0))
+    }
+
+    fn holder(&self, lpn: u32) -> u32 {
+        match self.machine.place(lpn) {
+            None => self.geometry.home(lpn),
+            Some(page) => self.planes.of(self.planes.by_pages.quotient(page)),
+        }
+    }
+
+    fn dirty_pages_have_no_unit(&self) -> bool {
+        true
+    }
+
+    fn gc_cost_ns(&self, _: u32, _: &Timing) -> Nanos {
+        0
+    }
+
+    fn gc_victim_pages(&self, _: u32) -> Option<u32> {
+        None
+    }
+
+    /// Those of a free block: no plane has an active one.
+    fn active_block_free_pages(&self, _: u32) -> u32 {
+        self.planes.pages_per_block
+    }
+
+    fn erase_counts(&self) -> impl Iterator<Item = u32> {
+        self.erase_counts_by_block().iter().copied()
+    }
+
+    fn flash_state(&self) -> FlashState {
+        self.machine.flash_state()
+    }
+
+    fn check(&self) {
+        self.machine.check();
+    }
+}

@@ -1,0 +1,383 @@
+//! The FTLs of `spec/ftl.md` on the planes of a drive (`spec/device.md` 12).
+
+use destage_core::{DeviceView, Lpn, NEVER, Nanos, UnitId};
+use destage_ssd::config::{DeviceConfig, FTL_KEYS, FtlKind, Table, Value};
+use destage_ssd::ftl::machine::{Copied, Flash, Gathered};
+use destage_ssd::precondition::SplitMix64;
+use destage_ssd::timing::Kind;
+use destage_ssd::{Device, Drive, Ftl, OperationRecord, Untimed};
+
+const KINDS: [FtlKind; 4] = [FtlKind::Bast, FtlKind::Fast, FtlKind::Dftl, FtlKind::PageIdeal];
+
+fn int(value: u64) -> Value {
+    Value::Int(value.into())
+}
+
+fn word(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+/// Small enough to merge and collect all the time.
+fn parameters(kind: FtlKind) -> Table {
+    let given: &[(&str, u64)] = match kind {
+        FtlKind::Bast | FtlKind::Fast => &[("log_blocks", 5)],
+        FtlKind::Dftl => &[("cmt_entries", 20), ("entries_per_translation_page", 16)],
+        _ => &[],
+    };
+    given.iter().map(|&(key, value)| (key.into(), int(value))).collect()
+}
+
+/// 48 blocks of 8 pages, on one plane or on many.
+fn config(kind: FtlKind, keys: &[(&str, Value)]) -> DeviceConfig {
+    let mut table = Table::new();
+    for (key, size) in [("blocks_per_plane", 48), ("pages_per_block", 8), ("logical_pages", 240)] {
+        table.insert(key.into(), int(size));
+    }
+    table.insert("ftl".into(), word(kind.name()));
+    table.extend(keys.iter().map(|(key, value)| (key.to_string(), value.clone())));
+    DeviceConfig::from_tables(&table, &parameters(kind)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// 2 channels x 2 chips x 2 planes in place of one plane.
+fn spread() -> Vec<(&'static str, Value)> {
+    let sizes = [("channels", 2), ("chips_per_channel", 2), ("planes_per_die", 2)];
+    let sizes = sizes.into_iter().chain([("blocks_per_plane", 6)]);
+    sizes.map(|(key, size)| (key, int(size))).collect()
+}
+
+fn page_types() -> Vec<(&'static str, Value)> {
+    let list = |values: [u64; 3]| Value::List(values.map(int).to_vec());
+    vec![
+        ("read_ns", list([20_000, 30_000, 50_000])),
+        ("program_ns", list([100_000, 300_000, 700_000])),
+    ]
+}
+
+/// Requests of the host: gaps, and runs of pages as well as single ones.
+fn load(pages: u32) -> impl Iterator<Item = (Nanos, bool, u32)> {
+    let mut random = SplitMix64::new(11);
+    let (mut now, mut run) = (0, (0, 0, true));
+    (0..4000).map(move |_| {
+        now += random.next() % 400_000;
+        if run.1 == 0 {
+            let length = if random.below(3) == 0 { 1 + random.below(20) } else { 1 };
+            run = (random.below(pages), length, random.below(4) > 0);
+        }
+        let lpn = run.0 % pages;
+        run = (run.0 + 1, run.1 - 1, run.2);
+        (now, run.2, lpn)
+    })
+}
+
+/// Serves the load; ends with everything served.
+fn serve(device: &mut Device, mut each: impl FnMut(&mut Device, u32)) -> Vec<Nanos> {
+    let mut ends = Vec::new();
+    for (now, is_write, lpn) in load(device.geometry().logical_pages) {
+        device.advance(now);
+        each(device, lpn);
+        let served = if is_write { Some(device.write(lpn)) } else { device.read(lpn) };
+        ends.push(served.map_or(now, |served| served.end.known().unwrap_or(NEVER)));
+    }
+    device.finish();
+    ends
+}
+
+/// An operation in one row of blocks: what, collection, block, slot.
+type Done = (Kind, bool, u32, u32);
+
+/// Writes down what an FTL does, copies within `planes` as moves.
+struct Row {
+    planes: u32,
+    pages_per_block: u32,
+    done: Vec<Done>,
+}
+
+impl Row {
+    fn operation(&mut self, kind: Kind, collection: bool, page: u32) {
+        let (block, slot) = (page / self.pages_per_block, page % self.pages_per_block);
+        self.done.push((kind, collection, block, slot));
+    }
+
+    fn copied(&mut self, from: u32, to: u32) {
+        let plane = |page: u32| page / self.pages_per_block % self.planes;
+        if plane(from) == plane(to) {
+            self.operation(Kind::Move, true, to);
+        } else {
+            self.operation(Kind::Read, true, from);
+            self.operation(Kind::Write, true, to);
+        }
+    }
+}
+
+impl Flash for Row {
+    type Served = ();
+    fn read(&mut self, page: u32) {
+        self.operation(Kind::Read, false, page);
+    }
+    fn program(&mut self, page: u32) {
+        self.operation(Kind::Write, false, page);
+    }
+    fn read_own(&mut self, page: u32) {
+        self.operation(Kind::Read, true, page);
+    }
+    fn program_own(&mut self, page: u32) {
+        self.operation(Kind::Write, true, page);
+    }
+    fn gather(&mut self, pages: &Gathered<'_>) {
+        let has =
+            |words: &[u64], offset: u32| words[offset as usize / 64] >> (offset % 64) & 1 == 1;
+        for offset in 0..self.pages_per_block {
+            let to = pages.to * self.pages_per_block + offset;
+            if has(pages.from_data, offset) {
+                self.copied(pages.data * self.pages_per_block + offset, to);
+            } else if has(pages.from_log, offset) {
+                self.copied(pages.log_pages[offset as usize], to);
+            }
+        }
+    }
+    fn copy(&mut self, pages: &Copied<'_>) {
+        for (&slot, to) in pages.slots.iter().zip(pages.to..) {
+            self.copied(pages.from * self.pages_per_block + slot, to);
+        }
+    }
+    fn erase(&mut self, block: u32) {
+        self.operation(Kind::Erase, true, block * self.pages_per_block);
+    }
+    fn collection(&mut self) {}
+}
+
+/// The same FTL alone, with as many blocks.
+fn untimed(kind: FtlKind) -> Untimed {
+    let mut params = parameters(kind);
+    params.insert("logical_pages".into(), int(240));
+    params.insert("pages_per_block".into(), int(8));
+    match kind {
+        FtlKind::Bast | FtlKind::Fast => params.insert("spare_blocks".into(), int(48 - 30 - 5)),
+        _ => params.insert("physical_blocks".into(), int(48)),
+    };
+    Untimed::new(kind, &params).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_drive_serves_the_operations_of_the_ftl_in_its_order_one_after_the_other() {
+    for kind in KINDS {
+        for keys in [vec![], spread(), page_types(), [spread(), page_types()].concat()] {
+            let config = config(kind, &keys);
+            let mut device = Device::new(&config);
+            device.queues().keep_operations();
+            serve(&mut device, |_, _| {});
+            let served: Vec<OperationRecord> = device.queues().take_operations().collect();
+
+            let planes = config.planes();
+            let mut row = Row { planes, pages_per_block: 8, done: Vec::new() };
+            let mut ftl = untimed(kind);
+            let mut submitted = Vec::new();
+            for (now, is_write, lpn) in load(240) {
+                ftl.operate(is_write, lpn.into(), &mut row).expect("it is not full");
+                submitted.resize(row.done.len(), now);
+            }
+            assert_eq!(served.len(), row.done.len(), "{}", kind.name());
+            let mut tails = vec![0; config.units() as usize];
+            for ((record, &done), now) in served.iter().zip(&row.done).zip(submitted) {
+                let (what, collection, block, slot) = done;
+                let local = block / planes + block % planes * config.blocks_per_plane;
+                let expected = (what, collection, block % planes, Some(local), slot);
+                let OperationRecord { kind, collection, plane, block, index, .. } = *record;
+                assert_eq!((kind, collection, plane, block, index), expected);
+                let tail = &mut tails[record.unit as usize];
+                assert_eq!(record.start_ns, now.max(*tail), "first come, first served");
+                *tail = record.end_ns;
+            }
+            // Geometry changes no count (section 12).
+            assert_eq!(device.counters().ftl, Some(ftl.counters()), "{}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn merges_told_as_numbers_take_the_time_of_their_pages_one_by_one() {
+    for kind in KINDS {
+        for keys in [vec![], spread(), page_types(), [spread(), page_types()].concat()] {
+            let mut plain = Device::new(&config(kind, &keys));
+            let mut watched = plain.clone();
+            watched.queues().keep_operations();
+            assert_eq!(serve(&mut plain, |_, _| {}), serve(&mut watched, |_, _| {}));
+            assert_eq!(plain.counters(), watched.counters(), "{}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn every_ftl_loses_no_operation_in_any_mode() {
+    for kind in KINDS {
+        for (sched, bus) in [("fcfs", "private"), ("fcfs", "shared"), ("read_first", "private")] {
+            for precondition in ["none", "sequential", "random"] {
+                let mut keys = spread();
+                keys.extend([
+                    ("sched", word(sched)),
+                    ("bus", word(bus)),
+                    ("precondition", word(precondition)),
+                    ("precondition_writes", int(500)),
+                ]);
+                let name = format!("{}, {sched}, {bus}, {precondition}", kind.name());
+                let mut device = Device::new(&config(kind, &keys));
+                assert_eq!(device.failure(), None);
+                serve(&mut device, |_, _| {});
+                device.ftl().check();
+                assert_eq!(device.check_conservation(), Ok(()), "{name}");
+                let counters = device.counters();
+                let ftl = counters.ftl.expect("it counts");
+                let (reads, writes) = load(240).fold((0, 0), |(reads, writes), (_, write, _)| {
+                    (reads + u64::from(!write), writes + u64::from(write))
+                });
+                assert_eq!((ftl.host_reads, ftl.host_writes), (reads, writes), "{name}");
+                assert_eq!(counters.flash_programs, writes, "{name}");
+                assert_eq!(counters.flash_reads, reads - ftl.unmapped_reads, "{name}");
+                assert_eq!(ftl.unmapped_reads == 0, precondition != "none", "{name}");
+                assert_eq!(counters.programs_of_all_kinds(), ftl.flash_programs, "{name}");
+                let all = |counts: &[u64]| counts.iter().sum::<u64>();
+                assert_eq!(all(&counters.channel_reads) + counters.gc_moves, ftl.flash_reads);
+                assert_eq!(all(&counters.channel_programs) + counters.gc_moves, ftl.flash_programs);
+                assert!(ftl.erases > 50, "{name}: {} erases", ftl.erases);
+                for unit in 0..device.units() {
+                    let unit = UnitId(unit);
+                    assert_eq!((device.backlog_ns(unit), device.in_gc(unit)), (0, false), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_write_that_needs_a_merge_waits_behind_it() {
+    // One page a block, one log block: every second write of a page merges.
+    let table = |pairs: &[(&str, u64)]| -> Table {
+        pairs.iter().map(|&(key, value)| (key.into(), int(value))).collect()
+    };
+    let mut device = table(&[("pages_per_block", 2), ("logical_pages", 4), ("bus_ps_per_byte", 0)]);
+    device.insert("ftl".into(), word("bast"));
+    let config = DeviceConfig::from_tables(&device, &table(&[("log_blocks", 1)])).expect("good");
+    let mut device = Device::new(&config);
+    let (read, program, erase) = (25_000, 200_000, 1_500_000);
+    let mut ends = |pages: &[u32]| -> Vec<Nanos> {
+        pages.iter().map(|&lpn| device.write(lpn).end.known().expect("fcfs")).collect()
+    };
+    // Pages 1 and 0 out of order in the log block of block 0, then one of block 1.
+    let first = ends(&[0, 1, 2, 1, 0]);
+    assert_eq!(first, [1, 2, 3, 4, 5].map(|programs| programs * program));
+    let merged = ends(&[2])[0];
+    let full_merge = 2 * (read + program) + 2 * erase;
+    assert_eq!(merged, 5 * program + full_merge + program);
+    // Offset 0 of block 1 alone: its merge copies what is missing, and nothing was written there.
+    assert_eq!(ends(&[0])[0], merged + erase + program, "a switch merge costs an erase");
+    assert!(device.in_gc(UnitId(0)));
+    device.advance(merged + erase - 1);
+    assert!(device.in_gc(UnitId(0)));
+    device.advance(merged + erase);
+    assert!(!device.in_gc(UnitId(0)), "the host's own program is no collection");
+    assert_eq!(device.counters().gc_runs, 2);
+    assert_eq!(
+        device.counters().program_wait_ns_sum,
+        (1 + 2 + 3 + 4 + 5) * program + full_merge + merged + erase
+    );
+}
+
+#[test]
+fn a_page_has_the_unit_that_holds_it_and_a_dirty_one_that_of_the_next_free_block() {
+    for kind in KINDS {
+        let mut device = Device::new(&config(kind, &spread()));
+        let mut held = 0;
+        serve(&mut device, |device, lpn| {
+            let units = device.units_of(lpn);
+            assert_eq!(units.dirty, UnitId(device.units()), "list U");
+            let place = device.unit_of(device.target(Lpn(lpn.into())));
+            assert_eq!(device.backlog_ns(units.dirty), device.backlog_ns(place));
+            assert_eq!(device.gc_cost_ns(device.target(Lpn(0))), 0);
+            held += u32::from(
+                units.clean != device.unit_of(device.geometry().home_of(Lpn(lpn.into()))),
+            );
+        });
+        assert!(held > 500, "{}: pages wander, {held}", kind.name());
+    }
+}
+
+#[test]
+fn what_belongs_to_another_ftl_has_no_effect_and_is_said() {
+    let table =
+        |text: &str| Drive::parse(text, "my.toml").unwrap_or_else(|error| panic!("{error}"));
+    let plain = table("[device]\nftl = \"fast\"\n[ftl]\nlog_blocks = 7\n");
+    assert_eq!(plain.notes, [""; 0]);
+    let given = table(
+        "[device]\nftl = \"fast\"\nsummary_page = true\nalloc = \"dynamic\"\nstriping = 3\n\
+         gc_mode = \"idle\"\ngc_low_pages = 204\nunmapped_read = \"free\"\n\
+         [ftl]\nlog_blocks = 7\n",
+    );
+    assert_eq!(given.device, plain.device);
+    assert_eq!(given.notes.len(), 5, "{:?}", given.notes); // gc_low_pages is what it comes to
+    let note = "alloc = \"dynamic\" has no effect: it belongs to ftl = page, this is fast";
+    assert!(given.notes.contains(&note.to_string()), "{:?}", given.notes);
+    assert_eq!(Drive::from_json(&given.to_json()).as_ref(), Ok(&given));
+    assert_eq!(Drive::preset("ecr").map(|drive| drive.notes), Ok(Vec::new()));
+}
+
+#[test]
+fn any_drive_takes_any_ftl_by_name() {
+    for preset in ["ecr", "sac", "bpac", "aalru", "small"] {
+        let drive = Drive::preset(preset).expect("a preset");
+        for kind in KINDS {
+            let with = drive.with_ftl(kind.name()).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(with.name, format!("{preset}[ftl={}]", kind.name()));
+            assert_eq!(with.device.ftl.kind(), kind);
+            assert_eq!(with.device.logical_pages, drive.device.logical_pages);
+            assert_eq!(Drive::from_json(&with.to_json()).as_ref(), Ok(&with));
+        }
+        let back = drive.with_ftl("page").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(back.device.ftl.kind(), FtlKind::Page);
+    }
+    let drive = Drive::preset("bpac").expect("a preset");
+    let with = drive.with_ftl("fast[log_blocks=20]").expect("good");
+    assert_eq!(with.name, "bpac[ftl=fast;ftl.log_blocks=20]");
+    assert_eq!(Drive::from_spec(&with.name).map(|drive| drive.device), Ok(with.device.clone()));
+    assert_eq!(with.with_ftl("bast").map(|drive| drive.ftl["log_blocks"].clone()), Ok(int(50)));
+    for (ftl, expected) in [
+        ("fasst", "unknown FTL \"fasst\", did you mean fast? (known: page, dftl, bast, fast,"),
+        ("fast[log_blocks=1]", "ftl: log_blocks = 1: expected integer 2.."),
+        ("fast[log_block=3]", "did you mean log_blocks? (known: log_blocks: the parameters of"),
+        ("dftl[log_blocks=3]", "ftl: unknown key \"log_blocks\" (known: cmt_entries,"),
+        ("fast[log_blocks=3", "the closing ] is missing"),
+        ("fast[log_blocks=20000]", "no room for ftl = fast: 1048576 logical pages and what the"),
+        ("page[log_blocks=3]", "(known: none, ftl = page has no parameters)"),
+    ] {
+        let error = drive.with_ftl(ftl).expect_err(ftl).to_string();
+        assert!(error.contains(expected), "{error}\n{expected}");
+    }
+}
+
+#[test]
+fn a_drive_without_room_for_its_ftl_says_how_many_blocks_it_takes() {
+    for (ftl, least) in [("bast", 16 + 50 + 1), ("fast", 16 + 50 + 1), ("dftl", 17 + 4 + 2)] {
+        let text =
+            format!("[device]\nftl = \"{ftl}\"\nblocks_per_plane = 17\nlogical_pages = 1024\n");
+        let error = Drive::parse(&text, "my.toml").expect_err("no room").to_string();
+        assert_eq!(
+            error,
+            format!(
+                "my.toml:1:2: device: no room for ftl = {ftl}: 1024 logical pages and what the \
+                 FTL keeps beside them take {least} blocks, and the drive has 17 (change \
+                 logical_pages or the table [ftl])"
+            )
+        );
+        let more = text.replace("= 17", &format!("= {least}"));
+        Drive::parse(&more, "my.toml").unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn the_catalogue_has_every_ftl_and_its_keys() {
+    assert!(destage_ssd::FTLS.iter().map(|info| info.name).eq(FtlKind::NAMES.iter().copied()));
+    for info in destage_ssd::FTLS {
+        let listed = FTL_KEYS.iter().find(|(kind, _)| kind.name() == info.name);
+        assert_eq!(info.params(), listed.map_or(&[][..], |(_, keys)| keys), "{}", info.name);
+        assert!(!info.title.is_empty() && !info.about.is_empty() && !info.source.is_empty());
+    }
+}
