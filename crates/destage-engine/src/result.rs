@@ -365,6 +365,17 @@ macro_rules! timed {
     };
 }
 
+/// A counter of an FTL of `spec/ftl.md`.
+macro_rules! ftl {
+    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+     |$f:ident| $value:expr) => {
+        timed!($name, $title, $kind $unit, $better, $about, |t| {
+            let $f = t.counters.device.ftl.as_ref()?;
+            Some($value.into())
+        })
+    };
+}
+
 /// A number of a distribution of response times; the distribution is a field of `Timing`.
 macro_rules! response {
     ($name:literal, $title:literal, $about:literal, $of:ident.$field:ident) => {
@@ -428,7 +439,7 @@ pub static METRICS: &[Metric] = &[
     "write amplification: programs of all kinds / programs for the host (device.md 8)",
     |t| {
         let d = &t.counters.device;
-        ratio(d.flash_programs + d.gc_moves + d.summary_programs, d.flash_programs)
+        ratio(d.programs_of_all_kinds(), d.flash_programs)
     })
     .shown(Shown::WithDevice),
     timed!("erases", "Erases", Count "blocks", Lower, "erase blocks erased",
@@ -637,6 +648,43 @@ pub static METRICS: &[Metric] = &[
         |t| Some(t.counters.device.gc_moves.into())),
     timed!("summary_programs", "Summary pages", Count "pages", Neither, "summary pages programmed",
         |t| Some(t.counters.device.summary_programs.into())),
+    timed!("gc_writes", "GC writes", Count "pages", Lower,
+    "pages programmed by collections, merges and translation (AALRU, figure 9)",
+    |t| {
+        let d = &t.counters.device;
+        Some(d.ftl.map_or(d.gc_moves, |f| f.flash_programs - f.host_writes).into())
+    }),
+    ftl!("switch_merges", "Switch merges", Count "merges", Neither,
+        "log blocks that became the data block as they were (bast, fast)", |f| f.switch_merges),
+    ftl!("partial_merges", "Partial merges", Count "merges", Lower,
+        "log blocks that became the data block after copies into them (bast, fast)",
+        |f| f.partial_merges),
+    ftl!("full_merges", "Full merges", Count "merges", Lower,
+        "merges of a data block and log blocks into a free block (bast, fast)", |f| f.full_merges),
+    ftl!("merge_copies", "Merge copies", Count "pages", Lower, "pages copied by merges",
+        |f| f.merge_programs),
+    ftl!("log_blocks_taken", "Log blocks", Count "blocks", Neither,
+        "log blocks that were allocated (bast, fast)", |f| f.log_blocks_taken),
+    ftl!("log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
+        "most log blocks in use at a time, warm-up included", |f| f.log_blocks_used_max),
+    timed!("log_block_pages_mean", "Log block use", Real "pages", Higher,
+        "pages written to a log block, on average",
+        |t| t.counters.device.ftl.as_ref().and_then(|f| ratio(f.log_pages, f.log_blocks_taken))),
+    ftl!("gc_copies", "Collected pages", Count "pages", Lower,
+        "data pages that collections copied, within a plane or not (dftl, page-ideal)",
+        |f| f.gc_copies),
+    ftl!("gc_translation_runs", "Translation collections", Count "blocks", Lower,
+        "translation blocks collected (dftl)", |f| f.gc_translation_runs),
+    ftl!("translation_reads", "Translation reads", Count "pages", Lower,
+        "translation pages read, for whatever reason (dftl)", |f| f.translation_reads),
+    ftl!("translation_writes", "Translation writes", Count "pages", Lower,
+        "translation pages programmed, for whatever reason (dftl)", |f| f.translation_writes),
+    timed!("cmt_hit_ratio", "CMT hits", Ratio "", Higher,
+    "look-ups that found their entry in the cached mapping table (dftl)",
+    |t| {
+        let f = t.counters.device.ftl.as_ref()?;
+        ratio(f.cmt_hits, f.cmt_hits + f.cmt_misses)
+    }),
     timed!("block_erases_max", "Most worn block", Count "erases", Lower,
         "erases of the most worn block, preconditioning included",
         |t| Some(t.counters.device.block_erases_max.into())),

@@ -287,14 +287,16 @@ fn record(
             _ => "nothing was counted after the warm-up".to_string(),
         });
     }
-    let dynamic = |drive: &Arc<Mounted>| drive.device.ftl().dirty_pages_have_no_unit();
-    if named.policy == "ecr" && options.drive.as_ref().is_some_and(dynamic) {
+    let no_unit = |drive: &Arc<Mounted>| drive.device.ftl().dirty_pages_have_no_unit();
+    if named.policy == "ecr" && options.drive.as_ref().is_some_and(no_unit) {
         warnings.push(
-            "under dynamic allocation every dirty page costs the same, and ecr decides as cflru-e \
-             does"
+            "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other than \
+             page): all of them cost the same, and ecr decides as cflru-e does"
                 .to_string(),
         );
     }
+    let notes = options.drive.as_ref().and_then(|drive| drive.record.get("notes")?.as_array());
+    warnings.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
     let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
         None => None,
         Some(time) => Some(u64::try_from(time).map_err(|_| {

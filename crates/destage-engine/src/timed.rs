@@ -134,6 +134,7 @@ impl TimedReplay<'_> {
         let warm_rows = self.warmup.rows(rows, arrivals_ns);
         let mut continued = continuations.iter().copied().peekable();
         let mut course = Course::new(self.host, front.after_ns());
+        goes_on(device)?;
         if O::SEES_OPERATIONS {
             device.queues().keep_operations();
         }
@@ -192,6 +193,7 @@ impl TimedReplay<'_> {
             }
             if index - reported >= PERIOD {
                 reported = index;
+                goes_on(device)?;
                 if !observer.progress(index) {
                     return Err(RunError::Interrupted);
                 }
@@ -216,6 +218,7 @@ impl TimedReplay<'_> {
         course.settle(device, front, observer);
         observer.progress(index);
         let requests = rows as u64 - continuations.len() as u64;
+        goes_on(device)?;
         nothing_lost(device, front.host_operations(), (course.requests, requests))?;
         course.outcome(device, &front.own_counters())
     }
@@ -383,6 +386,14 @@ impl Course {
         let own = own.clone().since(&own_before);
         let Tally { pages, destage_pages, .. } = tally;
         Ok(TimedOutcome { warmup_requests, pages, own, destage_pages, timing })
+    }
+}
+
+/// The FTL has not run out of blocks: what it did since then would be no result.
+fn goes_on<F: Ftl>(device: &Device<F>) -> Result<(), RunError> {
+    match device.failure() {
+        None => Ok(()),
+        Some(full) => Err(RunError::Impossible(full.to_string())),
     }
 }
 

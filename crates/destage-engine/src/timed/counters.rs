@@ -125,6 +125,9 @@ pub(super) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceC
             *all -= before;
         }
     }
+    if let (Some(all), Some(before)) = (&mut all.ftl, &before.ftl) {
+        *all = all.since(before);
+    }
     all
 }
 

@@ -1,0 +1,54 @@
+//! Timed runs of every policy over every FTL, with every law checked; what they programmed stands
+//! in docs/ftls.md.
+
+use super::{FTLS, drive, requests};
+use destage_engine::run::{Hooks, Mounted, RunOptions, compare};
+use destage_engine::sizes::Frames;
+use destage_engine::spec::PolicySpec;
+use destage_engine::timed::Workload;
+use destage_policies::POLICIES;
+use destage_ssd::Device;
+use destage_ssd::config::{CacheDefaults, HostConfig, Table};
+use std::path::Path;
+use std::sync::Arc;
+
+#[test]
+fn every_policy_runs_over_every_ftl_and_programs_what_the_document_says() {
+    let names = std::iter::once("none").chain(POLICIES.iter().map(|info| info.name));
+    let specs: Vec<PolicySpec> =
+        names.map(|name| PolicySpec::new(name, Vec::new()).expect("a policy")).collect();
+    let mut rows: Vec<String> =
+        specs.iter().map(|spec| format!("| `{}` |", spec.label())).collect();
+    for ftl in FTLS {
+        let config = drive(ftl);
+        let workload = Workload::new(requests(6000), &config).expect("on the drive");
+        let host = HostConfig::from_table(&Table::new(), &config).expect("open");
+        let cache = CacheDefaults::from_table(&Table::new()).expect("defaults");
+        let mounted = Mounted {
+            name: ftl.name().into(),
+            record: serde_json::Value::Null,
+            device: Device::new(&config),
+            cache: cache.with_policy(None, 0, Table::new()),
+            host,
+        };
+        let options =
+            RunOptions { drive: Some(Arc::new(mounted)), check: true, ..RunOptions::default() };
+        let frames = [Frames { frames: 64, given: "64p".into() }];
+        let runs = compare(&workload.input(), &specs, &frames, &options, 1, &Hooks::default());
+        let runs = runs.unwrap_or_else(|error| panic!("{}: {error}", ftl.name()));
+        for ((row, run), spec) in rows.iter_mut().zip(runs).zip(&specs) {
+            let timing = run.timing.expect("a timed run");
+            let device = &timing.counters.device;
+            assert_eq!(timing.counters.requests, 6000, "{} over {}", spec.label(), ftl.name());
+            assert_eq!(device.ftl.is_some(), ftl.name() != "page");
+            assert!(device.erases > 0, "{} over {} erases", spec.label(), ftl.name());
+            row.push_str(&format!(" {} |", device.programs_of_all_kinds()));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ftls.md");
+    let document = std::fs::read_to_string(path).expect("docs/ftls.md");
+    let head = "| policy | page | dftl | bast | fast | page-ideal |";
+    let found = document.lines().skip_while(|line| *line != head).skip(2);
+    let found: Vec<&str> = found.take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(found, rows, "docs/ftls.md should read:\n{}\n", rows.join("\n"));
+}
