@@ -145,7 +145,7 @@ class DeviceKey:
     """A key of a drive's file."""
 
     table: str
-    """`device`, `cache` or `host`."""
+    """`device`, `cache`, `host` or `ftl`."""
     name: str
     """Key, as it is written."""
     values: str
@@ -179,23 +179,24 @@ class FtlInfo:
     """Where it is from."""
     about: str
     """What it does."""
-    params: Mapping[str, str]
-    """Keys of its table `[ftl]`, each with what it does; empty if it has none."""
+    params: tuple[DeviceKey, ...]
+    """Keys of its table `[ftl]`; empty if it has none."""
 
 
 def ftls() -> tuple[FtlInfo, ...]:
-    """Every flash translation layer that is built.
+    """Every flash translation layer.
 
     >>> [f.name for f in ftls()]
-    ['page']
+    ['page', 'dftl', 'bast', 'fast', 'page-ideal']
     """
     return tuple(
-        FtlInfo(**(f | {"params": dict(f["params"])})) for f in json.loads(_destage.ftls())
+        FtlInfo(**(f | {"params": tuple(DeviceKey(**k) for k in f["params"])}))
+        for f in json.loads(_destage.ftls())
     )
 
 
 def ftl(name: str) -> FtlInfo:
-    """One flash translation layer. Raises `UsageError` for one that is not built."""
+    """One flash translation layer. Raises `UsageError` for one that is unknown."""
     found = [f for f in ftls() if f.name == name]
     return found[0] if found else _unknown("ftl", name, [f.name for f in ftls()])
 
@@ -203,8 +204,7 @@ def ftl(name: str) -> FtlInfo:
 def _unknown(kind: str, name: str, known: list[str]) -> NoReturn:
     near = _destage.nearest(name, known)
     meant = f", did you mean {near}?" if near else ""
-    missing = f"{name!r} is not built yet" if kind == "ftl" else f"{name!r} is unknown"
-    raise UsageError(f"{kind} {missing}{meant} (there is: {', '.join(known)})")
+    raise UsageError(f"{kind} {name!r} is unknown{meant} (there is: {', '.join(known)})")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from destage import _destage
-from destage.catalogue import ftl as one_ftl
 from destage.errors import UsageError
 
 __all__ = ["DeviceLike", "Drive", "open_device"]
@@ -143,7 +142,8 @@ def open_device(
     Parameters:
         spec: `"small"`, `"ecr[gc_mode=background]"`, `"my.toml"`, `"my.toml[cache.hit_ns=100]"`;
             `devices()` and `device_keys()` list presets and keys. An open drive is taken as it is.
-        ftl: flash translation layer, one of `ftls()`; by default the drive's.
+        ftl: flash translation layer, one of `ftls()`, with or without parameters: `"bast"`,
+            `"dftl[cmt_entries=8192]"`; by default the drive's.
         queue_depth: requests outstanding in a closed loop; by default the drive's host section
             decides, and without one requests come when the trace says so.
         cache: keep the filled drive for the next time if filling it takes long
@@ -162,15 +162,7 @@ def open_device(
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")
     if ftl is not None:
-        _check_ftl(ftl)
+        if not isinstance(ftl, str):
+            raise UsageError(f"ftl: expected a name such as 'page', got {ftl!r}")
+        drive = Drive(drive.raw.with_ftl(ftl))
     return drive if queue_depth is None else drive.closed(queue_depth)
-
-
-def _check_ftl(text: str) -> None:
-    """Raise `UsageError` unless it names an FTL that there is, which then is the drive's."""
-    if not isinstance(text, str):
-        raise UsageError(f"ftl: expected a name such as 'page', got {text!r}")
-    name, bracket, _ = text.strip().partition("[")
-    one_ftl(name)
-    if bracket:
-        raise UsageError(f"ftl {text!r}: {name} has no parameters")

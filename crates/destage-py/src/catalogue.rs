@@ -1,5 +1,6 @@
 //! The tables (policies, formats, reader options, metrics) as JSON.
 
+use crate::drive::describe_key;
 use crate::errors::raise;
 use destage_core::Needs;
 use destage_engine::result::METRICS;
@@ -58,8 +59,16 @@ pub fn policy(py: Python<'_>, name: &str) -> PyResult<String> {
 /// Every flash translation layer, as a JSON array.
 #[pyfunction]
 pub fn ftls() -> String {
-    Value::from_iter(FTLS.iter().map(|ftl| serde_json::to_value(ftl).unwrap_or_default()))
-        .to_string()
+    let describe = |ftl: &destage_ssd::ftl::Info| {
+        json!({
+            "name": ftl.name,
+            "title": ftl.title,
+            "source": ftl.source,
+            "about": ftl.about,
+            "params": ftl.params().iter().map(describe_key).collect::<Value>(),
+        })
+    };
+    FTLS.iter().map(describe).collect::<Value>().to_string()
 }
 
 /// Every trace format, as a JSON array.

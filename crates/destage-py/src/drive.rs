@@ -115,6 +115,11 @@ impl Drive {
         Ok(Drive::new(destage_ssd::Drive { host, ..self.drive.clone() }, self.keep))
     }
 
+    /// The same with another FTL: `bast`, `dftl[cmt_entries=8192]`.
+    fn with_ftl(&self, py: Python<'_>, ftl: &str) -> PyResult<Drive> {
+        Ok(Drive::new(raise(py, self.drive.with_ftl(ftl))?, self.keep))
+    }
+
     /// The same with as many more blocks per plane as so many pages take.
     fn extended(&self, py: Python<'_>, pages: u64) -> PyResult<Drive> {
         Ok(Drive::new(raise(py, self.drive.extended(pages))?, self.keep))
@@ -154,18 +159,20 @@ pub fn drives(py: Python<'_>) -> PyResult<String> {
     Ok(all.to_string())
 }
 
+/// A key, as the catalogues have it.
+pub fn describe_key(key: &destage_ssd::config::Key) -> Value {
+    json!({
+        "table": key.table,
+        "name": key.name,
+        "values": key.takes.to_string(),
+        "default": key.default.to_string(),
+        "unit": key.unit,
+        "about": key.about,
+    })
+}
+
 /// Every key of a drive file, as a JSON array.
 #[pyfunction]
 pub fn drive_keys() -> String {
-    let describe = |key: &destage_ssd::config::Key| {
-        json!({
-            "table": key.table,
-            "name": key.name,
-            "values": key.takes.to_string(),
-            "default": key.default.to_string(),
-            "unit": key.unit,
-            "about": key.about,
-        })
-    };
-    KEYS.iter().map(describe).collect::<Value>().to_string()
+    KEYS.iter().map(describe_key).collect::<Value>().to_string()
 }

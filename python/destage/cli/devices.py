@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -87,6 +88,15 @@ def _times(values: list[int]) -> str:
     return "/".join(f"{v / 1000:,g}" for v in distinct) + " \u00b5s"
 
 
+def _ftl(record: Mapping[str, Any]) -> str:
+    """The FTL, and what decides how it works."""
+    drive = record["device"]
+    if drive["ftl"] == "page":
+        return f"page, {drive['alloc']} allocation, {drive['gc_mode']} collection"
+    parameters = [f"{key} {value}" for key, value in record["ftl"].items()]
+    return ", ".join([drive["ftl"], *parameters])
+
+
 def _describe(d: DeviceInfo) -> None:
     drive, cache, host = (d.record[table] for table in ("device", "cache", "host"))
     shape = [
@@ -114,7 +124,7 @@ def _describe(d: DeviceInfo) -> None:
         "Program": _times(drive["program_ns"]),
         "Erase": _times([drive["erase_ns"]]),
         "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
-        "FTL": f"{drive['ftl']}, {drive['alloc']} allocation, {drive['gc_mode']} collection",
+        "FTL": _ftl(d.record),
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
         "Host": host["mode"]
@@ -165,8 +175,6 @@ def _describe_ftl(f: FtlInfo) -> None:
     click.echo(f"{f.name}: {f.title}")
     click.echo(wrapped(f.about))
     click.echo(wrapped(f"Source: {f.source}"))
-    for key, about in f.params.items():
-        click.echo(f"  {key}")
-        click.echo(wrapped(about, indent=6))
+    _list_keys(f.params)
     if not f.params:
         click.echo("  No parameters")

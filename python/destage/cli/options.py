@@ -267,9 +267,10 @@ DEVICE = [
     ),
     flag(
         "--ftl",
-        metavar="NAME",
+        metavar="NAME[key=value;...]",
         section="Drive",
-        help="Flash translation layer; `destage ftls` lists them. [the drive's]",
+        help="Flash translation layer, with or without parameters: 'dftl[cmt_entries=8192]';"
+        " `destage ftls` lists them. [the drive's]",
     ),
     flag(
         "--queue-depth",
