@@ -10,6 +10,7 @@
 //!  checked   wraps a policy and asserts the laws
 //!  decisions every decision of a run, as JSON lines
 //!  series    how a run develops over time
+//!  padding   pages that a policy adds to complete blocks, destage by destage
 //!  conform   conformance vectors
 //!  mrc       hit ratio over cache size
 //!  sizes, spec, cost   what people write: 32MiB, cflru[window_fraction=0.75], read=1,write=118
@@ -22,6 +23,7 @@ pub mod cost;
 pub mod counters;
 pub mod decisions;
 pub mod mrc;
+pub mod padding;
 pub mod replay;
 pub mod result;
 pub mod run;

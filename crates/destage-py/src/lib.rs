@@ -7,7 +7,7 @@
 //! ```text
 //!  catalogue  policies, formats, reader options, metrics
 //!  trace      decoded traces: opened, made, described, converted; the cache folder
-//!  runs       compare, mrc
+//!  runs       compare, mrc, padding
 //!  single     one run with everything recorded; policies written in Python
 //!  policy     a policy written in Python, as one written in Rust
 //!  drive      drives: presets, files, prepared states
@@ -60,7 +60,7 @@ mod _destage {
     use crate::policy::{Bypass, Hit, Miss, PyPlan, Request};
     #[pymodule_export]
     use crate::runs::{
-        check_needs, check_policy, check_run, compare, mrc, parse_policies, read_result,
+        check_needs, check_policy, check_run, compare, mrc, padding, parse_policies, read_result,
         resolve_sizes,
     };
     #[pymodule_export]

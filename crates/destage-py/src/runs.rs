@@ -7,6 +7,7 @@ use crate::follow::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::cost::Cost;
 use destage_engine::mrc::{MrcOptions, Sampling, planned_accesses};
+use destage_engine::padding::Padding;
 use destage_engine::result::{METRICS, ResultSet, RunResult, SCHEMA_VERSION, Warmup};
 use destage_engine::run::{
     Input, RunError, RunOptions, compare_each, needs_next_use, runs_of, supplies,
@@ -336,4 +337,31 @@ pub fn mrc(
             .map_err(Failed::Run)
     })?;
     Ok(json!({ "trace": trace.identity(), "mrc": raise(py, curves)? }).to_string())
+}
+
+/// What padding does, of one policy at one cache size without a device, as JSON.
+#[pyfunction]
+#[pyo3(signature = (trace, spec, sizes, pages_per_block, progress = None))]
+pub fn padding(
+    py: Python<'_>,
+    trace: &Trace,
+    spec: Spec,
+    sizes: &str,
+    pages_per_block: u32,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let spec = policy_spec(py, &spec.0, &spec.1)?;
+    let sizes = frames_of(py, trace, sizes)?;
+    let [frames] = &sizes[..] else {
+        return Err(usage(py, format!("cache: expected one size, found {}", sizes.len())));
+    };
+    let watch = Watch::default();
+    let found = follow(py, progress.as_ref(), &watch, |mut watch| {
+        let specs = std::slice::from_ref(&spec);
+        let uses = looked_ahead(trace, specs, &mut watch).map_err(Failed::Trace)?;
+        watch.enter("replaying", trace.trace.accesses());
+        let input = Input::new(&trace.trace, uses.as_deref());
+        Padding::of(&input, &spec, frames, pages_per_block, &watch.hooks).map_err(Failed::Run)
+    })?;
+    Ok(json!(raise(py, found)?).to_string())
 }

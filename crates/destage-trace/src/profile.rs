@@ -47,7 +47,7 @@ pub enum Counted {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfileOptions {
-    /// Pages of an erase block; 1..=65536. Default 64, as in both papers.
+    /// Pages of an erase block; 1..=1048576. Default 64, as in both papers.
     pub pages_per_block: u32,
     /// What counts as a reference.
     pub counted: Counted,
@@ -88,7 +88,7 @@ impl ProfileOptions {
     /// `Usage`, which names the key, what was found and what was expected.
     pub fn check(&self) -> Result<()> {
         let ranges = [
-            ("pages_per_block", u64::from(self.pages_per_block), 1, 65_536),
+            ("pages_per_block", u64::from(self.pages_per_block), 1, 1 << 20),
             ("epochs", self.epochs.into(), 1, 2000),
             ("rows", self.rows.into(), 1, 2000),
             ("period_requests", self.period_requests, 1, u64::MAX),
