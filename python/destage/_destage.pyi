@@ -30,6 +30,7 @@ __all__ = [
     "ftls",
     "metrics",
     "mrc",
+    "padding",
     "nearest",
     "open_drive",
     "open_trace",
@@ -191,6 +192,13 @@ def compare(
     progress: _Progress = None,
     partial: Callable[[str], object] | None = None,
     drive: Drive | None = None,
+) -> str: ...
+def padding(
+    trace: Trace,
+    spec: tuple[str, str],
+    sizes: str,
+    pages_per_block: int,
+    progress: _Progress = None,
 ) -> str: ...
 def mrc(
     trace: Trace,

@@ -142,7 +142,7 @@ def _padding(data: Data) -> list[Row]:
 def _padding_writes(data: Data) -> list[Row]:
     """Pages that padding wrote, and pages that were dirty."""
     padding = data.get("padding")
-    if not padding:
+    if not padding or not padding["destages"]:
         return []
     return [
         {"series": series, "value": padding[series]}
@@ -202,12 +202,19 @@ def warnings_of(data: Data) -> list[str]:
         what = "writes" if options["counted"] == "writes" else "accesses"
         also = "; counted = all takes reads, too" if what == "writes" else ""
         return [f"the trace has no {what}: there are no distances{also}"]
+    found = []
+    padding = data.get("padding")
+    if padding and not padding["destages"]:
+        found.append(
+            f"{padding['policy']}: a cache of {padding['frames']:,} pages destages nothing"
+            " of this trace: no padding is shown"
+        )
     if data["hottest"] and not any(b["hot"] or b["warm"] for b in data["hottest"]):
-        return [
+        found.append(
             f"no page of the hottest blocks is accessed {options['cold_accesses']:,} times:"
             " hot_accesses and cold_accesses are made for longer traces"
-        ]
-    return []
+        )
+    return found
 
 
 def text(data: Data) -> str:

@@ -155,12 +155,14 @@ class Trace:
         hottest_blocks: int = 24,
         hot_accesses: int = 10_000,
         cold_accesses: int = 100,
+        padding: str | None = "bplru",
+        cache: str = "8MiB",
         progress: Progress | None = None,
     ) -> TraceProfile:
         """Look at every access: what figures 2 to 6 of BPAC and 1 to 3 of AALRU show.
 
         Parameters:
-            pages_per_block: pages of an erase block, 1..65536.
+            pages_per_block: pages of an erase block, 1..1048576.
             counted: what a reference is: `"writes"`, page writes, or `"all"`, reads too.
             epochs: columns of the heat map, 1..2000.
             rows: most rows of the heat map, 1..2000.
@@ -168,9 +170,12 @@ class Trace:
             hottest_blocks: most accessed blocks to look into, up to 10000.
             hot_accesses: a page accessed more often is hot.
             cold_accesses: a page accessed less often is cold.
+            padding: policy whose padding is looked at; None: no policy is run.
+            cache: cache size of that run, as in `compare`.
             progress: called some ten times a second with rows done, rows in all, and the stage.
 
-        Raises `UsageError` for what is out of its range. Memory grows with unique pages only.
+        Raises `UsageError` for what is out of its range, or is no policy or no size. Memory grows
+        with unique pages only.
         """
         options = {
             "pages_per_block": pages_per_block,
@@ -182,7 +187,15 @@ class Trace:
             "hot_accesses": hot_accesses,
             "cold_accesses": cold_accesses,
         }
-        return TraceProfile(json.loads(self.raw.profile(json.dumps(options), progress)))
+        specs = [] if padding is None else _destage.parse_policies(padding)
+        if padding is not None and len(specs) != 1:
+            raise UsageError(f"padding: expected one policy, got {padding!r}")
+        found = json.loads(self.raw.profile(json.dumps(options), progress))
+        for spec in specs:
+            sizes = json.dumps([cache])
+            text = _destage.padding(self.raw, spec, sizes, pages_per_block, progress)
+            found["padding"] = json.loads(text)
+        return TraceProfile(found)
 
     def __repr__(self) -> str:
         """Return a line of numbers."""

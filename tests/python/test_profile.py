@@ -30,7 +30,7 @@ def trace() -> ds.Trace:
 
 @pytest.fixture(scope="module")
 def profile(trace: ds.Trace) -> ds.TraceProfile:
-    return trace.profile(hot_accesses=200, cold_accesses=5)
+    return trace.profile(hot_accesses=200, cold_accesses=5, cache="1MiB")
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_what_counts_can_be_chosen(trace: ds.Trace) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pages_per_block": 0}, "pages_per_block: expected 1..=65536, found 0"),
+        ({"pages_per_block": 0}, "pages_per_block: expected 1..=1048576, found 0"),
         ({"epochs": 5000}, "epochs: expected 1..=2000, found 5000"),
         ({"counted": "reads"}, "unknown variant `reads`"),
         ({"cold_accesses": 7, "hot_accesses": 3}, "cold_accesses: expected at most 4, found 7"),
@@ -158,15 +158,37 @@ def test_figures_come_with_their_data(profile: ds.TraceProfile, tmp_path: Path) 
     assert [float(r["value"]) for r in rows] == [r["value"] for r in profile.rows("read_ratio")]
 
 
+def test_padding_is_that_of_a_run_of_the_policy(trace: ds.Trace) -> None:
+    found = trace.profile(cache="100p")
+    (run,) = ds.compare(trace, "bplru", cache="100p")
+    padded = {r["x"]: r["value"] for r in found.rows("padding")}
+    assert sum(padded.values()) == run["destages"]
+    assert sum(k * count for k, count in padded.items()) == run["padding_writes"]
+    assert {r["series"]: r["value"] for r in found.rows("padding_writes")} == {
+        "padding_writes": run["padding_writes"],
+        "destaged_pages": run["destaged_pages"],
+    }
+    assert max(padded) < 64
+    assert trace.profile(padding=None).rows("padding") == []
+    with pytest.raises(UsageError, match="padding: expected one policy, got 'bplru,fab'"):
+        trace.profile(padding="bplru,fab")
+
+
+def test_a_cache_that_holds_everything_pads_nothing_and_says_so(trace: ds.Trace) -> None:
+    found = trace.profile(cache="100%")
+    assert found.rows("padding") == found.rows("padding_writes") == []
+    assert any("destages nothing" in warning for warning in found.warnings)
+
+
 def test_a_trace_that_only_reads_has_a_profile_and_a_warning() -> None:
     reads = ds.synth("uniform", requests=500, pages=100, read_ratio=1.0)
     found = reads.profile()
     assert found.references == 0
     assert found.pird_threshold is None
     assert set(found.figures()) == {"read_ratio", "hottest_blocks"}
-    assert found.warnings == [
+    assert found.warnings[0] == (
         "the trace has no writes: there are no distances; counted = all takes reads, too"
-    ]
+    )
     with pytest.raises(DataError, match="this trace has no block_heat; it has read_ratio"):
         found.plot.block_heat()
     assert "PIRD            none: no page is referenced twice" in repr(found)
@@ -210,6 +232,6 @@ def test_the_command_writes_to_standard_output_alone(destage: Destage, example: 
 
 def test_the_command_refuses_what_it_cannot_do(destage: Destage, example: Path) -> None:
     done = destage("trace", "profile", example, "--pages-per-block", "0")
-    assert (done.status, "expected 1..=65536" in done.err) == (2, True), done
+    assert (done.status, "expected 1..=1048576" in done.err) == (2, True), done
     assert destage("trace", "profile", "absent.csv").status == 66
     assert destage("trace", "profile", example, "--csv", "absent/p.csv").status == 74

@@ -66,6 +66,13 @@ PROFILE = [
         metavar="N",
         help="A page accessed less often is cold. [100]",
     ),
+    flag(
+        "--padding",
+        default="bplru",
+        metavar="POLICY",
+        help="Whose padding to look at; none: nobody's. [bplru]",
+    ),
+    flag("-c", "--cache", default="8MiB", metavar="SIZE", help="Its cache size. [8MiB]"),
 ]
 
 OUTPUT = [
@@ -118,6 +125,7 @@ _LOOKED_FOR = (
     "hottest_blocks",
     "hot_accesses",
     "cold_accesses",
+    "cache",
 )
 
 
@@ -131,6 +139,8 @@ def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> No
         need_report()
     quiet = bool(arguments["quiet"])
     wanted = {key: arguments.pop(key) for key in _LOOKED_FOR}
+    padding = arguments.pop("padding")
+    wanted["padding"] = None if padding == "none" else padding
     traces = load(trace, {**arguments, "quiet": quiet or outputs.to_screen})
     one_file = {"csv", "parquet"} & outputs.files.keys()
     if one_file and len(traces) > 1:
