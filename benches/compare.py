@@ -38,7 +38,7 @@ POLICIES = (
     ("min", "belady", 8.0),
 )
 PROMISED_TOTAL = 6.0
-PARTS = ("zipf", "arc", "growth", "text", "drive", "peers")
+PARTS = ("zipf", "arc", "growth", "text", "drive", "ftls", "peers")
 
 
 def say(text: str = "") -> None:
@@ -305,6 +305,8 @@ def main() -> None:
         growth(binary, rows)
     if "text" in wanted:
         text(binary, rows)
+    if "ftls" in wanted:
+        devices.ftls(build("destage-ssd", "ftls"), rows, say)
     if wanted & {"drive", "peers"}:
         timed = build(name="timed")
         if "drive" in wanted:

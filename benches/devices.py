@@ -42,6 +42,21 @@ def steady(timed: Path, device: Path, rows: list[Row], say: Say) -> None:
     say(f"  lru and ecr are within {slower:.2f}x of one another (promised 1.5x)")
 
 
+def ftls(program: Path, rows: list[Row], say: Say) -> None:
+    """BAST, FAST, DFTL and the ideal page map, alone and on a drive."""
+    say("\nFTLs: a million 4-KiB requests, 90 % writes, uniform over 400 000 pages, 2 GiB")
+    say("  promised 3 M page operations per CPU second, and 50x the rate of FlashSim (C++, -O2)")
+    for row in lines(program):
+        rows.append({"workload": "ftls", **row})
+        times = row["times_flashsim"]
+        ratio = "" if times is None else f", {float(str(times)):,.0f}x FlashSim"
+        say(
+            f"  {row['case']:>10} {row['on']:>5}: {float(str(row['requests_per_s'])) / 1e6:5.1f} M"
+            f" requests, {float(str(row['page_operations_per_s'])) / 1e6:6.0f} M page operations"
+            f" per CPU second{ratio}"
+        )
+
+
 def compared(
     timed: Path, work: Path, destage: Callable[..., None], rows: list[Row], say: Say
 ) -> None:

@@ -158,8 +158,12 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             let Some(result) = last else { continue };
             let Some(timing) = result.timing else { continue };
             let (c, d) = (&timing.counters, &timing.counters.device);
-            let operations =
-                d.flash_reads + d.flash_programs + d.gc_moves + d.summary_programs + d.erases;
+            let operations = match &d.ftl {
+                Some(ftl) => ftl.flash_reads + ftl.flash_programs + ftl.erases,
+                None => {
+                    d.flash_reads + d.flash_programs + d.gc_moves + d.summary_programs + d.erases
+                }
+            };
             println!(
                 r#"{{"case":"run","policy":"{}","frames":{},"requests":{},"page_operations":{operations},"cpu_s":{best:.3},"requests_per_s":{:.0},"page_operations_per_s":{:.0},"hit_ratio":{:.4},"waf":{:.3},"mean_ns":{},"moves":{},"erases":{}}}"#,
                 result.config.policy,
@@ -168,8 +172,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
                 c.requests as f64 / best,
                 operations as f64 / best,
                 c.hits as f64 / c.page_accesses.max(1) as f64,
-                (d.flash_programs + d.gc_moves + d.summary_programs) as f64
-                    / d.flash_programs.max(1) as f64,
+                d.programs_of_all_kinds() as f64 / d.flash_programs.max(1) as f64,
                 (c.read_response_ns_sum + c.write_response_ns_sum) / c.requests.max(1),
                 d.gc_moves,
                 d.erases,

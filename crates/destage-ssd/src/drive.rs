@@ -252,12 +252,13 @@ impl Drive {
     /// [`DriveError::Spec`] for an FTL or parameters that cannot be read, [`DriveError::Change`] for
     /// what the drive cannot be with them.
     pub fn with_ftl(&self, ftl: &str) -> Result<Drive, DriveError> {
-        let wrong = |what: String| DriveError::Spec { spec: ftl.into(), what };
+        let spec = format!("{} with the FTL {}", self.name, ftl.trim());
+        let wrong = |what: String| DriveError::Spec { spec: spec.clone(), what };
         let (name, changes) = spec::split(ftl.trim())?;
         let kind = FtlKind::named(name).map_err(wrong)?;
         let ftl_keys: Vec<String> = changes.iter().map(|(key, _)| format!("ftl.{key}")).collect();
         let dotted = ftl_keys.iter().zip(&changes).map(|(key, &(_, value))| (key.as_str(), value));
-        let mut upper = spec::tables(ftl, &dotted.collect())?;
+        let mut upper = spec::tables(&spec, &dotted.collect())?;
         upper.device.insert("ftl".into(), Value::Text(kind.name().into()));
         let given: Record = Record::deserialize(&self.to_json())
             .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
@@ -271,7 +272,7 @@ impl Drive {
             None => format!("{}[{}]", self.name, pairs.join(";")),
         };
         let drive = Drive::from_tables(name, self.preset.clone(), given.under(upper))
-            .map_err(|error| DriveError::Change { spec: ftl.into(), error })?;
+            .map_err(|error| DriveError::Change { spec: spec.clone(), error })?;
         Ok(Drive { states_address_mode: self.states_address_mode, ..drive })
     }
 

@@ -162,10 +162,10 @@ impl Store {
         };
     }
 
-    /// What a read would return, without the read.
-    fn look(&self, lpn: u64) -> Option<Version> {
-        match &self.mapping {
-            Mapping::Page(_) => None,
+    /// What a read would return, without one that changes anything.
+    fn look(&mut self, lpn: u64) -> Option<Version> {
+        match &mut self.mapping {
+            Mapping::Page(ftl) => ftl.read(lpn as u32, &mut self.flash).flatten(),
             Mapping::Machine(machine) => {
                 let page = machine.place(lpn as u32)?;
                 self.flash.held[page as usize]
@@ -265,7 +265,7 @@ impl Visitor for Run {
                 frames.insert(page, i as u64 + 1);
             }
             // After this prefix, what is newest is in a frame or on flash.
-            if i % 500 == 0 && matches!(self.store.mapping, Mapping::Machine(_)) {
+            if i % 500 == 0 {
                 for (&lpn, &version) in &newest {
                     let flash = self.store.look(lpn).map(|(_, version)| version);
                     let kept = frames.get(&lpn).copied().or(flash);
