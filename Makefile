@@ -30,7 +30,7 @@ $(VENV)/.tools: pyproject.toml
 
 # The package itself, with all extras; an unchanged crate is not compiled again.
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
-	. $(BIN)/activate && maturin develop --release --quiet --extras report,polars,pandas
+	. $(BIN)/activate && maturin develop --release --quiet --extras report,tune,polars,pandas
 	@touch $@
 
 setup: $(VENV)/.built ## build and install into .venv

@@ -78,6 +78,7 @@ from destage.trace import (
     workloads,
     write_workload,
 )
+from destage.tuning import Tuned, tune
 
 __version__ = _destage.VERSION
 
@@ -109,12 +110,14 @@ __all__ = [
     "compare",
     "run",
     "mrc",
+    "tune",
     "plan",
     "rerun",
     "demo",
     "demo_trace",
     "Recorded",
     "Curves",
+    "Tuned",
     "Rerun",
     "Planned",
     "PolicyLike",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from destage.results import Metric, Results, Run
     from destage.runs import Curves
+    from destage.tuning import Tuned
 
 __all__ = ["Cell", "Column", "Table", "results_html", "results_markdown", "results_text"]
 
@@ -310,6 +311,32 @@ def results_html(results: Results) -> str:
 def results_markdown(results: Results) -> str:
     """Return the table of results as Markdown."""
     return results_table(results).markdown()
+
+
+def tuned_table(tuned: Tuned) -> Table:
+    """Return one row per combination of values; of several points of a size the best is marked."""
+    metric = tuned.objective.metric
+    numbers = _Numbers.of(metric, [point.run for point in tuned.points])
+    columns = [Column("cache"), *(Column(key) for key in tuned.ranges), Column(numbers.title)]
+    goal = "largest" if tuned.objective.largest else "smallest"
+    table = Table(f"{tuned.policy}: {metric.title}, {goal} wanted ({tuned.search})", columns)
+    for size, points in tuned.by_size().items():
+        best = tuned.best[size]
+        table.groups.append(
+            [
+                [
+                    Cell(size),
+                    *(Cell(str(value)) for value in point.values.values()),
+                    Cell(numbers.text(point.objective), point is best.point),
+                ]
+                for point in points
+            ]
+        )
+    for size, best in tuned.best.items():
+        values = ", ".join(f"{key} = {value}" for key, value in best.point.values.items())
+        also = f"; {best.equal} others are equal" if best.equal else ""
+        table.notes.append(f"best at {size}: {values}{also}")
+    return table
 
 
 def curves_table(curves: Curves) -> Table:

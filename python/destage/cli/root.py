@@ -69,6 +69,7 @@ COMMANDS = {
     "compare": Place("destage.cli.compare", "compare", "Compare policies over cache sizes."),
     "run": Place("destage.cli.run", "run", "Run one policy once and record everything."),
     "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
+    "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
     "trace": Place("destage.cli.trace", "trace", "Look at, convert and make traces."),
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
     "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),

@@ -1,0 +1,86 @@
+"""The chart of a tuned parameter: the objective over its values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from destage._files import Destination
+from destage._theme import LIGHT, styles
+from destage._words import time_unit
+from destage.report import need_extra
+
+if TYPE_CHECKING:
+    from altair import LayerChart
+
+    from destage.tuning import Tuned, Value
+
+__all__ = ["chart", "save"]
+
+Row = dict[str, Any]
+
+
+def rows(tuned: Tuned, parameter: str) -> list[Row]:
+    """The best objective at each value of a parameter, for each cache size."""
+    found: list[Row] = []
+    for size, points in tuned.by_size().items():
+        best: dict[Value, float] = {}
+        for point in points:
+            at = point.values[parameter]
+            if at not in best or tuned.objective.better(point.objective, best[at]):
+                best[at] = point.objective
+        top = tuned.best[size].point.values[parameter]
+        found += [
+            {"cache": size, parameter: at, tuned.objective.metric.name: value, "best": at == top}
+            for at, value in best.items()
+        ]
+    return found
+
+
+def chart(tuned: Tuned, parameter: str) -> LayerChart:
+    """The objective over one parameter, a line per cache size."""
+    need_extra("the chart")
+    import altair as alt
+
+    from destage._charts import configure
+
+    metric = tuned.objective.metric
+    data = rows(tuned, parameter)
+    title, scale = metric.title, 1.0
+    if metric.kind == "time":
+        unit = time_unit(row[metric.name] for row in data)
+        title, scale = f"{metric.title} ({unit.name})", float(unit.ns)
+    drawn = [{**row, metric.name: row[metric.name] / scale} for row in data]
+    values = [row[parameter] for row in data]
+    numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+    sizes = list(tuned.by_size())
+    colors = [style.color for style in styles(sizes, LIGHT).values()]
+    x = alt.X(parameter, type="quantitative" if numeric else "nominal", sort=None, title=parameter)
+    base = alt.Chart(alt.InlineData(values=drawn)).encode(
+        x=x.scale(zero=False) if numeric else x,
+        y=alt.Y(metric.name, type="quantitative", title=title).scale(zero=False),
+        color=alt.Color("cache", type="nominal", title="cache", sort=sizes).scale(
+            domain=sizes, range=colors
+        ),
+    )
+    line = base.mark_line(point=alt.OverlayMarkDef(size=18, filled=True))
+    best = base.transform_filter("datum.best").mark_point(size=110, filled=True, shape="diamond")
+    goal = "largest" if tuned.objective.largest else "smallest"
+    layered = alt.layer(line, best).properties(
+        width=520, height=280, title=f"{tuned.policy}; a diamond is the {goal} of its cache size"
+    )
+    configured: LayerChart = configure(layered, LIGHT, page=False)
+    return configured
+
+
+def save(tuned: Tuned, folder: Destination) -> list[Path]:
+    """Write a figure per parameter as SVG and PNG, beside its data as CSV; return the files."""
+    from destage.plot import made_folder, rows_text, write_figure
+
+    target = made_folder(folder)
+    written: list[Path] = []
+    for parameter in tuned.ranges:
+        spec = chart(tuned, parameter).to_dict()
+        stem = target / f"{tuned.objective.metric.name}_over_{parameter}"
+        written += write_figure(stem, spec, rows_text(rows(tuned, parameter)))
+    return written

@@ -1,0 +1,141 @@
+"""`destage tune`: the best value of a policy's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from destage._table import tuned_table
+from destage.cli._load import TRACES, load_one
+from destage.cli.compare import JOBS
+from destage.cli.options import (
+    COMMON,
+    DEVICE,
+    RUN,
+    TRACE,
+    Command,
+    apply,
+    drive_of,
+    flag,
+    sizes_flag,
+)
+from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.screen import progress, warn
+from destage.errors import UsageError
+from destage.runs import check_request
+from destage.tuning import check_tune
+from destage.tuning import tune as find_best
+
+__all__ = ["tune"]
+
+TUNE = [
+    flag("-p", "--policy", required=True, metavar="NAME", help="The policy: clc, bpac[a=1;b=2]."),
+    flag(
+        "--param",
+        multiple=True,
+        metavar="KEY=RANGE",
+        help="A parameter and its values: alpha=0:1:0.1 (both ends), window=16:4096:*2,"
+        " victim=lru,fifo; may be repeated: all combinations.",
+    ),
+    flag(
+        "--objective",
+        metavar="METRIC",
+        help="What is to be best: a metric, or min:METRIC or max:METRIC."
+        " [response_ns_mean with a device, else hit_ratio]",
+    ),
+    flag(
+        "--trials",
+        type=int,
+        metavar="N",
+        help="Search with so many trials (Optuna, the extra 'tune') instead of running all.",
+    ),
+    flag("--seed", type=int, default=1, metavar="N", help="Seed of the search. [1]"),
+]
+
+FIGURES = [
+    flag(
+        "--figures",
+        metavar="FOLDER",
+        section="Output",
+        help="The curve of each parameter as SVG, PNG and CSV (needs the extra 'report').",
+    )
+]
+
+EPILOG = """\b
+Examples:
+  destage tune hm_0.csv.gz -p clc --param alpha=0:1:0.05 -c 8MiB --objective destages
+  destage tune hm_0.csv.gz -p bpac --param sampling_period=1024:262144:*2 -c 16MiB --device bpac
+  destage tune hm_0.csv.gz -p 2q --param kin=0:1 --param kout=0:1 --trials 60 -c 10%
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@TRACES
+@apply(TUNE, sizes_flag("the drive's, else auto"), JOBS, RUN, DEVICE, FILES, FIGURES, TRACE, COMMON)
+def tune(trace: tuple[str, ...], **arguments: Any) -> None:
+    """Find the best value of a policy's parameters for a trace, and show the whole curve."""
+    outputs = Outputs.of(arguments)
+    params = _params(arguments["param"])
+    drive = drive_of(arguments)
+    check_request(
+        arguments["policy"],
+        cache=arguments["cache"],
+        device=drive,
+        cost=arguments["cost"],
+        warmup=arguments["warmup"],
+        jobs=arguments["jobs"],
+    )
+    check_tune(
+        arguments["policy"],
+        params,
+        arguments["objective"],
+        has_device=drive is not None,
+        trials=arguments["trials"],
+    )
+    opened = load_one(trace, arguments, drive)
+    with progress(arguments["quiet"]) as callback:
+        tuned = find_best(
+            opened,
+            arguments["policy"],
+            params,
+            arguments["objective"],
+            cache=arguments["cache"],
+            # It may have been made larger for the trace.
+            device=opened.drive,
+            trials=arguments["trials"],
+            seed=arguments["seed"],
+            cost=arguments["cost"],
+            warmup=arguments["warmup"],
+            fetch_on_write_miss=arguments["fetch_on_write_miss"],
+            flush_at_end=arguments["flush_at_end"],
+            check=arguments["check"],
+            jobs=arguments["jobs"],
+            progress=callback,
+        )
+    writers: dict[str, Callable[[str], object]] = {
+        "json": tuned.to_json,
+        "csv": tuned.to_csv,
+        "parquet": tuned.to_parquet,
+        "markdown": tuned.to_markdown,
+    }
+    outputs.write_with(writers)
+    if arguments["figures"] is not None:
+        tuned.save(arguments["figures"])
+    if outputs.to_screen:
+        print_table(tuned_table(tuned))
+    for message in tuned.warnings:
+        warn(message)
+
+
+def _params(given: tuple[str, ...]) -> dict[str, str]:
+    params: dict[str, str] = {}
+    for one in given:
+        key, equals, values = one.partition("=")
+        if not equals or not key.strip() or not values.strip():
+            raise UsageError(f"--param {one}: expected KEY=RANGE, such as alpha=0:1:0.1")
+        if key.strip() in params:
+            raise UsageError(f"--param {key.strip()} is given twice")
+        params[key.strip()] = values.strip()
+    return params
