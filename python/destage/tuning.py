@@ -406,8 +406,8 @@ def tune(
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
-    >>> tuned = destage.tune(trace, "2q", {"kin": "0.1:0.5:0.1"}, cache="10%")
-    >>> len(tuned.points), 0.1 <= tuned.best["10%"].point.values["kin"] <= 0.5
+    >>> tuned = destage.tune(trace, "2q", {"in_fraction": "0.1:0.5:0.1"}, cache="10%")
+    >>> len(tuned.points), 0.1 <= tuned.best["10%"].point.values["in_fraction"] <= 0.5
     (5, True)
     """
     goal = objective_of(objective or ("hit_ratio" if device is None else "response_ns_mean"))

@@ -10,7 +10,10 @@ import pytest
 
 import destage as ds
 
-MODULES = ["destage", *(f"destage.{m}" for m in ("catalogue", "demo", "results", "runs", "trace", "tuning"))]
+MODULES = [
+    "destage",
+    *(f"destage.{m}" for m in ("catalogue", "demo", "results", "runs", "trace", "tuning")),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

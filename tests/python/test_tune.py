@@ -42,15 +42,17 @@ def test_a_range_that_leads_nowhere_is_refused(given: str) -> None:
 
 
 def test_the_curve_is_what_compare_gives_and_the_best_is_its_best(trace: ds.Trace) -> None:
-    tuned = ds.tune(trace, "2q", {"kin": "0.1:0.9:0.1"}, cache="5%,10%")
+    tuned = ds.tune(trace, "2q", {"in_fraction": "0.1:0.9:0.1"}, cache="5%,10%")
     assert len(tuned.points) == 18
     for size, best in tuned.best.items():
         ratios = {
-            kin / 10: ds.compare(trace, ("2q", {"kin": kin / 10}), cache=size)[0].hit_ratio
-            for kin in range(1, 10)
+            in_fraction / 10: ds.compare(
+                trace, ("2q", {"in_fraction": in_fraction / 10}), cache=size
+            )[0].hit_ratio
+            for in_fraction in range(1, 10)
         }
         assert best.point.objective == max(r for r in ratios.values() if r is not None)
-        assert ratios[float(best.point.values["kin"])] == best.point.objective
+        assert ratios[float(best.point.values["in_fraction"])] == best.point.objective
     assert len({p.objective for p in tuned.points if p.run.cache == "5%"}) > 3
 
 
@@ -76,9 +78,13 @@ def test_the_reader_is_told_of_the_same_trace_and_of_an_end_of_the_range(
 
 
 def test_all_combinations_are_run_and_equals_are_counted(trace: ds.Trace) -> None:
-    tuned = ds.tune(trace, "2q", {"kin": [0.2, 0.3], "kout": [0.4, 0.5, 0.6]}, cache="100%")
+    tuned = ds.tune(
+        trace, "2q", {"in_fraction": [0.2, 0.3], "out_fraction": [0.4, 0.5, 0.6]}, cache="100%"
+    )
     assert [tuple(p.values.values()) for p in tuned.points] == [
-        (kin, kout) for kin in (0.2, 0.3) for kout in (0.4, 0.5, 0.6)
+        (in_fraction, out_fraction)
+        for in_fraction in (0.2, 0.3)
+        for out_fraction in (0.4, 0.5, 0.6)
     ]
     # Everything fits: no value matters, and that is said.
     assert tuned.best["100%"].equal == 5
@@ -88,9 +94,11 @@ def test_all_combinations_are_run_and_equals_are_counted(trace: ds.Trace) -> Non
 def test_a_search_finds_what_the_grid_finds_and_is_the_same_on_any_number_of_threads(
     trace: ds.Trace,
 ) -> None:
-    grid = ds.tune(trace, "2q", {"kin": "0.05:0.95:0.05"}, cache="5%")
+    grid = ds.tune(trace, "2q", {"in_fraction": "0.05:0.95:0.05"}, cache="5%")
     found = [
-        ds.tune(trace, "2q", {"kin": "0.05:0.95:0.05"}, cache="5%", trials=40, seed=7, jobs=jobs)
+        ds.tune(
+            trace, "2q", {"in_fraction": "0.05:0.95:0.05"}, cache="5%", trials=40, seed=7, jobs=jobs
+        )
         for jobs in (1, 2)
     ]
     assert found[0].to_json() == found[1].to_json()
@@ -102,26 +110,26 @@ def test_a_search_finds_what_the_grid_finds_and_is_the_same_on_any_number_of_thr
 
 
 def test_a_search_takes_a_range_without_steps(trace: ds.Trace) -> None:
-    tuned = ds.tune(trace, "2q", {"kin": "0.1:0.9"}, cache="5%", trials=9)
+    tuned = ds.tune(trace, "2q", {"in_fraction": "0.1:0.9"}, cache="5%", trials=9)
     assert len(tuned.points) == 9
-    assert all(0.1 <= float(p.values["kin"]) <= 0.9 for p in tuned.points)
-    assert len({p.values["kin"] for p in tuned.points}) == 9
+    assert all(0.1 <= float(p.values["in_fraction"]) <= 0.9 for p in tuned.points)
+    assert len({p.values["in_fraction"] for p in tuned.points}) == 9
 
 
 @pytest.mark.parametrize(
     ("policy", "params", "objective", "message"),
     [
-        ("2q", {"kinn": "0:1:0.1"}, None, "did you mean kin"),
+        ("2q", {"in_fractio": "0:1:0.1"}, None, "did you mean in_fraction"),
         ("2q", {}, None, "nothing to tune"),
         ("lru", {"a": "1,2"}, None, "unknown parameter 'a': it has none"),
-        ("2q[kin=0.2]", {"kin": "0.1,0.2"}, None, "given and tuned"),
-        ("lru,2q", {"kin": "0.1,0.2"}, None, "expected one policy"),
-        ("2q", {"kin": "0.1:0.2"}, None, "needs a step"),
-        ("2q", {"kin": "0:1:0.000001"}, None, "combinations"),
-        ("2q", {"kin": "0.1:3:0.5"}, None, "kin"),
-        ("2q", {"kin": "0.1,0.2"}, "hit_ration", "did you mean hit_ratio"),
-        ("2q", {"kin": "0.1,0.2"}, "best:hit_ratio", "min:METRIC"),
-        ("2q", {"kin": "0.1,0.2"}, "erases", "no such number"),
+        ("2q[in_fraction=0.2]", {"in_fraction": "0.1,0.2"}, None, "given and tuned"),
+        ("lru,2q", {"in_fraction": "0.1,0.2"}, None, "expected one policy"),
+        ("2q", {"in_fraction": "0.1:0.2"}, None, "needs a step"),
+        ("2q", {"in_fraction": "0:1:0.000001"}, None, "combinations"),
+        ("2q", {"in_fraction": "0.1:3:0.5"}, None, "in_fraction"),
+        ("2q", {"in_fraction": "0.1,0.2"}, "hit_ration", "did you mean hit_ratio"),
+        ("2q", {"in_fraction": "0.1,0.2"}, "best:hit_ratio", "min:METRIC"),
+        ("2q", {"in_fraction": "0.1,0.2"}, "erases", "no such number"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused(
@@ -143,27 +151,29 @@ def test_a_metric_that_is_neither_good_nor_bad_needs_a_direction() -> None:
 
 
 def test_files_have_every_point(trace: ds.Trace, tmp_path: Path) -> None:
-    tuned = ds.tune(trace, "2q", {"kin": "0.2,0.4"}, cache="5%")
+    tuned = ds.tune(trace, "2q", {"in_fraction": "0.2,0.4"}, cache="5%")
     tuned.to_csv(tmp_path / "curve.csv")
     head, *rows = (tmp_path / "curve.csv").read_text().splitlines()
-    assert head.startswith("kin,objective,value,best,")
+    assert head.startswith("in_fraction,objective,value,best,")
     assert [row.split(",")[3] for row in rows].count("true") == 1
     data = json.loads(tuned.to_json())
-    assert [p["values"]["kin"] for p in data["points"]] == [0.2, 0.4]
+    assert [p["values"]["in_fraction"] for p in data["points"]] == [0.2, 0.4]
     again = ds.Results.from_json(json.dumps(data["results"]))
     assert again[0].hit_ratio == data["points"][0]["value"]
 
 
 def test_figures_are_drawn_of_each_parameter(trace: ds.Trace, tmp_path: Path) -> None:
-    tuned = ds.tune(trace, "2q", {"kin": "0.2,0.4", "kout": "0.3,0.5"}, cache="5%,10%")
+    tuned = ds.tune(
+        trace, "2q", {"in_fraction": "0.2,0.4", "out_fraction": "0.3,0.5"}, cache="5%,10%"
+    )
     written = tuned.save(tmp_path / "figures")
     assert sorted(f.name for f in written) == sorted(
         f"hit_ratio_over_{key}.{ending}"
-        for key in ("kin", "kout")
+        for key in ("in_fraction", "out_fraction")
         for ending in ("svg", "png", "csv")
     )
-    lines = (tmp_path / "figures" / "hit_ratio_over_kin.csv").read_text().splitlines()
-    assert lines[0] == "cache,kin,hit_ratio,best"
+    lines = (tmp_path / "figures" / "hit_ratio_over_in_fraction.csv").read_text().splitlines()
+    assert lines[0] == "cache,in_fraction,hit_ratio,best"
     assert len(lines) == 5
 
 

@@ -2,6 +2,7 @@
 
 use super::{End, Losses, Output, RecordWriter, Scene, Setting, Target};
 use crate::error::{Result, TraceError};
+use crate::formats::csv::OWN_COLUMNS;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
@@ -11,14 +12,10 @@ pub(super) static TARGET: Target = Target {
     create,
 };
 
-/// The header.
-const COLUMNS: [&str; 6] =
-    ["time_ns", "device", "op", "offset_bytes", "length_bytes", "response_ns"];
-
 fn create(output: Output, _: &Setting) -> Result<Box<dyn RecordWriter>> {
     let path = output.path().to_owned();
     let mut writer = Csv { writer: ::csv::Writer::from_writer(output), path };
-    writer.row(COLUMNS)?;
+    writer.row(OWN_COLUMNS)?;
     Ok(Box::new(writer))
 }
 
@@ -64,12 +61,7 @@ impl RecordWriter for Csv {
         Ok(1)
     }
 
-    fn finish(self: Box<Self>, _: &End, losses: &mut Losses) -> Result<Output> {
-        losses.note(
-            "read it with --format csv --columns time=time_ns,device=device,op=op,offset=offset_bytes,\
-             length=length_bytes,response=response_ns --time-unit ns --offset-unit byte --length-unit byte \
-             --op-read read --op-write write --op-trim trim --op-flush flush",
-        );
+    fn finish(self: Box<Self>, _: &End, _: &mut Losses) -> Result<Output> {
         let Csv { writer, path } = *self;
         writer.into_inner().map_err(|error| TraceError::Write { path, source: error.into_error() })
     }

@@ -1,4 +1,5 @@
-//! `csv`: any table of text, by a mapping of its columns (see `mapping`).
+//! `csv`: any table of text, by a mapping of its columns (see `mapping`), and our own export, which
+//! needs none: its header says everything.
 //!
 //! Only the delimiter (`,` `;` tab `|` or runs of blanks) and the presence of a header are found out,
 //! from the first lines; quoting is that of RFC 4180, but that a quoted field ends in its line: a stray
@@ -14,14 +15,14 @@ use crate::device_table::printable;
 use crate::error::{Category, Result};
 use crate::fields::{self, Misread, quoted};
 use crate::input::Input;
-use crate::options::{Column, ReaderOptions, Unit};
+use crate::options::{Column, Columns, ReaderOptions, Unit};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
     name: "csv",
-    title: "any table of text, by a mapping",
+    title: "any table of text, by a mapping, and our own export",
     kind: Kind::Text,
     about: "columns as the option `columns` says, with units; delimiter and header are found out",
     has_times: true,
@@ -30,8 +31,7 @@ pub static FORMAT: Format = Format {
     has_response: true,
     coarse_ns: None,
     confirmed: true,
-    // What a column means cannot be seen.
-    detect: |_| Verdict::No,
+    detect,
     open,
     siblings: None,
 };
@@ -41,10 +41,29 @@ const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 /// Lines from which delimiter and header are found out.
 const LOOK_LINES: usize = 20;
 
+/// The header of our own export.
+pub(crate) const OWN_COLUMNS: [&str; 6] =
+    ["time_ns", "device", "op", "offset_bytes", "length_bytes", "response_ns"];
+
+/// What a column of any other table means cannot be seen.
+fn detect(sample: &Sample) -> Verdict {
+    match sample.lines(1).first() {
+        Some(first) if is_own(first) => Verdict::Yes("the header of our own export".to_owned()),
+        _ => Verdict::No,
+    }
+}
+
+fn is_own(first: &[u8]) -> bool {
+    first.trim_ascii_end().split(|&c| c == b',').eq(OWN_COLUMNS.map(str::as_bytes))
+}
+
 fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    let options = &opening.options;
     let sample = Sample::of(&mut input)?;
     let lines = sample.lines(LOOK_LINES);
+    let is_own = lines.first().is_some_and(|first| is_own(first));
+    let own = (is_own && opening.options.columns == Columns::default())
+        .then(|| mapping::own_export(&opening.options));
+    let options = own.as_ref().unwrap_or(&opening.options);
     let delimiter = options.delimiter.unwrap_or_else(|| find_delimiter(&lines));
     let mapping = Mapping::new(FORMAT.name, options, false)?;
     let mut parser = CsvLines {

@@ -5,7 +5,7 @@
 
 use crate::error::{Result, TraceError};
 use crate::fields::{self, Misread};
-use crate::options::{Column, ReaderOptions, TimeUnit, Unit};
+use crate::options::{Column, Columns, ReaderOptions, TimeUnit, Unit};
 use crate::record::RecordOp;
 
 /// Bytes of the unit `page` unless `page_bytes` is given.
@@ -87,6 +87,32 @@ pub(crate) struct Roles<T> {
     pub(crate) offset: Option<T>,
     pub(crate) length: Option<T>,
     pub(crate) response: Option<T>,
+}
+
+/// The mapping of the columns that we export ourselves, the rest as the user wants it.
+pub(crate) fn own_export(given: &ReaderOptions) -> ReaderOptions {
+    let column = |name: &str| Some(Column::Name(name.to_owned()));
+    let list = |name: &str| vec![name.to_owned()];
+    ReaderOptions {
+        columns: Columns {
+            time: column("time_ns"),
+            device: column("device"),
+            op: column("op"),
+            offset: column("offset_bytes"),
+            length: column("length_bytes"),
+            response: column("response_ns"),
+        },
+        time_unit: Some(TimeUnit::Ns),
+        response_unit: Some(TimeUnit::Ns),
+        offset_unit: Some(Unit::Bytes(1)),
+        length_unit: Some(Unit::Bytes(1)),
+        op_read: list("read"),
+        op_write: list("write"),
+        op_trim: list("trim"),
+        op_flush: list("flush"),
+        default_op: None,
+        ..given.clone()
+    }
 }
 
 /// Places of the mapped columns among those that a file has.

@@ -23,7 +23,7 @@ use crate::device_table::{DeviceTable, printable};
 use crate::error::{Category, Place, Result, TraceError};
 use crate::fields::quoted;
 use crate::input::Input;
-use crate::options::{Column, Columns, ReaderOptions, TimeUnit, Unit};
+use crate::options::{Columns, ReaderOptions, Unit};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::tally::{Extent, Tally};
 
@@ -169,7 +169,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let own = Own::of(&name, metadata.key_value_metadata())?;
     let table = match own {
         Some(own) if opening.options.columns == Columns::default() => {
-            Table::new(metadata.schema_descr(), &own.options(&opening.options), Some(own))?
+            Table::new(metadata.schema_descr(), &mapping::own_export(&opening.options), Some(own))?
         }
         _ => Table::new(metadata.schema_descr(), &opening.options, None)?,
     };
@@ -233,32 +233,6 @@ impl Own {
                 page_bytes: whole(meta::PAGE_BYTES)?,
             },
         }))
-    }
-
-    /// The mapping of our own columns, the rest as the user wants it.
-    fn options(&self, given: &ReaderOptions) -> ReaderOptions {
-        let column = |name: &str| Some(Column::Name(name.to_owned()));
-        let list = |name: &str| vec![name.to_owned()];
-        ReaderOptions {
-            columns: Columns {
-                time: column("time_ns"),
-                device: column("device"),
-                op: column("op"),
-                offset: column("offset_bytes"),
-                length: column("length_bytes"),
-                response: column("response_ns"),
-            },
-            time_unit: Some(TimeUnit::Ns),
-            response_unit: Some(TimeUnit::Ns),
-            offset_unit: Some(Unit::Bytes(1)),
-            length_unit: Some(Unit::Bytes(1)),
-            op_read: list("read"),
-            op_write: list("write"),
-            op_trim: list("trim"),
-            op_flush: list("flush"),
-            default_op: None,
-            ..given.clone()
-        }
     }
 }
 
