@@ -327,7 +327,7 @@ def tuned_table(tuned: Tuned) -> Table:
                 [
                     Cell(size),
                     *(Cell(str(value)) for value in point.values.values()),
-                    Cell(numbers.text(point.objective), point is best.point),
+                    Cell(numbers.text(point.run[metric.name]), point is best.point),
                 ]
                 for point in points
             ]
