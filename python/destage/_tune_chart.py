@@ -64,7 +64,9 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
         ),
     )
     line = base.mark_line(point=alt.OverlayMarkDef(size=18, filled=True))
-    best = base.transform_filter("datum.best").mark_point(size=110, filled=True, shape="diamond")
+    best = base.transform_filter("datum.best").mark_point(
+        size=110, filled=True, shape="diamond", opacity=1
+    )
     goal = "largest" if tuned.objective.largest else "smallest"
     layered = alt.layer(line, best).properties(
         width=520, height=280, title=f"{tuned.policy}; a diamond is the {goal} of its cache size"

@@ -46,7 +46,7 @@ USUAL = "lru,arc,s3-fifo,cflru"
 #: Called some ten times a second with what is done, of how much (None: unknown), and of what.
 ProgressCallback = Callable[[int, int | None, str], object]
 
-#: A policy: `"lru"`, `"2q[in_fraction=0.25]"`, `("2q", {"in_fraction": 0.25})`, or a class of your own.
+#: A policy: `"lru"`, `"2q[in_fraction=0.3]"`, `("2q", {"in_fraction": 0.3})`, a class of your own.
 PolicyLike = str | tuple[str | Callable[..., Policy], Mapping[str, Any]] | Callable[..., Policy]
 
 
