@@ -290,6 +290,8 @@ class Paper:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     sensitivity: tuple[Sensitivity, ...]
+    sensitivity_loads: tuple[str, ...] = ()
+    """Loads of the sensitivity runs; all if empty."""
 
     def run_set(self, name: str) -> RunSet:
         """Return the runs of a name."""
@@ -333,6 +335,7 @@ def load_paper(path: Path | Traversable) -> Paper:
         figures=_unique([_figure(t, known, labels) for t in top.tables("figure")], top, "figure"),
         claims=_unique([_claim(t, known, labels) for t in top.tables("claim")], top, "claim"),
         sensitivity=tuple(_sensitivity(t, policies) for t in top.tables("sensitivity")),
+        sensitivity_loads=head.texts("sensitivity_loads", ()),
     )
     head.done()
     top.done()

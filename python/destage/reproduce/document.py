@@ -77,6 +77,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "sensitivity": {
             "scale": evaluation.sensitivity_scale,
             "seeds": 1,
+            "loads": list(paper.sensitivity_loads),
             "knobs": [_swing(s) for s in evaluation.swings],
         },
     }

@@ -17,7 +17,7 @@ from destage.runs import ProgressCallback
 __all__ = ["Evaluation", "Options", "Swing", "evaluate"]
 
 #: Sensitivity runs have so much of the scale, but not less than the second.
-SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.2, 0.02
+SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.1, 0.01
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def evaluate(
     if options.sensitivity:
         shorter = Loads(
             traces=options.traces,
-            recordings=None,
+            recorded=False,
             scale=min(scale, options.scale),
             shorten=min(scale, options.scale),
         )
@@ -137,7 +137,8 @@ def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
                 else:
                     # The value of the main runs: done once, for all knobs.
                     if runs.id not in plain:
-                        plain[runs.id] = runner.rows(runs)
+                        only = _chosen(paper, runs, None)
+                        plain[runs.id] = runner.rows(runs, only=only)
                     rows = plain[runs.id]
                 frames[runs.id] = Frame(rows, paper.composites)
             for claim in claims:
@@ -159,11 +160,19 @@ def _varied(
     needed = {label for c in here for label in c.check.policies}
     composed = [c for c in paper.composites if c.name in needed]
     needed |= {label for c in composed for label in c.among}
-    names = _loads_of(paper, runs, here)
+    names = _chosen(paper, runs, _loads_of(here))
     return runner.rows(runs, variant, only=names, labels=list(needed))
 
 
-def _loads_of(paper: Paper, runs: RunSet, claims: Sequence[Claim]) -> list[str] | None:
+def _chosen(paper: Paper, runs: RunSet, wanted: Sequence[str] | None) -> list[str] | None:
+    """The loads of sensitivity runs: what claims look at, of what the paper's file chooses."""
+    few = paper.sensitivity_loads
+    if not few:
+        return None if wanted is None else list(wanted)
+    return [name for name in few if wanted is None or name in wanted]
+
+
+def _loads_of(claims: Sequence[Claim]) -> list[str] | None:
     """The loads that the claims look at; None: all."""
     names: dict[str, None] = {}
     for claim in claims:

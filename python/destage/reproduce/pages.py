@@ -280,10 +280,11 @@ def _sensitivity_markdown(data: Mapping[str, Any]) -> list[str]:
 
 def sensitivity_lead(data: Mapping[str, Any]) -> str:
     """What the sensitivity runs are."""
+    loads = f" on {', '.join(data['loads'])}" if data["loads"] else ""
     return (
         "What the headline claims become under other readings of what the paper leaves open. One"
-        f" seed, {data['scale']:g} of the requests of every load, recordings left out: compare the"
-        " columns with each other, not with the table of claims."
+        f" seed, {data['scale']:g} of the requests{loads}, recordings left out: compare the columns"
+        " with each other, not with the table of claims."
     )
 
 

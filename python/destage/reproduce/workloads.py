@@ -209,15 +209,18 @@ class Loads:
         recordings: Path | None = None,
         scale: float = 1.0,
         shorten: float = 1.0,
+        recorded: bool = True,
         catalogue_: Catalogue | None = None,
     ) -> None:
         """Look into `traces` for originals and into `recordings` for recordings of our own.
 
-        `scale` is of stand-ins and recordings, `shorten` of loads that a paper specifies.
+        `scale` is of stand-ins and recordings, `shorten` of loads that a paper specifies; without
+        `recorded` there are no recordings.
         """
         self.catalogue = catalogue_ or catalogue()
         self.scale = scale
         self.shorten = shorten
+        self.with_recordings = recorded
         self.traces = _walk(traces)
         self.folder = traces
         self.recordings = _walk(recordings)
@@ -245,7 +248,7 @@ class Loads:
     def recorded(self, runs: RunSet) -> list[Load]:
         """Return the recordings that are there, for runs in which a stand-in stands."""
         loads = []
-        for name in runs.recordings:
+        for name in runs.recordings if self.with_recordings else ():
             known = self.catalogue.recordings[name]
             path = next((p for p in self.recordings if p.name in known.files), None)
             options: dict[str, Any] = {}
