@@ -238,7 +238,8 @@ def _in_front_of(trace: Trace, drive: Drive | None, runs: RunSet, load: Load) ->
     """The drive of a run: larger if the trace needs it, closed if a recording wants that."""
     if drive is None:
         return None
-    fitting = trace.drive or drive
+    # Not the trace's own drive: the trace may have been opened for another one of this size.
+    fitting = drive.extended(trace.end_page)
     if load.kind == "recording" and runs.recordings_queue_depth is not None:
         return fitting.closed(runs.recordings_queue_depth)
     return fitting

@@ -39,12 +39,6 @@ def _merge_overhead(n: Numbers) -> float | None:
     return n["merge_copies"] * n["program_ns"] + n["erases"] * n["erase_ns"]
 
 
-def _gc_writes(n: Numbers) -> float | None:
-    """Everything programmed that nobody asked for: copies and translation pages."""
-    copies = n.get("merge_copies", 0.0) + n.get("gc_copies", 0.0) + n.get("translation_writes", 0.0)
-    return copies or n.get("gc_moves")
-
-
 def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
     def of(n: Numbers) -> float | None:
         if part not in n or other not in n or not n[part] + n[other]:
@@ -56,7 +50,6 @@ def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
 
 #: What is derived, in this order: later ones may use earlier ones.
 DERIVED: Mapping[str, Callable[[Numbers], float | None]] = {
-    "gc_writes": _gc_writes,
     "merges": _sum("switch_merges", "partial_merges", "full_merges"),
     "copies_per_merge": _ratio("merge_copies", "merges"),
     "merge_overhead_ns": _merge_overhead,

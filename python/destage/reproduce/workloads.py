@@ -295,7 +295,7 @@ class Loads:
         Raises `DataError` for an original that is damaged or something else than its name says.
         """
         page = drive.page_bytes if drive else None
-        size = drive.logical_pages if drive else 0
+        size = (drive.logical_pages, drive.block_bytes) if drive else 0
         drawn = seed if load.random else 0
         key = (load.name, load.kind, drawn, page, size, intensity, narrow, repr(changes))
         if key not in self.opened:
