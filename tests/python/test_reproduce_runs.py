@@ -295,7 +295,10 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
         assert verdicts.pop("never") == "does not hold"
         assert verdicts == {"more": "holds", "fast": "holds", "slower": "holds"}
         # Three seeds of each load, and once for each value of the knob.
-        assert sum(s.startswith("tiny counts zipf 1,") for s in stages) == 3 + 2
+        assert sum(": counts zipf 1," in s for s in stages) == 3 + 2
+        # Two loads, three draws, one of them on two drives.
+        assert stages[0] == "tiny 1/12: counts zipf 0.5, seed 1"
+        assert stages[11].startswith("tiny 12/12: timed zipf 1 slow")
         write(evaluation, tmp_path / name)
         found[name] = hashes(tmp_path / name)
     assert found["one"] == found["two"]
@@ -303,6 +306,9 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     data = json.loads((tmp_path / "one" / "tiny.json").read_text())
     assert data["summary"]["holds"] == 3
     assert len(data["figures"][0]["points"]) == 8
+    # Two loads, two sizes, two policies; a load on two drives; three draws.
+    assert len(data["rows"]) == (8 + 4) * 3
+    assert data["loads"][0]["made_of"]["requests"] == 2000
     assert data["claims"][0]["cases"][0]["seeds"] == 3
     assert data["sensitivity"]["knobs"][0]["claims"][0]["values"]["half"]["verdict"] == "holds"
     assert str(tmp_path) not in (tmp_path / "one" / "tiny.html").read_text()

@@ -13,6 +13,7 @@ from destage.cli.output import print_table
 from destage.cli.screen import note, progress
 from destage.errors import UsageError
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
+from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options
 from destage.reproduce.words import VERDICTS
 
@@ -114,7 +115,7 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     if "all" in name:
         if not arguments["no_beyond"]:
             _beyond(options, out, quiet)
-        write_index(done, not arguments["no_beyond"], out)
+        write_index([document(e) for e in done], not arguments["no_beyond"], out)
     print_table(_table(done))
     if arguments["strict"] and any(
         v.verdict in ("partly", "does not hold") for e in done for v in e.verdicts

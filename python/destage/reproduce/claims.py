@@ -292,6 +292,8 @@ class Paper:
     sensitivity: tuple[Sensitivity, ...]
     sensitivity_loads: tuple[str, ...] = ()
     """Loads of the sensitivity runs; all if empty."""
+    sensitivity_share: float = 0.1
+    """Share of the requests of the main runs that they have."""
 
     def run_set(self, name: str) -> RunSet:
         """Return the runs of a name."""
@@ -336,6 +338,7 @@ def load_paper(path: Path | Traversable) -> Paper:
         claims=_unique([_claim(t, known, labels) for t in top.tables("claim")], top, "claim"),
         sensitivity=tuple(_sensitivity(t, policies) for t in top.tables("sensitivity")),
         sensitivity_loads=head.texts("sensitivity_loads", ()),
+        sensitivity_share=_positive(head, "sensitivity_share", 0.1),
     )
     head.done()
     top.done()

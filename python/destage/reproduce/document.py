@@ -74,6 +74,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "policies": dict(paper.policies),
         "runs": [_runs(evaluation, runs) for runs in paper.runs],
         "loads": [_load(evaluation, load) for load in evaluation.loads],
+        "rows": _rows(evaluation),
         "sensitivity": {
             "scale": evaluation.sensitivity_scale,
             "seeds": 1,
@@ -169,6 +170,44 @@ def _runs(evaluation: Evaluation, runs: RunSet) -> dict[str, Any]:
     }
 
 
+#: Numbers of every run that the JSON has beside those that claims and figures use.
+_ALWAYS = (
+    "accesses",
+    "requests",
+    "hit_ratio",
+    "physical_reads",
+    "physical_writes",
+    "response_ns_mean",
+    "erases",
+    "gc_moves",
+    "makespan_ns",
+)
+
+
+def _rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Every run with its numbers, so that they can be held against another model's."""
+    paper = evaluation.paper
+    used = dict.fromkeys(_ALWAYS)
+    for claim in paper.claims:
+        used |= dict.fromkeys(m for m in (claim.check.metric, claim.check.with_) if m)
+    for figure in paper.figures:
+        used |= dict.fromkeys(figure.metrics.values())
+    return [
+        {
+            "runs": name,
+            "load": row.workload,
+            "device": row.device,
+            "ftl": row.ftl,
+            "cache": row.cache,
+            "policy": row.policy,
+            "seed": row.seed,
+            "numbers": {m: row.numbers[m] for m in used if m in row.numbers},
+        }
+        for name, rows in evaluation.sets.items()
+        for row in rows.rows
+    ]
+
+
 def _utilisation(evaluation: Evaluation, runs: RunSet) -> str | None:
     """How busy the units were: what makes waiting times mean something."""
     found = [
@@ -191,6 +230,7 @@ def _load(evaluation: Evaluation, load: Load) -> dict[str, Any]:
         "published_in": load.spec.published if load.spec else None,
         "ours": load.spec.ours if load.spec and load.kind == "stand-in" else None,
         "files": [p.name for p in load.paths],
+        "made_of": evaluation.loading.made.get(load.name),
         "fit": [_fit(row) for row in fit],
     }
 

@@ -16,8 +16,8 @@ from destage.runs import ProgressCallback
 
 __all__ = ["Evaluation", "Options", "Swing", "evaluate"]
 
-#: Sensitivity runs have so much of the scale, but not less than the second.
-SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.1, 0.01
+#: Sensitivity runs have at least so much of all requests.
+SENSITIVITY_LEAST = 0.01
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,13 @@ def evaluate(
     runner = Runner(
         paper, loading, seeds=options.draws, jobs=options.jobs, progress=progress, began=began
     )
+    runner.total = sum(runner.count(runs) for runs in paper.runs)
     sets = {runs.id: runner.rows(runs) for runs in paper.runs}
     frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
     verdicts = tuple(decide(claim, frames) for claim in paper.claims)
     drawings = tuple(drawing(figure, frames[figure.runs], paper) for figure in paper.figures)
     loads = {load.name: load for rows in sets.values() for load in rows.loads}
-    scale = max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE)
+    scale = max(SENSITIVITY_LEAST, options.scale * paper.sensitivity_share)
     swings: tuple[Swing, ...] = ()
     if options.sensitivity:
         shorter = Loads(

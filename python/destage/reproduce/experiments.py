@@ -83,6 +83,17 @@ class Runner:
         self.jobs = jobs
         self.progress = progress
         self.began = began
+        self.done = 0
+        self.total = 0
+        """Comparisons in all, if that is known."""
+
+    def count(self, runs: RunSet) -> int:
+        """Return how many comparisons a set of runs takes."""
+        loads = [self.loads.load(name, self.paper) for name in self._names(runs)]
+        if any(load.kind == "stand-in" for load in loads) and runs.intensity == 1:
+            loads += self.loads.recorded(runs)
+        draws = sum(len(self.seeds) if load.random else 1 for load in loads)
+        return draws * max(1, len(runs.devices)) * max(1, len(runs.ftls))
 
     def rows(
         self,
@@ -140,7 +151,10 @@ class Runner:
         where = " ".join(
             w for w in (runs.id, load.name, device, ftl) if w not in (NO_DEVICE, OWN_FTL)
         )
-        stage = f"{self.paper.name} {where}" + (f", seed {seed}" if seed is not None else "")
+        self.done += 1
+        part = f"{self.done}/{self.total}" if self.total else f"other readings {self.done}"
+        stage = f"{self.paper.name} {part}: {where}"
+        stage += f", seed {seed}" if seed is not None else ""
         if self.began:
             self.began(stage)
         trace = self.loads.open(

@@ -104,7 +104,7 @@ def _values(figure: Figure, frame: Frame, cell: Cell, policy: str, metric: str) 
         return list(own.values())
     if figure.relative == "worst":
         rivals = [frame.values(cell, p, metric) for p in figure.policies]
-        worst = max((max(r.values()) for r in rivals if r), default=0.0)
+        worst = max((estimate(list(r.values())).mean for r in rivals if r), default=0.0)
         return [v / worst for v in own.values()] if worst else []
     both = combine([own, frame.values(cell, figure.relative, metric)])
     found = [quantity(figure.form, a, b) for a, b in both]

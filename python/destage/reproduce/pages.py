@@ -12,7 +12,7 @@ from typing import Any
 from destage import _destage
 from destage._files import write_whole
 from destage.errors import OutputError
-from destage.reproduce.document import command, document
+from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing, svg
 from destage.reproduce.words import VERDICTS, number
@@ -53,19 +53,22 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
     return written
 
 
-def write_index(evaluations: Sequence[Evaluation], with_beyond: bool, folder: Path) -> Path:
-    """Write `README.md`: the papers, their verdicts and their headline claims. Return it."""
-    documents = [document(e) for e in evaluations]
+def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folder: Path) -> Path:
+    """Write `README.md`: the papers, their verdicts and their headline claims. Return it.
+
+    `documents` are those of `document`, or what was read from their JSON.
+    """
     words = list(VERDICTS)
-    rows = [["paper", "claims", *words, "rests on"]]
+    rows = [["paper", "claims", *words, "rests on", "command"]]
     for d in documents:
         name = d["paper"]["name"]
         kinds = dict.fromkeys(load["kind"] for load in d["loads"])
         counts = [str(d["summary"][w]) for w in words]
         link = f"[{name.upper()}]({name}.md)"
-        rows.append([link, str(len(d["claims"])), *counts, ", ".join(kinds)])
+        made = f"`{d['command']}`"
+        rows.append([link, str(len(d["claims"])), *counts, ", ".join(kinds), made])
     out = ["# Five papers re-run", ""]
-    out += [f"Made by `{command('all', evaluations[0].options)}`, Destage {_destage.VERSION}."]
+    out += [f"Destage {_destage.VERSION}."]
     out += ["", markdown_table(rows)]
     if with_beyond:
         out += ["[Beyond the papers](beyond.md): every policy over every FTL, and the distance to"]

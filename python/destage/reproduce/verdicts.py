@@ -153,7 +153,7 @@ class _Look:
             words.append(of)
         if to and to != "self" and len(self.check.to) > 1:
             words.append(f"against {to}")
-        return ", ".join(words) or of or "all"
+        return " ".join(words) or of or "all"
 
     def expected(self, cell: Cell | None, of: str, to: str) -> Expectation | None:
         """What is expected of a case; None if the paper says nothing of it."""
@@ -326,7 +326,7 @@ def _trend(look: _Look) -> list[Case]:
                 measured, text = moved, f"{expected} along {check.along}"
             label = look.label(rest, of, to, but=(check.along,))  # type: ignore[arg-type]
             note = " ".join(f"{m:.4g}" for m in means)
-            cases.append(Case(label.strip(", ") or of, status, measured, text, note))
+            cases.append(Case(label.strip() or of, status, measured, text, note))
     return cases
 
 
@@ -376,14 +376,14 @@ def _spread(look: _Look) -> list[Case]:
         moved = math.fsum(along) / len(along)
         label = look.label(rest, but=(check.along,)) or "all"  # type: ignore[arg-type]
         if check.expect is not None:
-            cases.append(_judged(label.strip(", "), [moved], check.expect[""], "value"))
+            cases.append(_judged(label.strip(), [moved], check.expect[""], "value"))
             continue
         places = dict.fromkeys(v for line in policies.values() for v in line)
         across = [[line[v] for line in policies.values() if v in line] for v in places]
         between = math.fsum(max(c) - min(c) for c in across) / len(across)
         status = MET if moved > between else UNMET
         note = f"along {check.along} {moved:.4g}, between policies {between:.4g}"
-        cases.append(Case(label.strip(", "), status, None, "larger along the axis", note))
+        cases.append(Case(label.strip(), status, None, "larger along the axis", note))
     return cases
 
 

@@ -226,6 +226,8 @@ class Loads:
         self.recordings = _walk(recordings)
         self.checked: set[str] = set()
         self.fits: dict[str, list[Fit]] = {}
+        self.made: dict[str, dict[str, Any]] = {}
+        """What each made load was made of, by name: as `destage trace synth` takes it."""
         self.opened: dict[tuple[Any, ...], Trace] = {}
 
     def load(self, name: str, paper: Paper) -> Load:
@@ -333,6 +335,8 @@ class Loads:
                 parameters["pages"] = max(FEWEST, round(parameters["pages"] * load.share))
         parameters |= dict(changes or {})
         _hasten(parameters, intensity)
+        if intensity == 1 and not changes:
+            self.made.setdefault(load.name, dict(parameters))
         kind = parameters.pop("preset", None) or parameters.pop("kind")
         parameters["seed"] = seed
         trace = synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
