@@ -314,3 +314,52 @@ fn every_ftl_vector_is_counted_as_written() {
         }
     }
 }
+
+/// Reads, programs and erases of merges alone, from writing these pages over a full device.
+fn merges(
+    kind: FtlKind,
+    blocks: u64,
+    pages_per_block: u64,
+    log_blocks: u64,
+    lpns: &[u64],
+) -> [u64; 3] {
+    let params = json!({
+        "logical_pages": blocks * pages_per_block,
+        "pages_per_block": pages_per_block,
+        "log_blocks": log_blocks,
+        "prefill": true,
+    });
+    let params = params.as_object().expect("an object");
+    let mut ftl = Untimed::new(kind, &table(params)).expect("good parameters");
+    for &lpn in lpns {
+        ftl.operate(true, lpn, &mut destage_ssd::ftl::machine::Nothing).expect("room");
+    }
+    let c = ftl.counters();
+    assert_eq!(c.flash_programs - c.host_writes, c.merge_programs);
+    [c.merge_reads, c.merge_programs, c.erases]
+}
+
+#[test]
+fn merges_cost_what_table_iii_of_bpac_says() {
+    for n in [4, 64, 100] {
+        let bast = |lpns: &[u64]| merges(FtlKind::Bast, 2, n, 1, lpns);
+        let other = n; // a page of the other logical block, which takes the log block
+        let in_order: Vec<u64> = (0..n).chain([other]).collect();
+        assert_eq!(bast(&in_order), [0, 0, 1], "switch");
+        for clean in [1, n / 2, n - 1] {
+            let prefix: Vec<u64> = (0..n - clean).chain([other]).collect();
+            assert_eq!(bast(&prefix), [clean, clean, 1], "partial, N_c = {clean}");
+        }
+        let backwards: Vec<u64> = (0..n).rev().chain([other]).collect();
+        assert_eq!(bast(&backwards), [n, n, 2], "full");
+
+        // FAST: SW and one RW block, which fills with one page of each of N logical blocks.
+        let one_of_each: Vec<u64> = (0..n).map(|lbn| lbn * n + 1).chain([2]).collect();
+        let full = merges(FtlKind::Fast, n, n, 2, &one_of_each);
+        assert_eq!(full, [n * n, n * n, n + 1], "an erase per logical block, one for the log");
+        let fast = |lpns: &[u64]| merges(FtlKind::Fast, 2, n, 2, lpns);
+        assert_eq!(fast(&in_order), [0, 0, 1], "switch of SW");
+        let half: Vec<u64> = (0..n / 2).chain([other]).collect();
+        assert_eq!(fast(&half), [n / 2, n / 2, 1], "partial merge of SW");
+    }
+}
