@@ -192,9 +192,8 @@ def test_conform_and_its_status(destage: Destage, tmp_path: Path) -> None:
     assert done.status == 0, done
     assert "204 passed, 0 failed, 0 skipped" in done.out
     every = sorted(VECTORS.glob("*.jsonl"))
-    assert destage("conform", *every).status == 0
-    assert destage("conform", *every, "--strict").status == 1
-    assert destage("conform", page, "--strict").status == 0
+    # Every kind is built: nothing is skipped, which --strict would not take.
+    assert destage("conform", *every, "--strict").status == 0
 
     lines = page.read_text().splitlines()
     vector = json.loads(lines[0])
