@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from destage._files import Destination
@@ -30,6 +30,7 @@ def write_report(
     traces: Sequence[Trace] = (),
     curves: Sequence[Curves] = (),
     profiles: Sequence[TraceProfile] = (),
+    series: Sequence[Sequence[Mapping[str, int | float]]] = (),
     command: str | None = None,
 ) -> None:
     """Write the report of results.
@@ -40,6 +41,7 @@ def write_report(
         traces: traces of the results; what they look like is then in the report too.
         curves: what `mrc` returned.
         profiles: what `Trace.profile` returned.
+        series: the `series` of each single run (`run`), by the position of its result set.
         command: the command line that makes the report again.
 
     Raises `MissingExtra` if the extra `report` is not installed, and `OutputError`.
@@ -56,5 +58,6 @@ def write_report(
         infos=[trace.info().data for trace in traces],
         curves=[c.data for c in curves],
         profiles=[p.data for p in profiles],
+        series=series,
         command=command,
     )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from destage._series_plots import SeriesPlots
     from destage.plot import Plots
 
 __all__ = [
@@ -463,13 +464,24 @@ class Recorded:
     """Counters and metrics."""
     results: Results
     """The same as results, to be written or drawn."""
-    series: tuple[Mapping[str, int], ...]
-    """What each period counted, if a series was asked for: `first_access` and every counter."""
+    series: tuple[Mapping[str, int | float], ...]
+    """What each period counted, if a series was asked for: `first_access`, every counter, and where
+    an adaptive policy had adapted to."""
 
-    def series_columns(self) -> dict[str, list[int]]:
-        """Return the series by column."""
-        names = self.series[0] if self.series else {}
-        return {name: [period[name] for period in self.series] for name in names}
+    def series_columns(self) -> dict[str, list[int | float | None]]:
+        """Return the series by column; None where a period has no such number."""
+        names = dict.fromkeys(name for period in self.series for name in period)
+        return {name: [period.get(name) for period in self.series] for name in names}
+
+    @property
+    def plot(self) -> SeriesPlots:
+        """Charts over time: `recorded.plot("tau")`, `recorded.plot.save("figures")`.
+
+        Drawing raises `MissingExtra` without the extra `report`.
+        """
+        from destage._series_plots import SeriesPlots
+
+        return SeriesPlots(self.series)
 
 
 def run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +96,7 @@ class Outputs:
         traces: Sequence[Trace],
         curves: Sequence[Curves] = (),
         profiles: Sequence[TraceProfile] = (),
+        series: Sequence[Sequence[Mapping[str, int | float]]] = (),
     ) -> None:
         """Write the report, if one was asked for."""
         path = self.files.get("report")
@@ -108,6 +109,7 @@ class Outputs:
                 traces=traces,
                 curves=curves,
                 profiles=profiles,
+                series=series,
                 command=command_line(),
             )
 

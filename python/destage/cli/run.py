@@ -94,7 +94,8 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
         warmup=arguments["warmup"],
     )
     opened = load_one(trace, arguments, drive)
-    if series is not None and period is None:
+    # A report shows how the run developed.
+    if (series is not None or "report" in outputs.files) and period is None:
         period = max(1, opened.accesses // PERIODS)
     with progress(arguments["quiet"]) as callback:
         recorded = run_policy(
@@ -116,7 +117,7 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
     if series is not None:
         _write_series(series, recorded)
     outputs.write(recorded.results)
-    outputs.write_report(recorded.results, [opened])
+    outputs.write_report(recorded.results, [opened], series=[recorded.series])
     if outputs.to_screen:
         click.echo(_text(recorded.run))
     say_warnings(recorded.results)

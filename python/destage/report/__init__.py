@@ -47,6 +47,7 @@ def render_report(
     infos: Sequence[Mapping[str, Any]] = (),
     curves: Sequence[Mapping[str, Any]] = (),
     profiles: Sequence[Mapping[str, Any]] = (),
+    series: Sequence[Sequence[Mapping[str, int | float]]] = (),
     command: str | None = None,
 ) -> str:
     """Return the report as HTML.
@@ -54,14 +55,15 @@ def render_report(
     `results` are result sets in their JSON form, one a trace. `infos` (what `trace info` says),
     `curves` (what `mrc` says) and `profiles` (what `trace profile` says) belong to them by
     fingerprint or, without one, by position; those that belong to no result set get a part of their
-    own. `command` is the command line that makes the report again.
+    own. `series` are the periods of single runs, by the position of their result set. `command` is
+    the command line that makes the report again.
 
     Raises `DataError` if an input is not of its schema, `MissingExtra` without the extra `report`.
     """
     need_extra("the report")
     from ._page import page
 
-    return page(results, infos, curves, profiles, command)
+    return page(results, infos, curves, profiles, series, command)
 
 
 def write_report(
@@ -71,6 +73,7 @@ def write_report(
     infos: Sequence[Mapping[str, Any]] = (),
     curves: Sequence[Mapping[str, Any]] = (),
     profiles: Sequence[Mapping[str, Any]] = (),
+    series: Sequence[Sequence[Mapping[str, int | float]]] = (),
     command: str | None = None,
 ) -> None:
     """Write the report to `path`, whole or not at all; see `render_report`.
@@ -78,6 +81,11 @@ def write_report(
     Raises `OutputError` if it cannot be written.
     """
     html = render_report(
-        results=results, infos=infos, curves=curves, profiles=profiles, command=command
+        results=results,
+        infos=infos,
+        curves=curves,
+        profiles=profiles,
+        series=series,
+        command=command,
     )
     write_whole(path, html)

@@ -15,6 +15,8 @@ from markupsafe import Markup
 
 from .._charts import Charts, chart_rows
 from .._profile_data import warnings_of
+from .._series_data import names
+from .._series_plots import series_chart, series_title
 from .._theme import DARK, LIGHT, PAGE, variables
 from .._tidy import (
     METRICS,
@@ -45,6 +47,7 @@ def page(
     infos: Sequence[Mapping[str, Any]],
     curves: Sequence[Mapping[str, Any]],
     profiles: Sequence[Mapping[str, Any]],
+    series: Sequence[Sequence[Mapping[str, int | float]]],
     command: str | None,
 ) -> str:
     """Return the whole page."""
@@ -54,7 +57,10 @@ def page(
     # a report takes. The tests do that.
     with debug_mode(False):
         for k, parts in enumerate(_matched(results, infos, curves, profiles)):
-            sections.append(_section(k, *parts, groups))
+            section = _section(k, *parts, groups)
+            if k < len(results) and k < len(series):
+                section["over_time"] = _over_time(f"o{k}", series[k], groups)
+            sections.append(section)
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
     version = next((str(r.get("version", "")) for r in results), "")
@@ -117,7 +123,7 @@ def _section(
     """One trace: its comparison, its profile, its curves, as far as they are there."""
     section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
     section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made"))
-    section |= dict.fromkeys(("curves", "profile", "workload", "drive"))
+    section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time"))
     if result is not None:
         section["lead"] = _lead(result)
         section["summary"] = verdict(result) + summary(result)
@@ -142,6 +148,21 @@ def _section(
         section["workload"] = workload(f"w{k}", profile, groups)
         section["warnings"] += warnings_of(profile)
     return section
+
+
+def _over_time(
+    group: str, periods: Sequence[Mapping[str, int | float]], groups: list[Part]
+) -> Part | None:
+    """A single run, period by period; `None` if it was not recorded."""
+    charts = [
+        chart_part(group, name, series_title(name), series_chart(periods, name, PAGE, page=True))
+        for name in names(periods)
+    ]
+    if not charts:
+        return None
+    charts[0]["wide"] = len(charts) % 2 == 1
+    groups.append({"id": group, "rows": [], "shown": [], "charts": charts})
+    return {"charts": charts}
 
 
 def _name(

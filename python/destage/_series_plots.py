@@ -1,0 +1,128 @@
+"""Charts of a run over time. Needs the extra `report`; Altair is imported when one is drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ._series_data import GAUGES, Periods, names, rows_of
+from ._theme import LIGHT, Theme
+from .errors import DataError, UsageError
+from .plot import made_folder, rows_text, write_figure
+from .report import need_extra
+
+if TYPE_CHECKING:
+    from altair import Chart
+
+__all__ = ["SeriesPlots", "series_chart", "series_title"]
+
+_TITLES = {
+    "hit_ratio": "Hit ratio (%)",
+    "physical_reads": "Flash reads (pages a period)",
+    "physical_writes": "Flash writes (pages a period)",
+}
+
+
+def series_title(name: str) -> str:
+    """What a chart of this number is called."""
+    return _TITLES.get(name) or GAUGES.get(name, name)
+
+
+def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: bool = False) -> Any:
+    """A line over the accesses of the run."""
+    import altair as alt
+
+    from ._charts import finish
+
+    rows = rows_of(periods, name)
+    # What was counted holds for its whole period, a gauge for the period's end.
+    counted = name in _TITLES
+    drawn = [{"x": r["from_access" if counted else "to_access"], **r} for r in rows]
+    if counted and drawn:
+        drawn.append(drawn[-1] | {"x": drawn[-1]["to_access"]})
+    top = max((r["value"] for r in rows), default=0)
+    ratio = name == "hit_ratio"
+    form = ".2%" if ratio else ",.4~g"
+    label = (
+        "format(100 * datum.value, '~g')"
+        if ratio
+        else "datum.value < 10000 ? format(datum.value, ',.4~g') : format(datum.value, '.3~s')"
+    )
+    chart = (
+        alt.Chart(alt.InlineData(values=drawn))
+        .mark_line(
+            strokeWidth=1.6,
+            stroke=theme.series[0 if counted else 2],
+            interpolate="step-after" if counted else "linear",
+        )
+        .encode(
+            x=alt.X(
+                "x:Q",
+                scale=alt.Scale(domain=[0, max((r["to_access"] for r in rows), default=1)]),
+                axis=alt.Axis(
+                    title="Page accesses",
+                    tickCount=6,
+                    labelExpr="format(datum.value, '.3~s')",
+                    grid=False,
+                ),
+            ),
+            y=alt.Y(
+                "value:Q",
+                scale=alt.Scale(domain=[0, top * 1.06 or 1], nice=False),
+                axis=alt.Axis(title=series_title(name), tickCount=5, labelExpr=label),
+            ),
+            tooltip=[
+                alt.Tooltip("from_access:Q", title="From access", format=",.0f"),
+                alt.Tooltip("to_access:Q", title="To access", format=",.0f"),
+                alt.Tooltip("value:Q", title=series_title(name), format=form),
+            ],
+        )
+    )
+    about = f"{series_title(name)}, period by period"
+    return finish(chart, theme, name, about, 200, page=page)
+
+
+class SeriesPlots:
+    """The charts of a run over time: `recorded.plot("tau")`, `recorded.plot.save("figures")`."""
+
+    def __init__(self, periods: Sequence[Mapping[str, float | int]]) -> None:
+        """Take what `run(..., series=N)` recorded."""
+        self._periods = periods
+
+    def __repr__(self) -> str:
+        return f"<SeriesPlots: {', '.join(self.names())}>"
+
+    def names(self) -> list[str]:
+        """What can be drawn: hit ratio, flash reads and writes, the policy's gauges."""
+        return names(self._periods)
+
+    def __call__(self, name: str) -> Chart:
+        """Draw one of `names()` over the accesses of the run.
+
+        Raises `DataError` if nothing was recorded, `UsageError` if there is no such number.
+        """
+        need_extra("drawing")
+        if not self._periods:
+            raise DataError("no series was recorded: run(..., series=N) records one")
+        if name not in self.names():
+            raise UsageError(f"there is no {name!r} over time; there are {', '.join(self.names())}")
+        return cast("Chart", series_chart(self._periods, name))
+
+    def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
+        """Write every chart as SVG and PNG with its data as CSV; return the files.
+
+        The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
+        """
+        need_extra("saving figures")
+        target = made_folder(folder)
+        return [
+            path
+            for name in self.names()
+            for path in write_figure(
+                target / f"{prefix}{name}",
+                self(name).to_dict(),
+                rows_text(rows_of(self._periods, name)),
+            )
+        ]
