@@ -163,6 +163,17 @@ CHARTED = (
     "waf",
     "erases",
     "gc_moves",
+    "destages",
+    "mean_destage_pages",
+    "padding_writes",
+    "switch_merges",
+    "partial_merges",
+    "full_merges",
+    "merge_copies",
+    "log_blocks_used_max",
+    "cmt_hit_ratio",
+    "translation_reads",
+    "translation_writes",
 )
 
 

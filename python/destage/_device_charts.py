@@ -16,6 +16,7 @@ import altair as alt
 
 from ._charts import Charts, configure, finish
 from ._device_data import (
+    destage_curves,
     developments,
     response_curves,
     telling_runs,
@@ -61,7 +62,9 @@ class DeviceCharts(Charts):
         frames: int | None = None,
     ) -> None:
         super().__init__(result, theme, page=page, shown=shown)
-        self.frames = telling_size(result) if frames is None else frames
+        if frames is None:
+            frames = telling_size(result) or max(result.sizes, default=None)
+        self.frames = frames
 
     def response_cdf(self, kind: str = "all") -> Any:
         """Share of the requests that took at most so long, over a logarithm of time."""
@@ -121,6 +124,29 @@ class DeviceCharts(Charts):
         chart = self._curves("unbalances", rows, "rate", x, y, None)
         about = "Share of dirty evictions with at most such an unbalance rate, one line a policy"
         return self._finish(chart, "unbalance_cdf", about, 260)
+
+    def destage_cdf(self) -> Any:
+        """Share of the destages with at most so many pages of the buffer."""
+        every = destage_curves(self.result)
+        top = max((r["pages"][-1] for r in every), default=1)
+        powers = [2**k for k in range(max(1, math.ceil(math.log2(max(2, top)))) + 1)]
+        x = alt.X(
+            "pages:Q",
+            scale=alt.Scale(type="log", base=2, domain=[1, powers[-1]], nice=False),
+            axis=alt.Axis(title="Pages in a destage, without padding", values=powers, grid=False),
+        )
+        y = alt.Y(
+            "share:Q",
+            scale=alt.Scale(domain=[0, 1], nice=False),
+            axis=alt.Axis(
+                title="Share of destages (%)",
+                tickCount=6,
+                labelExpr="format(100 * datum.value, '~g')",
+            ),
+        )
+        chart = self._curves("destages", self._at_size(every), "pages", x, y, None)
+        about = "Share of the destages with at most so many pages, one line a policy"
+        return self._finish(chart, "destage_cdf", about, 260)
 
     def over_time(self, what: str) -> Any:
         """`mean_us` or `max_us` of the responses, or the share of `collecting`, per period."""
@@ -296,7 +322,7 @@ class DeviceCharts(Charts):
                 us=f"max(datum.us, {self._least_us:g})",
             )
         else:
-            base = base.transform_calculate(value="format(datum.rate, '.4~r')")
+            base = base.transform_calculate(value=f"format(datum.{field}, '.4~r')")
         base = base.transform_calculate(
             slower="1 - datum.share", percent="format(100 * datum.share, '.5~r') + ' %'"
         )

@@ -14,6 +14,7 @@ from ._words import size, winners
 
 __all__ = [
     "KINDS",
+    "destage_curves",
     "developments",
     "flat",
     "response_curves",
@@ -37,11 +38,13 @@ _TAIL = {"p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
 
 def _runs(result: ResultView) -> Iterable[tuple[Row, Mapping[str, Any]]]:
-    """Every run in the order of the rows, with what identifies it."""
+    """Every run in the order of the rows, with what identifies it; curves are no runs."""
     order = {label: k for k, label in enumerate(result.series)}
-    page_bytes = result.trace["page_bytes"]
+    page_bytes = result.trace.get("page_bytes", 0)
     found = []
     for run in result.runs:
+        if not isinstance(run.get("config"), Mapping):
+            continue
         label, frames = label_of(run["config"]), run["config"]["frames"]
         found.append(({"label": label, "frames": frames, "size": size(frames * page_bytes)}, run))
     return sorted(found, key=lambda pair: (pair[0]["frames"], order[pair[0]["label"]]))
@@ -102,6 +105,16 @@ def unbalance_curves(result: ResultView) -> list[Row]:
         curve = _curve(_part(run.get("timing"), "unbalance_permille"), 1000)
         if curve:
             rows.append(who | {"rate": curve[0], "share": curve[1]})
+    return rows
+
+
+def destage_curves(result: ResultView) -> list[Row]:
+    """A row a run that destages in groups: `pages`, and the `share` of groups with at most that."""
+    rows = []
+    for who, run in _runs(result):
+        curve = _curve(_part(run, "destage_pages"), 1)
+        if curve:
+            rows.append(who | {"pages": curve[0], "share": curve[1]})
     return rows
 
 

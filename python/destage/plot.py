@@ -51,6 +51,8 @@ _TIMED_FIGURES = (
     "erases",
     "gc_moves",
 )
+#: The same of policies that write pages back in groups, with a drive or without.
+_GROUPED_FIGURES = ("destages", "mean_destage_pages", "padding_writes")
 
 #: Which requests a distribution is of.
 Kind = Literal["all", "read", "write"]
@@ -83,14 +85,15 @@ class Plots:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         result = self._view
-        wanted = _TIMED_FIGURES if result.timed else _FIGURES
+        wanted: tuple[str, ...] = _TIMED_FIGURES if result.timed else _FIGURES
+        if data.destage_curves(result):
+            wanted += _GROUPED_FIGURES
         known = {m.name for m in result.metrics()}
         names = [name for name in wanted if name in known]
         if len(result.series) > 1 and len(result.sizes) > 1:
             names += ["writes_vs_lru"] if "writes_vs_lru" in known else []
             names += ["response_over_hits"] if result.timed and "hit_ratio" in known else []
-        details = _DETAILS if result.timed else {}
-        return (*names, *(name for name, detail in details.items() if detail.rows(result)))
+        return (*names, *(name for name, detail in _DETAILS.items() if detail.rows(result)))
 
     def hit_ratio(self) -> LayerChart:
         """Hit ratio over cache size, one line a policy; bars if there is only one size."""
@@ -156,6 +159,18 @@ class Plots:
         """Pages moved by collections, over cache size."""
         return self._chart("gc_moves")
 
+    def destages(self) -> LayerChart:
+        """Destages, whatever their size, over cache size."""
+        return self._chart("destages")
+
+    def mean_destage_pages(self) -> LayerChart:
+        """Mean pages of a destage over cache size."""
+        return self._chart("mean_destage_pages")
+
+    def padding_writes(self) -> LayerChart:
+        """Pages written to complete blocks, over cache size."""
+        return self._chart("padding_writes")
+
     def over_size(self, metric: str) -> LayerChart:
         """Any metric of `destage.metrics()` over cache size.
 
@@ -203,6 +218,10 @@ class Plots:
     def unbalance_cdf(self, *, frames: int | None = None) -> LayerChart:
         """Share of the dirty evictions with at most such an unbalance of the queues."""
         return self._detail("unbalance_cdf", frames)
+
+    def destage_cdf(self, *, frames: int | None = None) -> LayerChart:
+        """Share of the destages with at most so many pages, of policies that write in groups."""
+        return self._detail("destage_cdf", frames)
 
     def wear(self, *, frames: int | None = None) -> LayerChart:
         """Erases of a block: mean, one deviation to each side, least and most worn."""
@@ -306,6 +325,10 @@ _DETAILS: dict[str, _Detail] = {
     "unbalance_cdf": _Detail(
         lambda charts: charts.unbalance_cdf(),
         lambda result: data.flat(data.unbalance_curves(result)),
+    ),
+    "destage_cdf": _Detail(
+        lambda charts: charts.destage_cdf(),
+        lambda result: data.flat(data.destage_curves(result)),
     ),
     "wear": _Detail(lambda charts: charts.wear(), lambda result: data.wear(result)),
     "units": _Detail(

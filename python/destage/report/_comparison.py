@@ -14,6 +14,7 @@ import vl_convert
 from .._charts import Charts, chart_rows
 from .._device_charts import DeviceCharts
 from .._device_data import (
+    destage_curves,
     developments,
     response_curves,
     unbalance_curves,
@@ -50,7 +51,7 @@ def comparison(group: str, result: ResultView, groups: list[Part]) -> Part | Non
     if result.timed:
         parts = _with_device(model, result, shown)
     elif len(result.rows) > 1:
-        parts = _without_device(group, result, shown)
+        parts = _without_device(model, result, shown)
     else:
         return None
     parts = [part for part in parts if part["charts"]]
@@ -92,8 +93,55 @@ def _relative_writes(group: str, charts: Charts, metrics: Mapping[str, Metric]) 
     return chart_part(group, "writes_vs_lru", title, chart) | {"note": "below 1 is better"}
 
 
-def _without_device(group: str, result: ResultView, shown: Sequence[str]) -> list[Part]:
-    charts = Charts(result, PAGE, page=True, shown=shown)
+#: What clusters of pages make of destages, and what that costs.
+_GROUPED = ("destages", "mean_destage_pages", "padding_writes")
+
+#: What an FTL does beyond collecting: merges of log blocks, translation pages.
+_OF_FTL = (
+    "full_merges",
+    "partial_merges",
+    "switch_merges",
+    "merge_copies",
+    "log_blocks_used_max",
+    "cmt_hit_ratio",
+    "translation_reads",
+    "translation_writes",
+)
+
+
+def _written_back(model: Part, charts: DeviceCharts) -> Part:
+    """How large destages are; nothing where every destage is one page."""
+    result, group = charts.result, model["id"]
+    curves = destage_curves(result)
+    if not curves:
+        return _section("", [], [])
+    one = len(result.sizes) == 1
+    metrics = {m.name: m for m in result.metrics()}
+    drawn = [] if len(result.rows) == 1 else _over_sizes(group, charts, metrics, _GROUPED)
+    model["data"]["destages"] = curves
+    title = "Pages in a destage"
+    cdf = chart_part(group, "destage_cdf", title, charts.destage_cdf(), result.name)
+    drawn.append(cdf | {"note": "policies that write page by page are left out"})
+    _arrange(drawn, hero=False)
+    over = f"at {size(result.rows[0]['cache_bytes'])}" if one else "over cache size"
+    choices = [] if one else [_sizes_choice(charts, "Cache size of the distribution")]
+    legend = _legend(result, charts.shown, lines=True)
+    return _section(f"How pages are written back, {over}", drawn, legend, choices=choices)
+
+
+def _sizes_choice(charts: DeviceCharts, title: str) -> Part:
+    """The selector of the cache size that detailed charts look at."""
+    page_bytes = charts.result.trace["page_bytes"]
+    sizes = [
+        {"value": f, "text": size(f * page_bytes), "chosen": f == charts.frames}
+        for f in charts.result.sizes
+    ]
+    return {"signal": "frames", "title": title, "options": sizes}
+
+
+def _without_device(model: Part, result: ResultView, shown: Sequence[str]) -> list[Part]:
+    group = model["id"]
+    charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
     names = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
     drawn = _over_sizes(group, charts, metrics, names)
@@ -106,7 +154,8 @@ def _without_device(group: str, result: ResultView, shown: Sequence[str]) -> lis
         _arrange(drawn, hero=len(result.sizes) > 1)
     one = len(result.sizes) == 1
     title = f"At {size(result.rows[0]['cache_bytes'])}" if one else "Over cache size"
-    return [_section(title, drawn, _legend(result, shown, lines=False))]
+    overview = _section(title, drawn, _legend(result, shown, lines=False))
+    return [overview, _written_back(model, charts)]
 
 
 def _arrange(drawn: list[Part], *, hero: bool) -> None:
@@ -146,12 +195,16 @@ def _with_device(model: Part, result: ResultView, shown: Sequence[str]) -> list[
     relative = None if single else _relative_writes(group, charts, metrics)
     drive += [relative] if relative else []
     _arrange(drive, hero=False)
+    ftl = bars(_OF_FTL)
+    _arrange(ftl, hero=False)
     legend = _legend(result, shown, lines=False)
     return [
         _section(f"Response time {over}", responses, legend),
         _in_detail(model, charts),
         _section(f"What lies behind it, {over}", behind, legend),
+        _written_back(model, charts),
         _section(f"What the drive did, {over}", drive, legend),
+        _section(f"What the FTL did besides, {over}", ftl, legend),
         _units(model, charts),
     ]
 
@@ -217,12 +270,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         half[-1]["wide"] = True
     choices = []
     if len(result.sizes) > 1:
-        page_bytes = result.trace["page_bytes"]
-        sizes = [
-            {"value": f, "text": size(f * page_bytes), "chosen": f == charts.frames}
-            for f in result.sizes
-        ]
-        choices.append({"signal": "frames", "title": "Cache size", "options": sizes})
+        choices.append(_sizes_choice(charts, "Cache size"))
     if len(kinds) > 2:
         names = {"all": "all", "read": "reads", "write": "writes"}
         kinds_of = [{"value": k, "text": names[k], "chosen": k == "all"} for k in kinds]

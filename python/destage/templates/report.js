@@ -86,6 +86,8 @@
       const signal = choice.dataset.signal;
       choice.addEventListener("change", function () {
         tell(signal, (chosen[signal] = JSON.parse(choice.value)));
+        // Another selector may say the same.
+        for (const other of choices) if (other.dataset.signal === signal) other.value = choice.value;
       });
       chosen[signal] = JSON.parse(choice.value);
     }
