@@ -16,7 +16,7 @@ def size(count: float) -> str:
     """Return bytes in the largest binary unit that leaves a whole digit."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
-            return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.3g} {unit}"
+            return f"{count:,.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.3g} {unit}"
         count /= 1024
     raise AssertionError("the last unit takes everything")
 

@@ -38,6 +38,8 @@ class Column:
 
     title: str
     right: bool = True
+    spare: bool = False
+    """A terminal that is too narrow goes without it: other columns say the same."""
 
 
 @dataclass
@@ -53,15 +55,40 @@ class Table:
         """All rows, group after group."""
         return (row for group in self.groups for row in group)
 
-    def text(self) -> str:
-        """Plain text, one space and a mark to the right of each number."""
-        heads = [c.title.split("\n") for c in self.columns]
+    def _heads(self) -> list[list[str]]:
+        """The headings in lines: a heading over numbers is no wider than it has to be."""
+        widths = [0] * len(self.columns)
+        for row in self.rows():
+            widths = [max(w, len(cell.text)) for w, cell in zip(widths, row, strict=True)]
+        heads = [
+            _broken(c.title, w) if c.right else c.title.split("\n")
+            for c, w in zip(self.columns, widths, strict=True)
+        ]
         height = max(map(len, heads))
         # A short heading stands on the line above the rule.
-        heads = [[""] * (height - len(h)) + h for h in heads]
+        return [[""] * (height - len(h)) + h for h in heads]
+
+    def _widths(self, heads: Sequence[Sequence[str]]) -> list[int]:
+        """Width of each column, its mark not counted."""
         widths = [max(map(len, h)) for h in heads]
         for row in self.rows():
             widths = [max(w, len(cell.text)) for w, cell in zip(widths, row, strict=True)]
+        return widths
+
+    def _narrow(self, width: int) -> Table:
+        """The table without its spare columns if it is wider than this."""
+        widths = self._widths(self._heads())
+        keep = [k for k, c in enumerate(self.columns) if not c.spare]
+        if len(keep) == len(widths) or sum(widths) + 2 * len(widths) + 1 <= width:
+            return self
+        groups = [[[row[k] for k in keep] for row in group] for group in self.groups]
+        return Table(self.title, [self.columns[k] for k in keep], groups, self.notes)
+
+    def text(self) -> str:
+        """Plain text, one space and a mark to the right of each number."""
+        heads = self._heads()
+        height = len(heads[0])
+        widths = self._widths(heads)
 
         def line(cells: Iterable[tuple[str, str]]) -> str:
             parts = [
@@ -79,38 +106,44 @@ class Table:
         lines.extend(self.notes)
         return "\n".join(lines)
 
-    def rich(self) -> RichTable:
-        """Return it for a terminal."""
+    def rich(self, width: int) -> RichTable:
+        """Return it for a terminal of this width: numbers are never cut, names go on several lines.
+
+        Like plain text it has one space and a mark to the right of each cell.
+        """
+        if (narrow := self._narrow(width)) is not self:
+            return narrow.rich(width)
         from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
 
+        heads = self._heads()
         drawn = RichTable(
             title=Text(self.title, style="bold") if self.title else None,
             title_justify="left",
             box=box.SIMPLE_HEAD,
             pad_edge=False,
+            padding=0,
             caption=Text("\n".join(self.notes), style="dim") if self.notes else None,
             caption_justify="left",
         )
-        for k, column in enumerate(self.columns):
-            # Text in the last column wraps; everything else is cut if it must be.
-            wraps = not column.right and k + 1 == len(self.columns) > 1
+        for column, head, least in zip(self.columns, heads, self._widths(heads), strict=True):
             drawn.add_column(
-                column.title,
+                "\n".join(f"{line} " for line in head),
                 justify="right" if column.right else "left",
-                no_wrap=not wraps,
-                overflow="fold" if wraps else "ellipsis",
+                no_wrap=column.right,
+                min_width=least + 1 if column.right else None,
+                overflow="fold",
             )
         for group in self.groups:
             for row in group:
                 drawn.add_row(
                     *(
                         Text(
-                            c.text + ((MARK if c.best else " ") if col.right else ""),
+                            c.text + (MARK if c.best else " "),
                             style="bold green" if c.best else "",
                         )
-                        for c, col in zip(row, self.columns, strict=True)
+                        for c in row
                     )
                 )
             drawn.add_section()
@@ -152,6 +185,22 @@ class Table:
         out.append("</table>")
         out += [f"<p>{html.escape(note)}</p>" for note in self.notes]
         return "".join(out)
+
+
+def _broken(title: str, width: int) -> list[str]:
+    """A heading in lines of this width, or of its longest word."""
+    title = title.replace(" %", "\u00a0%")  # One word.
+    width = max(width, *map(len, title.split(" ")))
+    lines: list[str] = []
+    for line in title.split("\n"):
+        lines.append("")
+        for word in line.split(" "):
+            longer = f"{lines[-1]} {word}".strip()
+            if len(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
@@ -247,14 +296,18 @@ def results_table(results: Results) -> Table:
     """Return one row per run, grouped by trace and cache size, the best of each group marked."""
     runs = list(results)
     several = len(_by_identity(runs)) > 1
+    drives = len({r.device for r in runs}) > 1
     shown = [_Numbers.of(m, runs) for m in _shown(runs)]
     columns = [Column("trace", right=False)] if several else []
-    columns += [Column("policy", right=False), Column("cache"), Column("pages")]
+    columns += [Column("drive", right=False)] if drives else []
+    columns += [Column("policy", right=False), Column("cache")]
+    columns += [Column("pages", spare=True)]
     columns += [Column(s.title) for s in shown]
     table = Table(_title(runs), columns)
-    by_size: dict[tuple[str, int], list[Run]] = {}
+    by_size: dict[tuple[str, str | None, int], list[Run]] = {}
     for run in runs:
-        by_size.setdefault((run.trace.fingerprint + run.trace.name, run.frames), []).append(run)
+        identity = run.trace.fingerprint + run.trace.name
+        by_size.setdefault((identity, run.device, run.frames), []).append(run)
     one_each = all(len(group) == 1 for group in by_size.values())
     groups = [list(by_size.values())] if one_each else [[group] for group in by_size.values()]
     for members in groups:
@@ -263,6 +316,7 @@ def results_table(results: Results) -> Table:
             best = {s.metric.name: _best(group, s.metric) for s in shown}
             for run in group:
                 row = [Cell(run.trace.name)] if several else []
+                row += [Cell(run.device or "none")] if drives else []
                 row += [Cell(run.label), Cell(run.cache), Cell(number(run.frames))]
                 for s in shown:
                     name = s.metric.name
@@ -272,7 +326,7 @@ def results_table(results: Results) -> Table:
     if any(c.best for row in table.rows() for c in row):
         table.notes.append(f"{MARK} best of its size, by 1 % or more")
     cost = next((r.config.get("cost") for r in runs if r.config.get("cost")), None)
-    if cost:
+    if cost and any(s.metric.name == "running_time" for s in shown):
         table.notes.append(
             f"running time = flash reads x {number(cost['read'])}"
             f" + flash writes x {number(cost['write'])}"
@@ -292,9 +346,11 @@ def _title(runs: Sequence[Run]) -> str:
     if len(traces) > 1:
         return f"{len(runs)} runs over {len(traces)} traces"
     trace = traces[0]
+    drives = list(dict.fromkeys(r.device for r in runs))
+    front = f", in front of {drives[0]}" if len(drives) == 1 and drives[0] else ""
     return (
         f"{trace.name}: {trace.requests:,} requests, {trace.accesses:,} page accesses,"
-        f" {trace.unique_pages:,} pages of {trace.page_bytes:,} bytes"
+        f" {trace.unique_pages:,} pages of {trace.page_bytes:,} bytes{front}"
     )
 
 

@@ -196,7 +196,7 @@ def ftls() -> tuple[FtlInfo, ...]:
 
 
 def ftl(name: str) -> FtlInfo:
-    """One flash translation layer. Raises `UsageError` for one that is unknown."""
+    """One flash translation layer. Raises `UsageError` with the nearest name."""
     found = [f for f in ftls() if f.name == name]
     return found[0] if found else _unknown("ftl", name, [f.name for f in ftls()])
 
@@ -204,7 +204,7 @@ def ftl(name: str) -> FtlInfo:
 def _unknown(kind: str, name: str, known: list[str]) -> NoReturn:
     near = _destage.nearest(name, known)
     meant = f", did you mean {near}?" if near else ""
-    raise UsageError(f"{kind} {name!r} is unknown{meant} (there is: {', '.join(known)})")
+    raise UsageError(f"unknown {kind} {name!r}{meant} (known: {', '.join(known)})")
 
 
 @dataclass(frozen=True)

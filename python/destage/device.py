@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -74,7 +74,7 @@ class Drive:
     def policy(self) -> tuple[str, Mapping[str, Any]] | None:
         """Policy and parameters that runs take which name none; None if the drive names none."""
         table = dict(self.record["cache"])
-        own = {k: table.pop(k) for k in _CACHE_KEYS if k in table}
+        own = {k: table.pop(k) for k in CACHE_KEYS if k in table}
         return (own["policy"], table) if own.get("policy") else None
 
     @property
@@ -105,6 +105,16 @@ class Drive:
             raise UsageError(f"queue_depth: expected 1..{(1 << 32) - 1}, got {queue_depth}")
         return Drive(self.raw.closed(queue_depth))
 
+    def with_ftl(self, ftl: str) -> Drive:
+        """Return the same drive with another flash translation layer: `"NAME[key=value]"`.
+
+        `ftls()` lists them. Raises `UsageError` for one that there is not, for a parameter that it
+        has not, and where it cannot work on this drive.
+        """
+        if not isinstance(ftl, str):
+            raise UsageError(f"ftl: expected a name such as 'page', got {ftl!r}")
+        return Drive(self.raw.with_ftl(ftl))
+
     def extended(self, pages: int) -> Drive:
         """Return the same drive with as many more blocks per plane as `pages` logical pages take.
 
@@ -123,11 +133,16 @@ class Drive:
         )
 
 
+def open_shared(path: str, others: Sequence[tuple[str, str]], *, cache: bool = True) -> Drive:
+    """Open the drive of a file that has keys for others too, which are given as (table, key)."""
+    return Drive(_destage.open_shared_drive(path, list(others), cache))
+
+
 #: A drive, or what `open_device` makes one of.
 DeviceLike = Drive | str | os.PathLike[str]
 
 #: Keys of the cache section that are no parameters of its policy.
-_CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "read_wait")
+CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "read_wait")
 
 
 def open_device(
@@ -162,7 +177,5 @@ def open_device(
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")
     if ftl is not None:
-        if not isinstance(ftl, str):
-            raise UsageError(f"ftl: expected a name such as 'page', got {ftl!r}")
-        drive = Drive(drive.raw.with_ftl(ftl))
+        drive = drive.with_ftl(ftl)
     return drive if queue_depth is None else drive.closed(queue_depth)

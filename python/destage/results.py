@@ -127,6 +127,10 @@ class Run:
     """With a drive: its counters, and response times as distributions."""
     profile: Mapping[str, Any] | None = None
     """With a drive, if it was asked for: how the run developed, period by period."""
+    ftl: str | None = None
+    """Flash translation layer of the drive; None without one."""
+    queue_depth: int | None = None
+    """Requests outstanding in a closed loop; None if they came when the trace said so."""
 
     def __getitem__(self, metric: str) -> Number:
         """Return a metric by name."""
@@ -206,6 +210,8 @@ class Run:
         row: dict[str, Any] = {
             "trace": trace.name,
             "device": self.device,
+            "ftl": self.ftl,
+            "queue_depth": self.queue_depth,
             "policy": self.policy,
             "label": self.label,
             "params": json.dumps(self.params, sort_keys=True),
@@ -232,8 +238,12 @@ class Run:
         return row
 
     @classmethod
-    def _of(cls, data: Mapping[str, Any], trace: TraceIdentity) -> Run:
+    def _of(
+        cls, data: Mapping[str, Any], trace: TraceIdentity, drive: Mapping[str, Any] | None
+    ) -> Run:
         config = data["config"]
+        # Results of others may have less in the record of their drive.
+        host = (drive or {}).get("host", {})
         return cls(
             policy=config["policy"],
             label=label_of(config["policy"], config["given"]),
@@ -246,6 +256,8 @@ class Run:
             metrics=data["metrics"],
             warnings=tuple(data["warnings"]),
             warmup_requests=data["warmup_requests"],
+            ftl=(drive or {}).get("device", {}).get("ftl"),
+            queue_depth=host.get("queue_depth") if host.get("mode") == "closed" else None,
             timing=data.get("timing"),
             profile=data.get("profile"),
         )
@@ -292,7 +304,8 @@ class Results(Sequence[Run]):
         runs: list[Run] = []
         for result_set in self.sets:
             trace = TraceIdentity._of(result_set["trace"])
-            runs.extend(Run._of(run, trace) for run in result_set["runs"])
+            drive = result_set.get("device")
+            runs.extend(Run._of(run, trace, drive) for run in result_set["runs"])
         return tuple(runs)
 
     @overload

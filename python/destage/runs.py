@@ -193,6 +193,7 @@ def _in_front(traces: Sequence[Trace], drive: Drive | None) -> None:
     """Raise `UsageError` for a trace that cannot be run in front of the drive."""
     if drive is None:
         return
+    _fits_in_memory(drive)
     for trace in traces:
         if trace.page_bytes != drive.page_bytes:
             raise UsageError(
@@ -213,8 +214,26 @@ def _in_front(traces: Sequence[Trace], drive: Drive | None) -> None:
         if trace.duration_ns is None and drive.queue_depth is None:
             raise UsageError(
                 f"{trace.name} has no times: in front of a drive it runs in a closed loop only:"
-                " add a queue depth"
+                " add a queue depth (--queue-depth, queue_depth=)"
             )
+
+
+#: What a drive at work takes, bytes a physical page: its state, and the copy that a run works on.
+_BYTES_A_PAGE = 2 * 8
+
+
+def _fits_in_memory(drive: Drive) -> None:
+    """Raise `UsageError` for a drive that this machine cannot hold."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return  # Not told here.
+    takes = int(drive.size["raw_pages"]) * _BYTES_A_PAGE
+    if 0 < there < takes:
+        raise UsageError(
+            f"the drive {drive.name} has {drive.size['raw_pages']:,} physical pages, and a run"
+            f" takes some {takes >> 30} GiB of memory: this machine has {there >> 30} GiB"
+        )
 
 
 def check_request(
@@ -225,9 +244,13 @@ def check_request(
     cost: str | None = None,
     warmup: str | None = None,
     jobs: int | None = None,
+    curves: bool = False,
 ) -> None:
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
+    if curves:
+        _for_curves("lru" if policies is None else policies)
     _, sizes = _asked(policies, cache, device)
+    _in_front((), device)
     thread_count(jobs)
     _destage.check_run(sizes, _options(cost, warmup, False, False, False))
 
@@ -242,6 +265,7 @@ def check_run(
 ) -> None:
     """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
     _, size = _one_run(policy, cache, device)
+    _in_front((), device)
     _destage.check_run(size, _options(cost, warmup, False, False, False))
 
 
@@ -562,6 +586,11 @@ def _one_run(
     specs, sizes = _asked(policy, cache, drive)
     if len(specs) != 1:
         raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
+    if cache is None and drive is not None and len(drive.cache) > 1 and not is_none(specs[0]):
+        raise UsageError(
+            f"cache: the drive {drive.name} names {len(drive.cache)} sizes"
+            f" ({', '.join(drive.cache)}), and a run takes one: name it"
+        )
     if cache is None and (drive is None or not drive.cache):
         if not is_none(specs[0]):
             raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
@@ -699,6 +728,21 @@ class Curves:
         return curves_table(self).html()
 
 
+def _for_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str]]:
+    """Policies, of which curves can be drawn."""
+    specs = []
+    for spec in _specs(policies):
+        if isinstance(spec, OwnPolicy):
+            raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
+        try:
+            _destage.check_needs(*spec, False)
+        except UsageError:
+            why = "is no cache" if is_none(spec) else "looks at the drive behind the cache"
+            raise UsageError(f"{spec[0]} {why}, and there is no drive here: use compare") from None
+        specs.append(spec)
+    return specs
+
+
 def mrc(
     trace: Trace,
     policies: str | PolicyLike | Sequence[PolicyLike] = "lru",
@@ -728,12 +772,7 @@ def mrc(
     """
     if not isinstance(trace, Trace):
         raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
-    specs = []
-    for spec in _specs(policies):
-        if isinstance(spec, OwnPolicy):
-            raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
-        _destage.check_needs(*spec, False)
-        specs.append(spec)
+    specs = _for_curves(policies)
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
         raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:

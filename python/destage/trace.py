@@ -334,8 +334,8 @@ def _fitted(make: Callable[[int | None], Trace], drive: Drive | None, wrap: str 
         return trace
     raise UsageError(
         f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the drive {drive.name} has"
-        f" {drive.logical_pages:,}: wrap modulo takes them modulo that, wrap extend makes the drive"
-        " larger"
+        f" {drive.logical_pages:,}: --wrap modulo takes them modulo that, --wrap extend makes the"
+        " drive larger (wrap= in Python)"
     )
 
 
@@ -416,44 +416,34 @@ def _reader_options(drive: Drive | None, options: Mapping[str, Any]) -> str:
         raise UsageError("device: this is a device of the trace; a drive is given as drive=")
     stated = drive.trace_options if drive else {}
     given = {k.rstrip("_"): v for k, v in options.items() if v is not None}
-    return _options({**stated, **given})
+    given = {**stated, **given}
+    if drive is not None and str(given.get("devices", "")).lower() == "separate":
+        raise UsageError(
+            f"devices = separate: in front of the drive {drive.name} the trace's devices stand one"
+            " after another (stack), or one is chosen"
+        )
+    return _options(given)
 
 
 def open_volumes(
     paths: PathLike | Sequence[PathLike],
     *,
     page_size: int | str | None = None,
-    drive: DeviceLike | None = None,
-    wrap: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Trace]:
     """Read a trace as one `Trace` for each of its devices, in name order (`devices="separate"`).
 
-    Each is in front of a drive of its own, if there is one; with `wrap="extend"` that is for all a
-    drive that the largest of them fits into. Parameters and errors as in `open_trace`.
+    That is without a drive: in front of one, devices stand one after another, or one is chosen.
+    Parameters and errors as in `open_trace`.
     """
-    opened, size = _for_drive(drive, wrap, _page_size(page_size))
-    stated = opened.trace_options if opened else {}
-    shared: dict[str, Any] = {"page_size": size, "cache": cache, "progress": progress}
-    options = {**stated, **options, "devices": "stack"}
-    # All of them as one, to learn their names; no drive needs to hold that.
+    shared: dict[str, Any] = {"page_size": page_size, "cache": cache, "progress": progress}
+    options = {**options, "devices": "stack"}
     whole = open_trace(paths, **shared, **options)
-    if len(whole.devices) == 1 and opened is None:
+    if len(whole.devices) == 1:
         return [whole]
-    separate = [
-        open_trace(paths, drive=opened, wrap=wrap, **shared, **{**options, "device": [name]})
-        for name in whole.devices
-    ]
-    largest = max((t.drive for t in separate if t.drive), key=_pages, default=None)
-    for trace in separate:
-        trace.drive = largest
-    return separate
-
-
-def _pages(drive: Drive) -> int:
-    return drive.logical_pages
+    return [open_trace(paths, **shared, **{**options, "device": [name]}) for name in whole.devices]
 
 
 def synth(

@@ -255,7 +255,8 @@ def test_the_demo_prints_its_table_and_writes_its_report(destage: Destage, tmp_p
     pytest.importorskip("vl_convert")
     done = destage("demo")
     assert done.status == 0, done
-    assert "s3-fifo" in done.out
+    assert "in front of small" in done.out
+    assert "ecr" in done.out
     assert "Next:" in done.out
     page = (tmp_path / "destage-report.html").read_text()
     assert "acr-h" in page
@@ -269,7 +270,7 @@ def test_the_demo_without_the_report_extra_says_what_to_install(
     env = {"PYTHONPATH": str(tmp_path)}
     done = destage("demo", env=env)
     assert done.status == 0, done
-    assert "s3-fifo" in done.out
+    assert "ecr" in done.out
     assert "pip install 'destage[report]'" in done.err
     assert not (tmp_path / "destage-report.html").exists()
 

@@ -12,7 +12,10 @@ import destage as ds
 
 MODULES = [
     "destage",
-    *(f"destage.{m}" for m in ("catalogue", "demo", "results", "runs", "trace", "tuning")),
+    *(
+        f"destage.{m}"
+        for m in ("catalogue", "demo", "device", "results", "runs", "trace", "tuning")
+    ),
 ]
 
 

@@ -133,6 +133,18 @@ pub fn open_drive(py: Python<'_>, spec: &str, keep: bool) -> PyResult<Drive> {
     Ok(Drive::new(raise(py, destage_ssd::Drive::from_spec(spec))?, keep))
 }
 
+/// The drive of a TOML file that has keys for others too: (table, key).
+#[pyfunction]
+pub fn open_shared_drive(
+    py: Python<'_>,
+    path: &str,
+    others: Vec<(String, String)>,
+    keep: bool,
+) -> PyResult<Drive> {
+    let others: Vec<_> = others.iter().map(|(t, key)| (t.as_str(), key.as_str())).collect();
+    Ok(Drive::new(raise(py, destage_ssd::Drive::from_shared(path, &others))?, keep))
+}
+
 /// A drive out of the record that a result has of it.
 #[pyfunction]
 pub fn drive_from_record(py: Python<'_>, record: &str, keep: bool) -> PyResult<Drive> {

@@ -53,7 +53,9 @@ mod _destage {
     #[pymodule_export]
     use crate::conform::{conform, conform_emit, conform_own};
     #[pymodule_export]
-    use crate::drive::{Drive, drive_from_record, drive_keys, drives, open_drive};
+    use crate::drive::{
+        Drive, drive_from_record, drive_keys, drives, open_drive, open_shared_drive,
+    };
     #[pymodule_export]
     use crate::parquet::parquet_bytes;
     #[pymodule_export]

@@ -195,7 +195,16 @@ impl Drive {
     ///
     /// [`DriveError::Content`] with line and column.
     pub fn parse(text: &str, file: &str) -> Result<Drive, DriveError> {
-        Loaded::parse(text, file).map(|loaded| loaded.drive)
+        Loaded::parse(text, file, &[]).map(|loaded| loaded.drive)
+    }
+
+    /// The drive of a TOML file that has keys for others too: (table, key), which are not read.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError::Missing`], or [`DriveError::Content`] with line and column.
+    pub fn from_shared(path: &str, others: &[(&str, &str)]) -> Result<Drive, DriveError> {
+        Loaded::read(path, others).map(|loaded| loaded.drive)
     }
 
     /// Reads a preset's name or a file, with or without changes: `ecr[op_permille=70]`.
@@ -209,7 +218,7 @@ impl Drive {
         let (name, changes) =
             if is_file(whole) { (whole, Vec::new()) } else { spec::split(whole)? };
         let Loaded { drive, given } =
-            if is_file(name) { Loaded::read(name)? } else { Loaded::preset(name)? };
+            if is_file(name) { Loaded::read(name, &[])? } else { Loaded::preset(name)? };
         if changes.is_empty() {
             return Ok(drive);
         }
@@ -351,11 +360,11 @@ impl Loaded {
                 known: known().collect::<Vec<_>>().join(", "),
             });
         };
-        let Loaded { drive, given } = Loaded::parse(preset.toml, preset.name)?;
+        let Loaded { drive, given } = Loaded::parse(preset.toml, preset.name, &[])?;
         Ok(Loaded { drive: Drive { preset: Some(name.into()), ..drive }, given })
     }
 
-    fn read(path: &str) -> Result<Loaded, DriveError> {
+    fn read(path: &str, others: &[(&str, &str)]) -> Result<Loaded, DriveError> {
         let bytes = std::fs::read(path).map_err(|error| DriveError::Missing {
             path: path.into(),
             why: match error.kind() {
@@ -363,11 +372,11 @@ impl Loaded {
                 _ => error.to_string(),
             },
         })?;
-        Loaded::parse(&file::text(bytes, path)?, path)
+        Loaded::parse(&file::text(bytes, path)?, path, others)
     }
 
-    fn parse(text: &str, path: &str) -> Result<Loaded, DriveError> {
-        let file = file::File::parse(text, path)?;
+    fn parse(text: &str, path: &str, others: &[(&str, &str)]) -> Result<Loaded, DriveError> {
+        let file = file::File::parse(text, path, others)?;
         let mut given = file.tables.clone();
         let preset = match given.device.remove("preset") {
             None => None,

@@ -39,7 +39,11 @@ def load(
             **options,
         }
         files = list(paths)
-        traces = open_volumes(files, **shared) if separate else [open_trace(files, **shared)]
+        if separate and drive is None:
+            del shared["drive"]
+            traces = open_volumes(files, **shared)
+        else:
+            traces = [open_trace(files, **shared)]
     if not quiet:
         for trace in traces:
             note(plausibility(trace))

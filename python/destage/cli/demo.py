@@ -11,22 +11,24 @@ from destage._table import results_table
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import look_at, print_table
 from destage.cli.screen import note, progress, warn
-from destage.demo import COST, POLICIES, SIZES, demo_trace
+from destage.demo import compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
 from destage.reports import need_report, write_report
-from destage.runs import compare
 
 __all__ = ["demo"]
 
 NEXT = """
 What this was: 31 seconds of a PostgreSQL server's disk traffic, replayed through a
-cache of 10 % to 40 % of the pages it touches. lru is the yardstick; cflru and acr-h
-try to write less to flash; min knows the future: no policy hits more often.
+cache of 10 % to 40 % of the pages it touches, in front of a simulated SSD of 16 GiB
+that is full. lru is the yardstick; cflru and acr-h try to write less to flash; ecr
+looks at the drive's queues before it evicts; min knows the future: no policy hits
+more often. WAF is what the drive writes for each page that it is given.
 
 Next:
   destage trace info YOUR_TRACE              what is in a trace of yours
-  destage compare YOUR_TRACE -p lru,arc,acr-h --report report.html
-  destage policies                           all policies; destage policies acr-h: one
+  destage compare YOUR_TRACE -p lru,cflru,ecr -c 64MiB --device small --report r.html
+  destage policies                           all policies; destage policies ecr: one
+  destage devices                            the drives; --toml writes one's file
 """
 
 
@@ -48,7 +50,7 @@ def demo(report_file: str, quiet: bool, **_: Any) -> None:
     """Compare policies on a small real trace that ships with destage."""
     with progress(quiet) as callback:
         trace = demo_trace(progress=callback)
-        results = compare(trace, POLICIES, cache=SIZES, cost=COST, progress=callback)
+        results = compare_demo(trace, profile=True, progress=callback)
     if not quiet:
         note(plausibility(trace))
     print_table(results_table(results))

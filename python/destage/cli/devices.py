@@ -175,6 +175,8 @@ def _describe_ftl(f: FtlInfo) -> None:
     click.echo(f"{f.name}: {f.title}")
     click.echo(wrapped(f.about))
     click.echo(wrapped(f"Source: {f.source}"))
-    _list_keys(f.params)
     if not f.params:
         click.echo("  No parameters")
+        return
+    click.echo()
+    _list_keys(f.params)

@@ -52,6 +52,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         cost=arguments["cost"],
         warmup=arguments["warmup"],
         jobs=arguments["jobs"],
+        curves=True,
     )
     opened = load_one(trace, arguments)
     with progress(arguments["quiet"]) as callback:

@@ -3,7 +3,9 @@
 Precedence: flag > environment > `--config` file > default. The environment variable of a flag is
 `DESTAGE_` and its name in capitals, but for `--cache`: `DESTAGE_CACHE_SIZE`, since `DESTAGE_CACHE`
 is the folder of decoded traces. In a file the keys of `[trace]` are the reader options (and
-`page_size`), those of `[cache]` are in `CACHE_KEYS`.
+`page_size`), those of `[cache]` are in `CACHE_KEYS`. If it has a table `[device]` it is a drive's
+file as well, and that drive is behind the cache: then `[cache]`, `[host]` and `[ftl]` may have what
+a drive's file has.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import click
 
 from destage import _destage
 from destage.catalogue import ReaderOption, reader_options
-from destage.device import Drive, open_device
+from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
+from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, MissingFile, UsageError
 
 __all__ = [
@@ -33,6 +36,12 @@ __all__ = [
 
 #: Before the name of a reader option in a command's arguments, so that none collides.
 READER = "reader_"
+
+#: Tables that only a drive's file has.
+DRIVE_TABLES = ("device", "host", "ftl")
+
+#: Key of a context's notes: the `--config` file that is a drive, and its keys that are not.
+SHARED = "destage.shared_file"
 
 #: Keys of the `[cache]` table, and the flag that each stands for.
 CACHE_KEYS = {
@@ -139,25 +148,51 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
         raise DataError(f"{path}: no TOML: it is not UTF-8") from e
     except OSError as e:
         raise MissingFile(f"{path}: {e.strerror}") from e
-    ctx.default_map = {**(ctx.default_map or {}), **_flat(path, data)}
+    values, others = _flat(path, data)
+    if "device" in data and any(p.name == "device" for p in ctx.command.params):
+        ctx.meta[SHARED] = (path, others)
+        values["device"] = path
+    ctx.default_map = {**(ctx.default_map or {}), **values}
 
 
-def _flat(path: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a file by the name of the command's argument."""
+def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Values of a file by the name of the command's argument, and the keys that they stand under.
+
+    What is the drive's is left out; the drive's reader looks at it.
+    """
     values: dict[str, Any] = {}
+    taken: list[tuple[str, str]] = []
     reader = {o.key: READER + o.key for o in reader_options()} | {"page_size": "page_size"}
     tables: dict[str, dict[str, str]] = {"trace": reader, "cache": CACHE_KEYS}
+    known_tables = [*tables, *DRIVE_TABLES]
     for table, entries in data.items():
-        if table not in tables:
-            raise DataError(f"{path}: {_unknown('table', table, list(tables))}")
+        if table not in known_tables:
+            raise DataError(f"{path}: {_unknown('table', table, known_tables)}")
         if not isinstance(entries, dict):
             raise DataError(f"{path}: {table}: expected a table, found {entries!r}")
+        if table in DRIVE_TABLES and "device" not in data:
+            raise DataError(f"{path}: [{table}] is of a drive: a table [device] is missing")
+        if table in DRIVE_TABLES:
+            continue
         known = tables[table]
+        if table == "cache" and "device" in data:
+            known = _not_the_drives(entries)
         for key, value in entries.items():
-            if key not in known:
+            if key in known:
+                values[known[key]] = _text(value)
+                taken.append((table, key))
+            elif table != "cache" or "device" not in data:
                 raise DataError(f"{path}: [{table}]: {_unknown('key', key, list(known))}")
-            values[known[key]] = _text(value)
-    return values
+    return values, taken
+
+
+def _not_the_drives(cache: Mapping[str, Any]) -> dict[str, str]:
+    """Keys of a `[cache]` table that are no business of the drive beside it.
+
+    A policy is the drive's if its parameters stand there; else it is a flag's, and may be several.
+    """
+    parameters = set(cache) - set(CACHE_KEYS) - set(DRIVE_CACHE_KEYS)
+    return {k: v for k, v in CACHE_KEYS.items() if k != "policy" or not parameters}
 
 
 def _unknown(kind: str, word: str, known: list[str]) -> str:
@@ -243,7 +278,8 @@ TRACE = [
         expose_value=False,
         callback=_config,
         section="Reading the trace",
-        help="Take what flags and environment leave open from [trace] and [cache] of this file.",
+        help="Take what flags and environment leave open from [trace] and [cache] of this file;"
+        " with a table [device] it is the drive as well.",
     ),
     flag(
         "--trace-cache/--no-trace-cache",
@@ -291,11 +327,12 @@ def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
             if arguments[name] is not None:
                 raise UsageError(f"--{name.replace('_', '-')} is of a drive: add --device")
         return None
+    cache = bool(arguments.get("trace_cache", True))
+    shared = click.get_current_context().meta.get(SHARED)
+    if shared is not None and shared[0] == device:
+        device = open_shared(*shared, cache=cache)
     return open_device(
-        device,
-        ftl=arguments["ftl"],
-        queue_depth=arguments["queue_depth"],
-        cache=bool(arguments.get("trace_cache", True)),
+        device, ftl=arguments["ftl"], queue_depth=arguments["queue_depth"], cache=cache
     )
 
 

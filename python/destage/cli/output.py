@@ -141,7 +141,8 @@ def print_table(table: Table) -> None:
     if ctx.color or (ctx.color is None and sys.stdout.isatty()):
         from rich.console import Console
 
-        Console(force_terminal=bool(ctx.color) or None, highlight=False).print(table.rich())
+        console = Console(force_terminal=bool(ctx.color) or None, highlight=False)
+        console.print(table.rich(console.width))
     else:
         # No colour asked for, or no terminal: a plain table never cuts a cell.
         click.echo(table.text())

@@ -134,8 +134,10 @@ def _write_series(path: str, recorded: Recorded) -> None:
 
 def _text(run: Run) -> str:
     """Every metric of a run, one a line."""
-    lines = [f"{run.trace.name}: {run.label}, cache {run.cache} = {number(run.frames)} pages"]
-    lines[0] += f" ({size(run.cache_bytes)})"
+    head = f"{run.trace.name}: {run.label}"
+    if run.policy != "none":
+        head += f", cache {run.cache} = {number(run.frames)} pages ({size(run.cache_bytes)})"
+    lines = [f"{head}, in front of {run.device}" if run.device else head]
     for metric in metrics():
         value = run[metric.name]
         if value is None:

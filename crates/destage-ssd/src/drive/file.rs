@@ -16,6 +16,8 @@ pub(super) struct File<'a> {
     pub tables: Tables,
     /// Where each key stands, and under the empty name each table: byte offsets.
     places: BTreeMap<(&'static str, String), usize>,
+    /// Keys that are not the drive's, by table.
+    others: &'a [(&'a str, &'a str)],
 }
 
 /// The text of a file.
@@ -58,9 +60,14 @@ fn explained(message: &str, text: &str, byte: usize) -> String {
 }
 
 impl<'a> File<'a> {
-    /// Reads the tables.
-    pub fn parse(text: &'a str, name: &'a str) -> Result<File<'a>, DriveError> {
-        let mut file = File { text, name, tables: Tables::default(), places: BTreeMap::new() };
+    /// Reads the tables, but for the keys that `others` lists.
+    pub fn parse(
+        text: &'a str,
+        name: &'a str,
+        others: &'a [(&'a str, &'a str)],
+    ) -> Result<File<'a>, DriveError> {
+        let (tables, places) = (Tables::default(), BTreeMap::new());
+        let mut file = File { text, name, tables, places, others };
         let parsed = DeTable::parse(text).map_err(|error| {
             let byte = error.span().map_or(text.len(), |span| span.start);
             file.at(byte, explained(error.message(), text, byte))
@@ -89,6 +96,9 @@ impl<'a> File<'a> {
         for (key, value) in keys {
             let byte = key.span().start;
             let name = key.into_inner().into_owned();
+            if self.others.contains(&(table, &name)) {
+                continue;
+            }
             self.places.insert((table, name.clone()), byte);
             if table == "trace" {
                 self.tables.trace.insert(name, json(value.into_inner()));

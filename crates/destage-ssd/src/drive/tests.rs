@@ -39,6 +39,17 @@ fn wrong_spec(text: &str) -> (String, Fault) {
 }
 
 #[test]
+fn a_file_may_have_keys_that_are_not_the_drives() {
+    let text = "[device]\npreset = \"small\"\n[cache]\ncost = { read = 1 }\nhit_ns = 5\nsize = 3\n";
+    let file = Scratch::new("shared.toml", text);
+    let others = [("cache", "cost"), ("cache", "size")];
+    let drive = Drive::from_shared(file.path(), &others).unwrap();
+    assert_eq!((drive.cache.hit_ns, drive.cache.frames.len()), (5, 0));
+    let error = Drive::from_shared(file.path(), &others[..1]).unwrap_err().to_string();
+    assert!(error.contains(":6:1: cache: unknown key \"size\""), "{error}");
+}
+
+#[test]
 fn every_preset_is_a_drive_of_its_own_name_and_bounded_memory() {
     for preset in PRESETS {
         let drive = Drive::preset(preset.name).unwrap_or_else(|error| panic!("{error}"));

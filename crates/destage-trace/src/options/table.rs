@@ -105,9 +105,9 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
     option(
         "wrap",
-        "none, modulo or extend",
-        "none",
-        "what addresses past the end of the modelled device do: an error, wrap around, or enlarge the device",
+        "error, modulo or extend",
+        "error",
+        "pages beyond the drive: an error, taken modulo its pages, or it is made larger",
         &[],
     ),
     option(

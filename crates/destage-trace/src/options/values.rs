@@ -20,8 +20,12 @@ pub(super) const SPREAD: Choices<Option<Spread>> =
     &[("none", Some(Spread::None)), ("uniform", Some(Spread::Uniform))];
 pub(super) const DEVICES: Choices<Option<Devices>> =
     &[("stack", Some(Devices::Stack)), ("separate", Some(Devices::Separate))];
-pub(super) const WRAP: Choices<Wrap> =
-    &[("none", Wrap::None), ("modulo", Wrap::Modulo), ("extend", Wrap::Extend)];
+pub(super) const WRAP: Choices<Wrap> = &[
+    ("error", Wrap::None),
+    ("modulo", Wrap::Modulo),
+    ("extend", Wrap::Extend),
+    ("none", Wrap::None),
+];
 pub(super) const EVENT: Choices<Event> = &[("D", Event::D), ("Q", Event::Q), ("C", Event::C)];
 pub(super) const ETW_TIME: Choices<EtwTime> =
     &[("issue", EtwTime::Issue), ("completion", EtwTime::Completion)];

@@ -1,0 +1,433 @@
+"""Runs in front of a drive: on the command line, in Python, and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Destage, Done
+from test_own_policy import Lru
+
+import destage as ds
+from destage.demo import TRACE
+
+GOLDEN = ROOT / "tests" / "golden"
+DEMO = ROOT / "python" / "destage" / "data" / TRACE
+POLICIES = "none,lru,arc,cflru-e,ecr,ecr-e,gcar-lru,gcar-cflru,sac"
+
+#: Small enough to fill in no time; `msr` fits into it.
+TINY = (
+    "small[channels=2;planes_per_die=1;blocks_per_plane=20;pages_per_block=8;logical_pages=128"
+    ";gc_low_pages=16;precondition=sequential]"
+)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def refused(done: Done, status: int, *parts: str) -> None:
+    """The command ended with this status and one message, which holds these parts."""
+    assert done.status == status, done
+    assert done.out == "", done
+    for part in parts:
+        assert part in done.err, done
+    assert "Traceback" not in done.err, done
+    assert done.err.count("destage: ") == 1, done
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Path:
+    """The golden drive's file, in the folder that the command runs in."""
+    return Path(shutil.copy(GOLDEN / "drive.toml", tmp_path / "drive.toml"))
+
+
+def golden(destage: Destage, *args: object) -> Done:
+    """The golden comparison, on the command line."""
+    done = destage("compare", DEMO, "-p", POLICIES, "-q", "--csv", "-", *args)
+    assert done.status == 0, done
+    return done
+
+
+def test_a_comparison_is_what_it_was(destage: Destage, drive: Path) -> None:
+    # Any number that is another one is a change of results, and belongs into the changelog.
+    now = rows(golden(destage, "-d", drive.name).out)
+    before = rows((GOLDEN / "device-compare.csv").read_text())
+    assert [(r["label"], r["cache"]) for r in now] == [(r["label"], r["cache"]) for r in before]
+    for new, old in zip(now, before, strict=True):
+        # There may be more columns by now.
+        assert {k: new[k] for k in old} == old
+    assert (
+        golden(destage, "-d", drive.name, "--jobs", "1").out
+        == golden(destage, "-d", drive.name, "--jobs", "3", "--no-trace-cache").out
+    )
+
+
+def test_the_laws_hold_on_it() -> None:
+    for row in rows((GOLDEN / "device-compare.csv").read_text()):
+        number = {k: float(v) for k, v in row.items() if v.replace(".", "", 1).isdigit()}
+        programs = number["flash_programs"] + number["gc_moves"] + number["summary_programs"]
+        assert number["waf"] == pytest.approx(programs / number["flash_programs"])
+        assert number["flash_programs"] == number["physical_writes"]
+        assert number["flash_reads"] == number["physical_reads"]
+        assert number["requests"] == 20_000
+        assert number["response_ns_p50"] <= number["response_ns_p99"] <= number["response_ns_max"]
+        assert 0 < number["utilisation_mean"] <= number["utilisation_max"] <= 1
+
+
+def test_a_result_is_made_again_byte_by_byte(destage: Destage, drive: Path, tmp_path: Path) -> None:
+    golden(destage, "-d", drive.name, "--queue-depth", "4", "--json", "first.json")
+    # The file may change: the result keeps what it was.
+    drive.write_text('[device]\npreset = "acr"\n')
+    again = destage("rerun", "first.json", "--json", "again.json")
+    assert again.status == 0, again
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
+    changed = json.loads((tmp_path / "first.json").read_text())
+    changed["runs"][1]["timing"]["counters"]["gc_runs"] += 1
+    (tmp_path / "first.json").write_text(json.dumps(changed))
+    again = destage("rerun", "first.json")
+    assert again.status == 1, again
+    assert "gc_runs was" in again.err
+
+
+def test_a_rerun_makes_a_drive_large_again(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    tiny = TINY.replace("logical_pages=128", "logical_pages=16")
+    args = ("-p", "lru,ecr", "-c", "3p", "-d", tiny, "--wrap", "extend")
+    done = destage("compare", msr, *args, "--json", "r.json")
+    assert done.status == 0, done
+    assert "was made larger" in done.err
+    again = destage("rerun", "r.json", "--json", "again.json")
+    assert again.status == 0, again
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "r.json").read_bytes()
+
+
+def test_the_table_shows_times_and_names_the_drive(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "none,lru,ecr", "-c", "10%", "-d", TINY)
+    assert done.status == 0, done
+    head = done.out.splitlines()[0]
+    assert "in front of small[" in head
+    for word in ("response", "eviction", "WAF", "flash"):
+        assert word in done.out, done
+    run = destage("run", msr, "-p", "none", "-d", TINY, "-q")
+    assert run.status == 0, run
+    assert "cache" not in run.out.splitlines()[0]
+    assert "makespan_ns" in run.out
+
+
+def test_a_timeline_opens_in_perfetto(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    args = ("-p", "ecr", "-c", "5p", "-d", TINY, "-q")
+    plain = destage("run", msr, *args, "--csv", "-")
+    done = destage("run", msr, *args, "--timeline", "t.json", "--csv", "-")
+    assert done.status == 0, done
+    assert done.out == plain.out
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    units = {e["args"]["name"] for e in events if e["name"] == "thread_name" and e["pid"] == 1}
+    assert len(units) == 2
+    (row,) = rows(done.out)
+    spans = [e for e in events if e["ph"] == "X" and e["pid"] == 1]
+    kinds = {kind: sum(e["name"].startswith(kind) for e in spans) for kind in ("read", "program")}
+    assert kinds["read"] == int(row["flash_reads"])
+    assert kinds["program"] == int(row["flash_programs"])
+    # On standard output it is alone there.
+    alone = destage("run", msr, *args, "--timeline", "-")
+    assert json.loads(alone.out)["traceEvents"] == events
+
+
+def test_a_closed_loop_needs_no_times(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "pages.lis").write_text("".join(f"{k * 37 % 500} 8 0 {k}\n" for k in range(200)))
+    args = ("pages.lis", "--format", "arc", "--default-op", "write", "-p", "lru", "-c", "4p", "-q")
+    device = ("-d", TINY)
+    refused(destage("compare", *args, *device), 2, "has no times", "--queue-depth")
+    deep = [
+        float(
+            rows(destage("compare", *args, *device, "--queue-depth", n, "--csv", "-").out)[0][
+                "makespan_ns"
+            ]
+        )
+        for n in (1, 8)
+    ]
+    assert deep[1] < deep[0]
+
+
+@pytest.mark.parametrize(
+    ("device", "parts"),
+    [
+        ("smal", ('no preset "smal", did you mean small?',)),
+        ("", ("no preset",)),
+        ("small[chanels=4]", ('unknown key "chanels", did you mean channels?',)),
+        ("small[cache.frmes=4]", ("frmes",)),
+        ("small[channels]", ("no key=value",)),
+        ("small[channels=4", ("]",)),
+        ("small[channels=0]", ("channels = 0", "expected integer 1..")),
+        ("small[channels=4000000000]", ("a drive has at most",)),
+        ("small[pages_per_block=1;summary_page=true]", ("pages_per_block = 1",)),
+        ("small[op_permille=1]", ("no room for collection", "op_permille")),
+        ("small[op_permille=1000]", ("op_permille = 1000", "0..999")),
+        ("small[gc_low_pages=1]", ("gc_low_pages = 1", "expected integer 96")),
+        ("small[read_ns=-1]", ("read_ns = [-1]",)),
+        ("small[read_ns=1e30]", ("read_ns",)),
+        ("small[program_ns=99999999999999]", ("program_ns", "0..10000000000")),
+        (
+            "small[read_ns=0;program_ns=0;erase_ns=0;bus_ps_per_byte=0]",
+            ("nothing would take any time",),
+        ),
+        ("small[gc_mode=never]", ("gc_mode", "foreground, background, idle")),
+        ("small[sched=read_first;bus=shared]", ("excludes bus = shared", "bus = private")),
+        ("small[sched=read_first;gc_mode=idle]", ("excludes gc_mode = idle",)),
+        ("small[sched=read_first;host.mode=closed]", ("mode = closed excludes sched",)),
+        ("small[blocks_per_plane=1300000]", ("GiB of memory",)),
+    ],
+)
+def test_an_impossible_drive_is_usage(
+    device: str, parts: tuple[str, ...], destage: Destage, msr: Path
+) -> None:
+    if "memory" in parts[0] and os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 59 << 30:
+        pytest.skip("this machine holds the largest drive there is")
+    for command in (("compare", "-c", "10p"), ("run", "-c", "10p")):
+        done = destage(command[0], msr, "-p", "lru", *command[1:], "-d", device, "-q")
+        refused(done, 2, *parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ("expected a table [device]",)),
+        ("[device]\nchanels = 4\n", (":2:1: ", "did you mean channels?")),
+        ("[device]\nchannels = 4\n[hots]\n", (":3:", "did you mean host?")),
+        ("[device]\nchannels = \n", (":2:", "expected a value")),
+        ("[device]\npreset = 'smal'\n", (":2:1: ", "did you mean small?")),
+        ("[device]\nop_permille = 0\n", ("no room for collection",)),
+        ("[device]\n[cache]\nframes = ['many']\npolicy = 'lru'\n", ("many",)),
+        ("[device]\n[cache]\npolicy = 'lur'\nframes = 4\n", ("lur", "did you mean")),
+        ("[device]\n[cache]\npolicy = 'lru'\nk = 4\nframes = 4\n", ("[cache]",)),
+        ("[device]\n[host]\nqueue_depth = 0\n", ("queue_depth = 0",)),
+        ("[device]\n[ftl]\nspeed = 3\n", ('unknown key "speed"',)),
+    ],
+)
+def test_a_drives_file_that_cannot_be_is_data(
+    text: str, parts: tuple[str, ...], destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "my.toml").write_text(text)
+    refused(destage("compare", msr, "-d", "my.toml", "-q"), 65, *parts)
+
+
+def test_flags_that_need_or_exclude_a_drive(destage: Destage, msr: Path) -> None:
+    def with_args(*args: object, status: int = 2, command: str = "compare") -> Done:
+        done = destage(command, msr, "-c", "10p", *args, "-q")
+        assert done.status == status, done
+        return done
+
+    refused(with_args("-d", "no.toml", status=66), 66, "no.toml: no such file")
+    refused(with_args("-p", "ecr"), 2, "ecr looks at the drive", "--device")
+    refused(with_args("-p", "none"), 2, "add a device")
+    refused(with_args("--ftl", "page"), 2, "--ftl is of a drive")
+    refused(with_args("--queue-depth", 4), 2, "--queue-depth is of a drive")
+    refused(with_args("-d", TINY, "--queue-depth", 0), 2, "queue_depth: expected 1..")
+    refused(with_args("-d", TINY, "--ftl", "pagee"), 2, "did you mean page?")
+    refused(with_args("-d", TINY, "--ftl", "page[x=1]"), 2, 'unknown key "x"')
+    refused(with_args("-d", TINY, "--page-size", "8KiB"), 2, "pages of 4096 bytes")
+    refused(with_args("-d", TINY, "--wrap", "round"), 2, "expected error, modulo, extend")
+    refused(with_args("-d", TINY, "--volumes", "separate"), 2, "one after another (stack)")
+    refused(with_args("-p", "lru", "--timeline", "t.json", command="run"), 2, "add --device")
+    refused(with_args("-p", "none,lru", "-d", TINY, command="run"), 2, "compare takes several")
+    refused(with_args("-p", "ecr", command="mrc"), 2, "use compare")
+    same = with_args("-p", "lru", "-d", TINY, "--page-size", "4KiB", "--ftl", "page", status=0)
+    assert "ftl=page" in same.out
+
+
+def test_a_trace_beyond_the_drive(destage: Destage, msr: Path) -> None:
+    small = TINY.replace("logical_pages=128", "logical_pages=32")
+
+    def compare(device: str, *args: object) -> Done:
+        return destage("compare", msr, "-p", "lru", "-c", "4p", "-d", device, *args)
+
+    for device in (small, f"{small[:-1]};address_mode=error]"):
+        refused(compare(device, "-q"), 2, "small.csv: its pages go up to 41", "has 32", "--wrap")
+    assert compare(f"{small[:-1]};address_mode=wrap]").status == 0
+    wrapped = compare(small, "--wrap", "modulo")
+    assert wrapped.status == 0, wrapped
+    assert "were wrapped into it" in wrapped.err
+    assert " 32 pages of 4,096 bytes" in wrapped.out
+    refused(compare(small, "--wrap", "error", "-q"), 2, "--wrap modulo")
+
+
+def test_a_drives_file_speaks_to_runs(destage: Destage, drive: Path, tmp_path: Path) -> None:
+    several = destage("run", DEMO, "-p", "lru", "-d", drive.name, "-q")
+    refused(several, 2, "the drive drive names 2 sizes (1MiB, 4MiB)")
+    text = drive.read_text().replace('frames = ["1MiB", "4MiB"]', 'frames = "1MiB"\npolicy = "ecr"')
+    drive.write_text(text)
+    one = destage("run", DEMO, "-d", drive.name, "-q")
+    assert one.status == 0, one
+    assert "ecr, cache 1MiB = 256 pages" in one.out
+    # A flag goes before the file, and its wrap and requests are the reader's.
+    flags = ("-p", "lru", "-c", "2MiB", "--requests", "1000", "--csv", "-")
+    (row,) = rows(destage("run", DEMO, "-d", drive.name, "-q", *flags).out)
+    assert (row["label"], row["frames"], row["trace_requests"]) == ("lru", "512", "1000")
+
+
+def test_one_file_for_everything(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    text = """
+[trace]
+requests = 200
+[device]
+preset = "small"
+channels = 2
+planes_per_die = 1
+blocks_per_plane = 20
+pages_per_block = 8
+logical_pages = 128
+gc_low_pages = 16
+precondition = "sequential"
+[cache]
+policy = "lru,ecr"
+size = ["4p", "8p"]
+hit_ns = 700
+cost = { read = 1, write = 9 }
+[host]
+mode = "closed"
+queue_depth = 3
+"""
+    (tmp_path / "all.toml").write_text(text)
+    found = rows(destage("compare", msr, "--config", "all.toml", "-q", "--csv", "-").out)
+    assert [(r["label"], r["frames"]) for r in found] == [
+        ("lru", "4"),
+        ("lru", "8"),
+        ("ecr", "4"),
+        ("ecr", "8"),
+    ]
+    for row in found:
+        assert (row["device"], row["queue_depth"], row["cost_write"]) == ("all", "3", "9")
+        assert row["trace_requests"] == "200"
+    # Flags go before it; a drive that is given takes the place of its drive.
+    args = ("--config", "all.toml", "-p", "none", "-d", TINY, "-q", "--csv", "-")
+    first = rows(destage("compare", msr, *args).out)[0]
+    assert first["device"].startswith("small[")
+    assert first["queue_depth"] == ""
+    # A policy whose parameters stand beside it is the drive's.
+    (tmp_path / "all.toml").write_text(text.replace('"lru,ecr"', '"lru-k"\nk = 3'))
+    row = rows(destage("compare", msr, "--config", "all.toml", "-q", "--csv", "-").out)[0]
+    assert json.loads(row["params"])["k"] == 3
+    # A command without a drive takes what is for it.
+    assert destage("mrc", msr, "--config", "all.toml", "-p", "lru", "-q").status == 0
+    for wrong, part in (
+        ("[host]\nmode = 'closed'\n", "[device] is missing"),
+        (text + "[hosts]\n", "did you mean host?"),
+        (text.replace("hit_ns", "hits_ns").replace('"lru,ecr"', '"none"'), "hit_ns"),
+        (text.replace("requests", "requets"), "did you mean requests?"),
+    ):
+        (tmp_path / "all.toml").write_text(wrong)
+        refused(destage("compare", msr, "--config", "all.toml", "-q"), 65, "all.toml", part)
+
+
+def test_the_environment_gives_a_drive(destage: Destage, msr: Path) -> None:
+    env = {"DESTAGE_DEVICE": TINY, "DESTAGE_QUEUE_DEPTH": "2"}
+    done = destage("compare", msr, "-p", "lru", "-c", "4p", "-q", "--csv", "-", env=env)
+    (row,) = rows(done.out)
+    assert row["queue_depth"] == "2"
+    assert float(row["response_ns_mean"]) > 0
+
+
+def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None:
+    listed = json.loads(destage("devices", "--json", "-").out)
+    assert [d["name"] for d in listed] == [d.name for d in ds.devices()]
+    shown = destage("devices").out
+    for info in ds.devices():
+        assert info.name in shown
+        assert destage("devices", info.name).status == 0
+        (tmp_path / "mine.toml").write_text(destage("devices", info.name, "--toml").out)
+        mine, preset = (ds.open_device(d).record for d in (tmp_path / "mine.toml", info.name))
+        assert [mine[table] for table in ("device", "cache", "host")] == [
+            preset[table] for table in ("device", "cache", "host")
+        ]
+    keys = destage("devices", "--keys").out
+    for key in ds.device_keys():
+        assert f"  {key.name}: " in keys
+    for ftl in ds.ftls():
+        done = destage("ftls", ftl.name)
+        assert done.status == 0
+        assert ftl.title in done.out
+        for key in ftl.params:
+            assert key.name in done.out
+    for args, part in (
+        (("devices", "smal"), "did you mean small?"),
+        (("devices", "--toml"), "a name"),
+        (("devices", "small", "--keys"), "no name"),
+        (("ftls", "pgae"), "did you mean page?"),
+    ):
+        refused(destage(*args), 2, part)
+    assert "needs one (--device)" in destage("policies", "ecr").out
+
+
+def test_python_and_the_command_line_agree(destage: Destage, drive: Path) -> None:
+    opened = ds.open_device(drive)
+    trace = ds.open_trace(DEMO, drive=opened)
+    results = ds.compare(trace, POLICIES, device=opened)
+    assert results.to_csv() == golden(destage, "-d", drive.name).out
+    assert trace.drive is opened
+    run = next(r for r in results if r.policy == "ecr")
+    assert (run.device, run.ftl, run.queue_depth) == ("drive", "page", None)
+    assert run.response_ns_mean == run["response_ns_mean"]
+    # The drive goes on as it was: a run works on a copy.
+    again = ds.compare(trace, POLICIES, device=opened)
+    assert again == results
+    one = ds.run(trace, "ecr", cache="1MiB", device=opened, profile=True)
+    assert one.run.metrics == run.metrics
+    assert one.run.profile is not None
+    frame = pytest.importorskip("polars")
+    table = results.to_polars()
+    assert isinstance(table, frame.DataFrame)
+    assert set(table.columns) >= {m.name for m in ds.metrics()} | {"device", "ftl", "queue_depth"}
+
+
+def test_a_policy_of_ones_own_runs_in_front_of_a_drive(drive: Path) -> None:
+    trace = ds.open_trace(DEMO, drive=drive, requests=2000)
+    own, table = ds.compare(trace, [Lru, "lru"], cache="1MiB", device=drive)
+    for metric in ds.metrics():
+        assert own[metric.name] == table[metric.name], metric.name
+
+
+def test_what_python_refuses(msr: Path) -> None:
+    trace = ds.open_trace(msr)
+    with pytest.raises(ds.UsageError, match="expected a preset, a TOML file or a drive"):
+        ds.open_device(7)  # type: ignore[arg-type]
+    with pytest.raises(ds.MissingFile, match=r"no\.toml: no such file"):
+        ds.open_device("no.toml")
+    with pytest.raises(ds.UsageError, match="queue_depth: expected a whole number"):
+        ds.open_device("small", queue_depth="4")  # type: ignore[arg-type]
+    with pytest.raises(ds.UsageError, match="excludes"):
+        ds.open_device("small[sched=read_first]", queue_depth=4)
+    with pytest.raises(ds.UsageError, match="those of the drive qlc-nvme have 16384"):
+        ds.compare(trace, "lru", cache="4p", device="qlc-nvme")
+    with pytest.raises(ds.UsageError, match="add a device"):
+        ds.compare(trace, "lru", cache="4p", ftl="page")
+    with pytest.raises(ds.UsageError, match='wrap="modulo"'):
+        ds.compare(trace, "lru", cache="4p", device=TINY.replace("128", "16"))
+    with pytest.raises(ds.UsageError, match="a drive is given as drive="):
+        ds.open_trace(msr, device=ds.open_device("small"))
+    large = ds.open_trace(msr, drive=TINY.replace("128", "16"), wrap="extend")
+    with pytest.raises(ds.UsageError, match="its attribute drive"):
+        ds.compare(large, "lru", cache="4p", device=TINY.replace("128", "16"))
+    assert ds.compare(large, "lru", cache="4p", device=large.drive)
+    with pytest.raises(ds.UsageError, match="unknown ftl 'dtfl'"):
+        ds.open_device("small").with_ftl("dtfl")
+    with pytest.raises(ds.UsageError, match="pages: expected"):
+        ds.open_device("small").extended(-1)
+
+
+def test_what_a_drive_says_of_itself() -> None:
+    small = ds.open_device("small")
+    assert small.logical_bytes == 16 << 30
+    assert small.size["units"] == 32
+    assert small.queue_depth is None
+    assert small.closed(7).queue_depth == 7
+    assert small.with_ftl("page").record["device"] == small.record["device"]
+    assert small.extended(small.logical_pages) is small
+    assert small.extended(5_000_000).logical_pages >= 5_000_000
+    assert ds.open_device("sac").cache == ("131072p", "262144p", "393216p", "524288p", "655360p")
+    assert "over-provisioning 15.0 %" in repr(small)
+    assert ds.open_device(small) is small
