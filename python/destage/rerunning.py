@@ -168,6 +168,8 @@ def _asked(run: Mapping[str, Any]) -> tuple[str, str, str]:
         "fetch_on_write_miss": config["fetch_on_write_miss"],
         "flush_at_end": config["flush_at_end"],
         "check": config["check"],
+        "pages_per_block": config.get("pages_per_block"),
+        "device_pages": config.get("device_pages"),
         "profile": run.get("profile") is not None,
     }
     return config["policy"], json.dumps(config["given"]), json.dumps(options)

@@ -226,6 +226,7 @@ class Run:
             "warmup_requests": self.warmup_requests,
             "fetch_on_write_miss": config["fetch_on_write_miss"],
             "flush_at_end": config["flush_at_end"],
+            "pages_per_block": config.get("pages_per_block"),
             "cost_read": cost.get("read"),
             "cost_write": cost.get("write"),
             "page_bytes": trace.page_bytes,

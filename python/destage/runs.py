@@ -118,12 +118,17 @@ def _options(
     flush_at_end: bool,
     check: bool,
     profile: bool = False,
+    pages_per_block: int | None = None,
+    device_pages: int | None = None,
 ) -> str:
     if isinstance(cost, Mapping):
         cost = ",".join(f"{k}={v}" for k, v in cost.items())
     for what, value in (("cost", cost), ("warmup", warmup)):
         if value is not None and not isinstance(value, str):
             raise UsageError(f"{what}: expected text, got {value!r}")
+    for what, pages in (("pages_per_block", pages_per_block), ("device_pages", device_pages)):
+        if pages is not None and (isinstance(pages, bool) or not isinstance(pages, int)):
+            raise UsageError(f"{what}: expected a whole number of pages, got {pages!r}")
     return json.dumps(
         {
             "cost": cost,
@@ -132,6 +137,8 @@ def _options(
             "flush_at_end": bool(flush_at_end),
             "check": bool(check),
             "profile": bool(profile),
+            "pages_per_block": pages_per_block,
+            "device_pages": device_pages,
         }
     )
 
@@ -336,6 +343,8 @@ def compare(
     warmup: str | None = None,
     fetch_on_write_miss: bool = False,
     flush_at_end: bool = False,
+    pages_per_block: int | None = None,
+    device_pages: int | None = None,
     check: bool = False,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -360,6 +369,10 @@ def compare(
             `"full"`.
         fetch_on_write_miss: a write miss reads the page first; counts, never decides.
         flush_at_end: dirty pages are written after the last access; counts, never decides.
+        pages_per_block: pages of an erase block, for policies that cluster by it; 64 unless given,
+            and the drive's with a device.
+        device_pages: pages that exist and may be padded; all unless given, and the drive's with a
+            device.
         check: assert every law of caching at every access; some ten times slower.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
@@ -378,7 +391,16 @@ def compare(
     """
     traces, drive = _traces(trace), _opened(device, ftl, queue_depth)
     specs, sizes = _asked(policies, cache, drive)
-    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check, profile)
+    options = _options(
+        cost,
+        warmup,
+        fetch_on_write_miss,
+        flush_at_end,
+        check,
+        profile,
+        pages_per_block,
+        device_pages,
+    )
     threads = thread_count(jobs)
     _in_front(traces, drive)
     # A size that one trace cannot have should show before another has run for an hour.
@@ -490,7 +512,8 @@ class Recorded:
     """The same as results, to be written or drawn."""
     series: tuple[Mapping[str, int | float], ...]
     """What each period counted, if a series was asked for: `first_access`, every counter, and where
-    an adaptive policy had adapted to."""
+    the policy had adapted to at the end of the period (`p` of ARC, `beta` and `delta_c` of ACR,
+    `pird_thd` and `alpha` of BPAC, `tau`, `th` and `wf` of AALRU)."""
 
     def series_columns(self) -> dict[str, list[int | float | None]]:
         """Return the series by column; None where a period has no such number."""
@@ -521,6 +544,8 @@ def run(
     warmup: str | None = None,
     fetch_on_write_miss: bool = False,
     flush_at_end: bool = False,
+    pages_per_block: int | None = None,
+    device_pages: int | None = None,
     check: bool = False,
     decisions: Destination | None = None,
     timeline: Destination | None = None,
@@ -531,6 +556,7 @@ def run(
 
     Parameters:
         trace, cost, warmup, fetch_on_write_miss, flush_at_end, check, progress: as in `compare`.
+        pages_per_block, device_pages: as in `compare`.
         device, ftl, queue_depth, profile: as in `compare`.
         policy: one policy, as in `compare`; needed unless the drive's file names one.
         cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
@@ -539,7 +565,8 @@ def run(
         timeline: with a drive, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
             a track for each unit with its reads, programs, moves and erases, and the requests.
             `-` is standard output.
-        series: length of a period in page accesses; what each period counted is in `series`.
+        series: length of a period in page accesses; what each period counted is in `series`, and
+            where the policy had adapted to at its end, such as ARC's `p`.
 
     Raises as `compare`, and `OutputError` if a file cannot be written.
 
@@ -560,7 +587,16 @@ def run(
         raise UsageError("timeline: it is of a drive: add a device")
     if timeline is not None and isinstance(spec, OwnPolicy):
         raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
-    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check, profile)
+    options = _options(
+        cost,
+        warmup,
+        fetch_on_write_miss,
+        flush_at_end,
+        check,
+        profile,
+        pages_per_block,
+        device_pages,
+    )
     _in_front([trace], drive)
 
     with _recording(decisions) as log, _recording(timeline) as tracks:
@@ -754,6 +790,8 @@ def mrc(
     warmup: str | None = None,
     fetch_on_write_miss: bool = False,
     flush_at_end: bool = False,
+    pages_per_block: int | None = None,
+    device_pages: int | None = None,
     check: bool = False,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -777,7 +815,15 @@ def mrc(
         raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
         raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
-    options = _options(cost, warmup, fetch_on_write_miss, flush_at_end, check)
+    options = _options(
+        cost,
+        warmup,
+        fetch_on_write_miss,
+        flush_at_end,
+        check,
+        pages_per_block=pages_per_block,
+        device_pages=device_pages,
+    )
     text = _destage.mrc(
         trace.raw, specs, _sizes(cache), options, sample, seed, thread_count(jobs), progress
     )

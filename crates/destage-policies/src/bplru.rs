@@ -216,3 +216,67 @@ impl<D: Directory> Policy for Bplru<D> {
         assert!(self.resident() <= self.frames);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::testing::{drive, setup, victims, writes};
+    use destage_core::{Blind, Dense, Lpn};
+
+    fn bplru(frames: u32, padding: bool, device_pages: Option<u64>) -> Bplru<Dense> {
+        let setup = setup("bplru", frames, &[("padding", Value::Bool(padding))]);
+        Bplru::new(&Setup { pages_per_block: 4, device_pages, ..setup }, Dense::new(64))
+    }
+
+    #[test]
+    fn a_block_written_in_order_is_the_next_victim_and_so_is_one_whose_last_page_is_written_again()
+    {
+        let mut p = bplru(6, false, None);
+        drive(&mut p, &writes(&[8, 0, 1, 2, 3]));
+        assert_eq!(victims(&drive(&mut p, &writes(&[9, 3, 12]))), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_completed_block_written_out_of_order_is_an_ordinary_one() {
+        let mut p = bplru(6, false, None);
+        drive(&mut p, &writes(&[8, 0, 1, 2, 3, 2]));
+        assert_eq!(victims(&drive(&mut p, &writes(&[12, 13]))), [8]);
+    }
+
+    #[test]
+    fn of_several_completed_blocks_the_last_goes_first() {
+        let mut p = bplru(9, false, None);
+        drive(&mut p, &writes(&[20, 0, 1, 2, 3, 4, 5, 6, 7]));
+        assert_eq!(victims(&drive(&mut p, &writes(&[24]))), [4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn padding_completes_the_block_as_far_as_it_exists() {
+        for (device_pages, padding) in [(None, vec![8, 10, 11]), (Some(11), vec![8, 10])] {
+            let mut p = bplru(1, true, device_pages);
+            drive(&mut p, &writes(&[9]));
+            let mut plan = Plan::new();
+            p.evict(&(), &Blind, &mut plan);
+            let (pages, pads) = plan.groups().next().expect("a group");
+            assert_eq!(pages, [Page(9)]);
+            assert!(pads.iter().all(|pad| !pad.in_buffer));
+            assert_eq!(pads.iter().map(|pad| pad.lpn).collect::<Vec<_>>(), padding_lpns(&padding));
+        }
+    }
+
+    fn padding_lpns(pages: &[u64]) -> Vec<Lpn> {
+        pages.iter().map(|&page| Lpn(page)).collect()
+    }
+
+    #[test]
+    fn the_last_block_of_all_page_numbers_is_padded_to_its_end() {
+        let setup = Setup { pages_per_block: 3, ..setup("bplru", 1, &[]) };
+        let mut p = Bplru::new(&setup, destage_core::Hashed::new());
+        // 2^64 - 1 is a multiple of 3: the last block has this one page.
+        drive(&mut p, &writes(&[u64::MAX]));
+        let mut plan = Plan::new();
+        p.evict(&(), &Blind, &mut plan);
+        assert!(plan.padded().is_empty());
+    }
+}

@@ -271,3 +271,43 @@ impl<D: Directory> Policy for Clc<D> {
         assert!(self.resident() <= self.frames);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::testing::{drive, setup, victims, writes};
+    use destage_core::Dense;
+
+    fn clc(frames: u32, alpha: f64) -> Clc<Dense> {
+        let setup = setup("clc", frames, &[("alpha", Value::Real(alpha))]);
+        Clc::new(&Setup { pages_per_block: 4, ..setup }, Dense::new(512))
+    }
+
+    fn recent(p: &Clc<Dense>) -> Vec<u64> {
+        p.recent.iter(&p.pages.blocks).map(|block| p.pages.number(block)).collect()
+    }
+
+    #[test]
+    fn of_the_cold_clusters_the_largest_goes_and_the_recent_ones_are_safe() {
+        let mut p = clc(6, 0.5);
+        drive(&mut p, &writes(&[0, 1, 4, 8, 9, 10]));
+        assert_eq!(recent(&p), [2], "one of three");
+        assert_eq!(victims(&drive(&mut p, &writes(&[12]))), [0, 1]);
+        assert_eq!(recent(&p), [3]);
+    }
+
+    #[test]
+    fn the_border_is_rounded_down_but_not_by_an_error_of_representation() {
+        let mut p = clc(200, 0.29);
+        let pages: Vec<u64> = (0..100).map(|block| block * 4).collect();
+        drive(&mut p, &writes(&pages));
+        assert_eq!(recent(&p).len(), 29);
+    }
+
+    #[test]
+    fn with_every_cluster_recent_the_least_recent_goes() {
+        let mut p = clc(4, 1.0);
+        assert_eq!(victims(&drive(&mut p, &writes(&[0, 4, 5, 6, 8]))), [0]);
+    }
+}

@@ -188,3 +188,45 @@ impl<D: Directory> Policy for Fab<D> {
         assert!(self.resident() <= self.frames);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::testing::{drive, setup, victims, writes};
+    use destage_core::{Dense, Op};
+
+    fn fab(frames: u32, read_recency: bool) -> Fab<Dense> {
+        let params = [("read_recency", Value::Bool(read_recency))];
+        let setup = Setup { pages_per_block: 4, ..setup("fab", frames, &params) };
+        Fab::new(&setup, Dense::new(64))
+    }
+
+    #[test]
+    fn the_largest_cluster_goes_and_among_equals_the_least_recent() {
+        let mut p = fab(6, false);
+        // Two pages of blocks 0, 1 and 2, then a seventh page.
+        assert_eq!(victims(&drive(&mut p, &writes(&[0, 4, 8, 5, 1, 9, 12]))), [4, 5]);
+        assert_eq!(victims(&drive(&mut p, &writes(&[13, 14]))), [0, 1]);
+    }
+
+    #[test]
+    fn the_block_of_the_incoming_page_is_not_protected() {
+        let mut p = fab(3, false);
+        assert_eq!(victims(&drive(&mut p, &writes(&[0, 1, 2, 3]))), [0, 1, 2]);
+        assert_eq!(
+            p.inside()[0].1,
+            Part::list([Part::list([Part::Count(0), Part::pages([Page(3)]),])])
+        );
+    }
+
+    #[test]
+    fn a_read_is_a_use_only_if_it_is_asked_for() {
+        for (read_recency, victim) in [(false, 0), (true, 4)] {
+            let mut p = fab(2, read_recency);
+            drive(&mut p, &writes(&[0, 4]));
+            drive(&mut p, &[(Op::Read, 0), (Op::Read, 40)]);
+            assert_eq!(victims(&drive(&mut p, &writes(&[8]))), [victim]);
+        }
+    }
+}

@@ -21,6 +21,11 @@ pub(crate) fn reads(pages: &[u64]) -> Vec<(Op, u64)> {
     pages.iter().map(|&page| (Op::Read, page)).collect()
 }
 
+/// A write of each page.
+pub(crate) fn writes(pages: &[u64]) -> Vec<(Op, u64)> {
+    pages.iter().map(|&page| (Op::Write, page)).collect()
+}
+
 /// Reads and writes of pages `0..pages`, in no order but always the same.
 pub(crate) fn mixed(accesses: usize, pages: u64) -> Vec<(Op, u64)> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -50,7 +50,12 @@ def policies(name: str | None, json_file: str | None, **_: Any) -> None:
 def _list(found: tuple[PolicyInfo, ...]) -> None:
     rows = []
     for p in found:
-        looks = (("flash", p.flash_aware), ("ghosts", p.ghosts), ("drive", p.needs_device))
+        looks = (
+            ("flash", p.flash_aware),
+            ("ghosts", p.ghosts),
+            ("blocks", p.clusters),
+            ("drive", p.needs_device),
+        )
         marks = [m for m, on in looks if on]
         rows.append([Cell(p.name), Cell(", ".join(marks)), Cell(p.title)])
     columns = [Column(c, right=False) for c in ("policy", "looks at", "title")]
@@ -67,6 +72,8 @@ def _describe(p: PolicyInfo) -> None:
     click.echo(f"  Time per access: {p.time}")
     click.echo(f"  Looks at clean and dirty: {'yes' if p.flash_aware else 'no'}")
     click.echo(f"  Remembers evicted pages: {'yes' if p.ghosts else 'no'}")
+    if p.clusters:
+        click.echo("  Destages the pages of an erase block together (--pages-per-block)")
     if p.needs_device:
         click.echo("  Looks into the drive: needs one (--device)")
     if p.offline:

@@ -111,6 +111,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                 warmup=arguments["warmup"],
                 fetch_on_write_miss=arguments["fetch_on_write_miss"],
                 flush_at_end=arguments["flush_at_end"],
+                pages_per_block=arguments["pages_per_block"],
+                device_pages=arguments["device_pages"],
                 check=arguments["check"],
                 jobs=arguments["jobs"],
                 progress=callback,

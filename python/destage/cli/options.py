@@ -51,6 +51,8 @@ CACHE_KEYS = {
     "warmup": "warmup",
     "fetch_on_write_miss": "fetch_on_write_miss",
     "flush_at_end": "flush_at_end",
+    "pages_per_block": "pages_per_block",
+    "device_pages": "device_pages",
     "check": "check",
     "jobs": "jobs",
 }
@@ -364,5 +366,17 @@ RUN = [
     ),
     flag("--fetch-on-write-miss", is_flag=True, help="A write miss reads the page first."),
     flag("--flush-at-end", is_flag=True, help="Write dirty pages after the last access."),
+    flag(
+        "--pages-per-block",
+        type=int,
+        metavar="PAGES",
+        help="Pages of an erase block, for policies that cluster by it. [64, or the drive's]",
+    ),
+    flag(
+        "--device-pages",
+        type=int,
+        metavar="PAGES",
+        help="Pages that exist: those from there on are never padded. [all, or the drive's]",
+    ),
     flag("--check", is_flag=True, help="Check every law at every access (slow)."),
 ]

@@ -195,9 +195,9 @@ fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
 ///
 /// # Errors
 ///
-/// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, and
-/// for a policy with a parameter in pages or accesses, which a sample of single pages does not
-/// scale.
+/// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
+/// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
+/// for one that clusters by erase block, which it takes apart.
 pub fn mrc(
     input: &Input<'_>,
     specs: &[PolicySpec],
@@ -332,6 +332,13 @@ fn samples(
 /// A sample scales frames and what is a share of them. It does not scale a number of accesses, and
 /// it takes the neighbours away from pages that are counted in clusters.
 fn refuse_absolute_parameters(spec: &PolicySpec, params: &Params) -> Result<(), RunError> {
+    if info(spec.name)?.clusters {
+        return Err(RunError::Impossible(format!(
+            "{}: it clusters by erase block, and a sample of single pages takes blocks apart; \
+             leave sampling out for this policy",
+            spec.label()
+        )));
+    }
     for (key, value) in params.iter() {
         let unit = info(spec.name)?.params.iter().find(|p| p.name == key).map_or("", |p| p.unit);
         if ["pages", "accesses"].contains(&unit) && matches!(value, Value::Int(n) if *n > 0) {
