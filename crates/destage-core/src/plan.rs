@@ -38,7 +38,8 @@ pub struct Plan {
     flushed: Vec<Page>,
     padded: Vec<Pad>,
     groups: Vec<Group>,
-    kept: usize, // flushed pages that were not evicted
+    kept: usize,      // flushed pages that were not evicted
+    in_buffer: usize, // padding pages that are
 }
 
 impl Plan {
@@ -55,6 +56,7 @@ impl Plan {
         self.padded.clear();
         self.groups.clear();
         self.kept = 0;
+        self.in_buffer = 0;
     }
 
     /// One page leaves; if dirty, it is flushed as a group of its own.
@@ -100,8 +102,17 @@ impl Plan {
     /// A page that completes the open group's block, in ascending order.
     #[inline]
     pub fn pad(&mut self, lpn: Lpn, in_buffer: bool) {
+        self.in_buffer += usize::from(in_buffer);
         self.padded.push(Pad { lpn, in_buffer });
         self.open().padded.end += 1;
+    }
+
+    /// Pages that follow each other, none of them in the buffer, complete the open group's block.
+    #[inline]
+    pub fn pad_run(&mut self, lpns: Range<u64>) {
+        let pads = (lpns.end - lpns.start) as usize;
+        self.padded.extend(lpns.map(|lpn| Pad { lpn: Lpn(lpn), in_buffer: false }));
+        self.open().padded.end += pads;
     }
 
     #[inline]
@@ -148,6 +159,12 @@ impl Plan {
         self.evicted.len() + self.kept - self.flushed.len()
     }
 
+    /// Number of padding pages that must be read from flash.
+    #[inline]
+    pub fn padding_reads(&self) -> usize {
+        self.padded.len() - self.in_buffer
+    }
+
     /// Number of flush groups.
     #[inline]
     pub fn group_count(&self) -> usize {
@@ -177,11 +194,14 @@ mod tests {
         plan.flush_and_evict(Page(0));
         plan.flush_and_keep(Page(2));
         plan.pad(Lpn(1), true);
+        plan.pad_run(3..5);
         plan.open_group();
         plan.flush_and_evict(Page(9));
         let groups: Vec<_> = plan.groups().collect();
         assert_eq!(groups[0].0, [Page(0), Page(2)]);
-        assert_eq!(groups[0].1, [Pad { lpn: Lpn(1), in_buffer: true }]);
+        let pad = |lpn, in_buffer| Pad { lpn: Lpn(lpn), in_buffer };
+        assert_eq!(groups[0].1, [pad(1, true), pad(3, false), pad(4, false)]);
+        assert_eq!(plan.padding_reads(), 2);
         assert_eq!(groups[1], (&[Page(9)][..], &[][..]));
         assert_eq!(plan.evicted().iter().map(|e| e.page.0).collect::<Vec<_>>(), [0, 9]);
         assert_eq!(plan.clean_evictions(), 0, "a page that is kept is not evicted");

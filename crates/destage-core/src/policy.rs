@@ -124,6 +124,11 @@ pub trait Policy {
     #[inline(always)]
     fn warm_links(&self, _: Page) {}
 
+    /// Hint, the last before the access: fetch what [`warm_links`](Policy::warm_links) has brought
+    /// the way to.
+    #[inline(always)]
+    fn warm_neighbours(&self, _: Page) {}
+
     /// Hint, after an eviction: a page that is likely to leave some evictions from now, so that
     /// what its write-back touches can be brought near. Only if that is cheap to say.
     #[inline(always)]

@@ -154,7 +154,8 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         for spec in &specs {
             let params = spec.params(&[]).map_err(|e| e.to_string())?;
             let setup =
-                Setup { params, trace_pages: Some(trace.pages().into()), ..Setup::new(frames) };
+                Setup { params, trace_pages: Some(trace.pages().into()), ..Setup::new(frames) }
+                    .with_blocks_of(trace.lpns());
             let mut peak = 0;
             let (misses, cpu) = best(arguments.rounds, || {
                 let live = LIVE.load(Relaxed);

@@ -425,6 +425,11 @@ impl<P: Policy> Policy for Checked<P> {
         self.inner.warm_links(page);
     }
 
+    #[inline(always)]
+    fn warm_neighbours(&self, page: Page) {
+        self.inner.warm_neighbours(page);
+    }
+
     fn check(&self) {
         if let Some(violation) = &self.violation {
             panic!("{violation}");

@@ -77,10 +77,8 @@ impl Counters {
         self.clean_evictions += plan.clean_evictions() as u64;
         self.destages += plan.group_count() as u64;
         self.destaged_pages += plan.flushed().len() as u64;
-        if !plan.padded().is_empty() {
-            self.padding_writes += plan.padded().len() as u64;
-            self.padding_reads += plan.padded().iter().filter(|p| !p.in_buffer).count() as u64;
-        }
+        self.padding_writes += plan.padded().len() as u64;
+        self.padding_reads += plan.padding_reads() as u64;
     }
 }
 

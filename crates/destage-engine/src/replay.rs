@@ -18,6 +18,13 @@ const AHEAD: usize = 16;
 /// How far ahead the node's neighbours are asked for; by then the node has come.
 const LINKS_AHEAD: usize = 6;
 
+/// And what can be found only then.
+const NEIGHBOURS_AHEAD: usize = 3;
+
+/// Padding pages that are collected before they are counted: more would not stay in the processor's
+/// first cache.
+const MOST_PADS: usize = 512;
+
 /// A request of a run with a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completed {
@@ -231,6 +238,9 @@ impl Replay<'_> {
             if let Some(near) = block.get(i + LINKS_AHEAD) {
                 policy.warm_links(Page(near.id.into()));
             }
+            if let Some(next) = block.get(i + NEIGHBOURS_AHEAD) {
+                policy.warm_neighbours(Page(next.id.into()));
+            }
             let next_use = if P::NEEDS.contains(Needs::NEXT_USE) {
                 self.next_uses.of(first_access as usize + i)
             } else {
@@ -260,6 +270,10 @@ impl Replay<'_> {
                     policy.admit(&r, miss);
                     if O::SEES_ACCESSES {
                         observer.access(&r, false, Some(plan));
+                        counters.evicted(plan);
+                        sizes.add(plan);
+                        plan.clear();
+                    } else if plan.padded().len() >= MOST_PADS {
                         counters.evicted(plan);
                         sizes.add(plan);
                         plan.clear();

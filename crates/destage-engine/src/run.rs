@@ -142,7 +142,10 @@ pub fn run(
     supplies(spec, options.drive.is_some())?;
     options.suit(spec)?;
     let params = spec.params(&options.policy_defaults())?;
-    let setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
+    let mut setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
+    if clusters(spec) {
+        setup = setup.with_blocks_of(input.columns.lpns);
+    }
     let directory = Dense::new(input.columns.lpns.len() as u32);
     let runner = Runner { input, options, hooks, observer };
     let outcome = match spec.is_none() {

@@ -50,7 +50,7 @@
 //!
 //! Cost. O(1) per access, O(b) per write-back.
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair};
+use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
 use crate::params::{Default as Preset, Kind, Param, ParamError};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
@@ -286,23 +286,21 @@ impl<D: Directory> Aalru<D> {
         self.rb_len -= 1;
         self.pages.unlink(frame);
         plan.evict(self.pages.leave(frame), false);
+        if let Some(next) = self.rb.oldest() {
+            self.pages.warm_linked::<1>(next);
+            self.pages.warm_leaving(next);
+        }
     }
 
     fn write_back(&mut self, plan: &mut Plan) {
         let lru = self.wb.oldest().expect("a list that is chosen has a page");
         let block = self.pages.block_of(lru);
-        let cluster = self.pages.blocks[block as usize].pages;
-        let mut at = cluster.newest();
-        while let Some(frame) = at {
-            at = self.pages.older_in_cluster(frame);
-            if self.pages.frames[frame as usize].own.dirty {
-                self.wb.unlink(&mut self.pages.frames, frame);
-            }
-        }
         let n_d = std::mem::take(&mut self.pages.blocks[block as usize].own.dirty);
         let pads = f64::from(n_d) > self.th;
         let padding = if pads { Padding::WholeBlock } else { Padding::None };
-        self.pages.destage(block, padding, plan, |own| own.dirty);
+        let wb = &mut self.wb;
+        let share = |own: &PageOwn| if own.dirty { Share::Leaves } else { Share::Stays };
+        self.pages.destage(block, padding, plan, share, |frames, frame| wb.unlink(frames, frame));
     }
 }
 
@@ -413,6 +411,12 @@ impl<D: Directory> Policy for Aalru<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_held(page);
+    }
+
+    #[inline(always)]
+    fn warm_neighbours(&self, page: Page) {
+        let frame = self.pages.warm_block(page);
+        self.pages.warm_linked::<1>(frame);
     }
 
     fn counters(&self, count: &mut dyn FnMut(&'static str, u64)) {

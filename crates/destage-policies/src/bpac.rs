@@ -56,7 +56,7 @@ mod b_list;
 mod knee;
 mod pattern;
 
-use crate::clusters::{Blocks, Chain, Padding};
+use crate::clusters::{Blocks, Chain, Padding, Share};
 use crate::params::{Default as Preset, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use b_list::{BList, Own, Rule};
@@ -341,10 +341,13 @@ impl<D: Directory> Policy for Bpac<D> {
             }
         };
         self.b_list.take(&mut self.pages.blocks, block);
-        let forgotten = self.pages.destage(block, Padding::None, plan, |_| true);
+        let share = |own: &PageOwn| if own.hot { Share::Elsewhere } else { Share::Leaves };
+        let forgotten = self.pages.destage(block, Padding::None, plan, share, |_, _| ());
         if !forgotten {
             self.pages.blocks[block as usize].own.pattern = pattern::Pattern::default();
         }
+        let (next, newer) = self.b_list.coming_victims(&self.pages.blocks);
+        self.pages.warm_victims(next, newer);
     }
 
     #[inline(always)]
@@ -390,6 +393,12 @@ impl<D: Directory> Policy for Bpac<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_held(page);
+    }
+
+    #[inline(always)]
+    fn warm_neighbours(&self, page: Page) {
+        let frame = self.pages.warm_block(page);
+        self.pages.warm_linked::<0>(frame); // of the p-list, if the page is hot
     }
 
     fn counters(&self, count: &mut dyn FnMut(&'static str, u64)) {

@@ -37,7 +37,7 @@
 //!
 //! Cost. O(1), and O(b) per eviction with padding.
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair};
+use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{Default as Preset, Kind, Param};
 use crate::{BuildError, Info, Setup};
@@ -164,7 +164,11 @@ impl<D: Directory> Policy for Bplru<D> {
     fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
         let block = self.list.oldest().expect("evict is only called on a full buffer");
         self.list.unlink(&mut self.pages.blocks, block);
-        self.pages.destage(block, self.padding, plan, |()| true);
+        self.pages.destage(block, self.padding, plan, |()| Share::Leaves, |_, _| ());
+        if let Some(next) = self.list.oldest() {
+            let newer = Linked::<1>::pair(&self.pages.blocks[next as usize]).newer;
+            self.pages.warm_victims(Some(next), Some(newer));
+        }
     }
 
     #[inline(always)]
@@ -200,6 +204,11 @@ impl<D: Directory> Policy for Bplru<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_held(page);
+    }
+
+    #[inline(always)]
+    fn warm_neighbours(&self, page: Page) {
+        self.pages.warm_block(page);
     }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {

@@ -31,7 +31,7 @@
 //! that crosses it is the most recent of the cold ones, and joins the new end of the list of its
 //! size.
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Sizes};
+use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes};
 use crate::fab::READ_RECENCY;
 use crate::params::{Default as Preset, Kind, Param};
 use crate::{BuildError, Info, Setup};
@@ -206,7 +206,11 @@ impl<D: Directory> Policy for Clc<D> {
         self.take(block);
         self.set_clusters(self.clusters - 1);
         self.draw_border();
-        self.pages.destage(block, Padding::None, plan, |()| true);
+        self.pages.destage(block, Padding::None, plan, |()| Share::Leaves, |_, _| ());
+        if let Some((next, _)) = self.sizes.victim() {
+            let newer = Linked::<2>::pair(&self.pages.blocks[next as usize]).newer;
+            self.pages.warm_victims(Some(next), Some(newer));
+        }
     }
 
     #[inline(always)]
@@ -244,6 +248,11 @@ impl<D: Directory> Policy for Clc<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_held(page);
+    }
+
+    #[inline(always)]
+    fn warm_neighbours(&self, page: Page) {
+        self.pages.warm_block(page);
     }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {

@@ -2,8 +2,8 @@
 //! share (`spec/block-policies.md` 1.2 to 1.4).
 //!
 //! ```text
-//!   page ──table──▶ frame ──▶ { block, offset, links, .. }
-//!   number of a block ──▶ block ──▶ { pages ─▶ frame ◀─▶ frame ◀─▶ .., len, .. }
+//!   page ──▶ frame ──▶ { block, offset, links, .. }
+//!        └─▶ id of its block ──▶ block ──▶ { pages ─▶ frame ◀─▶ frame ◀─▶ .., len, .. }
 //! ```
 //!
 //! Page p belongs to block `p / b` at offset `p mod b`. A block is known while it has a resident
@@ -11,7 +11,8 @@
 //! linked; which order clusters leave in is each policy's own. What a policy keeps of a page is the
 //! type `T`, of a block `U`.
 //!
-//! What is linked is frames, not pages: a buffer has far fewer frames than a trace has pages, and
+//! In a replay the block of every page is known from the start ([`EraseBlocks`]), so nothing is
+//! hashed; elsewhere a block is found by its number. What is linked is frames, not pages: a buffer has far fewer frames than a trace has pages, and
 //! so they stay in the processor's caches (as in `unit_lists.rs`).
 //!
 //! Cost. O(1) per page that comes and goes; sorting a cluster of n pages when it is destaged takes
@@ -24,17 +25,87 @@ pub(crate) use chain::{Chain, Linked, NIL, Pair};
 pub(crate) use sizes::Sizes;
 
 use destage_core::pages::prefetch;
-use destage_core::{Directory, Entry, Hashed, Lpn, Page, Part, Plan, Slot, Table};
+use destage_core::{Directory, Hashed, Lpn, Page, Part, Plan, Slot, huge};
+use std::sync::Arc;
 
-/// Where a page is: its frame + 1, or 0 if it is not resident.
-#[derive(Clone, Copy, Default, Debug)]
-struct At(u32);
+/// The erase blocks of a decoded trace: those in which it has a page, numbered in ascending order.
+#[derive(Clone, Debug)]
+pub struct EraseBlocks {
+    pages_per_block: u32,
+    of_page: Vec<(u32, u32)>, // by dense id of a page: id of its block, and its offset there
+    numbers: Vec<u64>,
+    firsts: Vec<u32>, // dense id of each block's first page, and of none at the end
+}
 
-impl Entry for At {
-    #[inline(always)]
-    fn known(&self) -> bool {
-        self.0 != 0
+impl EraseBlocks {
+    /// Of pages with these LPNs, ascending, in blocks of so many pages.
+    pub fn new(lpns: impl IntoIterator<Item = u64>, pages_per_block: u32) -> Self {
+        let size = BlockSize::new(pages_per_block);
+        let mut of_page = Vec::new();
+        let mut numbers: Vec<u64> = Vec::new();
+        let mut firsts = Vec::new();
+        for lpn in lpns {
+            let (number, offset) = size.split(Lpn(lpn));
+            if numbers.last() != Some(&number) {
+                numbers.push(number);
+                firsts.push(of_page.len() as u32); // ids have 32 bits
+            }
+            of_page.push((numbers.len() as u32 - 1, offset)); // no more blocks than pages
+        }
+        firsts.push(of_page.len() as u32);
+        EraseBlocks { pages_per_block, of_page, numbers, firsts }
     }
+}
+
+impl EraseBlocks {
+    /// Dense ids of a block's pages.
+    #[inline(always)]
+    fn ids(&self, id: u32) -> std::ops::Range<usize> {
+        self.firsts[id as usize] as usize..self.firsts[id as usize + 1] as usize
+    }
+}
+
+/// Splits LPNs into the number of a block and an offset.
+#[derive(Clone, Copy, Debug)]
+struct BlockSize {
+    pages: u64,
+    shift: Option<u32>, // pages is 2^shift
+}
+
+impl BlockSize {
+    fn new(pages_per_block: u32) -> Self {
+        let power = pages_per_block.is_power_of_two();
+        let shift = power.then(|| pages_per_block.trailing_zeros());
+        BlockSize { pages: pages_per_block.into(), shift }
+    }
+
+    #[inline(always)]
+    fn split(&self, lpn: Lpn) -> (u64, u32) {
+        match self.shift {
+            Some(shift) => (lpn.0 >> shift, (lpn.0 & (self.pages - 1)) as u32),
+            None => (lpn.0 / self.pages, (lpn.0 % self.pages) as u32),
+        }
+    }
+}
+
+/// Where a page is, and where it belongs.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    frame: u32,  // NIL: it is not resident
+    id: u32,     // of its block, in a replay
+    offset: u32, // in its block, in a replay
+}
+
+impl At {
+    const NOWHERE: At = At { frame: NIL, id: NIL, offset: 0 };
+}
+
+/// How a block is found: over dense pages by its id, else by its number. Which of the two is known
+/// at compile time, so that a replay never loads an LPN.
+struct Names {
+    ids: Arc<EraseBlocks>,
+    by_id: Vec<u32>, // NIL where a block has no resident page
+    numbers: Hashed, // the slot is the block's index
 }
 
 /// What is known of a resident page.
@@ -80,6 +151,7 @@ pub(crate) struct Block<U> {
     /// Pages of its cluster.
     pub(crate) len: u32,
     resident: u32, // pages in the buffer, in the cluster or not; 0: the index is free
+    id: u32,       // in a replay; of a free one: the next free one
     /// The policy's own.
     pub(crate) own: U,
 }
@@ -117,16 +189,28 @@ pub(crate) enum Padding {
     WholeBlock,
 }
 
+/// What becomes of a page when its block's cluster is destaged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Share {
+    /// It leaves.
+    Leaves,
+    /// It is in the cluster, and stays.
+    Stays,
+    /// It is not in the cluster.
+    Elsewhere,
+}
+
 /// All resident pages, and their blocks.
 pub(crate) struct Blocks<D, T, U> {
-    table: Table<D, At>,
+    directory: D,
+    at: Vec<At>,                     // by slot
     pub(crate) frames: Vec<Held<T>>, // grows with what is resident
     free_frame: u32,
-    numbers: Hashed, // number of a block -> its index
+    names: Names,
     pub(crate) blocks: Vec<Block<U>>,
+    free_block: u32, // of those that have ids
     resident: u32,
-    pages_per_block: u64,
-    shift: Option<u32>, // pages_per_block is 2^shift
+    size: BlockSize,
     device_pages: Option<u64>,
     group: Vec<u64>,   // offset and frame of the pages that are destaged
     present: Vec<u32>, // offsets of those of the block that stay
@@ -135,17 +219,32 @@ pub(crate) struct Blocks<D, T, U> {
 impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     /// Nothing resident.
     pub(crate) fn new(setup: &crate::Setup, directory: D) -> Self {
-        let pages_per_block = setup.pages_per_block;
-        let power = pages_per_block.is_power_of_two();
+        let slots = directory.initial_slots() as usize;
+        let mut at = huge::table(At::NOWHERE, slots);
+        let names = if D::DENSE {
+            let all = || Arc::new(EraseBlocks::new(0..slots as u64, setup.pages_per_block));
+            let of = setup.erase_blocks.clone().unwrap_or_else(all);
+            assert_eq!(of.pages_per_block, setup.pages_per_block, "blocks of one size");
+            assert_eq!(of.of_page.len(), slots, "the blocks are those of this trace's pages");
+            for (at, &(id, offset)) in at.iter_mut().zip(&of.of_page) {
+                (at.id, at.offset) = (id, offset);
+            }
+            let by_id = huge::table(NIL, of.numbers.len());
+            Names { ids: of, by_id, numbers: Hashed::new() }
+        } else {
+            let ids = Arc::new(EraseBlocks::new([], setup.pages_per_block));
+            Names { ids, by_id: Vec::new(), numbers: Hashed::new() }
+        };
         Blocks {
-            table: Table::new(directory),
+            directory,
+            at,
             frames: Vec::new(),
             free_frame: NIL,
-            numbers: Hashed::new(),
+            names,
             blocks: Vec::new(),
+            free_block: NIL,
             resident: 0,
-            pages_per_block: pages_per_block.into(),
-            shift: power.then(|| pages_per_block.trailing_zeros()),
+            size: BlockSize::new(setup.pages_per_block),
             device_pages: setup.device_pages,
             group: Vec::new(),
             present: Vec::new(),
@@ -161,34 +260,42 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     /// Pages of an erase block.
     #[inline(always)]
     pub(crate) fn pages_per_block(&self) -> u32 {
-        self.pages_per_block as u32 // it was one
+        self.size.pages as u32 // it was one
     }
 
     /// The page's slot and frame.
     #[inline(always)]
     pub(crate) fn find(&self, page: Page) -> Option<(Slot, u32)> {
-        self.table.find(page).map(|slot| (slot, self.table[slot].0 - 1))
-    }
-
-    /// Number and offset of a page.
-    #[inline(always)]
-    fn split(&self, lpn: Lpn) -> (u64, u32) {
-        match self.shift {
-            Some(shift) => (lpn.0 >> shift, (lpn.0 & (self.pages_per_block - 1)) as u32),
-            None => (lpn.0 / self.pages_per_block, (lpn.0 % self.pages_per_block) as u32),
-        }
+        let slot = self.directory.slot(page)?;
+        let frame = self.at[slot.index()].frame;
+        (frame != NIL).then_some((slot, frame))
     }
 
     /// A page that is not resident becomes it, in no cluster yet. Its slot and frame.
     #[inline(always)]
     pub(crate) fn admit(&mut self, page: Page, lpn: Lpn, own: T) -> (Slot, u32) {
-        let (number, offset) = self.split(lpn);
-        let block = match self.numbers.slot(Page(number)) {
-            Some(Slot(block)) => block,
-            None => self.know(number),
+        let slot = self.directory.insert(page);
+        if !D::DENSE && slot.index() == self.at.len() {
+            self.at.push(At::NOWHERE);
+        }
+        let At { id, mut offset, .. } = self.at[slot.index()];
+        let block = if D::DENSE {
+            let place = || (self.names.ids.numbers[id as usize], offset);
+            debug_assert_eq!(self.size.split(lpn), place(), "the trace's blocks");
+            match self.names.by_id[id as usize] {
+                NIL => self.know(id, 0),
+                block => block,
+            }
+        } else {
+            let number;
+            (number, offset) = self.size.split(lpn);
+            match self.names.numbers.slot(Page(number)) {
+                Some(Slot(block)) => block,
+                None => self.know(NIL, number),
+            }
         };
         self.blocks[block as usize].resident += 1;
-        let held = Held { slot: 0, block, offset, links: Pair::default(), own };
+        let held = Held { slot: slot.0, block, offset, links: Pair::default(), own };
         let frame = self.free_frame;
         let frame = if frame == NIL {
             self.frames.push(held);
@@ -198,17 +305,31 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
             self.frames[frame as usize] = held;
             frame
         };
-        let slot = self.table.insert(page, At(frame + 1));
-        self.frames[frame as usize].slot = slot.0;
+        self.at[slot.index()].frame = frame;
         self.resident += 1;
         (slot, frame)
     }
 
-    fn know(&mut self, number: u64) -> u32 {
-        let Slot(block) = self.numbers.insert(Page(number));
+    /// A block, of this id or this number, has its first resident page.
+    #[inline(always)]
+    fn know(&mut self, id: u32, number: u64) -> u32 {
+        let block = if !D::DENSE {
+            self.names.numbers.insert(Page(number)).0
+        } else {
+            let block = match self.free_block {
+                NIL => self.blocks.len() as u32,
+                free => {
+                    self.free_block = self.blocks[free as usize].id;
+                    free
+                }
+            };
+            self.names.by_id[id as usize] = block;
+            block
+        };
+        let new = Block { id, ..Block::default() };
         match self.blocks.get_mut(block as usize) {
-            Some(before) => *before = Block::default(),
-            None => self.blocks.push(Block::default()),
+            Some(before) => *before = new,
+            None => self.blocks.push(new),
         }
         block
     }
@@ -235,13 +356,6 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         block.pages.unlink(&mut self.frames, frame);
     }
 
-    /// The page that was linked to a cluster before this one of it.
-    #[inline(always)]
-    pub(crate) fn older_in_cluster(&self, frame: u32) -> Option<u32> {
-        let older = self.frames[frame as usize].links.older;
-        (older != NIL).then_some(older)
-    }
-
     /// A page that is in no cluster leaves the buffer. Its block is forgotten with its last page.
     pub(crate) fn leave(&mut self, frame: u32) -> Page {
         let block = self.block_of(frame);
@@ -257,38 +371,71 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         held.links.older = self.free_frame;
         self.free_frame = frame;
         self.resident -= 1;
-        self.table.remove(Slot(slot))
+        self.at[slot as usize].frame = NIL;
+        let page = self.directory.page(Slot(slot));
+        self.directory.remove(Slot(slot));
+        page
     }
 
     #[inline(always)]
     fn forget_if_empty(&mut self, block: u32) {
-        if self.blocks[block as usize].resident == 0 {
-            self.numbers.remove(Slot(block));
+        if self.blocks[block as usize].resident > 0 {
+            return;
+        }
+        if D::DENSE {
+            let id = std::mem::replace(&mut self.blocks[block as usize].id, self.free_block);
+            self.names.by_id[id as usize] = NIL;
+            self.free_block = block;
+        } else {
+            self.names.numbers.remove(Slot(block));
         }
     }
 
-    /// Destages those pages of a block's cluster that are `wanted`, at least one, as one group; the
-    /// others stay in it. The block is forgotten if nothing of it stays resident, so it must be on
-    /// none of the policy's lists then; returns whether it was.
+    /// Destages those pages of a block's cluster that leave, at least one, as one group. The block is
+    /// forgotten if nothing of it stays resident, so it must be on none of the policy's lists then;
+    /// returns whether it was. `leaves` is told of each frame, which the policy must not have on a
+    /// list of its own any more when it returns.
     #[inline(always)]
     pub(crate) fn destage(
         &mut self,
         block: u32,
         padding: Padding,
         plan: &mut Plan,
-        wanted: impl Fn(&T) -> bool,
+        share: impl Fn(&T) -> Share,
+        mut leaves: impl FnMut(&mut [Held<T>], u32),
     ) -> bool {
         self.group.clear();
         self.present.clear();
-        let mut at = self.blocks[block as usize].pages.oldest().unwrap_or(NIL);
-        while at != NIL {
-            let held = &self.frames[at as usize];
-            if wanted(&held.own) {
-                self.group.push(u64::from(held.offset) << 32 | u64::from(at));
-            } else {
-                self.present.push(held.offset);
+        let Block { pages, len, id, .. } = self.blocks[block as usize];
+        let ids = if D::DENSE { self.names.ids.ids(id) } else { 0..0 };
+        if len >= 4 && len as usize * 8 >= ids.len() && D::DENSE {
+            // The block's pages stand side by side in the table, in the order in which they leave;
+            // its frames lie anywhere, and following their links would wait for one after another.
+            for at in &self.at[ids] {
+                if at.frame == NIL {
+                    continue;
+                }
+                match share(&self.frames[at.frame as usize].own) {
+                    Share::Leaves => {
+                        self.group.push(u64::from(at.offset) << 32 | u64::from(at.frame));
+                    }
+                    Share::Stays => self.present.push(at.offset),
+                    Share::Elsewhere => {}
+                }
             }
-            at = held.links.newer;
+        } else {
+            let mut next = pages.oldest().unwrap_or(NIL);
+            while next != NIL {
+                let held = &self.frames[next as usize];
+                match share(&held.own) {
+                    Share::Leaves => {
+                        self.group.push(u64::from(held.offset) << 32 | u64::from(next));
+                    }
+                    Share::Stays => self.present.push(held.offset),
+                    Share::Elsewhere => {}
+                }
+                next = held.links.newer;
+            }
         }
         // Sequential writes come in the order in which they leave.
         if !self.group.is_sorted() {
@@ -303,6 +450,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         let alone = plan_alone(padding, self.group.len());
         for k in 0..self.group.len() {
             let frame = self.group[k] as u32;
+            leaves(&mut self.frames, frame);
             if !self.present.is_empty() {
                 let pages = &mut self.blocks[block as usize].pages;
                 pages.unlink(&mut self.frames, frame);
@@ -328,35 +476,45 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
 
     /// Names the pages that complete the block, of which the group is collected.
     fn pad(&mut self, block: u32, plan: &mut Plan) {
-        let first = self.numbers.page(Slot(block)).0 * self.pages_per_block;
+        let first = self.number(block) * self.size.pages;
         // The pages that exist: those of the drive, and what a page number can name.
         let end = self.device_pages.map_or(u64::MAX, |pages| pages.saturating_sub(first));
-        let end = end.min(self.pages_per_block).min((u64::MAX - first).saturating_add(1));
+        let end = end.min(self.size.pages).min((u64::MAX - first).saturating_add(1));
         self.present.sort_unstable();
-        let mut own = self.group.iter().map(|entry| entry >> 32).peekable();
         let mut present = self.present.iter().map(|&offset| u64::from(offset)).peekable();
-        for offset in 0..end {
-            if own.next_if_eq(&offset).is_none() {
-                let in_buffer = present.next_if_eq(&offset).is_some();
-                plan.pad(Lpn(first + offset), in_buffer);
+        let mut from = 0;
+        for offset in self.group.iter().map(|entry| entry >> 32).chain([end]) {
+            // From one page of the group to the next, with what the buffer has in between.
+            while let Some(clean) = present.next_if(|&clean| clean < offset.min(end)) {
+                plan.pad_run(first + from..first + clean);
+                plan.pad(Lpn(first + clean), true);
+                from = clean + 1;
             }
+            if from < offset.min(end) {
+                plan.pad_run(first + from..first + offset.min(end));
+            }
+            from = offset + 1;
         }
     }
 
     /// Every resident page with what the policy keeps of it.
     pub(crate) fn for_each(&self, visit: &mut dyn FnMut(Page, &T)) {
         let held = self.frames.iter().filter(|held| held.slot != NIL);
-        held.for_each(|held| visit(self.table.page(Slot(held.slot)), &held.own));
+        held.for_each(|held| visit(self.directory.page(Slot(held.slot)), &held.own));
     }
 
     /// The page of a frame.
     pub(crate) fn page(&self, frame: u32) -> Page {
-        self.table.page(Slot(self.frames[frame as usize].slot))
+        self.directory.page(Slot(self.frames[frame as usize].slot))
     }
 
     /// Number of a block.
     pub(crate) fn number(&self, block: u32) -> u64 {
-        self.numbers.page(Slot(block)).0
+        if D::DENSE {
+            self.names.ids.numbers[self.blocks[block as usize].id as usize]
+        } else {
+            self.names.numbers.page(Slot(block)).0
+        }
     }
 
     /// Every block that is known.
@@ -375,18 +533,70 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     /// Hint: the page is about to be looked up.
     #[inline(always)]
     pub(crate) fn warm(&self, page: Page) {
-        self.table.warm(page);
+        if D::DENSE {
+            prefetch(&self.at, page.0 as usize);
+        }
     }
 
     /// Hint, after [`warm`](Blocks::warm): what is known of the page is about to be used.
     #[inline(always)]
     pub(crate) fn warm_held(&self, page: Page) {
-        // The hint for a request without pages may name a page that no access ever does.
+        // The hint for a request without pages may name a page that no access ever does. Frames and
+        // blocks that are none are asked for in vain: cheaper than a branch.
         if D::DENSE
-            && page.0 < self.table.slots() as u64
-            && let Some((_, frame)) = self.find(page)
+            && let Some(at) = self.at.get(page.0 as usize)
+        {
+            prefetch(&self.frames, at.frame as usize);
+            prefetch(&self.names.by_id, at.id as usize);
+        }
+    }
+
+    /// Hint, after [`warm_held`](Blocks::warm_held): so is its block. Returns the page's frame, or
+    /// [`NIL`].
+    #[inline(always)]
+    pub(crate) fn warm_block(&self, page: Page) -> u32 {
+        if D::DENSE
+            && let Some(at) = self.at.get(page.0 as usize)
+            && let Some(&block) = self.names.by_id.get(at.id as usize)
+        {
+            prefetch(&self.blocks, block as usize);
+            return at.frame;
+        }
+        NIL
+    }
+
+    /// Hint: the neighbours of a frame, or of none, on a list of the policy's are about to be used.
+    #[inline(always)]
+    pub(crate) fn warm_linked<const K: usize>(&self, frame: u32)
+    where
+        Held<T>: Linked<K>,
+    {
+        if let Some(held) = self.frames.get(frame as usize) {
+            let Pair { newer, older } = held.pair();
+            prefetch(&self.frames, newer as usize);
+            prefetch(&self.frames, older as usize);
+        }
+    }
+
+    /// Hint: the page of this frame, which is near, is likely to leave soon.
+    #[inline(always)]
+    pub(crate) fn warm_leaving(&self, frame: u32) {
+        let Held { slot, block, .. } = self.frames[frame as usize];
+        prefetch(&self.at, slot as usize);
+        prefetch(&self.blocks, block as usize);
+        self.warm_linked::<0>(frame);
+    }
+
+    /// Hint: this block's cluster is likely to be destaged soon, and `next` after it.
+    #[inline(always)]
+    pub(crate) fn warm_victims(&self, block: Option<u32>, next: Option<u32>) {
+        if let Some(block) = block
+            && let Some(frame) = self.blocks[block as usize].pages.oldest()
         {
             prefetch(&self.frames, frame as usize);
+        }
+        if let Some(next) = next {
+            prefetch(&self.blocks, next as usize);
         }
     }
 
@@ -396,7 +606,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         let mut count = 0;
         for (frame, held) in (0..).zip(&self.frames).filter(|(_, held)| held.slot != NIL) {
             assert_eq!(self.find(self.page(frame)), Some((Slot(held.slot), frame)));
-            assert!(u64::from(held.offset) < self.pages_per_block, "an offset is in the block");
+            assert!(u64::from(held.offset) < self.size.pages, "an offset is in the block");
             resident[held.block as usize] += 1;
             count += 1;
         }
@@ -412,7 +622,12 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
             assert_eq!(known, resident[block as usize], "a block knows how many pages it has");
             assert_eq!(pages.check(&self.frames), len, "a cluster knows its pages");
             assert!(pages.iter(&self.frames).all(|f| self.frames[f as usize].block == block));
-            assert_eq!(self.numbers.slot(Page(self.number(block))), Some(Slot(block)));
+            let found = if D::DENSE {
+                self.names.by_id[self.blocks[block as usize].id as usize]
+            } else {
+                self.names.numbers.slot(Page(self.number(block))).map_or(NIL, |slot| slot.0)
+            };
+            assert_eq!(found, block, "a block is found");
         }
     }
 }

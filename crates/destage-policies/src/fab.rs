@@ -22,7 +22,7 @@
 //! Cost. O(1): a list for each size. Whatever changes a cluster's size makes it the most recent, so
 //! it joins the new end of its next list, and each list stays in the order of use.
 
-use crate::clusters::{Blocks, Linked, Padding, Pair, Sizes};
+use crate::clusters::{Blocks, Linked, Padding, Pair, Share, Sizes};
 use crate::params::{Default as Preset, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
@@ -126,7 +126,11 @@ impl<D: Directory> Policy for Fab<D> {
     fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
         let (block, size) = self.sizes.victim().expect("evict is only called on a full buffer");
         self.sizes.unlink(&mut self.pages.blocks, block, size);
-        self.pages.destage(block, Padding::None, plan, |()| true);
+        self.pages.destage(block, Padding::None, plan, |()| Share::Leaves, |_, _| ());
+        if let Some((next, _)) = self.sizes.victim() {
+            let newer = Linked::<1>::pair(&self.pages.blocks[next as usize]).newer;
+            self.pages.warm_victims(Some(next), Some(newer));
+        }
     }
 
     #[inline(always)]
@@ -163,6 +167,11 @@ impl<D: Directory> Policy for Fab<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         self.pages.warm_held(page);
+    }
+
+    #[inline(always)]
+    fn warm_neighbours(&self, page: Page) {
+        self.pages.warm_block(page);
     }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {

@@ -28,8 +28,10 @@ pub mod params;
 mod testing;
 mod unit_lists;
 
+pub use clusters::EraseBlocks;
 use destage_core::{Dense, Directory, Needs, Policy};
 use params::{Param, ParamError, Params, Value, nearest};
+use std::sync::Arc;
 
 /// How many evictions ahead a victim is named ([`Policy::coming_victim`]): enough for three misses
 /// of the processor's caches one after the other, and few links to walk.
@@ -75,6 +77,10 @@ pub struct Setup {
     pub pages_per_block: u32,
     /// Pages that exist; those from there on are never padded. `None`: no end.
     pub device_pages: Option<u64>,
+    /// In a replay, the erase block of every page, so that a policy that clusters need not look it
+    /// up; blocks of `pages_per_block` pages, and as many pages as the directory has. `None`: ids
+    /// of pages are their LPNs.
+    pub erase_blocks: Option<Arc<EraseBlocks>>,
 }
 
 impl Setup {
@@ -87,7 +93,17 @@ impl Setup {
             trace_pages: None,
             pages_per_block: 64,
             device_pages: None,
+            erase_blocks: None,
         }
+    }
+}
+
+impl Setup {
+    /// For a replay over pages with these LPNs, ascending.
+    #[must_use]
+    pub fn with_blocks_of(self, lpns: &[u64]) -> Setup {
+        let blocks = EraseBlocks::new(lpns.iter().copied(), self.pages_per_block);
+        Setup { erase_blocks: Some(Arc::new(blocks)), ..self }
     }
 }
 

@@ -409,6 +409,7 @@ pub(super) fn run_block(vector: &BlockVector) -> Result<BlockRuns, Refused> {
         .map_err(refused)?
         .map_err(Refused::Fault)?;
     let directory = Dense::new(ranks.len() as u32);
+    let setup = setup.with_blocks_of(&ranks);
     let dense = build(name, &setup, directory, Run { vector, ranks: Some(&ranks) })
         .map_err(refused)?
         .map_err(Refused::Fault)?;

@@ -237,9 +237,10 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
         }
         Some(name) => {
             let directory = destage_core::Dense::new(vector.workload.pages());
+            let setup = vector.setup.clone().with_blocks_of(vector.workload.input().columns.lpns);
             let cache = &vector.cache;
             let visitor = Cached { replay, device: &mut device, cache, recorder: &mut recorder };
-            build(name, &vector.setup, directory, visitor)??
+            build(name, &setup, directory, visitor)??
         }
     };
     let counters = match serde_json::to_value(&outcome.timing.counters) {

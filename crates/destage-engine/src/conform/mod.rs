@@ -474,6 +474,7 @@ fn run_built_in(
         .map_err(|fault| place.bug(Found::from(&fault)))?;
     let visitor = DenseRun { vector, dense: &dense, stop: &hooks.stop };
     let directory = destage_core::Dense::new(dense.pages());
+    let setup = setup.with_blocks_of(dense.lpns());
     let dense = build(name, &setup, directory, visitor).map_err(refused)?;
     let dense = dense.ok_or(ConformError::Interrupted)?;
     hooks.accesses_done.fetch_add(vector.accesses.len() as u64, Ordering::Relaxed);

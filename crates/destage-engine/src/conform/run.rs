@@ -117,6 +117,11 @@ impl Dense {
         Dense { lpns, ids, extents, next_uses: next_uses(&vector.accesses) }
     }
 
+    /// Pages in ascending order.
+    pub(super) fn lpns(&self) -> &[u64] {
+        &self.lpns
+    }
+
     /// Distinct pages.
     pub(super) fn pages(&self) -> u32 {
         self.lpns.len() as u32

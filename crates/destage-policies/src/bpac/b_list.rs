@@ -17,6 +17,7 @@
 
 use super::pattern::Pattern;
 use crate::clusters::{Block, Chain, Linked, Pair, Sizes};
+use destage_core::pages::prefetch;
 use std::collections::BTreeMap;
 
 /// What BPAC keeps of a block.
@@ -153,6 +154,11 @@ impl BList {
             block.own.place = Place::Parked;
             if block.len > 0 {
                 self.expire(blocks, at);
+            }
+            // The next one is looked at right now, the one after it at the next write.
+            if let Some(next) = self.recent.oldest() {
+                let newer = Linked::<1>::pair(&blocks[next as usize]).newer;
+                prefetch(blocks, newer as usize);
             }
         }
         while let Some((&recency, &at)) = self.recent_odd.first_key_value()
@@ -312,6 +318,13 @@ impl BList {
             (one, other) => one.or(other)?,
         };
         Some((at, Rule::Fallback))
+    }
+
+    /// Hint: what is likely to be the next victim, and the one after it.
+    #[inline(always)]
+    pub(super) fn coming_victims(&self, blocks: &Blocks) -> (Option<u32>, Option<u32>) {
+        let next = self.expired.victim().map(|(at, _)| at).or_else(|| self.recent.oldest());
+        (next, next.map(|next| Linked::<1>::pair(&blocks[next as usize]).newer))
     }
 
     /// The lifetime changes, from time `t` on: what is within it again is recent. O(clusters).

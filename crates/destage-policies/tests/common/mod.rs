@@ -56,7 +56,10 @@ pub fn run(
     };
     let drive = Drive { names: &names, trace, over, checked };
     match over {
-        Over::Dense => build(policy, &setup, Dense::new(names.len() as u32), drive),
+        Over::Dense => {
+            let setup = setup.with_blocks_of(&names);
+            build(policy, &setup, Dense::new(names.len() as u32), drive)
+        }
         Over::Hashed => build(policy, &setup, Hashed::new(), drive),
     }
     .expect("a policy of the table")
