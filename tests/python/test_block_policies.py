@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import msr_lines
 
 import destage as ds
 
@@ -36,7 +37,7 @@ def test_counters_hang_together(trace: ds.Trace, name: str) -> None:
     assert run["destage_pages_p50"] <= run["destage_pages_p90"] <= run["destage_pages_max"] <= 64
     if name != "aalru":  # a write buffer
         assert counted["bypasses"] == counted["read_misses"]
-        assert counted["write_misses"] == counted["destaged_pages"] + run.frames
+        assert 0 < counted["write_misses"] - counted["destaged_pages"] <= run.frames
 
 
 def test_bpac_counts_by_list_and_by_rule(trace: ds.Trace) -> None:
@@ -56,9 +57,8 @@ def test_blocks_have_as_many_pages_as_they_are_told(trace: ds.Trace) -> None:
     assert usual.config["pages_per_block"] == 64
     assert usual["mean_destage_pages"] > 1
     (all_of_it,) = ds.compare(trace, "bplru", cache="5%")
-    (nothing,) = ds.compare(trace, "bplru", cache="5%", device_pages=1)
-    assert all_of_it["padding_writes"] > 0
-    assert nothing["padding_writes"] == 0
+    (short,) = ds.compare(trace, "bplru", cache="5%", device_pages=100)
+    assert all_of_it["padding_writes"] > short["padding_writes"] > 0
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,19 @@ def test_aalru_pads_only_where_latencies_are_measured(trace: ds.Trace) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_they_run_in_front_of_a_drive(trace: ds.Trace, name: str) -> None:
-    (run,) = ds.compare(trace, name, cache="5%", device="small", check=True)
+    drive = ds.open_device("small")
+    (run,) = ds.compare(trace, name, cache="5%", device=drive, check=True)
     assert run["flash_programs"] == run.counters["physical_writes"]
     assert run["flash_reads"] <= run.counters["physical_reads"]
-    (blind,) = ds.compare(trace, name, cache="5%")
-    if name not in ("aalru", "bplru"):  # of which one measures, and the other pads unknown pages
+    pages_per_block = drive.block_bytes // drive.page_bytes
+    (blind,) = ds.compare(
+        trace,
+        name,
+        cache="5%",
+        pages_per_block=pages_per_block,
+        device_pages=drive.logical_pages,
+    )
+    if name != "aalru":  # which goes by what it measures
         assert run.counters == blind.counters
 
 
@@ -124,9 +132,8 @@ def test_a_series_shows_where_a_policy_has_adapted_to(trace: ds.Trace) -> None:
 
 
 def test_a_result_says_what_it_takes_to_run_again(tmp_path: Path) -> None:
-    requests = "".join(f"{k},0,{(k * 37 % 400) * 4096},4096,W\n" for k in range(3000))
     path = tmp_path / "t.csv"
-    path.write_text("time,device,offset,size,op\n" + requests)
+    path.write_text("".join(msr_lines(3000)))
     small = ds.open_trace(path)
     results = ds.compare(small, "bplru", cache="20p", pages_per_block=8, device_pages=300)
     again = ds.rerun(results)

@@ -343,7 +343,8 @@ fn refuse_absolute_parameters(spec: &PolicySpec, params: &Params) -> Result<(), 
         let unit = info(spec.name)?.params.iter().find(|p| p.name == key).map_or("", |p| p.unit);
         if ["pages", "accesses"].contains(&unit) && matches!(value, Value::Int(n) if *n > 0) {
             return Err(RunError::Impossible(format!(
-                "{}: {key} = {value} counts {unit}, which a sample of the pages does not scale;                  leave sampling out for this policy",
+                "{}: {key} = {value} counts {unit}, which a sample of the pages does not scale; \
+                 leave sampling out for this policy",
                 spec.label()
             )));
         }
