@@ -413,7 +413,7 @@ def test_what_python_refuses(msr: Path) -> None:
     with pytest.raises(ds.UsageError, match="its attribute drive"):
         ds.compare(large, "lru", cache="4p", device=TINY.replace("128", "16"))
     assert ds.compare(large, "lru", cache="4p", device=large.drive)
-    with pytest.raises(ds.UsageError, match="unknown ftl 'dtfl'"):
+    with pytest.raises(ds.UsageError, match='unknown FTL "dtfl", did you mean dftl'):
         ds.open_device("small").with_ftl("dtfl")
     with pytest.raises(ds.UsageError, match="pages: expected"):
         ds.open_device("small").extended(-1)
