@@ -190,7 +190,7 @@ class Table:
 def _broken(title: str, width: int) -> list[str]:
     """A heading in lines of this width, or of its longest word."""
     title = title.replace(" %", "\u00a0%")  # One word.
-    width = max(width, *map(len, title.split(" ")))
+    width = max(width, *map(len, title.replace("\n", " ").split(" ")))
     lines: list[str] = []
     for line in title.split("\n"):
         lines.append("")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -431,3 +432,25 @@ def test_what_a_drive_says_of_itself() -> None:
     assert ds.open_device("sac").cache == ("131072p", "262144p", "393216p", "524288p", "655360p")
     assert "over-provisioning 15.0 %" in repr(small)
     assert ds.open_device(small) is small
+
+
+def test_a_terminal_of_80_columns_shows_every_number(destage: Destage, msr: Path) -> None:
+    args = ("-p", "lru,cflru[window_fraction=0.25],ecr", "-c", "4p,8p", "-d", TINY, "-q", "--color")
+    done = destage("compare", msr, *args)
+    assert done.status == 0, done
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
+    table = plain[plain.index("policy") :]
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= 80
+    assert "pages" not in table.splitlines()[0]
+    # Names go on several lines, numbers do not.
+    for run in rows(destage("compare", msr, *args[:-1], "--csv", "-").out):
+        assert f" {int(run['physical_writes']):,}" in table
+
+
+def test_a_warning_of_all_runs_is_said_once(destage: Destage, msr: Path) -> None:
+    device = f"{TINY[:-1]};ftl=page-ideal;summary_page=true]"
+    done = destage("compare", msr, "-p", "lru,arc", "-c", "4p", "-d", device, "-q")
+    assert done.status == 0, done
+    assert done.err.count("summary_page = true has no effect") == 1
+    assert "lru" not in done.err

@@ -271,7 +271,15 @@ impl Drive {
         upper.device.insert("ftl".into(), Value::Text(kind.name().into()));
         let given: Record = Record::deserialize(&self.to_json())
             .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
-        let Record { device, cache, host, ftl: own, trace, .. } = given;
+        let Record { mut device, cache, host, ftl: own, trace, .. } = given;
+        // The record has what the page-mapped FTL came to by itself, which nobody asked for.
+        for key in ["gc_high_pages", "gc_low_pages"] {
+            let mut asked = device.clone();
+            asked.remove(key);
+            if DeviceConfig::from_tables(&asked, &own).is_ok_and(|same| same == self.device) {
+                device = asked;
+            }
+        }
         let given = Tables { device, cache, host, ftl: own, trace };
         let pairs = changes.iter().map(|(key, value)| format!("ftl.{key}={value}"));
         let pairs: Vec<String> =

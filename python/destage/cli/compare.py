@@ -155,6 +155,12 @@ def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]
 
 
 def say_warnings(results: Results) -> None:
-    """Print the warnings of all runs, each once."""
-    for message in dict.fromkeys(f"{r.label}: {w}" for r in results for w in r.warnings):
-        warn(message)
+    """Print the warnings of all runs, each once, with the policies that it is about if not all."""
+    labels = list(dict.fromkeys(r.label for r in results))
+    about: dict[str, dict[str, None]] = {}
+    for run in results:
+        for message in run.warnings:
+            about.setdefault(message, {})[run.label] = None
+    for message, named in about.items():
+        all_of_several = len(named) == len(labels) > 1
+        warn(message if all_of_several else f"{', '.join(named)}: {message}")

@@ -39,6 +39,18 @@ fn wrong_spec(text: &str) -> (String, Fault) {
 }
 
 #[test]
+fn another_ftl_says_what_it_has_no_use_for_and_nothing_that_nobody_asked_for() {
+    let asked = "bpac[ftl=page;gc_low_pages=640]";
+    for (drive, expected) in [("bpac[ftl=page]", vec![]), (asked, vec!["gc_low_pages = 640"])] {
+        let changed = spec(drive).with_ftl("bast").unwrap();
+        assert_eq!(changed.notes.len(), expected.len(), "{:?}", changed.notes);
+        for (note, part) in changed.notes.iter().zip(expected) {
+            assert!(note.starts_with(part), "{note}");
+        }
+    }
+}
+
+#[test]
 fn a_file_may_have_keys_that_are_not_the_drives() {
     let text = "[device]\npreset = \"small\"\n[cache]\ncost = { read = 1 }\nhit_ns = 5\nsize = 3\n";
     let file = Scratch::new("shared.toml", text);
