@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 import destage as ds
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
+from destage.reproduce.experiments import Runner
 from destage.reproduce.pages import write
 from destage.reproduce.workloads import Loads, catalogue, load_catalogue, requests_of, standin
 
@@ -356,3 +357,19 @@ def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path:
     assert {c["id"] for c in data["claims"]} >= {"table4-wait", "table4-proj-most"}
     assert data["command"] == "destage reproduce ecr --table 4 --scale 0.001 --seeds 1"
     assert {load["kind"] for load in data["loads"]} >= {"stand-in", "recording"}
+
+
+def test_a_policy_that_fills_a_drive_is_left_out_and_named() -> None:
+    runner = Runner(paper("acr"), Loads(), seeds=(1,))
+    trace = ds.synth("zipf", requests=500, pages=100, seed=1)
+
+    def compared(labels: Sequence[str]) -> ds.Results:
+        if "B" in labels:
+            raise ds.UsageError("bast: operation 7: device full")
+        return ds.compare(trace, ["lru"] * len(labels), cache="10p")
+
+    found = runner._each(compared, ["A", "B", "C"], "here")
+    assert [one is None for one in found] == [False, True, False]
+    assert runner.failed == ["B, here: bast: operation 7: device full"]
+    with pytest.raises(ds.UsageError, match="device full"):
+        runner._each(compared, ["B"], "here")

@@ -7,8 +7,9 @@ least that any policy can have (`offline`).
 from __future__ import annotations
 
 import json
+import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from destage import _destage
 from destage._files import write_whole
 from destage.catalogue import ftls, policies
 from destage.device import Drive, open_device
+from destage.errors import UsageError
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
@@ -138,16 +140,14 @@ def _table(
             began(f"beyond {load.name}, {ftl}")
         drive = (trace.drive or open_device(DEVICE)).closed(QUEUE_DEPTH)
         front = open_device(drive, ftl=ftl)
-        results = compare(
-            trace, names, cache=CACHE, device=front, jobs=options.jobs, progress=progress
-        )
-        for name, one in zip(names, results, strict=True):
-            rows[name]["ftls"][ftl] = _numbers(one)
-            # What is hit hardly depends on the FTL; that over the page map is shown.
-            rows[name].setdefault("hit_ratio", one.hit_ratio)
-    best = rows["min"]["hit_ratio"] or 0.0
+        for name, one in _each(trace, names, front, options, progress):
+            rows[name]["ftls"][ftl] = one if isinstance(one, str) else _numbers(one)
+            # What is hit hardly depends on the FTL; that over the first one is shown.
+            if not isinstance(one, str):
+                rows[name].setdefault("hit_ratio", one.hit_ratio)
+    best = rows["min"].get("hit_ratio") or 0.0
     for row in rows.values():
-        hits = row["hit_ratio"] or 0.0
+        hits = row.setdefault("hit_ratio", None) or 0.0
         row["of_min"] = hits / best if best else None
     return {
         "load": load.name,
@@ -159,6 +159,28 @@ def _table(
         "offline": [p.name for p in policies() if p.offline],
         "rows": list(rows.values()),
     }
+
+
+def _each(
+    trace: Trace,
+    names: Sequence[str],
+    front: Drive,
+    options: Options,
+    progress: ProgressCallback | None,
+) -> Iterator[tuple[str, Run | str]]:
+    """Every policy's run; where an FTL cannot go on (device full), what it said."""
+    try:
+        results = compare(
+            trace, names, cache=CACHE, device=front, jobs=options.jobs, progress=progress
+        )
+    except UsageError:
+        for name in names:
+            try:
+                yield name, compare(trace, name, cache=CACHE, device=front, progress=progress)[0]
+            except UsageError as e:
+                yield name, str(e)
+    else:
+        yield from zip(names, results, strict=True)
 
 
 def _numbers(one: Run) -> Json:
@@ -258,8 +280,9 @@ def table_rows(table: Mapping[str, Any], translators: Sequence[str]) -> Cells:
         head += [f"{ftl}: mean (ms)", "p99 (ms)", "WAF", "erases"]
 
     def order(row: Mapping[str, Any]) -> float:
-        mean = row["ftls"][translators[0]]["response_ns_mean"] if translators else None
-        return float(mean or 0.0)
+        first = row["ftls"][translators[0]] if translators else ""
+        # What did not run comes last.
+        return math.inf if isinstance(first, str) else float(first["response_ns_mean"] or 0.0)
 
     rows: Cells = [head]
     for row in sorted(table["rows"], key=order):
@@ -267,6 +290,9 @@ def table_rows(table: Mapping[str, Any], translators: Sequence[str]) -> Cells:
         cells = [row["policy"] + mark, _share(row["hit_ratio"]), _share(row["of_min"])]
         for ftl in translators:
             n = row["ftls"][ftl]
+            if isinstance(n, str):
+                cells += ["device full" if "device full" in n else n, "", "", ""]
+                continue
             cells += [_ms(n["response_ns_mean"]), _ms(n["response_ns_p99"])]
             cells += ["-" if n["waf"] is None else f"{n['waf']:.2f}"]
             cells += ["-" if n["erases"] is None else f"{n['erases']:,}"]

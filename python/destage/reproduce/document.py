@@ -74,6 +74,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "policies": dict(paper.policies),
         "runs": [_runs(evaluation, runs) for runs in paper.runs],
         "loads": [_load(evaluation, load) for load in evaluation.loads],
+        "failed": list(evaluation.failed),
         "rows": _rows(evaluation),
         "sensitivity": {
             "scale": evaluation.sensitivity_scale,

@@ -72,6 +72,8 @@ class Evaluation:
     verdicts: tuple[Verdict, ...]
     swings: tuple[Swing, ...]
     sensitivity_scale: float
+    failed: tuple[str, ...]
+    """Runs with which a drive could not go on."""
 
     def counts(self) -> dict[str, int]:
         """How many claims have which verdict."""
@@ -93,6 +95,7 @@ def evaluate(
     )
     runner.total = sum(runner.count(runs) for runs in paper.runs)
     sets = {runs.id: runner.rows(runs) for runs in paper.runs}
+    failed = tuple(runner.failed)
     frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
     verdicts = tuple(decide(claim, frames) for claim in paper.claims)
     drawings = tuple(drawing(figure, frames[figure.runs], paper) for figure in paper.figures)
@@ -120,6 +123,7 @@ def evaluate(
         verdicts,
         swings,
         min(scale, options.scale),
+        failed,
     )
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from destage.catalogue import ftls, policies
 from destage.device import Drive, open_device
+from destage.errors import UsageError
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.measures import gauges, measures
 from destage.reproduce.workloads import Load, Loads
+from destage.results import Results, Run
 from destage.runs import ProgressCallback, compare, run
 from destage.trace import Trace
 
@@ -84,8 +86,32 @@ class Runner:
         self.progress = progress
         self.began = began
         self.done = 0
+        self.failed: list[str] = []
+        """Runs with which a drive could not go on, and what it said."""
+        self.sizes = 1
         self.total = 0
         """Comparisons in all, if that is known."""
+
+    def _each(
+        self, compared: Callable[[Sequence[str]], Results], labels: Sequence[str], where: str
+    ) -> list[Run | None]:
+        """Every run of a comparison; None for a policy with which the drive could not go on."""
+        try:
+            return list(compared(labels))
+        except UsageError as first:
+            found: list[Run | None] = []
+            failed = 0
+            for label in labels:
+                try:
+                    found += compared([label])
+                except UsageError as e:
+                    failed += 1
+                    self.failed.append(f"{label}, {where}: {e}")
+                    found += [None] * self.sizes
+            if failed == len(labels):
+                # Not a policy's doing.
+                raise first from None
+            return found
 
     def count(self, runs: RunSet) -> int:
         """Return how many comparisons a set of runs takes."""
@@ -168,20 +194,26 @@ class Runner:
         )
         sizes = [_scaled(c, load.share) if runs.cache_scales else c for c in runs.cache]
         front = _in_front_of(trace, drive, runs, load)
-        results = compare(
-            trace,
-            [specs[p] for p in chosen],
-            cache=sizes,
-            device=front,
-            cost=runs.cost,
-            warmup=runs.warmup,
-            fetch_on_write_miss=runs.fetch_on_write_miss,
-            jobs=self.jobs,
-            progress=_named(self.progress, stage),
-        )
+
+        def compared(labels: Sequence[str]) -> Results:
+            return compare(
+                trace,
+                [specs[p] for p in labels],
+                cache=sizes,
+                device=front,
+                cost=runs.cost,
+                warmup=runs.warmup,
+                fetch_on_write_miss=runs.fetch_on_write_miss,
+                jobs=self.jobs,
+                progress=_named(self.progress, stage),
+            )
+
+        self.sizes = len(sizes)
         places = [(p, k) for p in chosen for k in range(len(sizes))]
         rows = []
-        for (policy, k), one in zip(places, results, strict=True):
+        for (policy, k), one in zip(places, self._each(compared, chosen, where), strict=True):
+            if one is None:
+                continue
             numbers = measures(one, front)
             if policy in runs.gauges:
                 # What a policy adapts to does not depend on the drive.

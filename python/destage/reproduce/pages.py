@@ -267,9 +267,14 @@ def markdown(
     if fitted:
         out += ["### How the loads fit", "", markdown_table(fitted)]
     out += ["## What differs from the paper", ""]
-    out += [f"- {text}" for text in paper["differs"]] + [""]
+    out += [f"- {text}" for text in differences(data)] + [""]
     out += _sensitivity_markdown(data["sensitivity"])
     return "\n".join(out).rstrip() + "\n"
+
+
+def differences(data: Mapping[str, Any]) -> list[str]:
+    """What differs from the paper, and what could not be run."""
+    return [*data["paper"]["differs"], *(f"Not run: {text}" for text in data["failed"])]
 
 
 def _sensitivity_markdown(data: Mapping[str, Any]) -> list[str]:
@@ -308,6 +313,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         loads=loads_rows(data),
         fit=fit_rows(data),
         knobs=knobs,
+        differs=differences(data),
         lead=sensitivity_lead(data["sensitivity"]),
         css=style(),
     )
