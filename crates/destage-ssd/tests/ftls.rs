@@ -363,3 +363,47 @@ fn merges_cost_what_table_iii_of_bpac_says() {
         assert_eq!(fast(&half), [n / 2, n / 2, 1], "partial merge of SW");
     }
 }
+
+#[test]
+fn dftl_runs_full_where_its_twin_does_and_stays_so() {
+    // Each page that is collected has its entry on a translation page of its own, nearly.
+    let params = json!({
+        "logical_pages": 20_000,
+        "pages_per_block": 16,
+        "entries_per_translation_page": 1,
+        "physical_blocks": 2510,
+        "cmt_entries": 16,
+        "prefill": true,
+    });
+    let params = params.as_object().expect("an object");
+    let mut random = SplitMix64::new(1);
+    let ops: Vec<(bool, u64)> = (0..40_000).map(|_| (true, random.below(20_000).into())).collect();
+    let run = |params: &Map<String, Value>| {
+        let mut ftl = Untimed::new(FtlKind::Dftl, &table(params)).expect("good parameters");
+        let nothing = &mut destage_ssd::ftl::machine::Nothing;
+        let failed =
+            ops.iter().position(|&(is_write, lpn)| ftl.operate(is_write, lpn, nothing).is_err());
+        failed.map(|at| {
+            let again = ops[at..].iter().map(|&(_, lpn)| ftl.operate(false, lpn, nothing));
+            let again: Vec<_> =
+                again.take(3).map(|done| done.expect_err("full").to_string()).collect();
+            assert!(again.iter().all(|text| *text == again[0]), "{again:?}");
+            (at, again[0].clone())
+        })
+    };
+    let (at, text) = run(params).expect("it runs full");
+    assert_eq!(
+        text,
+        format!(
+            "dftl: operation {at}: device full: a free block is needed, and none of the 2510 \
+             blocks is free (a larger gc_reserve_blocks leaves it room)"
+        )
+    );
+    let mut larger = params.clone();
+    larger.insert("gc_reserve_blocks".into(), json!(5));
+    larger.insert("over_provisioning".into(), json!(0.3));
+    larger.remove("physical_blocks");
+    assert_eq!(run(&larger), None);
+    let upto = &ops[..=at];
+    assert_eq!(twin::run("dftl", params, upto).map(|outcome| outcome.full_at), Some(Some(at)));
+}

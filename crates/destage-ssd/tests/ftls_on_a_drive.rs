@@ -381,3 +381,31 @@ fn the_catalogue_has_every_ftl_and_its_keys() {
         assert!(!info.title.is_empty() && !info.about.is_empty() && !info.source.is_empty());
     }
 }
+
+#[test]
+fn a_drive_that_runs_full_says_so_and_does_nothing_more() {
+    let table = |pairs: &[(&str, u64)]| -> Table {
+        pairs.iter().map(|&(key, value)| (key.into(), int(value))).collect()
+    };
+    for (precondition, place) in [("sequential", "operation "), ("random", "while it was being")] {
+        let mut device = table(&[
+            ("blocks_per_plane", 2510),
+            ("pages_per_block", 16),
+            ("logical_pages", 20_000),
+            ("precondition_writes", 60_000),
+        ]);
+        device.insert("ftl".into(), word("dftl"));
+        device.insert("precondition".into(), word(precondition));
+        let ftl = table(&[("entries_per_translation_page", 1), ("cmt_entries", 16)]);
+        let config = DeviceConfig::from_tables(&device, &ftl).expect("room for it");
+        let mut device = Device::new(&config);
+        assert_eq!(device.failure().is_some(), precondition == "random");
+        let mut random = SplitMix64::new(1);
+        for _ in 0..60_000 {
+            device.write(random.below(20_000));
+            device.read(random.below(20_000));
+        }
+        let text = device.failure().expect("it ran full").to_string();
+        assert!(text.starts_with(&format!("dftl: {place}")), "{text}");
+    }
+}

@@ -208,13 +208,15 @@ impl Placed {
     /// be said of it: an operation on no page.
     #[cold]
     fn fail<S: Sink>(&mut self, kind: Kind, sink: &mut S) -> S::Served {
-        let counters = self.machine.counters();
-        let operation = counters.host_reads + counters.host_writes - 1;
-        self.failure.get_or_insert(DeviceFull {
-            ftl: self.kind.name(),
-            operation: (!self.filling).then_some(operation),
-            blocks: self.machine.blocks(),
-        });
+        if self.failure.is_none() {
+            let counters = self.machine.counters();
+            let operation = counters.host_reads + counters.host_writes - 1;
+            self.failure = Some(DeviceFull {
+                ftl: self.kind.name(),
+                operation: (!self.filling).then_some(operation),
+                blocks: self.machine.blocks(),
+            });
+        }
         let ppn = Operation::NO_PAGE;
         sink.submit(Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn })
     }
@@ -223,6 +225,9 @@ impl Placed {
 impl Ftl for Placed {
     #[inline]
     fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
+        if self.failure.is_some() {
+            return Some(self.fail(Kind::Read, sink)); // it stopped in the middle of something
+        }
         let mut row = Row { planes: self.planes, sink };
         match self.machine.read(lpn, &mut row) {
             Ok(served) => served,
@@ -232,6 +237,9 @@ impl Ftl for Placed {
 
     #[inline]
     fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
+        if self.failure.is_some() {
+            return self.fail(Kind::Write, sink);
+        }
         let mut row = Row { planes: self.planes, sink };
         match self.machine.write(lpn, &mut row) {
             Ok(served) => served,

@@ -52,6 +52,7 @@ pub struct Untimed {
     machine: AnyMachine,
     logical_pages: u32,
     operations: u64,
+    full: Option<DeviceFull>,
 }
 
 /// Why an FTL could not go on.
@@ -76,8 +77,8 @@ pub enum UntimedError {
 
 /// A free block is needed, and there is none: the run stops, and its counters are no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{ftl}: {}: device full: a free block is needed, and none of the {blocks} blocks is free",
-    when(*operation))]
+#[error("{ftl}: {}: device full: a free block is needed, and none of the {blocks} blocks is free{}",
+    when(*operation), remedy(ftl))]
 pub struct DeviceFull {
     /// The FTL.
     pub ftl: &'static str,
@@ -89,6 +90,12 @@ pub struct DeviceFull {
 
 fn when(operation: Option<u64>) -> String {
     operation.map_or("while it was being filled".into(), |number| format!("operation {number}"))
+}
+
+/// One collection of DFTL may take more pages than it frees, if the entries of what it copies lie on
+/// as many translation pages: a larger reserve outlasts that.
+fn remedy(ftl: &str) -> &'static str {
+    if ftl == FtlKind::Dftl.name() { " (a larger gc_reserve_blocks leaves it room)" } else { "" }
 }
 
 impl Untimed {
@@ -131,7 +138,13 @@ impl Untimed {
         }
         let machine = AnyMachine::new(&config, pages, blocks as u32);
         let machine = machine.expect("every FTL but page is one of ftl.md");
-        let mut ftl = Untimed { kind, machine, logical_pages: pages.logical_pages, operations: 0 };
+        let mut ftl = Untimed {
+            kind,
+            machine,
+            logical_pages: pages.logical_pages,
+            operations: 0,
+            full: None,
+        };
         if keys.bool("prefill")? {
             for lpn in 0..pages.logical_pages {
                 ftl.machine
@@ -156,7 +169,7 @@ impl Untimed {
     ///
     /// # Errors
     ///
-    /// [`UntimedError`]; after [`UntimedError::Full`] the FTL is of no use.
+    /// [`UntimedError`]; after [`UntimedError::Full`] there is nothing else.
     #[inline]
     pub fn operate<F: Flash>(
         &mut self,
@@ -168,13 +181,20 @@ impl Untimed {
         let logical_pages = self.logical_pages;
         let page = u32::try_from(lpn).ok().filter(|&page| page < logical_pages);
         let page = page.ok_or(UntimedError::Beyond { operation, lpn, logical_pages })?;
+        if let Some(full) = &self.full {
+            return Err(full.clone().into()); // it stopped in the middle of something
+        }
         self.operations += 1;
         let served = if is_write {
             self.machine.write(page, flash).map(Some)
         } else {
             self.machine.read(page, flash)
         };
-        served.map_err(|NoFreeBlock| self.full(Some(operation)).into())
+        served.map_err(|NoFreeBlock| {
+            let full = self.full(Some(operation));
+            self.full = Some(full.clone());
+            full.into()
+        })
     }
 
     /// The FTL itself.
@@ -270,7 +290,8 @@ mod tests {
     #[test]
     fn a_full_device_names_ftl_operation_and_blocks() {
         let full = |operation| DeviceFull { ftl: "dftl", operation, blocks: 11 }.to_string();
-        let why = "device full: a free block is needed, and none of the 11 blocks is free";
+        let why = "device full: a free block is needed, and none of the 11 blocks is free (a larger \
+                   gc_reserve_blocks leaves it room)";
         assert_eq!(full(Some(3)), format!("dftl: operation 3: {why}"));
         assert_eq!(full(None), format!("dftl: while it was being filled: {why}"));
     }
