@@ -231,7 +231,7 @@ impl<D: Directory> Bpac<D> {
     #[inline(always)]
     fn hit_in_b_list(&mut self, frame: u32) {
         let block = self.pages.block_of(frame);
-        self.b_list.take(&mut self.pages.blocks, block);
+        self.b_list.take_for_use(&mut self.pages.blocks, block);
         let p = self.pages.frames[frame as usize].offset;
         let pattern = &mut self.pages.blocks[block as usize].own.pattern;
         pattern.hit(p, self.b_list.seq_min_pages());
@@ -341,7 +341,12 @@ impl<D: Directory> Policy for Bpac<D> {
             }
         };
         self.b_list.take(&mut self.pages.blocks, block);
-        let share = |own: &PageOwn| if own.hot { Share::Elsewhere } else { Share::Leaves };
+        // With no hot page in the block, no page has to be asked.
+        let has_hot = self.pages.blocks[block as usize].has_more_than_its_cluster();
+        let share = |own: &PageOwn| match has_hot && own.hot {
+            true => Share::Elsewhere,
+            false => Share::Leaves,
+        };
         let forgotten = self.pages.destage(block, Padding::None, plan, share, |_, _| ());
         if !forgotten {
             self.pages.blocks[block as usize].own.pattern = pattern::Pattern::default();
@@ -357,7 +362,7 @@ impl<D: Directory> Policy for Bpac<D> {
         let block = self.pages.block_of(frame);
         let is_new = self.pages.blocks[block as usize].is_new();
         if !is_new {
-            self.b_list.take(&mut self.pages.blocks, block);
+            self.b_list.take_for_use(&mut self.pages.blocks, block);
         }
         self.pages.link(frame);
         let p = self.pages.frames[frame as usize].offset;

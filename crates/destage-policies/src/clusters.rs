@@ -162,6 +162,12 @@ impl<U> Block<U> {
     pub(crate) fn is_new(&self) -> bool {
         self.resident == 1
     }
+
+    /// Pages of it are resident and in no cluster.
+    #[inline(always)]
+    pub(crate) fn has_more_than_its_cluster(&self) -> bool {
+        self.resident > self.len
+    }
 }
 
 macro_rules! linked_block {
@@ -408,7 +414,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         self.present.clear();
         let Block { pages, len, id, .. } = self.blocks[block as usize];
         let ids = if D::DENSE { self.names.ids.ids(id) } else { 0..0 };
-        if len >= 4 && len as usize * 8 >= ids.len() && D::DENSE {
+        if D::DENSE && len >= 4 && len as usize * 8 >= ids.len() {
             // The block's pages stand side by side in the table, in the order in which they leave;
             // its frames lie anywhere, and following their links would wait for one after another.
             for at in &self.at[ids] {

@@ -225,6 +225,21 @@ impl BList {
         }
     }
 
+    /// The same, of a block that is put back as the newest right away: one that is the newest
+    /// already keeps its place, as in every run of pages.
+    #[inline(always)]
+    pub(super) fn take_for_use(&mut self, blocks: &mut Blocks, at: u32) {
+        let block = &mut blocks[at as usize];
+        if block.own.place == Place::Recent && self.recent.newest() == Some(at) {
+            self.clusters -= u64::from(block.len > 0);
+            if block.own.ready != Ready::No {
+                self.unready(block);
+            }
+        } else {
+            self.take(blocks, at);
+        }
+    }
+
     fn unready(&mut self, block: &mut Block<Own>) {
         match std::mem::take(&mut block.own.ready) {
             Ready::No => None,
@@ -253,9 +268,11 @@ impl BList {
     pub(super) fn put_newest(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
         self.clusters += u64::from(block.len > 0);
-        block.own.place = Place::Recent;
         self.make_ready(block, at);
-        self.recent.push_newest(blocks, at);
+        if block.own.place != Place::Recent {
+            block.own.place = Place::Recent;
+            self.recent.push_newest(blocks, at);
+        }
     }
 
     /// A hot page is about to return to the cluster of a block.
@@ -334,16 +351,17 @@ impl BList {
         if !longer {
             return; // what expires now does so with `advance`
         }
-        let mut again = Vec::new();
+        let mut again: Vec<(u64, u32)> = Vec::new();
+        let aged = |at: u32| (u64::MAX - blocks[at as usize].own.recency, at);
+        let fresh = |at: &u32| !self.is_expired(&blocks[*at as usize], t);
         for (_, chain) in self.expired.iter() {
-            let fresh = |at: &u32| !self.is_expired(&blocks[*at as usize], t);
-            again.extend(chain.iter(blocks).take_while(fresh));
+            again.extend(chain.iter(blocks).take_while(fresh).map(aged));
         }
         let odd = self.expired_odd.values().chain(self.spared.values()).copied();
-        again.extend(odd.filter(|&at| !self.is_expired(&blocks[at as usize], t)));
+        again.extend(odd.filter(fresh).map(aged));
         // All are older than the recent ones in turn.
-        again.sort_unstable_by_key(|&at| u64::MAX - blocks[at as usize].own.recency);
-        for at in again {
+        again.sort_unstable();
+        for (_, at) in again {
             self.take(blocks, at);
             let block = &mut blocks[at as usize];
             self.clusters += 1;
