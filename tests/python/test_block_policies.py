@@ -81,7 +81,7 @@ def test_options_that_cannot_be_are_refused(
 def test_a_sample_of_single_pages_is_refused_to_them(trace: ds.Trace) -> None:
     with pytest.raises(ds.UsageError, match="bpac: it clusters by erase block"):
         ds.mrc(trace, "bpac", cache="5%", sample=0.5)
-    assert len(ds.mrc(trace, "bpac", cache="5%")) == 1
+    assert len(ds.mrc(trace, "bpac", cache="5%").to_dicts()) == 1
 
 
 def test_aalru_pads_only_where_latencies_are_measured(trace: ds.Trace) -> None:

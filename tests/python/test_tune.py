@@ -193,7 +193,7 @@ def test_the_command_shows_the_curve_marks_the_best_and_warns(
     assert done.status == 0, done.err
     assert "best at 32p: alpha = " in done.out
     assert "very trace" in done.err
-    rows = list(csv.DictReader(curve.open()))
+    rows = list(csv.DictReader(curve.read_text().splitlines()))
     assert [row["alpha"] for row in rows] == ["0", "0.25", "0.5", "0.75", "1"]
     best = next(row for row in rows if row["best"] == "true")
     assert float(best["value"]) == min(float(row["destages"]) for row in rows)
