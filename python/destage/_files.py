@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from destage.errors import OutputError
+from destage.errors import MissingFile, OutputError
 
-__all__ = ["Destination", "write_whole", "written_whole"]
+__all__ = ["Destination", "made_folder", "unreadable", "write_whole", "written_whole"]
 
 #: Where an output goes: a path, or `-` for standard output.
 Destination = str | os.PathLike[str]
@@ -18,6 +18,16 @@ Destination = str | os.PathLike[str]
 
 def _refused(path: Destination, error: OSError) -> OutputError:
     return OutputError(f"{os.fspath(path)}: {error.strerror or error}")
+
+
+def unreadable(path: Destination, error: OSError) -> MissingFile:
+    """Return what to raise for an input that cannot be read."""
+    why = error.strerror or str(error)
+    if isinstance(error, FileNotFoundError):
+        why = "no such file"
+    if isinstance(error, IsADirectoryError):
+        why = "expected a file, found a folder"
+    return MissingFile(f"{os.fspath(path)}: {why}")
 
 
 @contextmanager
@@ -50,6 +60,18 @@ def written_whole(path: Destination) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def made_folder(folder: Destination) -> Path:
+    """The folder, made if it is not there. Raises `OutputError` if it cannot be."""
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as e:
+        raise OutputError(f"{target}: expected a folder, found a file") from e
+    except OSError as e:
+        raise _refused(folder, e) from e
+    return target
 
 
 def write_whole(path: Destination, data: bytes | str | Callable[[], bytes]) -> None:

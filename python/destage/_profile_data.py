@@ -200,10 +200,15 @@ def warnings_of(data: Data) -> list[str]:
     options = data["options"]
     if data["references"] == 0:
         what = "writes" if options["counted"] == "writes" else "accesses"
-        also = "; counted = all takes reads, too" if what == "writes" else ""
+        also = "; --counted all (counted= in Python) takes reads, too" if what == "writes" else ""
         return [f"the trace has no {what}: there are no distances{also}"]
     found = []
     padding = data.get("padding")
+    if padding and padding["destages"] and not padding["padding_writes"]:
+        found.append(
+            f"{padding['policy']}: it pads nothing here; bplru does, and aalru in front of a drive,"
+            " by its latencies: compare, run"
+        )
     if padding and not padding["destages"]:
         found.append(
             f"{padding['policy']}: a cache of {padding['frames']:,} pages destages nothing"
@@ -220,17 +225,20 @@ def warnings_of(data: Data) -> list[str]:
 def text(data: Data) -> str:
     """A few lines of numbers, as the command line prints them."""
     from ._info import size
+    from ._table import counted
     from ._words import NBSP, number, percent, significant
 
     options = data["options"]
     block = size(options["pages_per_block"] * data["page_bytes"])
-    what = "page writes" if options["counted"] == "writes" else "page accesses"
+    references = data["references"]
+    what = "page write" if options["counted"] == "writes" else "page access"
+    what += "" if references == 1 else "s" if options["counted"] == "writes" else "es"
     lines = [
-        ("references", f"{number(data['references'])} {what}"),
+        ("references", f"{number(references)} {what}"),
         (
             "pages",
-            f"{number(data['pages'])} in {number(data['blocks'])} erase blocks of"
-            f" {options['pages_per_block']} pages ({block})",
+            f"{number(data['pages'])} in {counted(data['blocks'], 'erase block')} of"
+            f" {counted(options['pages_per_block'], 'page')} ({block})",
         ),
     ]
     for kind, whose in DISTANCES.items():
@@ -242,7 +250,7 @@ def text(data: Data) -> str:
         lines.append(
             (
                 kind.upper(),
-                f"{number(distances['samples'])} distances, median {number(median)};"
+                f"{counted(distances['samples'], 'distance')}, median {number(median)};"
                 f" inflection at {inflection['percent']} %: {number(inflection['threshold'])}",
             )
         )
@@ -251,7 +259,7 @@ def text(data: Data) -> str:
                 (
                     "",
                     f"deviation of a {whose}'s: median {significant(deviations['median'])}"
-                    f" ({number(deviations['sequences'])} {whose}s)",
+                    f" ({counted(deviations['sequences'], whose)})",
                 )
             )
     half = next((p for p in data["ranked"] if 2 * p["pages"] >= data["pages"]), None)
@@ -259,7 +267,8 @@ def text(data: Data) -> str:
         lines.append(
             (
                 "heat",
-                f"the hotter half of the pages is in {number(half['blocks_by_frequency'])} blocks;"
+                f"the hotter half of the pages is in"
+                f" {counted(half['blocks_by_frequency'], 'block')};"
                 f" {number(half['blocks_at_least'])} could hold it",
             )
         )
@@ -269,7 +278,8 @@ def text(data: Data) -> str:
             (
                 "read ratio",
                 f"{percent(min(ratios), 1)} to {percent(max(ratios), 1)} over"
-                f" {number(len(ratios))} periods of {number(options['period_requests'])} requests",
+                f" {counted(len(ratios), 'period')} of"
+                f" {counted(options['period_requests'], 'request')}",
             )
         )
     hottest = data["hottest"]
@@ -288,10 +298,10 @@ def text(data: Data) -> str:
         lines.append(
             (
                 "padding",
-                f"{padding['policy']} at {number(padding['frames'])} pages:"
-                f" {number(padding['padding_writes'])} pages padded onto"
-                f" {number(padding['destaged_pages'])} dirty ones in"
-                f" {number(padding['destages'])} destages",
+                f"{padding['policy']} at {counted(padding['frames'], 'page')}:"
+                f" {counted(padding['padding_writes'], 'page')} padded onto"
+                f" {number(padding['destaged_pages'])} dirty in"
+                f" {counted(padding['destages'], 'destage')}",
             )
         )
     width = max(len(title) for title, _ in lines)

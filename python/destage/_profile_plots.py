@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ._files import made_folder
 from ._profile_data import FIGURES, rows_of
 from .errors import DataError
-from .plot import made_folder, rows_text, write_figure
+from .plot import rows_text, write_figure
 from .report import need_extra
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ._files import made_folder
 from ._series_data import GAUGES, Periods, names, rows_of
 from ._theme import LIGHT, Theme
 from .errors import DataError, UsageError
-from .plot import made_folder, rows_text, write_figure
+from .plot import rows_text, write_figure
 from .report import need_extra
 
 if TYPE_CHECKING:

@@ -20,6 +20,9 @@ __all__ = ["Cell", "Column", "Table", "results_html", "results_markdown", "resul
 #: Values closer together than this share of the best are not told apart by a mark.
 MARK_FROM = 0.01
 
+#: Text is folded to this width, and no further, before columns go to another part.
+FOLDED = 12
+
 #: Beside the best value of a column; colour alone is not enough on paper.
 MARK = "*"
 
@@ -40,6 +43,8 @@ class Column:
     right: bool = True
     spare: bool = False
     """A terminal that is too narrow goes without it: other columns say the same."""
+    key: bool = False
+    """It says what a row is about: every part of a table that is too wide has it."""
 
 
 @dataclass
@@ -75,14 +80,38 @@ class Table:
             widths = [max(w, len(cell.text)) for w, cell in zip(widths, row, strict=True)]
         return widths
 
-    def _narrow(self, width: int) -> Table:
-        """The table without its spare columns if it is wider than this."""
-        widths = self._widths(self._heads())
-        keep = [k for k, c in enumerate(self.columns) if not c.spare]
-        if len(keep) == len(widths) or sum(widths) + 2 * len(widths) + 1 <= width:
-            return self
+    def _only(self, keep: Sequence[int]) -> Table:
+        """The table with these columns."""
         groups = [[[row[k] for k in keep] for row in group] for group in self.groups]
         return Table(self.title, [self.columns[k] for k in keep], groups, self.notes)
+
+    def parts(self, width: int) -> list[Table]:
+        """Return the table in parts that a terminal of this width has room for, as far as can be.
+
+        Spare columns go first. Then columns go to a part of their own, each part beginning with the
+        key columns. Text may be folded; numbers never are.
+        """
+        whole = self._widths(self._heads())
+        if _room(whole) <= width:
+            return [self]
+        keep = [k for k, c in enumerate(self.columns) if not c.spare]
+        least = [w if c.right else min(w, FOLDED) for c, w in zip(self.columns, whole, strict=True)]
+        if _room([least[k] for k in keep]) <= width:
+            return [self._only(keep)]
+        keys = [k for k in keep if self.columns[k].key] or keep[:1]
+        split: list[list[int]] = [list(keys)]
+        for k in keep:
+            if k in keys:
+                continue
+            if len(split[-1]) > len(keys) and _room([least[j] for j in [*split[-1], k]]) > width:
+                split.append(list(keys))
+            split[-1].append(k)
+        tables = [self._only(part) for part in split]
+        for table in tables[1:]:
+            table.title = ""
+        for table in tables[:-1]:
+            table.notes = []
+        return tables
 
     def text(self) -> str:
         """Plain text, one space and a mark to the right of each number."""
@@ -106,13 +135,11 @@ class Table:
         lines.extend(self.notes)
         return "\n".join(lines)
 
-    def rich(self, width: int) -> RichTable:
-        """Return it for a terminal of this width: numbers are never cut, names go on several lines.
+    def rich(self) -> RichTable:
+        """Return it for a terminal, see `parts`: numbers are never cut, names go on several lines.
 
         Like plain text it has one space and a mark to the right of each cell.
         """
-        if (narrow := self._narrow(width)) is not self:
-            return narrow.rich(width)
         from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
@@ -132,7 +159,7 @@ class Table:
                 "\n".join(f"{line} " for line in head),
                 justify="right" if column.right else "left",
                 no_wrap=column.right,
-                min_width=least + 1 if column.right else None,
+                min_width=least + 1 if column.right else min(least, FOLDED) + 1,
                 overflow="fold",
             )
         for group in self.groups:
@@ -185,6 +212,11 @@ class Table:
         out.append("</table>")
         out += [f"<p>{html.escape(note)}</p>" for note in self.notes]
         return "".join(out)
+
+
+def _room(widths: Sequence[int]) -> int:
+    """Columns of a terminal that a table with these takes: a space and a mark beside each."""
+    return sum(widths) + 2 * len(widths) + 1
 
 
 def _broken(title: str, width: int) -> list[str]:
@@ -267,6 +299,11 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
+def counted(count: int, what: str) -> str:
+    """Return `1 page`, `1,024 pages`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def percent(ratio: float | None) -> str:
     """Return a ratio in per cent."""
     return "-" if ratio is None else f"{100 * ratio:.2f}"
@@ -298,9 +335,9 @@ def results_table(results: Results) -> Table:
     several = len(_by_identity(runs)) > 1
     drives = len({r.device for r in runs}) > 1
     shown = [_Numbers.of(m, runs) for m in _shown(runs)]
-    columns = [Column("trace", right=False)] if several else []
-    columns += [Column("drive", right=False)] if drives else []
-    columns += [Column("policy", right=False), Column("cache")]
+    columns = [Column("trace", right=False, key=True)] if several else []
+    columns += [Column("drive", right=False, key=True)] if drives else []
+    columns += [Column("policy", right=False, key=True), Column("cache", key=True)]
     columns += [Column("pages", spare=True)]
     columns += [Column(s.title) for s in shown]
     table = Table(_title(runs), columns)
@@ -317,7 +354,9 @@ def results_table(results: Results) -> Table:
             for run in group:
                 row = [Cell(run.trace.name)] if several else []
                 row += [Cell(run.device or "none")] if drives else []
-                row += [Cell(run.label), Cell(run.cache), Cell(number(run.frames))]
+                # No cache has no size; its row stands for comparison at each.
+                sizes = ("-", "-") if run.policy == "none" else (run.cache, number(run.frames))
+                row += [Cell(text) for text in (run.label, *sizes)]
                 for s in shown:
                     name = s.metric.name
                     row.append(Cell(s.text(run[name]), best=best[name] is run))
@@ -373,7 +412,8 @@ def tuned_table(tuned: Tuned) -> Table:
     """Return one row per combination of values; of several points of a size the best is marked."""
     metric = tuned.objective.metric
     numbers = _Numbers.of(metric, [point.run for point in tuned.points])
-    columns = [Column("cache"), *(Column(key) for key in tuned.ranges), Column(numbers.title)]
+    columns = [Column(key, key=True) for key in ("cache", *tuned.ranges)]
+    columns += [Column(numbers.title)]
     goal = "largest" if tuned.objective.largest else "smallest"
     table = Table(f"{tuned.policy}: {metric.title}, {goal} wanted ({tuned.search})", columns)
     for size, points in tuned.by_size().items():

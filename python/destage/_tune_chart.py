@@ -77,7 +77,8 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
 
 def save(tuned: Tuned, folder: Destination) -> list[Path]:
     """Write a figure per parameter as SVG and PNG, beside its data as CSV; return the files."""
-    from destage.plot import made_folder, rows_text, write_figure
+    from destage._files import made_folder
+    from destage.plot import rows_text, write_figure
 
     target = made_folder(folder)
     written: list[Path] = []

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _device_data as data
-from ._files import write_whole
+from ._files import made_folder, write_whole
 from ._tidy import METRICS, Metric, ResultView, Row, curve_view, view
-from .errors import DataError, OutputError, UsageError
+from .errors import DataError, UsageError
 from .report import need_extra
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ._device_charts import DeviceCharts
 
-__all__ = ["Plots", "made_folder", "rows_text", "save_figures", "write_figure"]
+__all__ = ["Plots", "rows_text", "save_figures", "write_figure"]
 
 #: Metrics that have a figure of their own, in the order of the files.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
@@ -342,16 +342,6 @@ def _kind(kind: str) -> str:
     if kind not in data.KINDS:
         raise UsageError(f"kind: expected {', '.join(data.KINDS)}, got {kind!r}")
     return kind
-
-
-def made_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder, made if it is not there. Raises `OutputError` if it cannot be."""
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise OutputError(f"{target}: {e.strerror or e}") from e
-    return target
 
 
 def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:

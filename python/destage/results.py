@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from destage import _destage
-from destage._files import Destination, write_whole
+from destage._files import Destination, unreadable, write_whole
 from destage._frames import by_column, csv_text, pandas_frame, polars_frame
-from destage.errors import DataError, MissingFile, UsageError
+from destage.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from destage.plot import Plots
 
-__all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics"]
+__all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics", "warnings_of"]
 
 #: A number of a run, or None where the run has none (the hit ratio of no accesses).
 Number = int | float | None
@@ -437,8 +437,11 @@ class Results(Sequence[Run]):
         """
         try:
             data = json.loads(text)
+        except UnicodeDecodeError as e:
+            raise DataError(f"{name}: no JSON: it is not UTF-8") from e
         except ValueError as e:
-            raise DataError(f"{name}: no JSON: {e}") from e
+            what = f"no JSON: {e}" if text.strip() else "the file is empty: expected results"
+            raise DataError(f"{name}: {what}") from e
         sets = data if isinstance(data, list) else [data]
         if not sets:
             raise DataError(f"{name}: expected results, found an empty array")
@@ -454,5 +457,15 @@ class Results(Sequence[Run]):
             with open(path, "rb") as file:
                 text = file.read()
         except OSError as e:
-            raise MissingFile(f"{os.fspath(path)}: {e.strerror}") from e
+            raise unreadable(path, e) from e
         return cls.from_json(text, os.fspath(path))
+
+
+def warnings_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+    """Return every warning of some runs once, with the labels of the runs that have it."""
+    about: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for message in run.warnings:
+            # Who says it is told once.
+            about.setdefault(message.removeprefix(f"{run.label}: "), {})[run.label] = None
+    return {message: tuple(labels) for message, labels in about.items()}

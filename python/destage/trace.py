@@ -12,6 +12,7 @@ from typing import Any
 
 from destage import _destage
 from destage._files import Destination
+from destage.catalogue import policy
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
 from destage.profile import Counted, TraceProfile
@@ -187,9 +188,23 @@ class Trace:
             "hot_accesses": hot_accesses,
             "cold_accesses": cold_accesses,
         }
+        if counted not in ("writes", "all"):
+            raise UsageError(f"counted: expected writes or all, got {counted!r}")
+        for key, value in options.items():
+            if key == "counted":
+                continue
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole or not 0 <= int(value) < 1 << 32:
+                raise UsageError(f"{key}: expected a whole number below 2^32, got {value!r}")
         specs = [] if padding is None else _destage.parse_policies(padding)
         if padding is not None and len(specs) != 1:
             raise UsageError(f"padding: expected one policy, got {padding!r}")
+        for name, _ in specs:
+            if policy(name).needs_device:
+                raise UsageError(
+                    f"padding: {name} looks at the drive behind the cache, and a profile has none;"
+                    " take one such as bplru"
+                )
         found = json.loads(self.raw.profile(json.dumps(options), progress))
         for spec in specs:
             sizes = json.dumps([cache])

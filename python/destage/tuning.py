@@ -22,7 +22,7 @@ from destage._frames import by_column, csv_text, pandas_frame, polars_frame
 from destage.catalogue import policy as policy_info
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
-from destage.results import Metric, Results, Run, metrics
+from destage.results import Metric, Results, Run, metrics, warnings_of
 from destage.runs import ProgressCallback, compare
 from destage.trace import Trace
 
@@ -228,7 +228,12 @@ class Tuned:
     def _at_the_end(self, best: Point) -> tuple[str, ...]:
         def ends(key: str, value: Value) -> bool:
             bounds = self.ranges[key].bounds
-            return bounds is not None and value in bounds
+            if bounds is None or value not in bounds:
+                return False
+            # At the end of what the parameter may be there is nothing beyond.
+            step = 1 if isinstance(value, int) else 1e-9 * max(1.0, abs(float(value)))
+            beyond = float(value) + (step if value == bounds[1] else -step)
+            return _can_be(self.policy, key, int(beyond) if isinstance(value, int) else beyond)
 
         return tuple(key for key, value in best.values.items() if ends(key, value))
 
@@ -246,7 +251,11 @@ class Tuned:
             ]
             if best.equal == len(self.by_size()[size]) - 1 and best.equal:
                 said.append(f"{size}: all values are equally good: this trace does not tell them")
-        said += dict.fromkeys(f"{run.label}: {w}" for run in self.results for w in run.warnings)
+        labels = {run.label for run in self.results}
+        # What is said of every value is said once.
+        for message, named in warnings_of(self.results).items():
+            who = self.policy if len(named) == len(labels) else ", ".join(named)
+            said.append(f"{who}: {message}")
         return tuple(said)
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -382,6 +391,8 @@ def tune(
     warmup: str | None = None,
     fetch_on_write_miss: bool = False,
     flush_at_end: bool = False,
+    pages_per_block: int | None = None,
+    device_pages: int | None = None,
     check: bool = False,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -411,6 +422,7 @@ def tune(
     (5, True)
     """
     goal = objective_of(objective or ("hit_ratio" if device is None else "response_ns_mean"))
+    _check_goal(goal.metric, device is not None, cost is not None)
     name, fixed = _policy(policy)
     ranges = _ranges(name, fixed, params)
 
@@ -426,6 +438,8 @@ def tune(
             warmup=warmup,
             fetch_on_write_miss=fetch_on_write_miss,
             flush_at_end=flush_at_end,
+            pages_per_block=pages_per_block,
+            device_pages=device_pages,
             check=check,
             jobs=jobs,
             progress=progress,
@@ -450,10 +464,12 @@ def check_tune(
     objective: str | None = None,
     *,
     has_device: bool = False,
+    has_cost: bool = False,
     trials: int | None = None,
 ) -> None:
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
-    objective_of(objective or ("response_ns_mean" if has_device else "hit_ratio"))
+    goal = objective_of(objective or ("response_ns_mean" if has_device else "hit_ratio"))
+    _check_goal(goal.metric, has_device, has_cost)
     name, fixed = _policy(policy)
     ranges = _ranges(name, fixed, params)
     if trials is None:
@@ -463,9 +479,25 @@ def check_tune(
         _check_trials(trials)
 
 
+def _check_goal(metric: Metric, has_device: bool, has_cost: bool) -> None:
+    """Raise `UsageError` for a metric that runs without a device, or a cost, do not have."""
+    if not has_device and (metric.kind == "time" or metric.shown == "with_device"):
+        raise UsageError(f"objective {metric.name}: it is measured on a drive: add a device")
+    if not has_cost and metric.name == "running_time":
+        raise UsageError(f"objective {metric.name}: it is computed from a cost: add one")
+
+
 def _check_trials(trials: int) -> None:
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise UsageError(f"trials: expected a whole number from 1, got {trials!r}")
+
+
+def _can_be(policy: str, key: str, value: Value) -> bool:
+    try:
+        _destage.check_policy(policy, json.dumps({key: value}))
+    except UsageError:
+        return False
+    return True
 
 
 def _policy(text: str) -> tuple[str, dict[str, Any]]:

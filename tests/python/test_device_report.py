@@ -395,7 +395,7 @@ def test_destage_report_writes_figures(destage: Destage, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("args", "status", "message"),
     [
-        (["absent.json"], 66, "absent.json: No such file"),
+        (["absent.json"], 66, "absent.json: no such file"),
         (["bad.json"], 65, "bad.json"),
         (["empty.json"], 2, "there are no runs to draw"),
         (["good.json", "--html", "absent/r.html"], 74, "absent"),

@@ -94,7 +94,7 @@ def test_what_counts_can_be_chosen(trace: ds.Trace) -> None:
     [
         ({"pages_per_block": 0}, "pages_per_block: expected 1..=1048576, found 0"),
         ({"epochs": 5000}, "epochs: expected 1..=2000, found 5000"),
-        ({"counted": "reads"}, "unknown variant `reads`"),
+        ({"counted": "reads"}, "counted: expected writes or all, got 'reads'"),
         ({"cold_accesses": 7, "hot_accesses": 3}, "cold_accesses: expected at most 4, found 7"),
     ],
 )
@@ -187,7 +187,8 @@ def test_a_trace_that_only_reads_has_a_profile_and_a_warning() -> None:
     assert found.pird_threshold is None
     assert set(found.figures()) == {"read_ratio", "hottest_blocks"}
     assert found.warnings[0] == (
-        "the trace has no writes: there are no distances; counted = all takes reads, too"
+        "the trace has no writes: there are no distances;"
+        " --counted all (counted= in Python) takes reads, too"
     )
     with pytest.raises(DataError, match="this trace has no block_heat; it has read_ratio"):
         found.plot.block_heat()

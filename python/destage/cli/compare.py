@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage._info import duration
-from destage._table import Cell, Column, Table, number, results_table
+from destage._table import Cell, Column, Table, counted, number, results_table
 from destage.cli import INTERRUPTED
 from destage.cli._load import TRACES, load
 from destage.cli.options import (
@@ -25,7 +25,7 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
-from destage.results import Results
+from destage.results import Results, warnings_of
 from destage.runs import USUAL, Interrupted, check_request, plan, thread_count
 from destage.runs import compare as compare_policies
 from destage.trace import Trace
@@ -140,27 +140,27 @@ TIMED_ACCESSES_PER_S = 4e6
 
 def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]) -> Table:
     planned = plan(traces, arguments["policy"], cache=arguments["cache"], device=drive)
-    columns = [Column("trace", right=False), Column("policy", right=False)]
-    columns += [Column("cache"), Column("pages"), Column("accesses")]
-    rows = [
-        [Cell(t) for t in (p.trace, p.policy, p.cache, number(p.frames), number(p.accesses))]
-        for p in planned
-    ]
+    columns = [Column(key, right=False, key=True) for key in ("trace", "policy")]
+    columns += [Column("cache", key=True), Column("pages"), Column("accesses")]
+    rows = []
+    for p in planned:
+        sizes = ("-", "-") if p.policy == "none" else (p.cache, number(p.frames))
+        rows.append([Cell(t) for t in (p.trace, p.policy, *sizes, number(p.accesses))])
     threads = min(thread_count(arguments["jobs"]), len(planned))
     rate = ACCESSES_PER_S if drive is None else TIMED_ACCESSES_PER_S
     seconds = sum(p.accesses for p in planned) / rate / threads
     seconds *= 10 if arguments["check"] else 1
-    note = f"{len(planned)} runs on {threads} threads: about {duration(seconds * 1e9)}"
+    # A guess has two digits at best.
+    guess = duration(float(f"{seconds * 1e9:.2g}"))
+    filling = ", and the time to fill the drive" if drive is not None else ""
+    runs, on = counted(len(planned), "run"), counted(threads, "thread")
+    note = f"{runs} on {on}: about {guess}{filling}"
     return Table("", columns, [rows], [note])
 
 
 def say_warnings(results: Results) -> None:
     """Print the warnings of all runs, each once, with the policies that it is about if not all."""
     labels = list(dict.fromkeys(r.label for r in results))
-    about: dict[str, dict[str, None]] = {}
-    for run in results:
-        for message in run.warnings:
-            about.setdefault(message, {})[run.label] = None
-    for message, named in about.items():
+    for message, named in warnings_of(results).items():
         all_of_several = len(named) == len(labels) > 1
         warn(message if all_of_several else f"{', '.join(named)}: {message}")

@@ -10,7 +10,7 @@ import click
 from destage._table import curves_table
 from destage.cli._load import TRACES, load_one
 from destage.cli.compare import JOBS, REPORT, policy_flag
-from destage.cli.options import COMMON, RUN, TRACE, Command, apply, flag, sizes_flag
+from destage.cli.options import COMMON, RUN, TRACE_ALONE, Command, apply, flag, sizes_flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
 from destage.runs import check_request
@@ -40,7 +40,9 @@ LRU is exact at all sizes in one pass; the others run once per size.
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(policy_flag("lru"), sizes_flag("auto"), SAMPLE, JOBS, RUN, FILES, REPORT, TRACE, COMMON)
+@apply(
+    policy_flag("lru"), sizes_flag("auto"), SAMPLE, JOBS, RUN, FILES, REPORT, TRACE_ALONE, COMMON
+)
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)

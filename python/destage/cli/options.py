@@ -17,16 +17,18 @@ from typing import Any
 import click
 
 from destage import _destage
+from destage._files import unreadable
 from destage.catalogue import ReaderOption, reader_options
 from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
 from destage.device import Drive, open_device, open_shared
-from destage.errors import DataError, MissingFile, UsageError
+from destage.errors import DataError, UsageError
 
 __all__ = [
     "COMMON",
     "DEVICE",
     "RUN",
     "TRACE",
+    "TRACE_ALONE",
     "Command",
     "apply",
     "drive_of",
@@ -68,10 +70,15 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as e:
-            known = [name for p in self.params for name in p.opts if name.startswith("--")]
-            near = _destage.nearest(e.option_name, known)
-            meant = f", did you mean {near}?" if near else ""
+            # Without the dashes, which all have in common.
+            known = [name[2:] for p in self.params for name in p.opts if name.startswith("--")]
+            near = _destage.nearest(e.option_name.lstrip("-"), known)
+            meant = f", did you mean --{near}?" if near else ""
             raise click.UsageError(f"unknown flag {e.option_name}{meant}", ctx) from e
+        except click.UsageError as e:
+            # The parser does not say which command it parses for.
+            e.ctx = e.ctx or ctx
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Flags of the command, of the trace, and of every command, in this order."""
@@ -149,7 +156,7 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     except UnicodeDecodeError as e:
         raise DataError(f"{path}: no TOML: it is not UTF-8") from e
     except OSError as e:
-        raise MissingFile(f"{path}: {e.strerror}") from e
+        raise unreadable(path, e) from e
     values, others = _flat(path, data)
     if "device" in data and any(p.name == "device" for p in ctx.command.params):
         ctx.meta[SHARED] = (path, others)
@@ -264,33 +271,48 @@ COMMON = [
     ),
 ]
 
-#: Flags of commands that read a trace.
-TRACE = [
-    flag(
-        "--page-size",
-        metavar="SIZE",
-        section="Reading the trace",
-        help="Page size, e.g. 4KiB, 512. [4KiB; the trace's own in page-reference traces; with a"
-        " drive the drive's]",
-    ),
-    flag(
-        "--config",
-        metavar="FILE.toml",
-        is_eager=True,
-        expose_value=False,
-        callback=_config,
-        section="Reading the trace",
-        help="Take what flags and environment leave open from [trace] and [cache] of this file;"
-        " with a table [device] it is the drive as well.",
-    ),
-    flag(
-        "--trace-cache/--no-trace-cache",
-        default=True,
-        section="Reading the trace",
-        help="Keep the decoded trace for the next time, or do not. [keep]",
-    ),
-    *(_reader_flag(o) for o in reader_options()),
-]
+
+def _trace_flags(drive: bool) -> list[Decorated]:
+    """Flags of commands that read a trace, for a drive or only to look at it."""
+    with_drive = "; with a drive the drive's" if drive else ""
+    is_drive = "; with a table [device] it is the drive as well" if drive else ""
+    options = [o for o in reader_options() if drive or o.key not in DRIVE_OPTIONS]
+    return [
+        flag(
+            "--page-size",
+            metavar="SIZE",
+            section="Reading the trace",
+            help="Page size, e.g. 4KiB, 512. [4KiB; the trace's own in page-reference traces"
+            f"{with_drive}]",
+        ),
+        flag(
+            "--config",
+            metavar="FILE.toml",
+            is_eager=True,
+            expose_value=False,
+            callback=_config,
+            section="Reading the trace",
+            help="Take what flags and environment leave open from [trace] and [cache] of this file"
+            f"{is_drive}.",
+        ),
+        flag(
+            "--trace-cache/--no-trace-cache",
+            default=True,
+            section="Reading the trace",
+            help="Keep the decoded trace for the next time, or do not. [keep]",
+        ),
+        *(_reader_flag(o) for o in options),
+    ]
+
+
+#: Reader options that mean something in front of a drive only.
+DRIVE_OPTIONS = ("wrap",)
+
+#: Flags of commands that run a trace, with a drive or without.
+TRACE = _trace_flags(drive=True)
+
+#: Flags of commands that read a trace and have no drive.
+TRACE_ALONE = _trace_flags(drive=False)
 
 #: Flags of commands that can put a drive behind the cache.
 DEVICE = [
@@ -321,6 +343,11 @@ DEVICE = [
 ]
 
 
+def _is_on_the_command_line(argument: str) -> bool:
+    source = click.get_current_context().get_parameter_source(argument)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
 def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
     """The drive that a command's arguments name."""
     device = arguments["device"]
@@ -328,6 +355,9 @@ def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
         for name in ("ftl", "queue_depth"):
             if arguments[name] is not None:
                 raise UsageError(f"--{name.replace('_', '-')} is of a drive: add --device")
+        if _is_on_the_command_line(f"{READER}wrap"):
+            # A file may say it for runs with a drive and without.
+            raise UsageError("--wrap is of a drive: add --device")
         return None
     cache = bool(arguments.get("trace_cache", True))
     shared = click.get_current_context().meta.get(SHARED)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -135,14 +135,29 @@ def look_at(name: str) -> None:
         raise OutputError(f"{name}: the folder {folder} is read-only")
 
 
+def look_at_folder(name: str) -> None:
+    """Raise `OutputError` if a folder of this name can be neither used nor made."""
+    path = Path(name)
+    there = next(p for p in (path, *path.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise OutputError(f"{name}: expected a folder, found the file {there}")
+    if not os.access(there, os.W_OK):
+        raise OutputError(f"{name}: the folder {there} is read-only")
+
+
 def print_table(table: Table) -> None:
     """Print a table on standard output: with rich where it is a terminal, else as plain text."""
     ctx = click.get_current_context()
-    if ctx.color or (ctx.color is None and sys.stdout.isatty()):
+    if ctx.color or sys.stdout.isatty():
         from rich.console import Console
 
-        console = Console(force_terminal=bool(ctx.color) or None, highlight=False)
-        console.print(table.rich(console.width))
+        # Without colours a terminal is as narrow as with them.
+        system: Literal["auto"] | None = None if ctx.color is False else "auto"
+        console = Console(
+            force_terminal=bool(ctx.color) or None, color_system=system, highlight=False
+        )
+        for part in table.parts(console.width):
+            console.print(part.rich())
     else:
-        # No colour asked for, or no terminal: a plain table never cuts a cell.
+        # No terminal, which may have any width: a plain table never folds or cuts a cell.
         click.echo(table.text())

@@ -9,8 +9,8 @@ import click
 
 from destage._files import write_whole
 from destage.cli._load import TRACES, load
-from destage.cli.options import COMMON, TRACE, Command, apply, flag
-from destage.cli.output import Outputs
+from destage.cli.options import COMMON, TRACE_ALONE, Command, apply, flag
+from destage.cli.output import Outputs, look_at_folder
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
 from destage.reports import need_report
@@ -131,12 +131,13 @@ _LOOKED_FOR = (
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(PROFILE, OUTPUT, TRACE, COMMON)
+@apply(PROFILE, OUTPUT, TRACE_ALONE, COMMON)
 def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> None:
     """Heat of blocks, distances of references, hot and cold pages: what BPAC and AALRU draw."""
     outputs = Outputs.of(arguments)
     if figures is not None:
         need_report()
+        look_at_folder(figures)
     quiet = bool(arguments["quiet"])
     wanted = {key: arguments.pop(key) for key in _LOOKED_FOR}
     padding = arguments.pop("padding")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage.cli.options import COMMON, Command, apply, flag
-from destage.cli.output import command_line, look_at
+from destage.cli.output import command_line, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.errors import UsageError
 from destage.reports import need_report, write_report
@@ -63,6 +63,8 @@ def report(
         html_file = PAGE
     if html_file not in (None, "-"):
         look_at(str(html_file))
+    if figures is not None:
+        look_at_folder(figures)
     several = [Results.load(name) for name in result]
     if not any(several):
         raise UsageError(f"{', '.join(result)}: there are no runs to draw")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from destage._files import made_folder
 from destage._table import Cell, Column, Table
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
@@ -78,7 +79,7 @@ WHAT = [
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
     from destage.report import need_extra
-    from destage.reproduce.pages import make_folder, write, write_index
+    from destage.reproduce.pages import write, write_index
 
     need_extra("the report")
     papers = papers_of(name)
@@ -99,7 +100,7 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
         raise UsageError("figure, table: they are of one paper; name one")
     papers = [narrowed(p, options.figures, options.tables) for p in papers]
     out = Path(arguments["out"])
-    make_folder(out)
+    made_folder(out)
     quiet = arguments["quiet"]
     done = []
     for paper in papers:

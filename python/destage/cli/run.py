@@ -11,7 +11,7 @@ from destage import _destage
 from destage._files import write_whole
 from destage._frames import csv_text
 from destage._info import size
-from destage._table import number, percent, time_unit
+from destage._table import counted, number, percent, time_unit
 from destage.cli._load import TRACES, load_one
 from destage.cli.compare import REPORT, policy_flag, say_warnings
 from destage.cli.options import COMMON, DEVICE, RUN, TRACE, Command, apply, drive_of, flag
@@ -138,7 +138,8 @@ def _text(run: Run) -> str:
     """Every metric of a run, one a line."""
     head = f"{run.trace.name}: {run.label}"
     if run.policy != "none":
-        head += f", cache {run.cache} = {number(run.frames)} pages ({size(run.cache_bytes)})"
+        pages = counted(run.frames, "page")
+        head += f", cache {run.cache} = {pages} ({size(run.cache_bytes)})"
     lines = [f"{head}, in front of {run.device}" if run.device else head]
     for metric in metrics():
         value = run[metric.name]

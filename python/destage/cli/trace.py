@@ -16,7 +16,7 @@ from destage.catalogue import FormatInfo, reader_options
 from destage.catalogue import formats as all_formats
 from destage.cli._load import TRACES, load
 from destage.cli.catalogue import JSON, wrapped
-from destage.cli.options import COMMON, TRACE, Command, Decorated, apply, flag, reader_values
+from destage.cli.options import COMMON, TRACE_ALONE, Command, Decorated, apply, flag, reader_values
 from destage.cli.output import look_at, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
@@ -46,7 +46,7 @@ trace = LazyGroup(
 )
 
 #: Without the options that only matter to decoded traces.
-READING = [d for d in TRACE if d not in TRACE[:1]]
+READING = TRACE_ALONE[1:]
 
 
 @click.command(
@@ -56,7 +56,7 @@ READING = [d for d in TRACE if d not in TRACE[:1]]
     "  destage trace info big.csv --from 1h --for 30m --volume hm_0",
 )
 @TRACES
-@apply(JSON, TRACE, COMMON)
+@apply(JSON, TRACE_ALONE, COMMON)
 def info(trace: tuple[str, ...], json_file: str | None, **arguments: Any) -> None:
     """Describe a trace: requests, sizes, span, rate, sequentiality, how pages come again."""
     if json_file not in (None, "-"):

@@ -21,9 +21,10 @@ from destage.cli.options import (
     flag,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.screen import progress, warn
 from destage.errors import UsageError
+from destage.reports import need_report
 from destage.runs import check_request
 from destage.tuning import check_tune
 from destage.tuning import tune as find_best
@@ -77,6 +78,9 @@ Examples:
 def tune(trace: tuple[str, ...], **arguments: Any) -> None:
     """Find the best value of a policy's parameters for a trace, and show the whole curve."""
     outputs = Outputs.of(arguments)
+    if arguments["figures"] is not None:
+        need_report()
+        look_at_folder(arguments["figures"])
     params = _params(arguments["param"])
     drive = drive_of(arguments)
     check_request(
@@ -92,6 +96,7 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
         params,
         arguments["objective"],
         has_device=drive is not None,
+        has_cost=arguments["cost"] is not None,
         trials=arguments["trials"],
     )
     opened = load_one(trace, arguments, drive)
@@ -110,6 +115,8 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
             warmup=arguments["warmup"],
             fetch_on_write_miss=arguments["fetch_on_write_miss"],
             flush_at_end=arguments["flush_at_end"],
+            pages_per_block=arguments["pages_per_block"],
+            device_pages=arguments["device_pages"],
             check=arguments["check"],
             jobs=arguments["jobs"],
             progress=callback,

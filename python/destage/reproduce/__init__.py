@@ -57,8 +57,8 @@ def narrowed(whole: Paper, figures: Sequence[int] = (), tables: Sequence[int] = 
     for name in wanted:
         places = [f.where for f in whole.figures] + [c.where for c in whole.claims]
         if not any(_is_in(name, where) for where in places):
-            known = sorted({f.where for f in whole.figures})
-            raise UsageError(f"{whole.name} has no {name} here (it has {', '.join(known)})")
+            known = sorted({f.where for f in whole.figures}, key=_in_order)
+            raise UsageError(f"{whole.name} has no {name} here (it has {'; '.join(known)})")
     kept = [f for f in whole.figures if any(_is_in(name, f.where) for name in wanted)]
     claims = [c for c in whole.claims if any(_is_in(name, c.where) for name in wanted)]
     needed = {f.runs for f in kept} | {r for c in claims for r in c.check.runs}
@@ -70,6 +70,11 @@ def narrowed(whole: Paper, figures: Sequence[int] = (), tables: Sequence[int] = 
         runs=tuple(r for r in whole.runs if r.id in needed),
         sensitivity=(),
     )
+
+
+def _in_order(where: str) -> list[tuple[int, str]]:
+    """Sorts figure 9 before figure 10."""
+    return [(int(n or 0), word) for n, word in re.findall(r"(\d+)|(\D+)", where)]
 
 
 def _is_in(name: str, where: str) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage._files import write_whole
+from destage._files import made_folder, write_whole
 from destage.catalogue import ftls, policies
 from destage.device import Drive, open_device
 from destage.errors import UsageError
@@ -24,7 +24,7 @@ from destage.reproduce.claims import Paper
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
 from destage.reproduce.offline import Access, least_cost
-from destage.reproduce.pages import Cells, make_folder, markdown_table
+from destage.reproduce.pages import Cells, markdown_table
 from destage.reproduce.words import number
 from destage.reproduce.workloads import Load, Loads
 from destage.results import Run
@@ -346,7 +346,7 @@ OPTIMUM = (
 
 def write_beyond(found: Beyond, folder: Path) -> list[Path]:
     """Write `beyond.html`, `beyond.md` and `beyond.json`; return them. Raises `OutputError`."""
-    make_folder(folder)
+    made_folder(folder)
     written = []
     text = json.dumps(found.data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     for suffix, content in (

@@ -15,6 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from destage import _destage
 from destage.errors import DataError, UsageError
 from destage.reproduce._toml import Table, read
 
@@ -308,7 +309,10 @@ class Paper:
 def paper(name: str) -> Paper:
     """Return one of the papers that ship with the package. Raises `UsageError` for another name."""
     if name not in PAPERS:
-        raise UsageError(f"unknown paper {name!r} (known: {', '.join(PAPERS)}, all)")
+        known = [*PAPERS, "all"]
+        near = _destage.nearest(str(name), known)
+        meant = f", did you mean {near}?" if near else ""
+        raise UsageError(f"unknown paper {name!r}{meant} (known: {', '.join(known)})")
     return load_paper(files("destage") / "papers" / f"{name}.toml")
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage._files import write_whole
-from destage.errors import OutputError
+from destage._files import made_folder, write_whole
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing, svg
@@ -34,10 +33,10 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
         d.figure.id: svg(d) for d in evaluation.drawings if not d.empty and d.figure.mark != "table"
     }
     tables = {d.figure.id: table_of(d) for d in evaluation.drawings if d.figure.mark == "table"}
-    make_folder(folder)
+    made_folder(folder)
     written = []
     if pictures:
-        make_folder(folder / name)
+        made_folder(folder / name)
     for figure, picture in pictures.items():
         path = folder / name / f"{figure}.svg"
         write_whole(path, picture)
@@ -85,14 +84,6 @@ def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folde
     path = folder / "README.md"
     write_whole(path, "\n".join(out).rstrip() + "\n")
     return path
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder. Raises `OutputError`."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise OutputError(f"{folder}: {e.strerror or e}") from e
 
 
 Cells = list[list[str]]

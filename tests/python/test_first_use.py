@@ -1,0 +1,212 @@
+"""What somebody meets who tries things: narrow terminals, wrong words, flags that do not fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Destage
+from test_cli_errors import refused
+
+import destage as ds
+from destage._table import Cell, Column, Table, results_table
+
+
+@pytest.fixture
+def results(msr: Path) -> ds.Results:
+    drive = ds.open_device("small")
+    trace = ds.open_trace(msr, drive=drive)
+    policies = "none,lru,cflru[window_fraction=0.75]"
+    return ds.compare(trace, policies, cache=["4p", "8p"], device=drive)
+
+
+# Tables
+
+
+def drawn(table: Table, width: int) -> str:
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        for part in table.parts(width):
+            console.print(part.rich())
+    return capture.get()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_number_and_no_name_is_lost_in_a_narrow_terminal(
+    width: int, results: ds.Results
+) -> None:
+    table = results_table(results)
+    shown = drawn(table, width)
+    assert max(map(len, shown.splitlines())) <= width
+    spare = [column.spare for column in table.columns]
+    assert True in spare
+    for row in table.rows():
+        for cell, column, is_spare in zip(row, table.columns, spare, strict=True):
+            if column.right and not is_spare:
+                assert cell.text in shown, (cell.text, shown)
+    for policy in ("none", "lru", "cflru[windo"):
+        assert policy in shown, shown
+
+
+def test_every_part_of_a_table_has_the_columns_that_say_what_a_row_is() -> None:
+    columns = [Column("who", right=False, key=True), *(Column(f"n{k}") for k in range(9))]
+    rows = [[Cell("somebody"), *(Cell(str(10**6 + k)) for k in range(9))]]
+    parts = Table("title", columns, [rows], ["a note"]).parts(40)
+    assert len(parts) > 2
+    assert all(part.columns[0].title == "who" for part in parts)
+    assert [c.title for part in parts for c in part.columns[1:]] == [f"n{k}" for k in range(9)]
+    assert [part.title for part in parts] == ["title"] + [""] * (len(parts) - 1)
+    assert [part.notes for part in parts] == [[]] * (len(parts) - 1) + [["a note"]]
+
+
+def test_no_cache_has_no_size(results: ds.Results) -> None:
+    rows = [[cell.text for cell in row] for row in results_table(results).rows()]
+    assert [row[1:3] for row in rows if row[0] == "none"] == [["-", "-"], ["-", "-"]]
+    assert [row[1:3] for row in rows if row[0] == "lru"] == [["4p", "4"], ["8p", "8"]]
+
+
+def test_one_page_is_no_pages(destage: Destage, msr: Path) -> None:
+    done = destage("run", msr, "-p", "lru", "-c", "1p")
+    assert "lru, cache 1p = 1 page (4 KiB)" in done.out, done
+
+
+# Flags
+
+
+def test_a_flag_without_its_value_names_the_command_to_ask(destage: Destage) -> None:
+    refused(destage("tune", "x.csv", "--param"), 2, "--param", "try: destage tune --help")
+
+
+@pytest.mark.parametrize(
+    ("flag", "meant"), [("--deviec", "--device"), ("--reprot", "--report"), ("--plot", None)]
+)
+def test_a_flag_is_suggested_only_if_it_is_near(
+    flag: str, meant: str | None, destage: Destage
+) -> None:
+    done = destage("compare", "x.csv", flag)
+    refused(done, 2, f"unknown flag {flag}")
+    assert ("did you mean" in done.err) == (meant is not None), done
+    assert meant is None or f"did you mean {meant}?" in done.err, done
+
+
+@pytest.mark.parametrize("command", ["compare", "run", "tune"])
+def test_wrap_is_refused_without_a_drive(command: str, destage: Destage, msr: Path) -> None:
+    more = ["--param", "alpha=0,1"] if command == "tune" else []
+    policy = "clc" if command == "tune" else "lru"
+    done = destage(command, msr, "-p", policy, "-c", "4p", "--wrap", "modulo", *more)
+    refused(done, 2, "--wrap", "add --device")
+
+
+def test_a_file_may_say_what_wraps_for_runs_without_a_drive_too(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "c.toml").write_text('[trace]\nwrap = "modulo"\n')
+    done = destage("run", msr, "-p", "lru", "-c", "4p", "--config", "c.toml")
+    assert done.status == 0, done
+
+
+@pytest.mark.parametrize(
+    "command", [("trace", "info"), ("trace", "profile"), ("trace", "head"), ("mrc",)]
+)
+def test_commands_without_a_drive_have_no_flag_for_one(
+    command: tuple[str, ...], destage: Destage
+) -> None:
+    assert "--wrap" not in destage(*command, "--help").out
+
+
+def test_a_folder_for_figures_is_looked_at_before_the_work(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("altair")
+    (tmp_path / "file").touch()
+    for command in (
+        ("trace", "profile", msr),
+        ("tune", msr, "-p", "clc", "--param", "alpha=0,1", "-c", "4p"),
+    ):
+        done = destage(*command, "--figures", "file")
+        refused(done, 74, "file: expected a folder")
+
+
+# Tuning
+
+
+def test_tune_passes_the_geometry_on(destage: Destage, msr: Path) -> None:
+    def destages(*flags: str) -> list[int]:
+        tuned = ["--param", "alpha=0,1", "-c", "8p", "--objective", "min:destages"]
+        done = destage("tune", msr, "-p", "clc", *tuned, *flags, "--json", "-", "-q")
+        assert done.status == 0, done
+        return [point["value"] for point in json.loads(done.out)["points"]]
+
+    trace = ds.open_trace(msr)
+    for pages in (2, 16):
+        runs = ds.compare(trace, "clc[alpha=0],clc[alpha=1]", cache="8p", pages_per_block=pages)
+        assert destages("--pages-per-block", str(pages)) == [r["destages"] for r in runs]
+    assert destages("--pages-per-block", "2") != destages("--pages-per-block", "16")
+
+
+def test_an_objective_that_no_run_can_have_is_refused_at_once(destage: Destage) -> None:
+    tune = ("tune", "nowhere.csv", "-p", "clc", "--param", "alpha=0,1", "--objective")
+    refused(destage(*tune, "response_ns_mean"), 2, "response_ns_mean", "add a device")
+    refused(destage(*tune, "waf"), 2, "waf", "add a device")
+    refused(destage(*tune, "running_time"), 2, "running_time", "cost")
+
+
+def test_an_optimum_at_the_limit_of_a_parameter_has_nothing_beyond(msr: Path) -> None:
+    trace = ds.open_trace(msr)
+    ends = {}
+    for values in ("0:1:1", "0:0.5:0.5"):
+        best = ds.tune(trace, "clc", {"alpha": values}, "max:destages", cache="8p").best["8p"]
+        ends[values] = (best.point.values["alpha"], best.at_the_end)
+    assert ends["0:1:1"][1] == ()
+    value, at_the_end = ends["0:0.5:0.5"]
+    assert at_the_end == (() if value == 0 else ("alpha",))
+
+
+def test_what_is_said_of_every_value_is_said_once(msr: Path) -> None:
+    tuned = ds.tune(ds.open_trace(msr), "aalru", {"period": [16, 32]}, cache="8p")
+    said = [w for w in tuned.warnings if "nominal time" in w]
+    assert len(said) == 1
+    assert said[0].startswith("aalru: without a device")
+
+
+# Profiles
+
+
+def test_a_profile_says_why_nothing_is_padded(destage: Destage, msr: Path) -> None:
+    refused(destage("trace", "profile", msr, "--padding", "ecr"), 2, "ecr", "a profile has none")
+    done = destage("trace", "profile", msr, "--padding", "aalru", "-c", "4p")
+    assert done.status == 0, done
+    assert "pads nothing" in done.err, done
+
+
+@pytest.mark.parametrize("key", ["pages_per_block", "epochs", "hot_accesses"])
+@pytest.mark.parametrize("value", [-1, 1 << 32, "x", True, 1.5])
+def test_a_number_of_a_profile_is_checked(key: str, value: object, msr: Path) -> None:
+    with pytest.raises(ds.UsageError, match=rf"{key}: expected .*{value}"):
+        ds.open_trace(msr).profile(**{key: value})  # type: ignore[arg-type]
+
+
+# Files
+
+
+def test_what_is_no_result_is_named(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "binary.json").write_bytes(b"{\xd8\x16\x26")
+    for command in ("report", "rerun"):
+        refused(destage(command, "empty.json"), 65, "empty.json: the file is empty")
+        refused(destage(command, "binary.json"), 65, "binary.json: no JSON: it is not UTF-8")
+        refused(destage(command, "nowhere.json"), 66, "nowhere.json: no such file")
+        refused(destage(command, "."), 66, "expected a file, found a folder")
+
+
+def test_papers_and_their_figures_are_named(destage: Destage, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    refused(destage("reproduce", "acrr"), 2, "'acrr', did you mean acr?")
+    done = destage("reproduce", "ecr", "--figure", "99")
+    refused(done, 2, "no figure 99")
+    assert done.err.index("figure 9;") < done.err.index("figure 10;"), done
+    (tmp_path / "file").touch()
+    refused(destage("reproduce", "ecr", "--out", "file"), 74, "file: expected a folder")
