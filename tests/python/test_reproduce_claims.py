@@ -243,14 +243,31 @@ def test_chance_is_not_taken_for_a_relation() -> None:
     assert verdict(compared(">0"), clear).verdict == "holds"
 
 
-def test_the_right_direction_without_the_papers_amount_is_partly() -> None:
+def test_half_to_twice_the_papers_amount_is_partly() -> None:
+    half = {("w", "A"): [1.4], ("w", "B"): [2.0]}  # 0.3 lower
+    assert verdict(compared("~0.5"), half).verdict == "partly"
+    assert verdict(compared("0.4..0.6"), half).verdict == "partly"
+    assert verdict(compared(">0.4"), half).verdict == "partly"
+    assert verdict(compared("~0.16"), half).verdict == "partly"
+    assert verdict(compared("~0.1"), half).verdict == "does not hold"
     less = {("w", "A"): [1.9], ("w", "B"): [2.0]}
-    assert verdict(compared("~0.5"), less).verdict == "partly"
-    assert verdict(compared("0.25..0.6"), less).verdict == "partly"
+    assert verdict(compared("~0.5"), less).verdict == "does not hold"
+    assert verdict(compared("0.25..0.6"), less).verdict == "does not hold"
     more = {("w", "A"): [2.1], ("w", "B"): [2.0]}
     assert verdict(compared("~0.5"), more).verdict == "does not hold"
     right = {("w", "A"): [1.0], ("w", "B"): [2.0]}
     assert verdict(compared("~0.5"), right).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("good", "need", "expected"),
+    [(1, 1.0, "does not hold"), (2, 1.0, "partly"), (4, 0.5, "does not hold"), (5, 0.5, "partly")],
+)
+def test_a_few_cases_among_many_are_no_part(good: int, need: float, expected: str) -> None:
+    cells: dict[tuple[str, str], list[float]] = {}
+    for k in range(20):
+        cells |= {(f"w{k}", "A"): [1.0 if k < good else 3.0], (f"w{k}", "B"): [2.0]}
+    assert verdict(compared(">0", need=need), cells).verdict == expected
 
 
 def test_mean_and_maximum_are_one_case_over_all_loads() -> None:

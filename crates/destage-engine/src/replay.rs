@@ -52,6 +52,12 @@ pub trait Observer {
     /// It wants to be shown the operations of the device.
     const SEES_OPERATIONS: bool = false;
 
+    /// It wants to be shown them in this run; asked once, before the first. A drive that nobody
+    /// watches keeps no record of them.
+    fn wants_operations(&self) -> bool {
+        Self::SEES_OPERATIONS
+    }
+
     /// With a device: it is known when a request completes. In the order of requests, but where
     /// reads go first.
     fn completed(&mut self, _: &Completed) {}

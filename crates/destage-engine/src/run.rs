@@ -516,6 +516,10 @@ impl<O: Observer> Observer for Followed<'_, O> {
     const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
     const SEES_GAUGES: bool = O::SEES_GAUGES;
 
+    fn wants_operations(&self) -> bool {
+        self.observer.wants_operations()
+    }
+
     #[inline(always)]
     fn wants_gauges(&self) -> bool {
         self.observer.wants_gauges()

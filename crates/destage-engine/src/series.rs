@@ -98,6 +98,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const SEES_OPERATIONS: bool = A::SEES_OPERATIONS || B::SEES_OPERATIONS;
     const SEES_GAUGES: bool = A::SEES_GAUGES || B::SEES_GAUGES;
 
+    fn wants_operations(&self) -> bool {
+        self.0.wants_operations() || self.1.wants_operations()
+    }
+
     fn wants_gauges(&self) -> bool {
         self.0.wants_gauges() || self.1.wants_gauges()
     }
@@ -141,6 +145,10 @@ impl<O: Observer> Observer for Option<O> {
     const SEES_ACCESSES: bool = O::SEES_ACCESSES;
     const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
     const SEES_GAUGES: bool = O::SEES_GAUGES;
+
+    fn wants_operations(&self) -> bool {
+        self.as_ref().is_some_and(Observer::wants_operations)
+    }
 
     fn wants_gauges(&self) -> bool {
         self.as_ref().is_some_and(Observer::wants_gauges)

@@ -135,7 +135,8 @@ impl TimedReplay<'_> {
         let mut continued = continuations.iter().copied().peekable();
         let mut course = Course::new(self.host, front.after_ns());
         goes_on(device)?;
-        if O::SEES_OPERATIONS {
+        let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
+        if operations_seen {
             device.queues().keep_operations();
         }
         device.queues().count_latencies(false);
@@ -188,7 +189,7 @@ impl TimedReplay<'_> {
                     front.gauges(&mut |name, value| observer.gauge(name, value));
                 }
             }
-            if O::SEES_OPERATIONS {
+            if operations_seen {
                 observer.operations(&mut device.queues().take_operations());
             }
             if index - reported >= PERIOD {
@@ -212,7 +213,7 @@ impl TimedReplay<'_> {
             course.tally.pages.end_flushes = front.flush(device, columns.lpns);
         }
         device.finish();
-        if O::SEES_OPERATIONS {
+        if operations_seen {
             observer.operations(&mut device.queues().take_operations());
         }
         course.settle(device, front, observer);

@@ -111,6 +111,17 @@ class Expectation:
             return value < neutral
         return False
 
+    def reached(self, value: float, neutral: float) -> bool:
+        """Say whether a value has at least half and at most twice the amount that is expected.
+
+        Amounts count from `neutral`; a value on the other side of it has none.
+        """
+        if not self.direction(value, neutral):
+            return False
+        low, high = (self.low, self.high) if self.value is None else (self.value, self.value)
+        near, far = sorted((abs(low - neutral), abs(high - neutral)))
+        return near / 2 <= abs(value - neutral) <= 2 * far
+
 
 @dataclass(frozen=True)
 class Check:
