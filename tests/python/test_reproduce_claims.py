@@ -196,7 +196,7 @@ def verdict(check: Check, cells: Cells, kind: str = "specified", metric: str = "
         for seed, value in enumerate(values)
     ]
     runs = RunSet("r", loads, policies, ("8p",), {"d": "small"}, {})
-    frame = Frame(Rows(runs, tuple(rows), (), (), {}))
+    frame = Frame(Rows(runs, tuple(rows), (), {}))
     return decide(Claim("c", "section 1", "", check), {"r": frame})
 
 

@@ -317,13 +317,6 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     assert other.drawings[0].points != evaluation.drawings[0].points
 
 
-def test_a_policy_that_this_version_has_not_leaves_its_claims_untested(tiny: Paper) -> None:
-    changed = dataclasses.replace(tiny, policies={"LRU": "lru", "ARC": "no-such-policy"})
-    evaluation = evaluate(changed, Options(scale=0.5, seeds=1, sensitivity=False))
-    assert {v.verdict for v in evaluation.verdicts} == {"can't be tested here"}
-    assert "this version has no no-such-policy" in evaluation.verdicts[0].why
-
-
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ds.UsageError, match="scale: expected a share"):
         reproduce("acr", scale=2)

@@ -165,7 +165,6 @@ def _runs(evaluation: Evaluation, runs: RunSet) -> dict[str, Any]:
         "intensity": runs.intensity,
         "cache_scales": runs.cache_scales,
         "recordings_queue_depth": runs.recordings_queue_depth,
-        "missing": [m.why for m in rows.missing],
         "utilisation": _utilisation(evaluation, runs),
         "drives": {label: dict(drive.record) for label, drive in rows.drives.items()},
     }

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from destage.catalogue import ftls, policies
 from destage.device import Drive, open_device
 from destage.errors import UsageError
 from destage.reproduce.claims import Paper, RunSet, Variant
@@ -16,7 +15,7 @@ from destage.results import Results, Run
 from destage.runs import ProgressCallback, compare, run
 from destage.trace import Trace
 
-__all__ = ["Missing", "Row", "Rows", "Runner", "with_keys"]
+__all__ = ["Row", "Rows", "Runner", "with_keys"]
 
 #: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
 NO_DEVICE = "none"
@@ -47,20 +46,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """Runs that could not be done, and why."""
-
-    runs: str
-    why: str
-
-
-@dataclass(frozen=True)
 class Rows:
     """What a set of runs gave."""
 
     runs: RunSet
     rows: tuple[Row, ...]
-    missing: tuple[Missing, ...]
     loads: tuple[Load, ...]
     drives: Mapping[str, Drive]
 
@@ -134,9 +124,6 @@ class Runner:
         specs = {**self.paper.policies, **(variant.policies if variant else {})}
         chosen = [p for p in runs.policies if labels is None or p in labels]
         runs = _changed(runs, variant)
-        why = _unbuilt([specs[p] for p in chosen], runs.ftls.values())
-        if why:
-            return Rows(runs, (), (Missing(runs.id, why),), (), {})
         names = [w for w in self._names(runs) if only is None or w in only]
         loads = [self.loads.load(name, self.paper) for name in names]
         if any(load.kind == "stand-in" for load in loads) and only is None:
@@ -153,7 +140,7 @@ class Runner:
                     found += self._compare(
                         runs, variant, load, seed, device, ftl, drive, specs, chosen
                     )
-        return Rows(runs, tuple(found), (), tuple(loads), drives)
+        return Rows(runs, tuple(found), tuple(loads), drives)
 
     def _names(self, runs: RunSet) -> Iterator[str]:
         """Loads of a set of runs; a series stands for all of its members."""
@@ -250,15 +237,6 @@ def _scaled(size: str, share: float) -> str:
     if share == 1 or unit not in units:
         return size
     return f"{max(64, round(float(number) * units[unit] * share))}KiB"
-
-
-def _unbuilt(specs: Sequence[str], translators: Any) -> str | None:
-    """Say what this version has not, of what the runs name."""
-    have = {p.name for p in policies()} | {"none"}
-    lacks = [s for s in specs if s.partition("[")[0] not in have]
-    there = {f.name for f in ftls()}
-    lacks += [s for s in translators if s.partition("[")[0] not in there]
-    return f"this version has no {', '.join(dict.fromkeys(lacks))}" if lacks else None
 
 
 def with_keys(spec: str, more: str | None) -> str:

@@ -20,7 +20,6 @@ class Frame:
     def __init__(self, rows: Rows, composites: Sequence[Composite] = ()) -> None:
         """Index the rows."""
         self.runs: RunSet = rows.runs
-        self.missing = rows.missing
         self.cells: dict[Cell, dict[str, dict[int | None, Mapping[str, float]]]] = {}
         self.kinds: dict[str, str] = {}
         for row in rows.rows:

@@ -171,7 +171,6 @@ def setup_rows(data: Mapping[str, Any]) -> Cells:
             more += ["cache and footprints times the share of the requests that is run"]
         more += [f"recordings in a closed loop of {depth}"] if depth else []
         more += [f"units busy {runs['utilisation']}"] if runs["utilisation"] else []
-        more += [f"not run: {m}" for m in runs["missing"]]
         rows.append(
             [
                 runs["id"],

@@ -63,9 +63,6 @@ def decide(claim: Claim, frames: Mapping[str, Frame]) -> Verdict:
     check = claim.check
     if check.kind == "none":
         return Verdict(claim, UNTESTED, why=check.why)
-    for name in (*check.runs, *((check.base,) if check.base else ())):
-        for missing in frames[name].missing:
-            return Verdict(claim, UNTESTED, why=missing.why)
     cases: list[Case] = []
     kinds: dict[str, None] = {}
     for name in check.runs:
