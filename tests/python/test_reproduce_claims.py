@@ -17,6 +17,7 @@ from destage.reproduce.frame import Frame
 from destage.reproduce.measures import DERIVED
 from destage.reproduce.statistics import estimate, spearman
 from destage.reproduce.verdicts import Verdict, decide
+from destage.reproduce.words import cases_in_words
 from destage.reproduce.workloads import catalogue
 
 SMALL = """
@@ -186,12 +187,28 @@ def test_what_is_no_expectation_is_none() -> None:
 Cells = Mapping[tuple[str, str], list[float]]
 
 
-def verdict(check: Check, cells: Cells, kind: str = "specified", metric: str = "m") -> Verdict:
+def verdict(
+    check: Check,
+    cells: Cells,
+    kind: str = "specified",
+    metric: str = "m",
+    kinds: Mapping[str, str] | None = None,
+) -> Verdict:
     """Decide over cells given by load or size and policy; a value for each seed."""
+    of = kinds or {}
     loads = tuple(dict.fromkeys(place for place, _ in cells))
     policies = tuple(dict.fromkeys(policy for _, policy in cells))
     rows = [
-        Row(place, "d", "own", "8p", policy, seed, kind, {metric: value, "other": -value})
+        Row(
+            place,
+            "d",
+            "own",
+            "8p",
+            policy,
+            seed,
+            of.get(place, kind),
+            {metric: value, "other": -value},
+        )
         for (place, policy), values in cells.items()
         for seed, value in enumerate(values)
     ]
@@ -223,6 +240,22 @@ def test_a_relation_holds_if_every_case_meets_it_and_partly_if_some_do() -> None
     mixed = verdict(compared(">0"), {**lower, **higher})
     assert mixed.verdict == "partly"
     assert [c.status for c in mixed.cases] == ["met", "not met"]
+
+
+def test_a_verdict_says_on_what_kind_of_load_a_claim_holds() -> None:
+    cells = {
+        ("w", "A"): [1.0],
+        ("w", "B"): [2.0],
+        ("v", "A"): [3.0],
+        ("v", "B"): [2.0],
+    }
+    kinds = {"w": "stand-in", "v": "recording"}
+    order = Check("order", ("r",), metric="m", order=(("A",), ("B",)), sense="lower")
+    near = Check("near", ("r",), metric="m", of=("A",), among=("A", "B"), sense="lower")
+    for check in (compared(">0"), order, near):
+        words = cases_in_words(verdict(check, cells, kinds=kinds))
+        assert words.startswith("1 of 2 (1 of 1 on stand-ins, 0 of 1 on recordings of ours)")
+    assert "stand-ins" not in cases_in_words(verdict(compared(">0"), cells))
 
 
 def test_most_cases_are_enough_where_the_claim_says_most() -> None:

@@ -188,6 +188,21 @@ mod tests {
     use super::*;
     use destage_core::{Lpn, Op, Page};
 
+    /// Sees operations, if any are shown.
+    struct Watcher;
+
+    impl Observer for Watcher {
+        const SEES_OPERATIONS: bool = true;
+
+        fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
+    }
+
+    #[test]
+    fn an_observer_that_is_absent_wants_no_operations() {
+        assert!((Series::new(1), Some(Watcher)).wants_operations());
+        assert!(!(Series::new(1), None::<Watcher>).wants_operations());
+    }
+
     #[test]
     fn periods_add_up_to_the_run() {
         let mut series = Series::new(3);

@@ -38,6 +38,8 @@ class Case:
     note: str = ""
     right: frozenset[str] = frozenset()
     """Of an order: the pairs that are in it."""
+    kind: str = ""
+    """Kind of its load, if it is a case of one."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,10 @@ class _Look:
         found = (quantity(check.form, *numbers) for numbers in combine(parts))
         return [value for value in found if math.isfinite(value)]
 
+    def kind(self, cell: Cell) -> str:
+        """Kind of the load of a cell."""
+        return self.frame.kinds[cell[0]]
+
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Policies that are compared, `of` with `to`."""
@@ -196,7 +202,8 @@ def _compare(look: _Look) -> list[Case]:
             values = look.seeds(cell, check.metric, of, to)
             e = look.expected(cell, of, to)
             if values and e is not None:
-                cases.append(_judged(look.label(cell, of, to), values, e, check.form))
+                case = _judged(look.label(cell, of, to), values, e, check.form)
+                cases.append(replace(case, kind=look.kind(cell)))
     return cases
 
 
@@ -273,6 +280,7 @@ def _order(look: _Look) -> list[Case]:
                 expected,
                 "; ".join([*wrong, *undecided]),
                 frozenset(in_order),
+                look.kind(cell),
             )
         )
     return cases
@@ -444,7 +452,8 @@ def _near(look: _Look) -> list[Case]:
         if status == UNMET and measured.mean <= check.within:
             status = UNDECIDED
         expected = f"within {check.within:g} of the best"
-        cases.append(Case(look.label(cell), status, measured, expected, f"best: {best}"))
+        note = f"best: {best}"
+        cases.append(Case(look.label(cell), status, measured, expected, note, kind=look.kind(cell)))
     return cases
 
 
@@ -462,7 +471,7 @@ def _rank(look: _Look) -> list[Case]:
         e = (check.expect or {})[""]
         note = ", ".join(sorted(means, key=lambda p: means[p]))
         judged = _judged(look.label(cell), [float(place)], e, "value")
-        cases.append(Case(judged.label, judged.status, judged.measured, e.text, note))
+        cases.append(replace(judged, note=note, kind=look.kind(cell)))
     return cases
 
 

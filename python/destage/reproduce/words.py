@@ -22,6 +22,12 @@ VERDICTS = {
 }
 #: So many cases are named; of more the count is.
 _NAMED = 6
+_PLURAL = {
+    "original": "originals",
+    "stand-in": "stand-ins",
+    "specified": "loads as specified",
+    "recording": "recordings of ours",
+}
 
 
 def is_share(check: Check) -> bool:
@@ -90,7 +96,7 @@ def measured(verdict: Verdict) -> str:
     drawn = [e for e in found if e.count > 1]
     if drawn:
         widest = max(drawn, key=lambda e: e.half)
-        text += f" (95 % interval at most +-{number(widest.half, share)}, {widest.count} seeds)"
+        text += f" (95 % interval at most ±{number(widest.half, share)}, {widest.count} seeds)"
     return text
 
 
@@ -106,7 +112,7 @@ def cases_in_words(verdict: Verdict) -> str:
     others = [c for c in cases if c.status != MET]
     if not others:
         return f"all {len(cases)}"
-    text = f"{len(met)} of {len(cases)}"
+    text = f"{len(met)} of {len(cases)}{_by_kind(cases)}"
     if verdict.claim.check.kind == "order":
         return f"{text}: {_broken(others)}"
     if met and len(met) < len(others):
@@ -116,6 +122,19 @@ def cases_in_words(verdict: Verdict) -> str:
         if some:
             text += f"; {status}: {_list(some)}"
     return text
+
+
+def _by_kind(cases: Sequence[Case]) -> str:
+    """How many of each kind of load, where a claim is looked for in loads of several kinds."""
+    kinds = [kind for kind in _PLURAL if any(c.kind == kind for c in cases)]
+    if len(kinds) < 2:
+        return ""
+    counts = (
+        f"{sum(c.status == MET for c in cases if c.kind == kind)}"
+        f" of {sum(c.kind == kind for c in cases)} on {_PLURAL[kind]}"
+        for kind in kinds
+    )
+    return f" ({', '.join(counts)})"
 
 
 def _broken(cases: Sequence[Case]) -> str:
@@ -134,10 +153,4 @@ def _list(cases: Sequence[Case]) -> str:
 
 def load_words(verdict: Verdict) -> str:
     """Return what kinds of load are behind a verdict."""
-    plural = {
-        "original": "originals",
-        "stand-in": "stand-ins",
-        "specified": "as specified",
-        "recording": "recordings of ours",
-    }
-    return ", ".join(plural[kind] for kind in verdict.loads) or "-"
+    return ", ".join(_PLURAL[kind] for kind in verdict.loads) or "-"
