@@ -273,6 +273,18 @@ def test_a_recording_is_cut_to_the_scale_and_the_shipped_one_is_always_there() -
     assert found[0].kind == "recording"
 
 
+def test_an_excerpt_among_the_originals_is_a_further_case_and_run_whole(tmp_path: Path) -> None:
+    (tmp_path / "msr_hm_0_excerpt20k.csv").write_text("128166372003061629,hm,0,Write,0,4096,9\n")
+    loads = Loads(traces=tmp_path, scale=0.1)
+    runs = paper("ecr").run_set("real")
+    found = {load.name: load for load in loads.recorded(runs)}
+    assert set(found) == {"pgtpcb", "hm_0-minutes"}
+    excerpt = found["hm_0-minutes"]
+    assert (excerpt.kind, excerpt.options["requests"]) == ("excerpt", 20_560)
+    assert loads.load("hm_0", paper("ecr")).kind == "stand-in", "minutes are not the original"
+    assert loads.open(excerpt, seed=1).requests == 1
+
+
 # -- From end to end ------------------------------------------------------------------------------
 
 

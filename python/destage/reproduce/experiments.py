@@ -10,7 +10,7 @@ from destage.device import Drive, open_device
 from destage.errors import UsageError
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.measures import gauges, measures
-from destage.reproduce.workloads import Load, Loads
+from destage.reproduce.workloads import RECORDED, Load, Loads
 from destage.results import Results, Run
 from destage.runs import ProgressCallback, compare, run
 from destage.trace import Trace
@@ -132,7 +132,7 @@ class Runner:
         drives: dict[str, Drive] = {}
         for load in loads:
             # The load of a recording is as it was recorded.
-            if load.kind == "recording" and (runs.intensity != 1 or _of_load(variant)):
+            if load.kind in RECORDED and (runs.intensity != 1 or _of_load(variant)):
                 continue
             for seed in (seeds or self.seeds) if load.random else (None,):
                 for device, ftl, drive in _drives(runs, variant, load):
@@ -264,7 +264,7 @@ def _in_front_of(trace: Trace, drive: Drive | None, runs: RunSet, load: Load) ->
         return None
     # Not the trace's own drive: the trace may have been opened for another one of this size.
     fitting = drive.extended(trace.end_page)
-    if load.kind == "recording" and runs.recordings_queue_depth is not None:
+    if load.kind in RECORDED and runs.recordings_queue_depth is not None:
         return fitting.closed(runs.recordings_queue_depth)
     return fitting
 

@@ -20,7 +20,7 @@ _UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3}
 #: Points of a distribution that a result keeps, as suffix and share.
 _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 #: Recordings stand apart from the paper's own loads.
-RECORDED = " (ours)"
+SUFFIX = {"recording": " (ours)", "excerpt": " (excerpt)"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _points(
 ) -> list[Point]:
     named = dict(zip(AXES, cell, strict=True)) | {"policy": policy}
     load = own_axis(paper.workloads, cell[0]) or cell[0]
-    named["workload"] = load + (RECORDED if frame.kinds[cell[0]] == "recording" else "")
+    named["workload"] = load + SUFFIX.get(frame.kinds[cell[0]], "")
     panel = named[figure.panels] if figure.panels else ""
     series = label or named[figure.series]
     if figure.mark == "cdf":

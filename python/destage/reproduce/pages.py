@@ -228,6 +228,8 @@ def basis(data: Mapping[str, Any]) -> str:
         parts.append("loads made exactly as the paper specifies them, in full")
     if "recording" in kinds:
         parts.append("recordings of this project's own, as further cases of relations")
+    if "excerpt" in kinds:
+        parts.append("excerpts of real traces that circulate, as further cases, too")
     seeds = data["options"]["seeds"]
     return f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {seeds} times. {HOW}"
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 from destage.reproduce.claims import AXES, Check, Claim, Expectation
 from destage.reproduce.frame import Cell, Frame, combine, quantity
 from destage.reproduce.statistics import Estimate, estimate, spearman
+from destage.reproduce.workloads import RECORDED
 
 __all__ = ["Case", "Verdict", "decide"]
 
@@ -121,7 +122,7 @@ class _Look:
         check = self.check
         cells = list(self.frame.places(check.at, check.skip))
         if self._of_the_paper_only():
-            cells = [c for c in cells if self.frame.kinds[c[0]] != "recording"]
+            cells = [c for c in cells if self.frame.kinds[c[0]] not in RECORDED]
         self.cells = cells
 
     def _of_the_paper_only(self) -> bool:

@@ -27,6 +27,7 @@ _PLURAL = {
     "stand-in": "stand-ins",
     "specified": "loads as specified",
     "recording": "recordings of ours",
+    "excerpt": "excerpts",
 }
 
 

@@ -39,6 +39,8 @@ SIZE_SLACK = 0.02
 LENGTH_SLACK = 0.1
 #: A stand-in has at least so many requests, however small the scale.
 FEWEST = 1000
+#: Kinds of real traces that are no original: further cases, never a paper's load.
+RECORDED = ("recording", "excerpt")
 #: Requests of the recording that ships with the package.
 SHIPPED_REQUESTS = 100_000
 #: Requests of the presets that are ACR's traces.
@@ -72,13 +74,17 @@ class TraceSpec:
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace of our own."""
+    """A real trace that is no original of a paper: of our own, or an excerpt that circulates."""
 
     name: str
+    kind: str
+    """`recording` or `excerpt`."""
     title: str
     files: tuple[str, ...]
     requests: int
-    shipped: str | None
+    shipped: str | None = None
+    use: Mapping[str, Any] = field(default_factory=dict)
+    """Reader options."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +112,21 @@ def load_catalogue(path: Path | Traversable) -> Catalogue:
     sources = dict(top.need("source").children())
     traces = {name: _trace(name, t, sources) for name, t in top.need("trace").children()}
     recordings = {}
-    for name, t in top.need("recording").children():
-        shipped = t.text("shipped", "-")
-        recordings[name] = Recording(
-            name,
-            t.text("title"),
-            t.texts("files"),
-            t.whole("requests"),
-            None if shipped == "-" else shipped,
-        )
-        t.done()
+    for kind in RECORDED:
+        table = top.table(kind)
+        for name, t in table.children() if table else ():
+            shipped = t.text("shipped", "-")
+            use = t.table("use")
+            recordings[name] = Recording(
+                name,
+                kind,
+                t.text("title"),
+                t.texts("files"),
+                t.whole("requests"),
+                None if shipped == "-" else shipped,
+                dict(use.data) if use else {},
+            )
+            t.done()
     top.done()
     return Catalogue(traces, recordings)
 
@@ -182,7 +193,7 @@ class Load:
 
     name: str
     kind: str
-    """`original`, `stand-in`, `specified` or `recording`."""
+    """`original`, `stand-in`, `specified`, `recording` or `excerpt`."""
     title: str
     note: str
     """For a stand-in what it stands in for and where that is to be had."""
@@ -212,7 +223,7 @@ class Loads:
         recorded: bool = True,
         catalogue_: Catalogue | None = None,
     ) -> None:
-        """Look into `traces` for originals and into `recordings` for recordings of our own.
+        """Look into `traces` for originals and excerpts, into `recordings` for our recordings.
 
         `scale` is of stand-ins and recordings, `shorten` of loads that a paper specifies; without
         `recorded` there are no recordings.
@@ -248,21 +259,25 @@ class Loads:
         return Load(name, "stand-in", spec.title, note, spec=spec, share=self.scale)
 
     def recorded(self, runs: RunSet) -> list[Load]:
-        """Return the recordings that are there, for runs in which a stand-in stands."""
+        """Return the recordings and excerpts that are there, for runs in which a stand-in stands.
+
+        Excerpts are short: they are run whole.
+        """
         loads = []
         for name in runs.recordings if self.with_recordings else ():
             known = self.catalogue.recordings[name]
-            path = next((p for p in self.recordings if p.name in known.files), None)
-            options: dict[str, Any] = {}
-            share = self.scale
+            folders = self.recordings if known.kind == "recording" else self.traces
+            path = next((p for p in folders if p.name in known.files), None)
+            options: dict[str, Any] = dict(known.use)
+            share = self.scale if known.kind == "recording" else 1.0
             if path is not None:
-                options["requests"] = max(FEWEST, round(known.requests * self.scale))
+                options["requests"] = max(FEWEST, round(known.requests * share))
             elif known.shipped is not None:
                 with as_file(files("destage") / "data" / known.shipped) as shipped:
                     path = Path(shipped)
                 share = SHIPPED_REQUESTS / known.requests
             if path is not None:
-                load = Load(name, "recording", known.title, "", (path,), options, share=share)
+                load = Load(name, known.kind, known.title, "", (path,), options, share=share)
                 loads.append(load)
         return loads
 
