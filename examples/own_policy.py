@@ -28,7 +28,7 @@ class SampledCleanFirst(destage.Policy):
         self.dirty[r.page] |= r.is_write
         return destage.HIT
 
-    def evict(self, miss: Any, device: None, plan: destage.Plan) -> None:
+    def evict(self, miss: Any, device: destage.DeviceView | None, plan: destage.Plan) -> None:
         drawn = [self.random.randrange(len(self.pages)) for _ in range(self.sample)]
         at = next((k for k in drawn if not self.dirty[self.pages[k]]), drawn[0])
         page, self.pages[at] = self.pages[at], self.pages[-1]

@@ -45,7 +45,18 @@ from destage.errors import (
     OutputError,
     UsageError,
 )
-from destage.policy import BYPASS, HIT, MISS, Bypass, Hit, Miss, Plan, Policy, Request
+from destage.policy import (
+    BYPASS,
+    HIT,
+    MISS,
+    Bypass,
+    DeviceView,
+    Hit,
+    Miss,
+    Plan,
+    Policy,
+    Request,
+)
 from destage.profile import TraceProfile
 from destage.reports import write_report
 from destage.rerunning import Rerun, rerun
@@ -155,6 +166,7 @@ __all__ = [
     "Policy",
     "Request",
     "Plan",
+    "DeviceView",
     "Hit",
     "Miss",
     "Bypass",

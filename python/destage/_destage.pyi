@@ -6,6 +6,7 @@ from typing import Any, final
 
 __all__ = [
     "Bypass",
+    "DeviceView",
     "Drive",
     "Hit",
     "Miss",
@@ -98,6 +99,8 @@ class Request:
         lpn: int | None = None,
         first_of_request: bool = True,
         next_use: int | None = None,
+        unit_if_clean: int | None = None,
+        unit_if_dirty: int | None = None,
     ) -> Request: ...
     @property
     def page(self) -> int:
@@ -122,6 +125,35 @@ class Request:
     @property
     def next_use(self) -> int | None:
         """Number of the next access to this page, if the policy says `NEEDS_NEXT_USE`."""
+
+    @property
+    def unit_if_clean(self) -> int | None:
+        """Unit of the drive that holds the page's copy on flash; None without a drive."""
+
+    @property
+    def unit_if_dirty(self) -> int | None:
+        """Unit that a write-back of the page will go to.
+
+        None without a drive, and where the drive says it only when the page is written
+        (`alloc = dynamic`, or an FTL other than `page`).
+        """
+
+@final
+class DeviceView:
+    """The drive at the instant of an eviction, unit by unit; a copy that may be kept."""
+
+    def __new__(cls, backlogs_ns: Sequence[int], in_gc: Sequence[bool]) -> DeviceView: ...
+    def units(self) -> int:
+        """Units of the drive: what has a queue."""
+
+    def backlog_ns(self, unit: int) -> int:
+        """Remaining work of a unit, nanoseconds; 0 if it is idle. Raises `IndexError`."""
+
+    def backlogs_ns(self) -> list[int]:
+        """The same of all units, in one call."""
+
+    def in_gc(self, unit: int) -> bool:
+        """Whether a collection is in the unit's queue or in service there."""
 
 @final
 class Hit:

@@ -66,7 +66,7 @@ def request_sizes(info: Mapping[str, Any], theme: Theme = LIGHT, *, page: bool =
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=["read", "write"], range=[theme.series[0], theme.series[1]]),
-                legend=alt.Legend(title=None, orient="top-right", symbolType="square"),
+                legend=alt.Legend(title=None, orient="top", offset=2, symbolType="square"),
             ),
             tooltip=[
                 alt.Tooltip("kind:N", title="Operation"),

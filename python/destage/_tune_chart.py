@@ -50,6 +50,10 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
     if metric.kind == "time":
         unit = time_unit(row[metric.name] for row in data)
         title, scale = f"{metric.title} ({unit.name})", float(unit.ns)
+    elif metric.kind == "ratio":
+        title, scale = f"{metric.title} (%)", 0.01
+    elif metric.unit:
+        title = f"{metric.title} ({metric.unit})"
     drawn = [{**row, metric.name: row[metric.name] / scale} for row in data]
     values = [row[parameter] for row in data]
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
@@ -69,7 +73,7 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
     )
     goal = "largest" if tuned.objective.largest else "smallest"
     layered = alt.layer(line, best).properties(
-        width=520, height=280, title=f"{tuned.policy}; a diamond is the {goal} of its cache size"
+        width=520, height=280, title=f"{tuned.policy}; a diamond: the {goal} at its cache size"
     )
     configured: LayerChart = configure(layered, LIGHT, page=False)
     return configured

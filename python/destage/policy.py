@@ -20,10 +20,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from destage._destage import Bypass, Hit, Miss, Plan, Request
+from destage._destage import Bypass, DeviceView, Hit, Miss, Plan, Request
 from destage.errors import UsageError
 
-__all__ = ["BYPASS", "HIT", "MISS", "Bypass", "Hit", "Miss", "Plan", "Policy", "Request"]
+__all__ = [
+    "BYPASS",
+    "HIT",
+    "MISS",
+    "Bypass",
+    "DeviceView",
+    "Hit",
+    "Miss",
+    "Plan",
+    "Policy",
+    "Request",
+]
 
 #: What `request` returns for a resident page.
 HIT = Hit()
@@ -62,6 +73,9 @@ class Policy(ABC):
     #: Set it to have `r.next_use`, as MIN does.
     NEEDS_NEXT_USE: ClassVar[bool] = False
 
+    #: Set it if the policy cannot do without `device`: a run without one is then refused.
+    NEEDS_DEVICE: ClassVar[bool] = False
+
     def __init__(self, frames: int) -> None:
         """Keep `frames`, the number of pages that the buffer has room for, at least 1."""
         self.frames = frames
@@ -75,10 +89,12 @@ class Policy(ABC):
         """
 
     @abstractmethod
-    def evict(self, miss: Any, device: None, plan: Plan) -> None:
+    def evict(self, miss: Any, device: DeviceView | None, plan: Plan) -> None:
         """Give up at least one page, by `plan.evict(page, dirty)`. Called while no frame is free.
 
-        `miss` is the value of the `Miss`. `device` is None in a run without a device.
+        `miss` is the value of the `Miss`. `device` says how busy the drive is, unit by unit; which
+        units a page belongs to is in the request that it comes with (`r.unit_if_clean`,
+        `r.unit_if_dirty`). In a run without a device both are None.
         """
 
     @abstractmethod
@@ -94,6 +110,7 @@ class OwnPolicy:
     factory: Callable[..., Policy]
     params: dict[str, Any]
     needs_next_use: bool
+    needs_device: bool = False
 
     def make(self, frames: int) -> Policy:
         """Return a fresh policy."""
@@ -119,4 +136,5 @@ class OwnPolicy:
             factory=given,
             params=dict(params or {}),
             needs_next_use=bool(getattr(made, "NEEDS_NEXT_USE", False)),
+            needs_device=bool(getattr(made, "NEEDS_DEVICE", False)),
         )

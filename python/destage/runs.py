@@ -180,6 +180,10 @@ def _asked(
     for spec in specs:
         if not isinstance(spec, OwnPolicy):
             _destage.check_needs(*spec, drive is not None)
+        elif spec.needs_device and drive is None:
+            raise UsageError(
+                f"{spec.name} looks at the drive behind the cache: add a device (device=)"
+            )
     if cache is not None or drive is None or not drive.cache:
         sizes = _sizes("auto" if cache is None else cache)
     else:

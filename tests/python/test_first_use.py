@@ -210,3 +210,64 @@ def test_papers_and_their_figures_are_named(destage: Destage, tmp_path: Path) ->
     assert done.err.index("figure 9;") < done.err.index("figure 10;"), done
     (tmp_path / "file").touch()
     refused(destage("reproduce", "ecr", "--out", "file"), 74, "file: expected a folder")
+
+
+# Drives
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ('formt = "msr"', ("formt", "did you mean format?")),
+        ('on_error = "stp"', ("on_error", "stp")),
+    ],
+)
+def test_a_readers_option_of_a_drives_file_is_checked_with_it(
+    line: str, parts: tuple[str, ...], destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text(f'[device]\npreset = "small"\n[trace]\n{line}\n')
+    run = ("run", msr, "-p", "lru", "-c", "4p")
+    refused(destage(*run, "-d", "mine.toml"), 65, "mine.toml: ", *parts)
+    if line.startswith("formt"):  # what a flag takes is the flag's
+        refused(destage(*run, "--config", "mine.toml"), 65, "mine.toml: ", *parts)
+    refused(destage(*run, "-d", "small[trace.formt=msr]"), 2, "small[trace.formt=msr]: formt")
+
+
+def said(results: ds.Results, words: str) -> list[str]:
+    return [run.label for run in results if any(words in w for w in run.warnings)]
+
+
+def test_a_drive_that_does_not_keep_up_is_named() -> None:
+    drive = ds.open_device("small")
+    words = "does not keep up"
+
+    def run(gap_ns: int, drive: ds.Drive) -> ds.Results:
+        trace = ds.synth(
+            "uniform",
+            requests=3_000,
+            pages=50_000,
+            read_ratio=0,
+            gap_ns=gap_ns,
+            seed=3,
+            drive=drive,
+        )
+        return ds.compare(trace, "none,lru", cache="16p", device=drive)
+
+    assert said(run(1_000, drive), words) == ["none", "lru"]
+    assert said(run(10_000_000, drive), words) == []
+    # In a closed loop nothing comes before something is done.
+    assert said(run(1_000, drive.closed(4)), words) == []
+
+
+def test_reads_of_what_nobody_wrote_are_named() -> None:
+    words = "never written"
+    for precondition, named in (("none", ["lru"]), ("sequential", [])):
+        drive = ds.open_device(f"acr[precondition={precondition}]", ftl="bast")
+        trace = ds.synth("uniform", requests=500, pages=1_000, read_ratio=0.8, drive=drive)
+        assert said(ds.compare(trace, "lru", cache="16p", device=drive), words) == named
+
+
+def test_a_write_buffer_without_writes_says_why_nothing_hits() -> None:
+    trace = ds.synth("zipf", requests=500, pages=50, read_ratio=1.0)
+    results = ds.compare(trace, "lru,bpac,fab", cache="16p")
+    assert said(results, "write buffer") == ["bpac", "fab"]

@@ -28,7 +28,7 @@ class Lru(ds.Policy):
         self.pages.move_to_end(r.page)
         return ds.HIT
 
-    def evict(self, miss: Any, device: None, plan: ds.Plan) -> None:
+    def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
         page, dirty = self.pages.popitem(last=False)
         plan.evict(page, dirty)
 
@@ -49,7 +49,7 @@ class Min(Lru):
         self.next[r.page] = float("inf") if r.next_use is None else r.next_use
         return super().request(r)
 
-    def evict(self, miss: Any, device: None, plan: ds.Plan) -> None:
+    def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
         page = max(self.pages, key=lambda p: (self.next[p], -p))
         plan.evict(page, self.pages.pop(page))
 
@@ -61,7 +61,7 @@ class Cflru(Lru):
         super().__init__(frames)
         self.window = int(window_fraction * frames + 0.5)
 
-    def evict(self, miss: Any, device: None, plan: ds.Plan) -> None:
+    def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
         window = list(self.pages)[: self.window]
         page = next((p for p in window if not self.pages[p]), next(iter(self.pages)))
         plan.evict(page, self.pages.pop(page))
@@ -139,15 +139,15 @@ def breaking(**methods: Any) -> type[Lru]:
     return type("Broken", (Lru,), methods)
 
 
-def _keeps(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+def _keeps(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
     pass
 
 
-def _stranger(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+def _stranger(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
     plan.evict(10**9, False)
 
 
-def _lies(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+def _lies(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
     page, dirty = self.pages.popitem(last=False)
     plan.evict(page, not dirty)
 
@@ -192,7 +192,7 @@ def test_what_is_no_policy_is_refused(trace: ds.Trace) -> None:
     with pytest.raises(ds.UsageError, match="no method"):
         ds.compare(trace, lambda frames: object(), cache="10p")  # type: ignore[arg-type, return-value]
 
-    def ungrouped(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+    def ungrouped(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
         plan.flush_and_evict(1)
 
     with pytest.raises(ds.UsageError, match="open_group"):
@@ -200,7 +200,7 @@ def test_what_is_no_policy_is_refused(trace: ds.Trace) -> None:
 
 
 def test_groups_and_kept_pages_are_counted() -> None:
-    def all_of_it(self: Any, miss: Any, device: None, plan: ds.Plan) -> None:
+    def all_of_it(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
         # Writes everything dirty as one group; only the oldest page leaves.
         oldest, was_dirty = self.pages.popitem(last=False)
         dirty = sorted([p for p, d in self.pages.items() if d] + [oldest] * was_dirty)
@@ -243,3 +243,133 @@ def test_the_examples_run(
     monkeypatch.setattr("sys.argv", [name])
     runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
     assert "lru" in capsys.readouterr().out
+
+
+class Ecr(Lru):
+    """ECR with its Clean list, ported line by line: `cqct` is the remaining work of the unit."""
+
+    NEEDS_DEVICE = True
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.unit: dict[int, int] = {}  # of dirty pages
+
+    def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+        answer = super().request(r)
+        if answer is ds.HIT and r.is_write:
+            self.unit[r.page] = self.written_to(r)
+        return answer
+
+    def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
+        assert device is not None
+        oldest: dict[int | None, int] = {}  # of the Clean list, and of every unit's dirty list
+        for page, dirty in self.pages.items():
+            oldest.setdefault(self.unit[page] if dirty else None, page)
+        page = oldest.pop(None, None)
+        if page is None:
+            # Among units with equal work the older page goes: `min` takes the first.
+            page = oldest[min((u for u in oldest if u is not None), key=device.backlog_ns)]
+        self.unit.pop(page, None)
+        plan.evict(page, self.pages.pop(page))
+
+    def admit(self, r: ds.Request, miss: Any) -> None:
+        super().admit(r, miss)
+        if r.is_write:
+            self.unit[r.page] = self.written_to(r)
+
+    def written_to(self, r: ds.Request) -> int:
+        assert r.unit_if_dirty is not None
+        return r.unit_if_dirty
+
+
+@pytest.fixture(scope="module")
+def drive() -> ds.Drive:
+    return ds.open_device("small")
+
+
+@pytest.fixture(scope="module")
+def busy(drive: ds.Drive) -> ds.Trace:
+    """Writes that come faster than the drive takes them, so that queues differ."""
+    return ds.synth(
+        "zipf", requests=6_000, pages=20_000, read_ratio=0.3, gap_ns=25_000, seed=5, drive=drive
+    )
+
+
+def test_a_port_of_ecr_sees_the_drive_as_the_native_one_does(
+    busy: ds.Trace, drive: ds.Drive
+) -> None:
+    native, own, lru = ds.compare(busy, ["ecr", Ecr, "lru"], cache="64p", device=drive)
+    assert own.counters == native.counters
+    assert own.metrics == native.metrics
+    assert own["response_ns_mean"] != lru["response_ns_mean"]
+
+
+def test_a_policy_that_needs_a_drive_is_refused_without_one(
+    busy: ds.Trace, trace: ds.Trace
+) -> None:
+    for call in (ds.compare, ds.run):
+        with pytest.raises(ds.UsageError, match=r"Ecr looks at the drive.*add a device"):
+            call(trace, Ecr, cache="10p")
+
+
+def test_what_a_policy_is_told_with_a_drive_and_without(
+    busy: ds.Trace, trace: ds.Trace, drive: ds.Drive
+) -> None:
+    told: list[tuple[int | None, int | None]] = []
+    views: list[ds.DeviceView | None] = []
+
+    class Curious(Lru):
+        def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+            told.append((r.unit_if_clean, r.unit_if_dirty))
+            return super().request(r)
+
+        def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
+            views.append(device)
+            super().evict(miss, device, plan)
+
+    ds.compare(trace, Curious, cache="10p")
+    assert set(told) == {(None, None)}
+    assert set(views) == {None}
+    told.clear()
+    views.clear()
+    ds.compare(busy, Curious, cache="64p", device=drive)
+    units = drive.size["units"]
+    assert {clean for clean, _ in told} == {dirty for _, dirty in told} == set(range(units))
+    seen = [view for view in views if view is not None]
+    assert len(seen) == len(views) > 0
+    for view in seen[:50]:
+        assert view.units() == units
+        assert view.backlogs_ns() == [view.backlog_ns(u) for u in range(units)]
+        with pytest.raises(IndexError, match=f"unit {units}: the drive has {units}"):
+            view.in_gc(units)
+    assert any(view.in_gc(u) for view in seen for u in range(units))
+    told.clear()
+    ds.compare(busy, Curious, cache="64p", device=drive.with_ftl("page-ideal"))
+    assert {dirty for _, dirty in told} == {None}
+    assert None not in {clean for clean, _ in told}
+
+
+def test_a_view_of_a_drive_can_be_made_to_try_a_policy() -> None:
+    policy = Ecr(2)
+    for page, unit in ((1, 0), (2, 1)):
+        request = ds.Request(page, "write", unit_if_dirty=unit)
+        assert policy.request(request) is ds.MISS
+        policy.admit(request, None)
+    plan = ds.Plan()
+    policy.evict(None, ds.DeviceView([900, 10], [True, False]), plan)
+    assert plan.evicted == [(2, True)]
+    with pytest.raises(ds.UsageError, match="as many"):
+        ds.DeviceView([1, 2], [True])
+
+
+def test_own_policies_stand_beside_no_cache_at_several_sizes(
+    busy: ds.Trace, drive: ds.Drive
+) -> None:
+    policies = ["none", Lru, "lru", "none"]
+    results = ds.compare(busy, policies, cache=["16p", "64p"], device=drive)
+    assert [(r.policy, r.frames) for r in results] == [
+        (name, frames) for name in ("none", "Lru", "lru", "none") for frames in (16, 64)
+    ]
+    by_name = {(r.policy, r.frames): r.counters for r in results}
+    assert by_name["Lru", 16] == by_name["lru", 16]
+    assert by_name["Lru", 64] == by_name["lru", 64]

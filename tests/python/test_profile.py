@@ -92,8 +92,8 @@ def test_what_counts_can_be_chosen(trace: ds.Trace) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pages_per_block": 0}, "pages_per_block: expected 1..=1048576, found 0"),
-        ({"epochs": 5000}, "epochs: expected 1..=2000, found 5000"),
+        ({"pages_per_block": 0}, "pages_per_block: expected 1..1048576, found 0"),
+        ({"epochs": 5000}, "epochs: expected 1..2000, found 5000"),
         ({"counted": "reads"}, "counted: expected writes or all, got 'reads'"),
         ({"cold_accesses": 7, "hot_accesses": 3}, "cold_accesses: expected at most 4, found 7"),
     ],
@@ -233,6 +233,6 @@ def test_the_command_writes_to_standard_output_alone(destage: Destage, example: 
 
 def test_the_command_refuses_what_it_cannot_do(destage: Destage, example: Path) -> None:
     done = destage("trace", "profile", example, "--pages-per-block", "0")
-    assert (done.status, "expected 1..=1048576" in done.err) == (2, True), done
+    assert (done.status, "expected 1..1048576" in done.err) == (2, True), done
     assert destage("trace", "profile", "absent.csv").status == 66
     assert destage("trace", "profile", example, "--csv", "absent/p.csv").status == 74

@@ -10,6 +10,7 @@
 //!  checked   wraps a policy and asserts the laws
 //!  decisions every decision of a run, as JSON lines
 //!  series    how a run develops over time
+//!  warnings  what a reader of a run's numbers must know
 //!  padding   pages that a policy adds to complete blocks, destage by destage
 //!  conform   conformance vectors
 //!  mrc       hit ratio over cache size
@@ -31,6 +32,7 @@ pub mod series;
 pub mod sizes;
 pub mod spec;
 pub mod timed;
+mod warnings;
 
 pub use accesses::{Columns, Extent};
 pub use counters::Counters;

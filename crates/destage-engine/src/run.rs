@@ -9,6 +9,7 @@ use crate::result::{RunConfig, RunResult, Warmup};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use crate::timed::{Profile, Profiler, Summary, TimedOutcome, TimedReplay, Timing};
+use crate::warnings;
 use destage_core::{Dense, DeviceView, Needs, Policy, Request};
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, Setup, Visitor, aalru, build};
@@ -162,7 +163,7 @@ pub fn run(
         given: spec.given.iter().map(|(k, v)| json((k, v))).collect(),
         params: params.iter().map(json).collect(),
     };
-    let mut result = record(outcome, named, frames, options)?;
+    let mut result = record(outcome, named, input, frames, options)?;
     if clusters(spec) && options.drive.is_none() {
         result.config.pages_per_block = Some(setup.pages_per_block);
         result.config.device_pages = setup.device_pages;
@@ -271,35 +272,19 @@ pub fn run_own<P: Policy>(
         RunError::Broken(law) => RunError::Broken(format!("{}: {law}", named.policy)),
         other => other,
     })?;
-    record(outcome, named, frames, options)
+    record(outcome, named, input, frames, options)
 }
 
 /// What a run leaves behind.
 fn record(
     outcome: Outcome,
     named: Named,
+    input: &Input<'_>,
     frames: &Frames,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    let mut warnings = Vec::new();
-    if outcome.counters.accesses() == 0 {
-        warnings.push(match options.warmup {
-            Warmup::Full => {
-                "the cache never filled: nothing was counted after the warm-up".to_string()
-            }
-            _ => "nothing was counted after the warm-up".to_string(),
-        });
-    }
-    let no_unit = |drive: &Arc<Mounted>| drive.device.ftl().dirty_pages_have_no_unit();
-    if named.policy == "ecr" && options.drive.as_ref().is_some_and(no_unit) {
-        warnings.push(
-            "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other than \
-             page): all of them cost the same, and ecr decides as cflru-e does"
-                .to_string(),
-        );
-    }
-    let notes = options.drive.as_ref().and_then(|drive| drive.record.get("notes")?.as_array());
-    warnings.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
+    let timing = outcome.timing.as_ref();
+    let warnings = warnings::of(&named.policy, &outcome.counters, timing, input, options);
     let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
         None => None,
         Some(time) => Some(u64::try_from(time).map_err(|_| {

@@ -7,6 +7,7 @@ use destage_engine::run::{Mounted, RunError};
 use destage_ssd::config::{HostConfig, KEYS, Table, Value as Given};
 use destage_ssd::drive::{DriveError, Fault};
 use destage_ssd::{CacheConfig, PRESETS};
+use destage_trace::ReaderOptions;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -126,11 +127,28 @@ impl Drive {
     }
 }
 
+/// Options for the trace's reader that a drive's file gives are ones that there are: the drive does
+/// not know them, and without this a misspelt one would be told of when a trace is opened, without
+/// the file.
+fn reader_knows(py: Python<'_>, drive: &destage_ssd::Drive, spec: &str) -> PyResult<()> {
+    let file = spec.split_once('[').map_or(spec, |(file, _)| file);
+    let kind = if PRESETS.iter().any(|preset| preset.name == file) || file != spec {
+        Kind::Usage
+    } else {
+        Kind::Data
+    };
+    ReaderOptions::from_map(&drive.trace)
+        .map(|_| ())
+        .map_err(|e| error(py, kind, format!("{spec}: {e}")))
+}
+
 /// A preset or a TOML file, with or without changes: `ecr[gc_mode=background]`. Its prepared state
 /// is kept in the cache folder, or not.
 #[pyfunction]
 pub fn open_drive(py: Python<'_>, spec: &str, keep: bool) -> PyResult<Drive> {
-    Ok(Drive::new(raise(py, destage_ssd::Drive::from_spec(spec))?, keep))
+    let drive = raise(py, destage_ssd::Drive::from_spec(spec))?;
+    reader_knows(py, &drive, spec)?;
+    Ok(Drive::new(drive, keep))
 }
 
 /// The drive of a TOML file that has keys for others too: (table, key).
@@ -142,7 +160,9 @@ pub fn open_shared_drive(
     keep: bool,
 ) -> PyResult<Drive> {
     let others: Vec<_> = others.iter().map(|(t, key)| (t.as_str(), key.as_str())).collect();
-    Ok(Drive::new(raise(py, destage_ssd::Drive::from_shared(path, &others))?, keep))
+    let drive = raise(py, destage_ssd::Drive::from_shared(path, &others))?;
+    reader_knows(py, &drive, path)?;
+    Ok(Drive::new(drive, keep))
 }
 
 /// A drive out of the record that a result has of it.

@@ -59,7 +59,7 @@ mod _destage {
     #[pymodule_export]
     use crate::parquet::parquet_bytes;
     #[pymodule_export]
-    use crate::policy::{Bypass, Hit, Miss, PyPlan, Request};
+    use crate::policy::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]
     use crate::runs::{
         check_needs, check_policy, check_run, compare, mrc, padding, parse_policies, read_result,

@@ -6,7 +6,8 @@
 //! caller raises it ([`Failure::take`]) when the loop has come back.
 
 use crate::errors::usage;
-use destage_core::{DeviceView, Lookup, Lpn, Needs, Page, Plan, Policy, Slot};
+use destage_core::{DeviceView, Lookup, Lpn, Nanos, Needs, Page, Plan, Policy, Slot, UnitId};
+use pyo3::exceptions::PyIndexError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -16,12 +17,34 @@ use std::rc::Rc;
 
 /// What the policy is told of an access.
 #[pyclass(frozen, module = "destage")]
-pub struct Request(destage_core::Request);
+pub struct Request {
+    r: destage_core::Request,
+    /// Unit of the page's copy on flash, in front of a drive.
+    unit_if_clean: Option<u32>,
+    /// Unit that a write-back will go to, in front of a drive where that is known beforehand.
+    unit_if_dirty: Option<u32>,
+}
+
+impl Request {
+    /// An access of a run in front of a drive of so many units, or of none.
+    fn of(r: destage_core::Request, units: Option<u32>) -> Self {
+        Request {
+            r,
+            unit_if_clean: units.map(|_| r.units.clean.0),
+            // One past the last unit: nobody knows before the page is written.
+            unit_if_dirty: units.and_then(|n| Some(r.units.dirty.0).filter(|&unit| unit < n)),
+        }
+    }
+}
 
 #[pymethods]
 impl Request {
     #[new]
-    #[pyo3(signature = (page, op = "read", *, lpn = None, first_of_request = true, next_use = None))]
+    #[pyo3(signature = (
+        page, op = "read", *, lpn = None, first_of_request = true, next_use = None,
+        unit_if_clean = None, unit_if_dirty = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         page: u64,
@@ -29,6 +52,8 @@ impl Request {
         lpn: Option<u64>,
         first_of_request: bool,
         next_use: Option<u64>,
+        unit_if_clean: Option<u32>,
+        unit_if_dirty: Option<u32>,
     ) -> PyResult<Self> {
         let op = match op {
             "read" => destage_core::Op::Read,
@@ -38,42 +63,52 @@ impl Request {
         let mut r = destage_core::Request::new(Page(page), Lpn(lpn.unwrap_or(page)), op);
         r.first_of_request = first_of_request;
         r.next_use = next_use.unwrap_or(destage_core::NEVER);
-        Ok(Request(r))
+        Ok(Request { r, unit_if_clean, unit_if_dirty })
     }
 
     #[getter]
     fn page(&self) -> u64 {
-        self.0.page.0
+        self.r.page.0
     }
 
     #[getter]
     fn lpn(&self) -> u64 {
-        self.0.lpn.0
+        self.r.lpn.0
     }
 
     #[getter]
     fn op<'py>(&self, py: Python<'py>) -> &Bound<'py, PyString> {
-        if self.0.op.is_write() { intern!(py, "write") } else { intern!(py, "read") }
+        if self.r.op.is_write() { intern!(py, "write") } else { intern!(py, "read") }
     }
 
     #[getter]
     fn is_write(&self) -> bool {
-        self.0.op.is_write()
+        self.r.op.is_write()
     }
 
     #[getter]
     fn first_of_request(&self) -> bool {
-        self.0.first_of_request
+        self.r.first_of_request
     }
 
     #[getter]
     fn next_use(&self) -> Option<u64> {
-        Some(self.0.next_use).filter(|&next| next != destage_core::NEVER)
+        Some(self.r.next_use).filter(|&next| next != destage_core::NEVER)
+    }
+
+    #[getter]
+    fn unit_if_clean(&self) -> Option<u32> {
+        self.unit_if_clean
+    }
+
+    #[getter]
+    fn unit_if_dirty(&self) -> Option<u32> {
+        self.unit_if_dirty
     }
 
     fn __repr__(&self) -> String {
-        let op = if self.0.op.is_write() { "write" } else { "read" };
-        format!("Request(page={}, op='{op}')", self.0.page.0)
+        let op = if self.r.op.is_write() { "write" } else { "read" };
+        format!("Request(page={}, op='{op}')", self.r.page.0)
     }
 }
 
@@ -126,6 +161,64 @@ impl Miss {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Miss({})", self.value.bind(py).repr()?))
+    }
+}
+
+/// What a policy may ask the drive when it must evict. A copy: Python may keep it, and it then says
+/// how the drive was.
+#[pyclass(name = "DeviceView", frozen, module = "destage")]
+pub struct PyDeviceView {
+    backlogs_ns: Vec<Nanos>,
+    in_gc: Vec<bool>,
+}
+
+impl PyDeviceView {
+    fn of(device: &dyn DeviceView) -> Self {
+        let units = device.units();
+        let mut backlogs_ns = vec![0; units as usize];
+        device.backlogs_ns(&mut backlogs_ns);
+        PyDeviceView {
+            backlogs_ns,
+            in_gc: (0..units).map(|unit| device.in_gc(UnitId(unit))).collect(),
+        }
+    }
+
+    fn at<T: Copy>(&self, values: &[T], unit: usize) -> PyResult<T> {
+        let units = values.len();
+        let beyond =
+            || PyIndexError::new_err(format!("unit {unit}: the drive has {units}, from 0"));
+        values.get(unit).copied().ok_or_else(beyond)
+    }
+}
+
+#[pymethods]
+impl PyDeviceView {
+    #[new]
+    fn new(py: Python<'_>, backlogs_ns: Vec<Nanos>, in_gc: Vec<bool>) -> PyResult<Self> {
+        if backlogs_ns.len() != in_gc.len() {
+            return Err(usage(py, "device: expected as many backlogs as states of collection"));
+        }
+        Ok(PyDeviceView { backlogs_ns, in_gc })
+    }
+
+    fn units(&self) -> usize {
+        self.backlogs_ns.len()
+    }
+
+    fn backlog_ns(&self, unit: usize) -> PyResult<Nanos> {
+        self.at(&self.backlogs_ns, unit)
+    }
+
+    fn backlogs_ns(&self) -> Vec<Nanos> {
+        self.backlogs_ns.clone()
+    }
+
+    fn in_gc(&self, unit: usize) -> PyResult<bool> {
+        self.at(&self.in_gc, unit)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<DeviceView of {} units>", self.backlogs_ns.len())
     }
 }
 
@@ -235,6 +328,8 @@ pub struct PyPolicy<const NEXT_USE: bool> {
     object: Py<PyAny>,
     plan: Py<PyPlan>,
     frames: u32,
+    /// Units of the drive behind the cache, if there is one.
+    units: Option<u32>,
     resident: HashMap<u64, Resident>,
     /// Slots that were used and are free.
     free: Vec<Slot>,
@@ -247,6 +342,7 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
         py: Python<'_>,
         factory: &Py<PyAny>,
         frames: u32,
+        units: Option<u32>,
         failure: Failure,
     ) -> PyResult<Self> {
         let object = factory.call1(py, (frames,))?;
@@ -257,7 +353,8 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
             }
         }
         let plan = Py::new(py, PyPlan::default())?;
-        Ok(PyPolicy { object, plan, frames, resident: HashMap::new(), free: Vec::new(), failure })
+        let (resident, free) = (HashMap::new(), Vec::new());
+        Ok(PyPolicy { object, plan, frames, units, resident, free, failure })
     }
 
     /// Runs `call` unless the policy has failed; keeps its exception.
@@ -296,11 +393,12 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
 
 impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
     type Miss = Py<PyAny>;
-    const NEEDS: Needs = if NEXT_USE { Needs::NEXT_USE } else { Needs::NONE };
+    // Units where there is a drive; without one they are not looked at.
+    const NEEDS: Needs = if NEXT_USE { Needs::NEXT_USE.and(Needs::UNITS) } else { Needs::UNITS };
 
     fn request(&mut self, r: &destage_core::Request) -> Lookup<Py<PyAny>> {
         let answer = self.guarded(|py| {
-            let request = Py::new(py, Request(*r))?;
+            let request = Py::new(py, Request::of(*r, self.units))?;
             let answer = self.object.call_method1(py, intern!(py, "request"), (request,))?;
             let answer = answer.bind(py);
             if answer.is_exact_instance_of::<Hit>() {
@@ -325,11 +423,12 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
         answer.unwrap_or(Lookup::Bypass)
     }
 
-    fn evict(&mut self, miss: &Py<PyAny>, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, miss: &Py<PyAny>, device: &dyn DeviceView, plan: &mut Plan) {
         let steps = self.guarded(|py| {
             let given = self.plan.clone_ref(py);
-            // There is no device in this run: the policy sees None.
-            self.object.call_method1(py, intern!(py, "evict"), (miss, py.None(), given))?;
+            // Without a device the policy sees None.
+            let view = self.units.map(|_| Py::new(py, PyDeviceView::of(device))).transpose()?;
+            self.object.call_method1(py, intern!(py, "evict"), (miss, view, given))?;
             let mut filled = self.plan.borrow_mut(py);
             filled.open = false;
             Ok(std::mem::take(&mut filled.steps))
@@ -341,7 +440,7 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
 
     fn admit(&mut self, r: &destage_core::Request, miss: Py<PyAny>) -> Slot {
         let admitted = self.guarded(|py| {
-            let request = Py::new(py, Request(*r))?;
+            let request = Py::new(py, Request::of(*r, self.units))?;
             self.object.call_method1(py, intern!(py, "admit"), (request, miss))
         });
         if admitted.is_none() {

@@ -311,8 +311,8 @@ impl Own {
         self.options = raise(py, mounted)?;
         watch.enter("replaying", trace.trace.accesses());
         let failure = Failure::default();
-        let policy =
-            PyPolicy::<NEXT_USE>::make(py, &self.factory, self.frames.frames, failure.clone())?;
+        let (frames, units) = (self.frames.frames, drive.map(|drive| drive.drive.device.units()));
+        let policy = PyPolicy::<NEXT_USE>::make(py, &self.factory, frames, units, failure.clone())?;
         let input = Input::new(&trace.trace, uses.as_deref());
         let outcome = self.replay(py, trace, drive, policy, &input, &watch, &failure);
         if let Some(raised) = failure.take() {

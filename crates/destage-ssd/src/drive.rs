@@ -377,6 +377,7 @@ impl Loaded {
             path: path.into(),
             why: match error.kind() {
                 std::io::ErrorKind::NotFound => "no such file".into(),
+                std::io::ErrorKind::IsADirectory => "expected a file, found a folder".into(),
                 _ => error.to_string(),
             },
         })?;

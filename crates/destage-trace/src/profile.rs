@@ -98,7 +98,7 @@ impl ProfileOptions {
             if !(low..=high).contains(&found) {
                 let message = match high {
                     u64::MAX => format!("{key}: expected {low} or more, found {found}"),
-                    _ => format!("{key}: expected {low}..={high}, found {found}"),
+                    _ => format!("{key}: expected {low}..{high}, found {found}"),
                 };
                 return Err(TraceError::Usage { message });
             }

@@ -44,11 +44,13 @@ def runs_table(result: ResultView) -> dict[str, Any]:
     rows = []
     before: int | None = None
     for row in result.rows:
+        sized = _no_size if row["policy"] == "none" else str
         cells = [
             {"v": row["label"], "text": row["label"], "css": ""},
-            _cell(row["cache_bytes"], f"{row['cache_bytes'] / MIB:,.2f}", ""),
-            _cell(row["frames"], number(row["frames"]), ""),
-            _cell(row["cache_share"], _share(row["cache_share"], digits), ""),
+            # No cache has no size; it still stands beside the others of a size.
+            _cell(row["cache_bytes"], sized(f"{row['cache_bytes'] / MIB:,.2f}"), ""),
+            _cell(row["frames"], sized(number(row["frames"])), ""),
+            _cell(row["cache_share"], sized(_share(row["cache_share"], digits)), ""),
         ]
         for m in metrics:
             css = [] if m.is_core(timed) else ["extra"]
@@ -72,6 +74,10 @@ def runs_table(result: ResultView) -> dict[str, Any]:
         "marked": bool(best),
         "file": "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)[:80],
     }
+
+
+def _no_size(_: str) -> str:
+    return NONE
 
 
 def _cell(value: float | int | None, text: str, css: str) -> dict[str, Any]:

@@ -52,6 +52,16 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 _WIDE = ("block_heat", "unique_blocks", "pird_frequency", "read_ratio", "hottest_blocks")
 
 
+def _meaning(name: str, data: Mapping[str, Any]) -> str:
+    """What a chart is of, where its axes do not say it."""
+    if name == "pird_frequency":
+        return "; the stronger the colour, the more pages"
+    padding = data.get("padding")
+    if padding and name in ("padding", "padding_writes"):
+        return f"; {padding['policy']}, {size(padding['frames'] * data['page_bytes'])} of cache"
+    return ""
+
+
 def workload(group: str, data: Mapping[str, Any], groups: list[Part]) -> Part:
     """The charts of a profile, part by part; adds to `groups` what the page's script draws."""
     parts, every = [], []
@@ -61,6 +71,7 @@ def workload(group: str, data: Mapping[str, Any], groups: list[Part]) -> Part:
             made = chart(data, name, PAGE, page=True)
             if made is not None:
                 part = chart_part(group, name, heading, made)
+                note += _meaning(name, data)
                 drawn.append(part | {"note": note, "wide": name in _WIDE})
         if drawn:
             parts.append({"title": title, "charts": drawn})

@@ -51,7 +51,7 @@ use vector::{Kind, Malformed, kind, object, page_vector};
 #[derive(Debug, thiserror::Error)]
 pub enum ConformError {
     /// The file is missing or cannot be opened (exit status 66).
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), unopened(source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -322,6 +322,14 @@ fn entry(line: &[u8]) -> Result<Entry, Malformed> {
         Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(vector)?)),
         Kind::Device => Entry::Device(Box::new(device_vector(vector)?)),
     })
+}
+
+/// Why a file cannot be opened, in the words of the other commands.
+fn unopened(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        _ => error.to_string(),
+    }
 }
 
 fn for_each_line(

@@ -1,0 +1,83 @@
+//! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many runs
+//! say them once.
+
+use crate::counters::Counters;
+use crate::result::Warmup;
+use crate::run::{Input, RunOptions};
+use crate::timed::Timing;
+use destage_ssd::Ftl;
+use destage_ssd::config::HostMode;
+
+/// Reads of pages never written that are too many to pass over: one in so many.
+const UNWRITTEN_SHARE: u64 = 10;
+
+/// A drive that is behind at the end by this share of the time that the requests took to arrive: one in
+/// so many. What is left over from the last burst is far less.
+const BEHIND_SHARE: u64 = 10;
+
+/// Requests from which on it is said; a handful is one burst.
+const BEHIND_REQUESTS: u64 = 1000;
+
+/// The sentences about one run.
+pub(crate) fn of(
+    policy: &str,
+    counters: &Counters,
+    timing: Option<&Timing>,
+    input: &Input<'_>,
+    options: &RunOptions,
+) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    if counters.accesses() == 0 {
+        said.push(match options.warmup {
+            Warmup::Full => "the cache never filled: nothing was counted after the warm-up".into(),
+            _ => "nothing was counted after the warm-up".into(),
+        });
+    } else if counters.bypasses == counters.accesses() && policy != "none" {
+        said.push(
+            "a write buffer: reads that miss are not taken in, and here is nothing else".into(),
+        );
+    }
+    let Some(drive) = &options.drive else { return said };
+    if policy == "ecr" && drive.device.ftl().dirty_pages_have_no_unit() {
+        said.push(
+            "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other than \
+             page): all of them cost the same, and ecr decides as cflru-e does"
+                .into(),
+        );
+    }
+    if let Some(timing) = timing {
+        let ftl = timing.counters.device.ftl.as_ref();
+        if ftl.is_some_and(|ftl| {
+            ftl.unmapped_reads > 0 && ftl.unmapped_reads * UNWRITTEN_SHARE >= ftl.host_reads
+        }) {
+            said.push(
+                "many reads found pages that were never written, which takes no time on this FTL: \
+                 precondition = sequential fills the drive first"
+                    .into(),
+            );
+        }
+        if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
+            said.push(
+                "the drive does not keep up with the arrivals: requests queue up, and response times \
+                 grow with the length of the trace; a queue depth (closed loop) shows what it can do"
+                    .into(),
+            );
+        }
+    }
+    let notes = drive.record.get("notes").and_then(|notes| notes.as_array());
+    said.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
+    said
+}
+
+/// The last request was complete long after it had arrived, compared with the time of all arrivals.
+fn is_behind(timing: &Timing, input: &Input<'_>, options: &RunOptions) -> bool {
+    let arrivals = input.arrivals_ns;
+    // With a warm-up until the cache is full nobody knows beforehand when counting starts.
+    let Some(warm) = options.warmup.rows(arrivals.len(), arrivals) else { return false };
+    let (Some(first), Some(last)) = (arrivals.get(warm), arrivals.last()) else { return false };
+    let arriving_ns = last - first;
+    let behind_ns = timing.counters.makespan_ns.saturating_sub(arriving_ns);
+    timing.counters.requests >= BEHIND_REQUESTS
+        && arriving_ns > 0
+        && behind_ns >= arriving_ns / BEHIND_SHARE
+}
