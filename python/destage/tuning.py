@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
@@ -56,7 +56,7 @@ class Range:
     bounds: tuple[float, float] | None = None
     """First and last value, if they are numbers in steps or a range without any."""
     whole: bool = False
-    """The bounds are whole numbers."""
+    """Only whole numbers between the bounds."""
 
 
 def range_of(key: str, given: str | Sequence[Value]) -> Range:
@@ -510,7 +510,8 @@ def _policy(text: str) -> tuple[str, dict[str, Any]]:
 def _ranges(
     policy: str, fixed: Mapping[str, Any], params: Mapping[str, str | Sequence[Value]]
 ) -> dict[str, Range]:
-    known = [param.name for param in policy_info(policy).params]
+    values_of = {param.name: param.values for param in policy_info(policy).params}
+    known = list(values_of)
     if not params:
         which = f"{policy} has {', '.join(known)}" if known else f"{policy} has none"
         raise UsageError(f"nothing to tune: name a parameter ({which})")
@@ -523,7 +524,9 @@ def _ranges(
             raise UsageError(f"{policy}: unknown parameter {key!r}{meant}{names}")
         if key in fixed:
             raise UsageError(f"{policy}: {key} is given and tuned at once")
-        ranges[key] = range_of(key, given)
+        found = range_of(key, given)
+        # 0:1 of a share is not two values; of a number of pages it is.
+        ranges[key] = replace(found, whole=found.whole and "integer" in values_of[key])
     return ranges
 
 
@@ -599,4 +602,6 @@ def _suggest(trial: Trial, key: str, found: Range) -> Value:
     first, last = found.bounds or (0.0, 0.0)
     if found.whole:
         return trial.suggest_int(key, int(first), int(last))
-    return trial.suggest_float(key, first, last)
+    # A ten-thousandth of the range is as near as a trace can tell, and can be read.
+    digits = 4 - math.floor(math.log10(last - first)) if last > first else 4
+    return min(last, max(first, round(trial.suggest_float(key, first, last), digits)))

@@ -116,6 +116,16 @@ def test_a_search_takes_a_range_without_steps(trace: ds.Trace) -> None:
     assert len({p.values["in_fraction"] for p in tuned.points}) == 9
 
 
+@pytest.mark.parametrize("bounds", ["0:1", "0.0:1.0"])
+def test_a_search_between_whole_numbers_tries_shares_too(trace: ds.Trace, bounds: str) -> None:
+    tuned = ds.tune(trace, "2q", {"in_fraction": bounds}, cache="5%", trials=9)
+    values = [float(p.values["in_fraction"]) for p in tuned.points]
+    assert len(set(values)) == 9
+    assert all(0 < v < 1 and v == round(v, 4) for v in values)
+    whole = ds.tune(trace, "lru-k", {"k": "1:4"}, cache="5%", trials=9)
+    assert {p.values["k"] for p in whole.points} <= {1, 2, 3, 4}
+
+
 @pytest.mark.parametrize(
     ("policy", "params", "objective", "message"),
     [
