@@ -196,11 +196,17 @@ def _chart(drawn: Drawing) -> Any:
         # Every panel has its own scale, as the papers' have.
         chart = layer.properties(width=width, height=150).facet(
             facet=alt.Facet("panel:N", sort=list(drawn.panel_order), title=None),
-            columns=3,
+            columns=_columns(len(drawn.panel_order)),
         )
-        chart = chart.resolve_scale(y="independent")
+        # An x axis below each: one for a column would also stand below an empty place.
+        chart = chart.resolve_scale(y="independent").resolve_axis(x="independent")
         return _faceted(alt, chart, figure.title)
     return finish(layer, LIGHT, figure.id, figure.title, 260, page=False)
+
+
+def _columns(panels: int) -> int:
+    """Panels side by side: four at most, and as few empty places as can be."""
+    return min((4, 3), key=lambda columns: -panels % columns) if panels > 4 else panels
 
 
 def _faceted(alt: Any, chart: Any, about: str) -> Any:

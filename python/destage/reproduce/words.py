@@ -48,7 +48,7 @@ def number(value: float, share: bool = False) -> str:
         return "-"
     if share:
         return f"{100 * value:.2f} %" if abs(value) < 0.1 else f"{100 * value:.1f} %"
-    if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
+    if value and (abs(value) >= 1e15 or abs(value) < 1e-3):
         return f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
