@@ -1,12 +1,17 @@
-"""Examples in docstrings run, and every public name is described."""
+"""Examples in docstrings and on the pages run, and every public name is described."""
 
 from __future__ import annotations
 
 import doctest
+import gzip
 import importlib
 import inspect
+import re
+import shlex
+from pathlib import Path
 
 import pytest
+from conftest import ROOT, Destage
 
 import destage as ds
 
@@ -32,3 +37,97 @@ def test_every_public_name_is_described() -> None:
         value = getattr(ds, name)
         if inspect.isclass(value) or inspect.isfunction(value):
             assert inspect.getdoc(value), name
+
+
+# What the pages print, a reader types.
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str = "") -> list[str]:
+    """The blocks of a page that are set as code of this language."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The command lines of a page, as a shell takes them apart."""
+    lines = "".join(blocks(page)).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("destage ")]
+
+
+def test_the_pages_have_commands() -> None:
+    assert sum(len(commands(page)) for page in PAGES) > 20
+    assert len(commands(ROOT / "README.md")) > 7
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_printed_command_is_one(page: Path, tmp_path: Path) -> None:
+    import click
+
+    from destage.cli.root import root
+
+    for words in commands(page):
+        group: click.Group = root
+        rest = words[1:]
+        while True:
+            # Raises for a command or a flag that there is not, and for a value that is none.
+            _, command, rest = group.resolve_command(click.Context(group), rest)
+            assert command is not None
+            if not isinstance(command, click.Group):
+                break
+            group = command
+        command.make_context(command.name, list(rest))
+
+
+def test_the_commands_of_the_readme_run(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    (tmp_path / "my_trace.csv.gz").write_bytes(gzip.compress(msr.read_bytes()))
+    for words in commands(ROOT / "README.md"):
+        done = destage(*words[1:])
+        assert done.status == 0, (words, done)
+    for written in ("out.html", "t.json"):
+        assert (tmp_path / written).stat().st_size > 1000
+
+
+def test_the_python_of_the_readme_runs(
+    msr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("polars")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_trace.csv.gz").write_bytes(gzip.compress(msr.read_bytes()))
+    (block,) = blocks(ROOT / "README.md", "python")
+    names: dict[str, object] = {}
+    exec(block, names)
+    timed = names["timed"]
+    assert isinstance(timed, ds.Results)
+    assert timed[1].policy == "ecr"
+
+
+def test_the_drive_file_of_the_docs_is_one(tmp_path: Path) -> None:
+    (block,) = blocks(ROOT / "docs" / "devices.md", "toml")
+    (tmp_path / "my.toml").write_text(block)
+    drive = ds.open_device(tmp_path / "my.toml")
+    assert drive.cache == ("32MiB", "128MiB")
+    assert drive.record["device"]["sched"] == "read_first"
+
+
+def test_the_readme_names_every_policy_and_counts_them() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8").lower()
+    names = [p.name for p in ds.policies()]
+    assert f"{len(names)} policies" in text
+    for name in names:
+        assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text), name
+    number = ("eight", "nine", "ten", "eleven", "twelve")[len(ds.devices()) - 8]
+    assert f"{number} presets" in text
+
+
+def test_the_docs_list_every_drive_key_and_ftl() -> None:
+    devices = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    for drive in ds.devices():
+        assert f"| `{drive.name}` | {drive.about} |" in devices, drive.name
+    for key in ds.device_keys():
+        assert f"| `{key.name}` | {key.default} |" in devices, key.name
+    ftls = (ROOT / "docs" / "ftls.md").read_text(encoding="utf-8")
+    for ftl in ds.ftls():
+        assert f"| `{ftl.name}` |" in ftls, ftl.name

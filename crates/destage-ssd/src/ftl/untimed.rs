@@ -95,7 +95,7 @@ fn when(operation: Option<u64>) -> String {
 /// One collection of DFTL may take more pages than it frees, if the entries of what it copies lie on
 /// as many translation pages: a larger reserve outlasts that.
 fn remedy(ftl: &str) -> &'static str {
-    if ftl == FtlKind::Dftl.name() { " (a larger gc_reserve_blocks leaves it room)" } else { "" }
+    if ftl == FtlKind::Dftl.name() { " (a larger gc_reserve_blocks, such as 16, leaves it room)" } else { "" }
 }
 
 impl Untimed {
