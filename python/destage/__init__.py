@@ -13,6 +13,8 @@ a sequence of runs, and one tidy table: `results.to_polars()`, `.to_pandas()`, `
 
 from __future__ import annotations
 
+import importlib
+
 from destage import _destage
 from destage.catalogue import (
     DeviceInfo,
@@ -185,3 +187,10 @@ __all__ = [
     "Interrupted",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import `destage.reproduce` when it is first asked for: it reads the papers' files."""
+    if name == "reproduce":
+        return importlib.import_module("destage.reproduce")
+    raise AttributeError(f"module 'destage' has no attribute {name!r}")

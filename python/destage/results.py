@@ -133,7 +133,11 @@ class Run:
     """Requests outstanding in a closed loop; None if they came when the trace said so."""
 
     def __getitem__(self, metric: str) -> Number:
-        """Return a metric by name."""
+        """Return a metric by name. Raises `KeyError` with the nearest name for another one."""
+        if metric not in self.metrics:
+            near = _destage.nearest(str(metric), list(self.metrics))
+            meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
+            raise KeyError(f"there is no metric {metric!r}{meant}")
         return self.metrics[metric]
 
     @property

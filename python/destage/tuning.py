@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -70,7 +70,7 @@ def range_of(key: str, given: str | Sequence[Value]) -> Range:
     (16, 32, 64)
     """
     if not isinstance(given, str):
-        values = tuple(given)
+        values = tuple(given) if isinstance(given, Iterable) else ()
         if not values or not all(isinstance(v, (bool, int, float, str)) for v in values):
             raise UsageError(f"{key}: expected values, got {given!r}")
         return _unique(key, Range(values, _bounds(values)))
@@ -512,6 +512,8 @@ def _ranges(
 ) -> dict[str, Range]:
     values_of = {param.name: param.values for param in policy_info(policy).params}
     known = list(values_of)
+    if not isinstance(params, Mapping):
+        raise UsageError(f"params: expected parameters with their values, got {params!r}")
     if not params:
         which = f"{policy} has {', '.join(known)}" if known else f"{policy} has none"
         raise UsageError(f"nothing to tune: name a parameter ({which})")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Destage
@@ -271,3 +274,27 @@ def test_a_write_buffer_without_writes_says_why_nothing_hits() -> None:
     trace = ds.synth("zipf", requests=500, pages=50, read_ratio=1.0)
     results = ds.compare(trace, "lru,bpac,fab", cache="16p")
     assert said(results, "write buffer") == ["bpac", "fab"]
+
+
+# Python
+
+
+def test_what_the_docs_call_is_there_after_one_import() -> None:
+    code = (
+        "import sys, destage; assert 'destage.reproduce' not in sys.modules;"
+        " print(destage.reproduce.reproduce.__name__); destage.nothing"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "reproduce\n"
+    assert done.stderr.endswith("AttributeError: module 'destage' has no attribute 'nothing'\n")
+
+
+def test_a_metric_that_there_is_not_is_named(results: ds.Results) -> None:
+    with pytest.raises(KeyError, match="no metric 'hit_ration', did you mean 'hit_ratio'"):
+        results[0]["hit_ration"]
+
+
+@pytest.mark.parametrize("params", [{"alpha": 5}, ["alpha"], {"alpha": []}])
+def test_what_is_no_range_is_refused(params: Any, msr: Path) -> None:
+    with pytest.raises(ds.UsageError, match="expected"):
+        ds.tune(ds.open_trace(msr), "clc", params, cache="8p")
