@@ -23,7 +23,7 @@ def size(count: float) -> str:
 
 def duration(ns: float) -> str:
     """Return a time in a unit that people read."""
-    for unit, scale in (("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)):
+    for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
         if ns < scale * 1000:
             return f"{ns / scale:.4g} {unit}"
     seconds = ns / 1e9
@@ -125,7 +125,8 @@ def info_text(info: TraceInfo) -> str:
             f" {counts['partial_reads']:,} reads and {counts['partial_writes']:,} writes in part",
         )
     )
-    add(("span", f"{size(d['span_bytes'])} in {len(d['devices'])} device(s)"))
+    devices = "1 device" if len(d["devices"]) == 1 else f"{len(d['devices']):,} devices"
+    add(("span", f"{size(d['span_bytes'])} in {devices}"))
     s = d["sequentiality"]
     add(
         (

@@ -387,9 +387,13 @@ def _title(runs: Sequence[Run]) -> str:
     trace = traces[0]
     drives = list(dict.fromkeys(r.device for r in runs))
     front = f", in front of {drives[0]}" if len(drives) == 1 and drives[0] else ""
+    depths = {r.queue_depth for r in runs}
+    depth = depths.pop() if len(depths) == 1 else None
+    loop = f", {depth} outstanding" if depth is not None else ""
     return (
-        f"{trace.name}: {trace.requests:,} requests, {trace.accesses:,} page accesses,"
-        f" {trace.unique_pages:,} pages of {trace.page_bytes:,} bytes{front}"
+        f"{trace.name}: {counted(trace.requests, 'request')},"
+        f" {trace.accesses:,} page {'access' if trace.accesses == 1 else 'accesses'},"
+        f" {counted(trace.unique_pages, 'page')} of {trace.page_bytes:,} bytes{front}{loop}"
     )
 
 

@@ -298,3 +298,10 @@ def test_a_metric_that_there_is_not_is_named(results: ds.Results) -> None:
 def test_what_is_no_range_is_refused(params: Any, msr: Path) -> None:
     with pytest.raises(ds.UsageError, match="expected"):
         ds.tune(ds.open_trace(msr), "clc", params, cache="8p")
+
+
+def test_a_closed_loop_is_named_with_its_depth(destage: Destage, msr: Path) -> None:
+    for command in ("compare", "run"):
+        run = (command, msr, "-p", "lru", "-c", "4p", "-d", "small")
+        assert "in front of small, 7 outstanding" in destage(*run, "--queue-depth", "7").out
+        assert "outstanding" not in destage(*run).out.splitlines()[0]

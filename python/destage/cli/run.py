@@ -140,7 +140,11 @@ def _text(run: Run) -> str:
     if run.policy != "none":
         pages = counted(run.frames, "page")
         head += f", cache {run.cache} = {pages} ({size(run.cache_bytes)})"
-    lines = [f"{head}, in front of {run.device}" if run.device else head]
+    if run.device:
+        head += f", in front of {run.device}"
+    if run.queue_depth is not None:
+        head += f", {run.queue_depth} outstanding"
+    lines = [head]
     for metric in metrics():
         value = run[metric.name]
         if value is None:

@@ -93,7 +93,7 @@ def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments:
     responses = any(r["response_ns"] is not None for r in rows)
     columns = [Column("time (s)"), Column("device", right=False), Column("op", right=False)]
     columns += [Column("offset (bytes)"), Column("length (bytes)")]
-    columns += [Column("response (us)")] if responses else []
+    columns += [Column("response (µs)")] if responses else []
     cells = []
     for r in rows:
         row = [f"{r['time_ns'] / 1e9:.9f}", r["device"], r["op"]]
