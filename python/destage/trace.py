@@ -311,11 +311,17 @@ def _options(options: Mapping[str, Any]) -> str:
 WRAPS = ("error", "modulo", "extend")
 
 
+def _wrap(word: str) -> str:
+    """What the reader takes a word for: capitals do not matter, and `none` was `error` once."""
+    plain = str(word).lower()
+    return "error" if plain == "none" else plain
+
+
 def _for_drive(
     given: DeviceLike | None, wrap: str | None, page_size: str | None
 ) -> tuple[Drive | None, str | None]:
     """The drive, and the page size to open a trace with."""
-    if wrap is not None and wrap not in WRAPS:
+    if wrap is not None and _wrap(wrap) not in WRAPS:
         raise UsageError(f"wrap: expected {', '.join(WRAPS)}, got {wrap!r}")
     if given is None:
         return None, page_size
@@ -339,7 +345,7 @@ def _fitted(make: Callable[[int | None], Trace], drive: Drive | None, wrap: str 
     trace.drive = drive
     if trace.end_page <= drive.logical_pages:
         return trace
-    how = wrap or drive.trace_options.get("wrap") or drive.wrap or "error"
+    how = _wrap(wrap or drive.trace_options.get("wrap") or drive.wrap or "error")
     if how == "extend":
         trace.drive = drive.extended(trace.end_page)
         return trace

@@ -236,6 +236,22 @@ def test_a_readers_option_of_a_drives_file_is_checked_with_it(
     refused(destage(*run, "-d", "small[trace.formt=msr]"), 2, "small[trace.formt=msr]: formt")
 
 
+@pytest.mark.parametrize(("word", "status"), [("none", 2), ("Error", 2), ("MODULO", 0)])
+def test_what_wraps_is_read_alike_on_the_command_line_and_in_a_file(
+    word: str, status: int, destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    tiny = 'preset = "acr"\nblocks_per_plane = 8\npages_per_block = 4\nlogical_pages = 16\n'
+    (tmp_path / "tiny.toml").write_text(f"[device]\n{tiny}")
+    (tmp_path / "says.toml").write_text(f'[device]\n{tiny}[trace]\nwrap = "{word}"\n')
+    run = ("run", msr, "-p", "lru", "-c", "4p")
+    for done in (
+        destage(*run, "-d", "tiny.toml", "--wrap", word),
+        destage(*run, "-d", "says.toml"),
+    ):
+        assert done.status == status, done
+        assert ("its pages go up to" in done.err) == (status == 2), done
+
+
 def said(results: ds.Results, words: str) -> list[str]:
     return [run.label for run in results if any(words in w for w in run.warnings)]
 
