@@ -11,6 +11,7 @@ from typing import Any
 
 from destage import _destage
 from destage._files import Destination
+from destage.catalogue import policies
 from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.results import Results
@@ -117,6 +118,16 @@ def _found(source: str, beside: Path | None) -> Path:
     return path
 
 
+def _known(name: str, given: str) -> tuple[str, str]:
+    """The policy as the boundary takes it. Raises `UsageError` for one that is not built in."""
+    if name not in {policy.name for policy in policies()} | {"none"}:
+        raise UsageError(
+            f"{name} is no built-in policy: a result does not hold the code of a policy of your"
+            " own; compare makes it again from the class"
+        )
+    return _destage.check_policy(name, given)
+
+
 def _run_again(
     trace: Trace,
     drive: Drive | None,
@@ -139,7 +150,7 @@ def _run_again(
         name, given, options = asked
         text = _destage.compare(
             trace.raw,
-            [_destage.check_policy(name, given)],
+            [_known(name, given)],
             json.dumps(sizes),
             options,
             jobs,

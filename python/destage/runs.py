@@ -36,6 +36,7 @@ __all__ = [
     "compare",
     "mrc",
     "plan",
+    "policy_specs",
     "run",
 ]
 
@@ -60,7 +61,9 @@ class Interrupted(KeyboardInterrupt):
         self.results = results
 
 
-def _specs(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str] | OwnPolicy]:
+def policy_specs(
+    policies: str | PolicyLike | Sequence[PolicyLike],
+) -> list[tuple[str, str] | OwnPolicy]:
     """Policies as the boundary takes them: name and parameters as JSON, or one of one's own."""
     given: Sequence[PolicyLike]
     if isinstance(policies, (str, Policy)) or callable(policies):
@@ -173,10 +176,10 @@ def _asked(
 ) -> tuple[list[tuple[str, str] | OwnPolicy], str]:
     """Policies and sizes, checked; where none are given, those of the drive, or the usual ones."""
     if policies is not None or drive is None or drive.policy is None:
-        specs = _specs(USUAL if policies is None else policies)
+        specs = policy_specs(USUAL if policies is None else policies)
     else:
         name, params = drive.policy
-        specs = _of_file(drive, lambda: _specs((name, params)))
+        specs = _of_file(drive, lambda: policy_specs((name, params)))
     for spec in specs:
         if not isinstance(spec, OwnPolicy):
             _destage.check_needs(*spec, drive is not None)
@@ -771,7 +774,7 @@ class Curves:
 def _for_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str]]:
     """Policies, of which curves can be drawn."""
     specs = []
-    for spec in _specs(policies):
+    for spec in policy_specs(policies):
         if isinstance(spec, OwnPolicy):
             raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
         try:

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 from destage import _destage
 from destage._files import Destination, write_whole
 from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage.catalogue import policies
 from destage.catalogue import policy as policy_info
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
+from destage.policy import OwnPolicy, Policy
 from destage.results import Metric, Results, Run, metrics, warnings_of
-from destage.runs import ProgressCallback, compare
+from destage.runs import PolicyLike, ProgressCallback, compare, policy_specs
 from destage.trace import Trace
 
 if TYPE_CHECKING:
@@ -377,7 +379,7 @@ class Tuned:
 
 def tune(
     trace: Trace,
-    policy: str,
+    policy: PolicyLike,
     params: Mapping[str, str | Sequence[Value]],
     objective: str | None = None,
     *,
@@ -401,8 +403,9 @@ def tune(
 
     Parameters:
         trace: what `open_trace` or `synth` returns.
-        policy: a policy of the catalogue, with the parameters that stay as they are:
-            `"bpac[seq_expiry=false]"`.
+        policy: a policy, with the parameters that stay as they are: `"bpac[seq_expiry=false]"`,
+            `("bpac", {"seq_expiry": False})`; or a class of your own, whose parameters are the
+            keyword arguments of its `__init__`.
         params: the parameters to tune, each with its values: a list, or text such as `"0:1:0.1"`
             (both ends included), `"16:4096:*2"`, `"lru,fifo"`; `"0:1"` needs `trials`.
         objective: a metric of `metrics()`, `"min:NAME"` or `"max:NAME"`; by default the mean
@@ -423,13 +426,13 @@ def tune(
     """
     goal = objective_of(objective or ("hit_ratio" if device is None else "response_ns_mean"))
     _check_goal(goal.metric, device is not None, cost is not None)
-    name, fixed = _policy(policy)
-    ranges = _ranges(name, fixed, params)
+    own, name, fixed = _policy(policy)
+    ranges = _ranges(own or name, fixed, params)
 
     def run(combinations: Sequence[Mapping[str, Value]]) -> tuple[Results, list[Point]]:
         results = compare(
             trace,
-            [(name, {**fixed, **values}) for values in combinations],
+            [(own or name, {**fixed, **values}) for values in combinations],
             cache=cache,
             device=device,
             ftl=ftl,
@@ -470,7 +473,7 @@ def check_tune(
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
     goal = objective_of(objective or ("response_ns_mean" if has_device else "hit_ratio"))
     _check_goal(goal.metric, has_device, has_cost)
-    name, fixed = _policy(policy)
+    _, name, fixed = _policy(policy)
     ranges = _ranges(name, fixed, params)
     if trials is None:
         for values in _grid(ranges):
@@ -496,27 +499,35 @@ def _can_be(policy: str, key: str, value: Value) -> bool:
     try:
         _destage.check_policy(policy, json.dumps({key: value}))
     except UsageError:
-        return False
+        # Nobody knows what a policy of one's own takes.
+        return policy not in {known.name for known in policies()}
     return True
 
 
-def _policy(text: str) -> tuple[str, dict[str, Any]]:
-    specs = _destage.parse_policies(text)
+def _policy(given: PolicyLike) -> tuple[Callable[..., Policy] | None, str, dict[str, Any]]:
+    """The class of a policy of one's own, if it is one; its name; the parameters that stay."""
+    specs = policy_specs(given)
     if len(specs) != 1:
-        raise UsageError(f"policy {text}: expected one policy, got {len(specs)}")
-    return specs[0][0], json.loads(specs[0][1])
+        raise UsageError(f"policy {given}: expected one policy, got {len(specs)}")
+    spec = specs[0]
+    if isinstance(spec, OwnPolicy):
+        return spec.factory, spec.name, spec.params
+    return None, spec[0], json.loads(spec[1])
 
 
 def _ranges(
-    policy: str, fixed: Mapping[str, Any], params: Mapping[str, str | Sequence[Value]]
+    policy: str | Callable[..., Policy],
+    fixed: Mapping[str, Any],
+    params: Mapping[str, str | Sequence[Value]],
 ) -> dict[str, Range]:
-    values_of = {param.name: param.values for param in policy_info(policy).params}
-    known = list(values_of)
+    is_own = not isinstance(policy, str)
+    values_of = {} if is_own else {p.name: p.values for p in policy_info(str(policy)).params}
+    known = list(params) if is_own else list(values_of)
     if not isinstance(params, Mapping):
         raise UsageError(f"params: expected parameters with their values, got {params!r}")
     if not params:
-        which = f"{policy} has {', '.join(known)}" if known else f"{policy} has none"
-        raise UsageError(f"nothing to tune: name a parameter ({which})")
+        which = f" ({policy} has {', '.join(known) or 'none'})" if not is_own else ""
+        raise UsageError(f"nothing to tune: name a parameter{which}")
     ranges: dict[str, Range] = {}
     for key, given in params.items():
         if key not in known:
@@ -528,7 +539,8 @@ def _ranges(
             raise UsageError(f"{policy}: {key} is given and tuned at once")
         found = range_of(key, given)
         # 0:1 of a share is not two values; of a number of pages it is.
-        ranges[key] = replace(found, whole=found.whole and "integer" in values_of[key])
+        whole = is_own or "integer" in values_of[key]
+        ranges[key] = replace(found, whole=found.whole and whole)
     return ranges
 
 

@@ -373,3 +373,27 @@ def test_own_policies_stand_beside_no_cache_at_several_sizes(
     by_name = {(r.policy, r.frames): r.counters for r in results}
     assert by_name["Lru", 16] == by_name["lru", 16]
     assert by_name["Lru", 64] == by_name["lru", 64]
+
+
+def test_the_parameters_of_an_own_policy_are_tuned_like_any(trace: ds.Trace) -> None:
+    values = {"window_fraction": "0:1:0.25"}
+    native = ds.tune(trace, "cflru", values, "min:physical_writes", cache="40p")
+    own = ds.tune(trace, Cflru, values, "min:physical_writes", cache="40p")
+    assert own.policy == "Cflru"
+    assert [p.objective for p in own.points] == [p.objective for p in native.points]
+    searched = ds.tune(trace, Cflru, {"window_fraction": "0.1:0.9"}, cache="40p", trials=3)
+    assert len(searched.points) == 3
+    with pytest.raises(ds.UsageError, match=r"Cflru.*unexpected keyword argument 'window'"):
+        ds.tune(trace, Cflru, {"window": "0:1:0.5"}, cache="40p")
+    with pytest.raises(ds.UsageError, match="given and tuned"):
+        ds.tune(trace, (Cflru, {"window_fraction": 0.5}), values, cache="40p")
+    with pytest.raises(ds.UsageError, match=r"nothing to tune: name a parameter$"):
+        ds.tune(trace, Cflru, {}, cache="40p")
+
+
+def test_a_result_of_an_own_policy_says_that_it_cannot_be_made_again_from_a_file(
+    trace: ds.Trace, tmp_path: Path
+) -> None:
+    ds.compare(trace, ["lru", Lru], cache="10p").to_json(tmp_path / "r.json")
+    with pytest.raises(ds.UsageError, match="Lru is no built-in policy"):
+        ds.rerun(tmp_path / "r.json")
