@@ -58,7 +58,7 @@ def _meaning(name: str, data: Mapping[str, Any]) -> str:
         return "; the stronger the colour, the more pages"
     padding = data.get("padding")
     if padding and name in ("padding", "padding_writes"):
-        return f"; {padding['policy']}, {size(padding['frames'] * data['page_bytes'])} of cache"
+        return f"; {padding['policy']}, {size(padding['frames'] * data['page_bytes'])}"
     return ""
 
 
