@@ -95,7 +95,11 @@ fn when(operation: Option<u64>) -> String {
 /// One collection of DFTL may take more pages than it frees, if the entries of what it copies lie on
 /// as many translation pages: a larger reserve outlasts that.
 fn remedy(ftl: &str) -> &'static str {
-    if ftl == FtlKind::Dftl.name() { " (a larger gc_reserve_blocks, such as 16, leaves it room)" } else { "" }
+    if ftl == FtlKind::Dftl.name() {
+        " (a larger gc_reserve_blocks, such as 16, leaves it room)"
+    } else {
+        ""
+    }
 }
 
 impl Untimed {
@@ -291,7 +295,7 @@ mod tests {
     fn a_full_device_names_ftl_operation_and_blocks() {
         let full = |operation| DeviceFull { ftl: "dftl", operation, blocks: 11 }.to_string();
         let why = "device full: a free block is needed, and none of the 11 blocks is free (a larger \
-                   gc_reserve_blocks leaves it room)";
+                   gc_reserve_blocks, such as 16, leaves it room)";
         assert_eq!(full(Some(3)), format!("dftl: operation 3: {why}"));
         assert_eq!(full(None), format!("dftl: while it was being filled: {why}"));
     }
