@@ -230,9 +230,8 @@ def test_a_readers_option_of_a_drives_file_is_checked_with_it(
 ) -> None:
     (tmp_path / "mine.toml").write_text(f'[device]\npreset = "small"\n[trace]\n{line}\n')
     run = ("run", msr, "-p", "lru", "-c", "4p")
-    refused(destage(*run, "-d", "mine.toml"), 65, "mine.toml: ", *parts)
-    if line.startswith("formt"):  # what a flag takes is the flag's
-        refused(destage(*run, "--config", "mine.toml"), 65, "mine.toml: ", *parts)
+    for flag in ("-d", "--config"):
+        refused(destage(*run, flag, "mine.toml"), 65, "mine.toml: ", *parts)
     refused(destage(*run, "-d", "small[trace.formt=msr]"), 2, "small[trace.formt=msr]: formt")
 
 
@@ -250,6 +249,16 @@ def test_what_wraps_is_read_alike_on_the_command_line_and_in_a_file(
     ):
         assert done.status == status, done
         assert ("its pages go up to" in done.err) == (status == 2), done
+
+
+def test_a_readers_option_of_a_config_file_names_the_file_and_one_of_a_flag_the_flag(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "c.toml").write_text('[trace]\non_error = "stp"\n')
+    info = ("trace", "info", msr)
+    refused(destage(*info, "--config", "c.toml"), 65, "c.toml: [trace]: on_error", "stp")
+    done = destage(*info, "--config", "c.toml", "--on-error", "halt")
+    refused(done, 2, "destage: on_error: expected", "halt")
 
 
 def said(results: ds.Results, words: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from destage._info import plausibility, size
-from destage.cli.options import reader_values
+from destage.cli.options import placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
 from destage.trace import Trace, open_trace, open_volumes
@@ -30,7 +30,7 @@ def load(
     options = reader_values(arguments)
     quiet = bool(arguments.get("quiet"))
     separate = str(options.get("devices", "")).lower() == "separate"
-    with progress(quiet) as callback:
+    with progress(quiet) as callback, placed():
         shared: dict[str, Any] = {
             "page_size": arguments.get("page_size"),
             "drive": drive,

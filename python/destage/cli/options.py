@@ -11,7 +11,8 @@ a drive's file has.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -32,6 +33,7 @@ __all__ = [
     "Command",
     "apply",
     "drive_of",
+    "placed",
     "reader_values",
     "sizes_flag",
 ]
@@ -44,6 +46,9 @@ DRIVE_TABLES = ("device", "host", "ftl")
 
 #: Key of a context's notes: the `--config` file that is a drive, and its keys that are not.
 SHARED = "destage.shared_file"
+
+#: Key of a context's notes: the `--config` file.
+CONFIG = "destage.config"
 
 #: Keys of the `[cache]` table, and the flag that each stands for.
 CACHE_KEYS = {
@@ -161,6 +166,7 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     if "device" in data and any(p.name == "device" for p in ctx.command.params):
         ctx.meta[SHARED] = (path, others)
         values["device"] = path
+    ctx.meta[CONFIG] = path
     ctx.default_map = {**(ctx.default_map or {}), **values}
 
 
@@ -228,6 +234,19 @@ def reader_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in arguments.items()
         if name.startswith(READER) and value is not None
     }
+
+
+@contextmanager
+def placed() -> Iterator[None]:
+    """Name the `--config` file in an error about a reader option that it gave."""
+    try:
+        yield
+    except UsageError as e:
+        ctx = click.get_current_context()
+        source = ctx.get_parameter_source(READER + str(e).partition(":")[0])
+        if source is not click.core.ParameterSource.DEFAULT_MAP:
+            raise
+        raise DataError(f"{ctx.meta[CONFIG]}: [trace]: {e}") from e
 
 
 def _color(ctx: click.Context, _: click.Parameter, color: bool | None) -> None:
