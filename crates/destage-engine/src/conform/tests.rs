@@ -397,6 +397,17 @@ fn without(vector: &mut Json, key: &str) {
 }
 
 #[test]
+fn a_vector_that_expects_nothing_does_not_pass() {
+    let nothing = doctored(|v| {
+        without(v, "decisions");
+        without(v, "counters");
+    });
+    let report = conform_text(&nothing).expect("a vector");
+    assert_eq!((report.passed(), report.failed()), (0, 0));
+    assert_eq!(report.files[0].skipped["nothing is expected of it"], 1);
+}
+
+#[test]
 fn what_is_not_expected_is_not_compared() {
     let silent: [fn(&mut Json); 5] = [
         |v| without(v, "decisions"),
