@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -299,6 +300,25 @@ def test_a_write_buffer_without_writes_says_why_nothing_hits() -> None:
     trace = ds.synth("zipf", requests=500, pages=50, read_ratio=1.0)
     results = ds.compare(trace, "lru,bpac,fab", cache="16p")
     assert said(results, "write buffer") == ["bpac", "fab"]
+
+
+# Traces
+
+
+def test_the_example_of_a_mapping_reads_such_a_table(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("ts,rw,lba,bytes\n1.5,R,100,4096\n2.5,W,108,8192\n")
+    shown = destage("trace", "formats", "csv").out
+    example = shown[shown.index("  destage trace info") :].partition("\nThe same")[0]
+    done = destage(*shlex.split(example.replace("\\\n", " "))[1:])
+    assert done.status == 0, done
+    assert "1 reads, 1 writes" in done.out, done
+    (tmp_path / "c.toml").write_text(
+        '[trace]\nformat = "csv"\ntime_unit = "ms"\noffset_unit = "sector"\nlength_unit = "byte"\n'
+        'op_read = "R"\nop_write = "W"\n'
+        'columns = { time = "ts", op = "rw", offset = "lba", length = "bytes" }\n'
+    )
+    same = destage("trace", "info", "mine.csv", "--config", "c.toml")
+    assert same.out == done.out, same
 
 
 # Python

@@ -283,6 +283,15 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
     click.echo("destage trace formats NAME describes one, with its options.")
 
 
+#: How a table without a format of its own is read.
+MAPPING = """
+Example: columns ts (milliseconds), rw (R or W), lba (sectors) and bytes
+  destage trace info mine.{name} --format {name} \\
+      --columns time=ts,op=rw,offset=lba,length=bytes --time-unit ms \\
+      --offset-unit sector --length-unit byte --op-read R --op-write W
+The same in a file for --config: a table [trace] with these keys, - as _."""
+
+
 def _has(f: FormatInfo) -> str:
     has = {"times": f.has_times, "ops": f.has_ops, "devices": f.has_devices}
     return ", ".join(k for k, v in (has | {"responses": f.has_response}).items() if v)
@@ -303,6 +312,8 @@ def _describe(f: FormatInfo) -> None:
             default = f"; default {o.default}" if o.default else ""
             click.echo(f"  {o.flag}: {o.values}{default}")
             click.echo(wrapped(o.about, indent=6))
+    if any(o.key == "columns" for o in options):
+        click.echo(MAPPING.format(name=f.name))
 
 
 @click.command(
