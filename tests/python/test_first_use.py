@@ -321,6 +321,16 @@ def test_the_example_of_a_mapping_reads_such_a_table(destage: Destage, tmp_path:
     assert same.out == done.out, same
 
 
+def test_what_lies_in_the_cache_folder_is_said_in_words(
+    destage: Destage, tmp_path: Path, msr: Path
+) -> None:
+    env = {"DESTAGE_CACHE": str(tmp_path / "kept")}
+    assert destage("run", msr, "-p", "min", "-c", "4p", env=env).status == 0
+    shown = destage("trace", "cache", env=env).out
+    assert "300 requests" in shown
+    assert "next uses of pages" in shown, shown
+
+
 # Python
 
 

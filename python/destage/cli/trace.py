@@ -283,6 +283,9 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
     click.echo("destage trace formats NAME describes one, with its options.")
 
 
+#: What lies in the cache folder beside decoded traces, by kind.
+KEPT = {"flash": "a filled drive", "next": "next uses of pages"}
+
 #: How a table without a format of its own is read.
 MAPPING = """
 Example: columns ts (milliseconds), rw (R or W), lba (sectors) and bytes
@@ -337,7 +340,7 @@ def cache(clear: bool, json_file: str | None, **_: Any) -> None:
     rows = []
     for e in kept.entries:
         name = ", ".join(e.sources) or e.path.name
-        what = f"{e.requests:,} requests" if e.requests else e.kind
+        what = f"{e.requests:,} requests" if e.requests else KEPT.get(e.kind, e.kind)
         rows.append(
             [Cell(name), Cell(what), Cell(size(e.bytes)), Cell("" if e.usable else "stale")]
         )
