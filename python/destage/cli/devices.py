@@ -166,8 +166,9 @@ def ftls(name: str | None, json_file: str | None, **_: Any) -> None:
     if name is not None:
         _describe_ftl(found[0])
         return
-    rows = [[Cell(f.name), Cell(f.title)] for f in found]
-    print_table(Table("", [Column("ftl", right=False), Column("title", right=False)], [rows]))
+    # The first sentence says how it maps.
+    rows = [[Cell(f.name), Cell(f.about.partition(". ")[0].partition(": ")[0])] for f in found]
+    print_table(Table("", [Column("ftl", right=False), Column("what it is", right=False)], [rows]))
     click.echo("destage ftls NAME describes one.")
 
 
