@@ -231,7 +231,8 @@ def basis(data: Mapping[str, Any]) -> str:
     if "excerpt" in kinds:
         parts.append("excerpts of real traces that circulate, as further cases, too")
     seeds = data["options"]["seeds"]
-    return f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {seeds} times. {HOW}"
+    drawn = "once" if seeds == 1 else f"{seeds} times"
+    return f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {drawn}. {HOW}"
 
 
 def markdown(
