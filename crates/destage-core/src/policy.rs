@@ -65,6 +65,9 @@ pub struct Completion {
     pub submission: u64,
     /// Submission to end, nanoseconds: queueing and collections are inside.
     pub latency_ns: Nanos,
+    /// The part of it in which the unit worked for this page, nanoseconds: the operation and what
+    /// the FTL had to do for it first. What a drive that serves one page at a time would have taken.
+    pub service_ns: Nanos,
 }
 
 /// A cache or write-buffer policy: decides which pages stay.

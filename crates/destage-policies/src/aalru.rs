@@ -30,7 +30,9 @@
 //!
 //! Latencies are measured by the drive, from submission to end, so that queues and collections are
 //! in them; F_r and F_w are the drive's nominal times. Without a drive every operation takes its
-//! nominal time: Wf stays 1, and AALRU never pads.
+//! nominal time: Wf stays 1, and AALRU never pads. The pages of a destage that go to one chip wait
+//! for each other, which equation 5 takes for collections; `latency = service` leaves that out, as
+//! the paper's simulator did, which served one page at a time.
 //!
 //! Readings. Where the paper is open or contradicts itself, and what is done here (the reasons are
 //! in the specification, 6.4):
@@ -90,6 +92,16 @@ pub static INFO: Info = Info {
             default: Preset::Real(5.0),
             unit: "",
             about: "Write amplification from which on everything is padded. Default: section IV.",
+        },
+        Param {
+            name: "latency",
+            symbol: "D_r, D_w",
+            kind: Kind::Choice(&["response", "service"]),
+            default: Preset::Word("response"),
+            unit: "",
+            about: "What counts as an operation's latency: from submission to end, waiting for other \
+                    pages of the same destage included, or only while its chip worked for it, \
+                    collections included, as a simulator without queues returns it.",
         },
         Param {
             name: PAGE_READ_NS,
@@ -200,11 +212,12 @@ pub struct Aalru<D> {
     d_w: Latencies,
     f_w: f64,
     beta: f64,
-    hits: Hits,        // of the whole run
-    hits_before: Hits, // when the period began
-    period: u64,       // T
-    period_left: u64,  // accesses
-    count: u64,        // accesses, up to the last update
+    service_only: bool, // parameter latency
+    hits: Hits,         // of the whole run
+    hits_before: Hits,  // when the period began
+    period: u64,        // T
+    period_left: u64,   // accesses
+    count: u64,         // accesses, up to the last update
     updates: Option<Vec<(u64, f64, f64)>>,
     frames: u32, // BS
 }
@@ -233,6 +246,7 @@ impl<D: Directory> Aalru<D> {
             d_w: Latencies::new(f_w),
             f_w: f_w as f64,
             beta: params.real("beta"),
+            service_only: params.word("latency") == "service",
             hits: Hits::default(),
             hits_before: Hits::default(),
             period,
@@ -241,6 +255,10 @@ impl<D: Directory> Aalru<D> {
             updates: None,
             frames,
         })
+    }
+
+    fn latency_ns(&self, done: &Completion) -> Nanos {
+        if self.service_only { done.service_ns } else { done.latency_ns }
     }
 
     fn wf(&self) -> f64 {
@@ -388,11 +406,11 @@ impl<D: Directory> Policy for Aalru<D> {
     }
 
     fn fetched(&mut self, read: &Completion) {
-        self.d_r.add(read.latency_ns);
+        self.d_r.add(self.latency_ns(read));
     }
 
     fn destaged(&mut self, write: &Completion) {
-        self.d_w.add(write.latency_ns);
+        self.d_w.add(self.latency_ns(write));
     }
 
     fn frames(&self) -> u32 {
@@ -501,6 +519,22 @@ mod tests {
     }
 
     #[test]
+    fn waiting_in_a_queue_is_latency_unless_only_service_is() {
+        let waited = Completion { page: None, submission: 0, latency_ns: 1000, service_ns: 200 };
+        for (latency, wf) in [("response", 5.0), ("service", 1.0)] {
+            let params = [
+                ("period", Value::Int(1)),
+                ("page_write_ns", Value::Int(200)),
+                ("latency", Value::Text(latency.into())),
+            ];
+            let mut p = Aalru::build(&setup("aalru", 4, &params), Dense::new(8)).expect("fine");
+            p.destaged(&waited);
+            drive(&mut p, &[(Op::Write, 0)]);
+            assert_eq!(p.wf(), wf, "{latency}");
+        }
+    }
+
+    #[test]
     fn the_list_that_is_too_long_for_tau_gives_the_victim() {
         let mut p = aalru(4, 1000);
         // tau = 2.
@@ -513,7 +547,7 @@ mod tests {
     #[test]
     fn slow_writes_pad_and_a_clean_copy_is_not_read_from_flash() {
         let mut p = aalru(4, 4);
-        let slow = Completion { page: None, submission: 0, latency_ns: 1000 };
+        let slow = Completion { page: None, submission: 0, latency_ns: 1000, service_ns: 1000 };
         p.destaged(&slow);
         drive(&mut p, &[(Op::Read, 3), (Op::Write, 0), (Op::Write, 1), (Op::Write, 8)]);
         assert_eq!(p.wf(), 5.0);

@@ -383,7 +383,8 @@ mod tests {
 
         fn end(&mut self, submission: u64) {
             let (page, op) = self.submitted[submission as usize];
-            let done = Completion { page: Some(Page(page)), submission, latency_ns: 1 };
+            let done =
+                Completion { page: Some(Page(page)), submission, latency_ns: 1, service_ns: 1 };
             match op {
                 Read => self.sac.fetched(&done),
                 Write => self.sac.destaged(&done),

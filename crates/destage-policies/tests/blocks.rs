@@ -135,7 +135,7 @@ impl Visitor for Tokens<'_> {
 
 /// As a device that is always as slow.
 fn report<P: Policy>(policy: &mut P, plan: &Plan, latency_ns: u64) {
-    let done = Completion { page: None, submission: 0, latency_ns };
+    let done = Completion { page: None, submission: 0, latency_ns, service_ns: latency_ns };
     plan.padded().iter().filter(|pad| !pad.in_buffer).for_each(|_| policy.fetched(&done));
     plan.flushed().iter().for_each(|_| policy.destaged(&done));
     plan.padded().iter().for_each(|_| policy.destaged(&done));

@@ -96,12 +96,14 @@ impl<F: Ftl> Device<F> {
     /// Reads page `0..L`. `None` if it was never written and that costs nothing.
     #[inline]
     pub fn read(&mut self, lpn: u32) -> Option<Served> {
+        self.queues.next_page();
         self.ftl.read(lpn, &mut self.queues)
     }
 
     /// Writes page `0..L`.
     #[inline]
     pub fn write(&mut self, lpn: u32) -> Served {
+        self.queues.next_page();
         self.ftl.write(lpn, &mut self.queues)
     }
 

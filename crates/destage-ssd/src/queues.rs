@@ -111,8 +111,11 @@ pub struct Queues {
     times: Times,
     // Operations that have not ended, per unit, if a policy wants to count them (fcfs only).
     log: Option<Vec<VecDeque<(Nanos, Kind)>>>,
-    // Ends of host operations, if a policy wants to hear of them.
-    ends: Option<BinaryHeap<Reverse<(Nanos, u64)>>>,
+    // Ends of host operations and how long they were served, if a policy wants to hear of them.
+    ends: Option<BinaryHeap<Reverse<(Nanos, u64, Nanos)>>>,
+    // By unit: the page of the host that it worked for last, and when it began to. Kept with `ends`.
+    works: Vec<(u64, Nanos)>,
+    pages: u64, // pages that the host has read or written
     // What every operation did and when, if someone wants to look at it.
     recorder: Option<Box<Recorder>>,
     block_pages: u32,
@@ -164,6 +167,8 @@ impl Queues {
             times: Times::default(),
             log: None,
             ends: None,
+            works: Vec::new(),
+            pages: 0,
             recorder: None,
             block_pages: geometry.pages_per_block,
         }
@@ -182,6 +187,22 @@ impl Queues {
     pub fn keep_ends(&mut self) {
         self.plain = false;
         self.ends = Some(BinaryHeap::new());
+        self.works = vec![(0, 0); self.units.len()];
+    }
+
+    /// What is submitted from now on is for another page of the host.
+    #[inline(always)]
+    pub(crate) fn next_page(&mut self) {
+        self.pages += 1;
+    }
+
+    /// When the unit began what the host's page at hand makes it do: collections, merges, the page.
+    fn begun_ns(&mut self, at: u32, start: Nanos) -> Nanos {
+        let Some(work) = self.works.get_mut(at as usize) else { return start };
+        if work.0 != self.pages {
+            *work = (self.pages, start);
+        }
+        work.1
     }
 
     /// Whether operations that are submitted from now on count in the two sums of latencies; they
@@ -204,8 +225,10 @@ impl Queues {
         self.recorder.iter_mut().flat_map(|recorder| recorder.served.drain(..))
     }
 
-    /// The next host operation that has ended by now, in the order of (end, number).
-    pub fn next_end(&mut self) -> Option<(Nanos, u64)> {
+    /// The next host operation that has ended by now, in the order of (end, number): its end, its
+    /// number, and how long its unit worked for it, what the FTL did for its page before it included.
+    /// With reads first that is the operation's own time.
+    pub fn next_end(&mut self) -> Option<(Nanos, u64, Nanos)> {
         let ends = self.ends.as_mut()?;
         let &Reverse(next) = ends.peek()?;
         if next.0 > self.now {
@@ -236,7 +259,7 @@ impl Queues {
                             times.set(name, end);
                         }
                         if let (Some(ends), Some(submission)) = (ends.as_mut(), op.submission) {
-                            ends.push(Reverse((end, submission)));
+                            ends.push(Reverse((end, submission, end - start)));
                         }
                         if let (Some(recorder), Some(number)) = (recorder.as_mut(), op.number)
                             && let Some(record) = recorder.waiting.remove(&number)
@@ -423,6 +446,7 @@ impl Queues {
                 }
             }
         }
+        let begun = self.begun_ns(at, start);
         self.tails[at as usize] = end;
         self.count(at as usize, &op, 1);
         let unit = &mut self.units[at as usize];
@@ -468,7 +492,7 @@ impl Queues {
         if submission != NEVER {
             self.count_latency(op.kind, start, end);
             if let Some(ends) = &mut self.ends {
-                ends.push(Reverse((end, submission)));
+                ends.push(Reverse((end, submission, end - begun)));
             }
         }
         let transferred = transferred.unwrap_or_else(|| end.saturating_sub(after));

@@ -46,6 +46,45 @@ fn load(device: &mut Device, requests: u32, mut each: impl FnMut(&mut Device, u3
     now
 }
 
+/// Ends of the host's operations by number: end and service.
+fn ends(device: &mut Device) -> Vec<(Nanos, Nanos)> {
+    let mut found: Vec<_> = std::iter::from_fn(|| device.queues().next_end()).collect();
+    found.sort_unstable_by_key(|&(_, number, _)| number);
+    found.into_iter().map(|(end, _, service)| (end, service)).collect()
+}
+
+#[test]
+fn waiting_for_another_page_is_no_service() {
+    let mut device = Device::new(&config(&[]));
+    device.queues().keep_ends();
+    // Pages of one chip, at one instant.
+    let chips = device.units();
+    let one = device.write(0).end.known().expect("fcfs");
+    device.write(chips);
+    device.finish();
+    assert_eq!(ends(&mut device), [(one, one), (2 * one, one)]);
+}
+
+#[test]
+fn units_are_busy_with_serving_pages_and_with_what_the_ftl_does_for_them_first() {
+    for ftl in ["page", "bast", "dftl"] {
+        let mut device = Device::new(&config(&[
+            ("ftl", word(ftl)),
+            ("channels", Value::Int(1)),
+            ("chips_per_channel", Value::Int(1)),
+            ("blocks_per_plane", Value::Int(128)),
+            ("summary_page", Value::Bool(false)),
+            ("precondition", word("sequential")),
+        ]));
+        device.queues().keep_ends();
+        load(&mut device, 4_000, |_, _| {});
+        assert!(device.counters().gc_runs > 0, "{ftl}: there is something to be served for");
+        let busy: Nanos = device.queues().busy_ns().sum();
+        let served: Nanos = ends(&mut device).iter().map(|&(_, service)| service).sum();
+        assert_eq!(served, busy, "{ftl}");
+    }
+}
+
 #[test]
 fn one_read_takes_command_array_and_transfer() {
     let config = config(&[("cmd_ns", Value::Int(300)), ("precondition", word("sequential"))]);

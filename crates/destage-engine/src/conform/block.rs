@@ -182,7 +182,7 @@ impl Script<'_> {
         self.reads += 1;
         if let Some(latency_ns) = at(&self.feedback.read_ns, k) {
             let submission = (self.reads + self.writes) as u64 - 1;
-            policy.fetched(&Completion { page, submission, latency_ns });
+            policy.fetched(&Completion { page, submission, latency_ns, service_ns: latency_ns });
         }
     }
 
@@ -191,7 +191,7 @@ impl Script<'_> {
         self.writes += 1;
         if let Some(latency_ns) = at(&self.feedback.write_ns, k) {
             let submission = (self.reads + self.writes) as u64 - 1;
-            policy.destaged(&Completion { page, submission, latency_ns });
+            policy.destaged(&Completion { page, submission, latency_ns, service_ns: latency_ns });
         }
     }
 

@@ -345,11 +345,11 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         if !P::NEEDS.completions() {
             return;
         }
-        while let Some((end, submission)) = device.queues().next_end() {
+        while let Some((end, submission, service_ns)) = device.queues().next_end() {
             let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
                 continue; // written at the end of the run, of which no policy is told
             };
-            let done = Completion { page, submission, latency_ns: end - at_ns };
+            let done = Completion { page, submission, latency_ns: end - at_ns, service_ns };
             match op {
                 Op::Read => self.policy.fetched(&done),
                 Op::Write => self.policy.destaged(&done),
