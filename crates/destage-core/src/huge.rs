@@ -7,9 +7,15 @@
 
 /// A table of `len` entries of one value.
 pub fn table<T: Clone>(value: T, len: usize) -> Vec<T> {
-    let mut table = Vec::with_capacity(len);
-    advise(table.as_mut_ptr(), len);
+    let mut table = room(len);
     table.resize(len, value);
+    table
+}
+
+/// Room for `capacity` entries that are still to come. What is never used costs nothing.
+pub fn room<T>(capacity: usize) -> Vec<T> {
+    let mut table = Vec::with_capacity(capacity);
+    advise(table.as_mut_ptr(), capacity);
     table
 }
 

@@ -30,7 +30,7 @@ pub use device::{Blind, DeviceView, NominalTimes, Unfinished};
 pub use inside::Part;
 pub use list::List;
 pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
-pub use plan::{Evicted, Group, Pad, Plan};
+pub use plan::{Evicted, Group, Pad, PadRun, Pads, Plan};
 pub use policy::{Completion, Needs, Policy};
 pub use queue::{Places, Queue};
 pub use request::{Lookup, Request, Units};

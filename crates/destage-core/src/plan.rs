@@ -21,11 +21,49 @@ pub struct Pad {
     pub in_buffer: bool,
 }
 
+/// Padding pages that follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PadRun {
+    /// The first of them.
+    pub first: Lpn,
+    /// How many, at least 1.
+    pub pages: u64,
+    /// As [`Pad::in_buffer`], of all of them.
+    pub in_buffer: bool,
+}
+
+/// Padding pages, in ascending order within a group. A block has many times as many of them as of
+/// runs, and whoever only counts them need not see each.
+#[derive(Clone, Copy, Debug)]
+pub struct Pads<'a> {
+    runs: &'a [PadRun],
+}
+
+impl<'a> Pads<'a> {
+    /// Each page.
+    pub fn iter(self) -> impl Iterator<Item = Pad> + use<'a> {
+        self.runs.iter().flat_map(|run| {
+            let lpns = run.first.0..run.first.0 + run.pages;
+            lpns.map(|lpn| Pad { lpn: Lpn(lpn), in_buffer: run.in_buffer })
+        })
+    }
+
+    /// Number of pages.
+    pub fn len(self) -> usize {
+        self.runs.iter().map(|run| run.pages as usize).sum()
+    }
+
+    /// There are none.
+    pub fn is_empty(self) -> bool {
+        self.runs.is_empty()
+    }
+}
+
 /// One flush group: what goes to the device in one piece, pages and padding merged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     flushed: Range<usize>,
-    padded: Range<usize>,
+    pads: Range<usize>, // runs
 }
 
 /// The outcome of evictions: pages evicted, groups flushed, pages padded.
@@ -36,10 +74,11 @@ pub struct Group {
 pub struct Plan {
     evicted: Vec<Evicted>,
     flushed: Vec<Page>,
-    padded: Vec<Pad>,
+    pad_runs: Vec<PadRun>,
     groups: Vec<Group>,
     kept: usize,      // flushed pages that were not evicted
-    in_buffer: usize, // padding pages that are
+    padded: usize,    // padding pages
+    in_buffer: usize, // those of them that are
 }
 
 impl Plan {
@@ -53,9 +92,10 @@ impl Plan {
     pub fn clear(&mut self) {
         self.evicted.clear();
         self.flushed.clear();
-        self.padded.clear();
+        self.pad_runs.clear();
         self.groups.clear();
         self.kept = 0;
+        self.padded = 0;
         self.in_buffer = 0;
     }
 
@@ -68,16 +108,16 @@ impl Plan {
         if dirty {
             let at = self.flushed.len();
             self.flushed.push(page);
-            self.groups
-                .push(Group { flushed: at..at + 1, padded: self.padded.len()..self.padded.len() });
+            let pads = self.pad_runs.len();
+            self.groups.push(Group { flushed: at..at + 1, pads: pads..pads });
         }
     }
 
     /// Opens a flush group; the `flush*` and `pad` calls that follow belong to it.
     #[inline]
     pub fn open_group(&mut self) {
-        let (flushed, padded) = (self.flushed.len(), self.padded.len());
-        self.groups.push(Group { flushed: flushed..flushed, padded: padded..padded });
+        let (flushed, pads) = (self.flushed.len(), self.pad_runs.len());
+        self.groups.push(Group { flushed: flushed..flushed, pads: pads..pads });
     }
 
     /// A dirty page leaves with the open group. Pages of a group come in ascending order.
@@ -103,16 +143,23 @@ impl Plan {
     #[inline]
     pub fn pad(&mut self, lpn: Lpn, in_buffer: bool) {
         self.in_buffer += usize::from(in_buffer);
-        self.padded.push(Pad { lpn, in_buffer });
-        self.open().padded.end += 1;
+        self.push_pads(PadRun { first: lpn, pages: 1, in_buffer });
     }
 
-    /// Pages that follow each other, none of them in the buffer, complete the open group's block.
+    /// Pages that follow each other, at least one and none of them in the buffer, complete the open
+    /// group's block.
     #[inline]
     pub fn pad_run(&mut self, lpns: Range<u64>) {
-        let pads = (lpns.end - lpns.start) as usize;
-        self.padded.extend(lpns.map(|lpn| Pad { lpn: Lpn(lpn), in_buffer: false }));
-        self.open().padded.end += pads;
+        let pages = lpns.end - lpns.start;
+        self.push_pads(PadRun { first: Lpn(lpns.start), pages, in_buffer: false });
+    }
+
+    #[inline]
+    fn push_pads(&mut self, run: PadRun) {
+        debug_assert!(run.pages > 0, "a run has a page");
+        self.padded += run.pages as usize;
+        self.pad_runs.push(run);
+        self.open().pads.end += 1;
     }
 
     #[inline]
@@ -134,23 +181,30 @@ impl Plan {
 
     /// All padding pages, group after group.
     #[inline]
-    pub fn padded(&self) -> &[Pad] {
-        &self.padded
+    pub fn padded(&self) -> Pads<'_> {
+        Pads { runs: &self.pad_runs }
+    }
+
+    /// The same as runs.
+    #[inline]
+    pub fn pad_runs(&self) -> &[PadRun] {
+        &self.pad_runs
     }
 
     /// The groups in order: the buffer's own pages, and the padding pages.
-    pub fn groups(&self) -> impl ExactSizeIterator<Item = (&[Page], &[Pad])> {
-        self.groups
-            .iter()
-            .map(|g| (&self.flushed[g.flushed.clone()], &self.padded[g.padded.clone()]))
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = (&[Page], Pads<'_>)> {
+        self.groups.iter().map(|group| {
+            let pads = Pads { runs: &self.pad_runs[group.pads.clone()] };
+            (&self.flushed[group.flushed.clone()], pads)
+        })
     }
 
     /// Where a group's pages are in [`flushed`](Plan::flushed), and its padding in
-    /// [`padded`](Plan::padded).
+    /// [`pad_runs`](Plan::pad_runs).
     #[inline]
     pub fn group_ranges(&self, group: usize) -> (Range<usize>, Range<usize>) {
-        let Group { flushed, padded } = &self.groups[group];
-        (flushed.clone(), padded.clone())
+        let Group { flushed, pads } = &self.groups[group];
+        (flushed.clone(), pads.clone())
     }
 
     /// Number of evicted pages that were clean.
@@ -159,10 +213,16 @@ impl Plan {
         self.evicted.len() + self.kept - self.flushed.len()
     }
 
+    /// Number of padding pages.
+    #[inline]
+    pub fn padding_writes(&self) -> usize {
+        self.padded
+    }
+
     /// Number of padding pages that must be read from flash.
     #[inline]
     pub fn padding_reads(&self) -> usize {
-        self.padded.len() - self.in_buffer
+        self.padded - self.in_buffer
     }
 
     /// Number of flush groups.
@@ -182,8 +242,8 @@ mod tests {
         plan.evict(Page(7), false);
         plan.evict(Page(8), true);
         assert_eq!(plan.evicted().len(), 2);
-        let groups: Vec<_> = plan.groups().collect();
-        assert_eq!(groups, [(&[Page(8)][..], &[][..])]);
+        let groups: Vec<_> = plan.groups().map(|(pages, pads)| (pages, pads.len())).collect();
+        assert_eq!(groups, [(&[Page(8)][..], 0)]);
         assert_eq!(plan.clean_evictions(), 1);
     }
 
@@ -197,15 +257,16 @@ mod tests {
         plan.pad_run(3..5);
         plan.open_group();
         plan.flush_and_evict(Page(9));
-        let groups: Vec<_> = plan.groups().collect();
+        let groups: Vec<_> =
+            plan.groups().map(|(pages, pads)| (pages, pads.iter().collect::<Vec<_>>())).collect();
         assert_eq!(groups[0].0, [Page(0), Page(2)]);
         let pad = |lpn, in_buffer| Pad { lpn: Lpn(lpn), in_buffer };
         assert_eq!(groups[0].1, [pad(1, true), pad(3, false), pad(4, false)]);
-        assert_eq!(plan.padding_reads(), 2);
-        assert_eq!(groups[1], (&[Page(9)][..], &[][..]));
+        assert_eq!((plan.padding_writes(), plan.padding_reads()), (3, 2));
+        assert_eq!(groups[1], (&[Page(9)][..], vec![]));
         assert_eq!(plan.evicted().iter().map(|e| e.page.0).collect::<Vec<_>>(), [0, 9]);
         assert_eq!(plan.clean_evictions(), 0, "a page that is kept is not evicted");
         plan.clear();
-        assert_eq!((plan.group_count(), plan.evicted().len(), plan.padded().len()), (0, 0, 0));
+        assert_eq!((plan.group_count(), plan.evicted().len(), plan.padding_writes()), (0, 0, 0));
     }
 }

@@ -261,7 +261,7 @@ impl<P: Policy> Checked<P> {
                 return Err("a flush group has no page of the buffer".to_string());
             }
             let mut last = None;
-            for pad in padded {
+            for pad in padded.iter() {
                 let lpn = pad.lpn.0;
                 let held = self.shadow.find_lpn(pad.lpn);
                 if held.is_some_and(|held| held.flushed_by == self.evictions) {

@@ -77,7 +77,7 @@ impl Counters {
         self.clean_evictions += plan.clean_evictions() as u64;
         self.destages += plan.group_count() as u64;
         self.destaged_pages += plan.flushed().len() as u64;
-        self.padding_writes += plan.padded().len() as u64;
+        self.padding_writes += plan.padding_writes() as u64;
         self.padding_reads += plan.padding_reads() as u64;
     }
 }

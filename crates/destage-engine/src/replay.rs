@@ -21,8 +21,8 @@ const LINKS_AHEAD: usize = 6;
 /// And what can be found only then.
 const NEIGHBOURS_AHEAD: usize = 3;
 
-/// Padding pages that are collected before they are counted: more would not stay in the processor's
-/// first cache.
+/// Runs of padding pages that are collected before they are counted: more would not stay in the
+/// processor's first cache.
 const MOST_PADS: usize = 512;
 
 /// A request of a run with a device.
@@ -279,7 +279,7 @@ impl Replay<'_> {
                         counters.evicted(plan);
                         sizes.add(plan);
                         plan.clear();
-                    } else if plan.padded().len() >= MOST_PADS {
+                    } else if plan.pad_runs().len() >= MOST_PADS {
                         counters.evicted(plan);
                         sizes.add(plan);
                         plan.clear();

@@ -316,14 +316,15 @@ impl<D: Directory> Aalru<D> {
         let n_d = std::mem::take(&mut self.pages.blocks[block as usize].own.dirty);
         let pads = f64::from(n_d) > self.th;
         let padding = if pads { Padding::WholeBlock } else { Padding::None };
-        let wb = &mut self.wb;
         // With no clean page in the block, no page has to be asked.
         let has_clean = n_d < self.pages.blocks[block as usize].len;
         let share = |own: &PageOwn| match has_clean && !own.dirty {
             true => Share::Stays,
             false => Share::Leaves,
         };
-        self.pages.destage(block, padding, plan, share, |frames, frame| wb.unlink(frames, frame));
+        self.pages.gather(block, share);
+        self.pages.unlink_gathered(&mut self.wb);
+        self.pages.destage(block, padding, plan);
     }
 }
 

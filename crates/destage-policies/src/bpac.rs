@@ -132,11 +132,28 @@ pub static INFO: Info = Info {
     ],
 };
 
-/// What BPAC keeps of a page.
+/// What BPAC keeps of a page: the virtual time of its last write, and whether it is in the p-list.
+/// In one word, because two frames then share a line of the processor's caches.
 #[derive(Clone, Copy)]
-struct PageOwn {
-    last_ref: u64, // virtual time of its last write
-    hot: bool,     // in the p-list
+struct PageOwn(u64);
+
+impl PageOwn {
+    const HOT: u64 = 1 << 63; // no run has so many writes
+
+    #[inline(always)]
+    fn new(last_ref: u64, hot: bool) -> Self {
+        PageOwn(last_ref | if hot { PageOwn::HOT } else { 0 })
+    }
+
+    #[inline(always)]
+    fn last_ref(self) -> u64 {
+        self.0 & !PageOwn::HOT
+    }
+
+    #[inline(always)]
+    fn is_hot(self) -> bool {
+        self.0 & PageOwn::HOT != 0
+    }
 }
 
 /// What is counted beside the engine's counters.
@@ -222,8 +239,8 @@ impl<D: Directory> Bpac<D> {
     #[inline(always)]
     fn hit_in_p_list(&mut self, frame: u32) {
         let own = &mut self.pages.frames[frame as usize].own;
-        self.pirds.push(self.t - own.last_ref - 1);
-        own.last_ref = self.t;
+        self.pirds.push(self.t - own.last_ref() - 1);
+        *own = PageOwn::new(self.t, true);
         self.p_list.touch(&mut self.pages.frames, frame);
         self.counts.p_list_hits += 1;
     }
@@ -235,7 +252,7 @@ impl<D: Directory> Bpac<D> {
         let p = self.pages.frames[frame as usize].offset;
         let pattern = &mut self.pages.blocks[block as usize].own.pattern;
         pattern.hit(p, self.b_list.seq_min_pages());
-        let becomes_hot = pattern.kind != pattern::Kind::Loop;
+        let becomes_hot = pattern.kind() != pattern::Kind::Loop;
         if becomes_hot {
             self.pages.unlink(frame);
             self.p_list.push_newest(&mut self.pages.frames, frame);
@@ -243,10 +260,9 @@ impl<D: Directory> Bpac<D> {
         }
         let own = &mut self.pages.frames[frame as usize].own;
         if becomes_hot && self.sample_all_hits {
-            self.pirds.push(self.t - own.last_ref - 1);
+            self.pirds.push(self.t - own.last_ref() - 1);
         }
-        own.last_ref = self.t;
-        own.hot = becomes_hot;
+        *own = PageOwn::new(self.t, becomes_hot);
         self.pages.blocks[block as usize].own.recency = self.t;
         self.b_list.put_newest(&mut self.pages.blocks, block);
         self.counts.b_list_hits += 1;
@@ -256,7 +272,8 @@ impl<D: Directory> Bpac<D> {
     #[inline(always)]
     fn end_write(&mut self) {
         while let Some(frame) = self.p_list.oldest()
-            && self.pages.frames[frame as usize].own.last_ref.saturating_add(self.pird_thd) < self.t
+            && self.pages.frames[frame as usize].own.last_ref().saturating_add(self.pird_thd)
+                < self.t
         {
             self.return_to_b_list(frame);
         }
@@ -273,10 +290,13 @@ impl<D: Directory> Bpac<D> {
         let block = self.pages.block_of(frame);
         self.b_list.before_return(&mut self.pages.blocks, block);
         let held = &mut self.pages.frames[frame as usize];
-        held.own.hot = false;
+        held.own = PageOwn::new(held.own.last_ref(), false);
         self.pages.blocks[block as usize].own.pattern.return_of(held.offset);
         self.pages.link(frame);
         self.b_list.after_return(&mut self.pages.blocks, block, self.t);
+        if let Some(next) = self.p_list.oldest() {
+            self.pages.warm_leaving(next); // a lifetime that shrinks ends many pages'
+        }
     }
 
     #[cold]
@@ -312,7 +332,7 @@ impl<D: Directory> Policy for Bpac<D> {
         self.t += 1;
         self.b_list.advance(&mut self.pages.blocks, self.t);
         let Some((slot, frame)) = found else { return Lookup::Miss(()) };
-        if self.pages.frames[frame as usize].own.hot {
+        if self.pages.frames[frame as usize].own.is_hot() {
             self.hit_in_p_list(frame);
         } else {
             self.hit_in_b_list(frame);
@@ -343,11 +363,12 @@ impl<D: Directory> Policy for Bpac<D> {
         self.b_list.take(&mut self.pages.blocks, block);
         // With no hot page in the block, no page has to be asked.
         let has_hot = self.pages.blocks[block as usize].has_more_than_its_cluster();
-        let share = |own: &PageOwn| match has_hot && own.hot {
+        let share = |own: &PageOwn| match has_hot && own.is_hot() {
             true => Share::Elsewhere,
             false => Share::Leaves,
         };
-        let forgotten = self.pages.destage(block, Padding::None, plan, share, |_, _| ());
+        self.pages.gather(block, share);
+        let forgotten = self.pages.destage(block, Padding::None, plan);
         if !forgotten {
             self.pages.blocks[block as usize].own.pattern = pattern::Pattern::default();
         }
@@ -357,7 +378,7 @@ impl<D: Directory> Policy for Bpac<D> {
 
     #[inline(always)]
     fn admit(&mut self, r: &Request, (): ()) -> Slot {
-        let own = PageOwn { last_ref: self.t, hot: false };
+        let own = PageOwn::new(self.t, false);
         let (slot, frame) = self.pages.admit(r.page, r.lpn, own);
         let block = self.pages.block_of(frame);
         let is_new = self.pages.blocks[block as usize].is_new();
@@ -402,8 +423,7 @@ impl<D: Directory> Policy for Bpac<D> {
 
     #[inline(always)]
     fn warm_neighbours(&self, page: Page) {
-        let frame = self.pages.warm_block(page);
-        self.pages.warm_linked::<0>(frame); // of the p-list, if the page is hot
+        self.pages.warm_block(page);
     }
 
     fn counters(&self, count: &mut dyn FnMut(&'static str, u64)) {
@@ -461,12 +481,12 @@ impl<D: Directory> Policy for Bpac<D> {
         let mut newer = u64::MAX;
         for frame in self.p_list.iter(&self.pages.frames) {
             let own = &self.pages.frames[frame as usize].own;
-            assert!(own.hot && own.last_ref < newer, "the p-list is in the order of writes");
-            newer = own.last_ref;
+            assert!(own.is_hot() && own.last_ref() < newer, "the p-list is in the order of writes");
+            newer = own.last_ref();
         }
         assert_eq!(self.p_list.check(&self.pages.frames), self.p_list_len);
         let mut hot = 0;
-        self.pages.for_each(&mut |_, own| hot += u32::from(own.hot));
+        self.pages.for_each(&mut |_, own| hot += u32::from(own.is_hot()));
         assert_eq!(hot, self.p_list_len);
         assert!(self.resident() <= self.frames);
     }

@@ -37,7 +37,7 @@
 //!
 //! Cost. O(1), and O(b) per eviction with padding.
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
+use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{Default as Preset, Kind, Param};
 use crate::{BuildError, Info, Setup};
@@ -164,10 +164,16 @@ impl<D: Directory> Policy for Bplru<D> {
     fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
         let block = self.list.oldest().expect("evict is only called on a full buffer");
         self.list.unlink(&mut self.pages.blocks, block);
-        self.pages.destage(block, self.padding, plan, |()| Share::Leaves, |_, _| ());
+        self.pages.gather(block, |()| Share::Leaves);
+        self.pages.destage(block, self.padding, plan);
         if let Some(next) = self.list.oldest() {
-            let newer = Linked::<1>::pair(&self.pages.blocks[next as usize]).newer;
-            self.pages.warm_victims(Some(next), Some(newer));
+            let newer = |block: u32| {
+                let block = self.pages.blocks.get(block as usize);
+                block.map_or(NIL, |block| Linked::<1>::pair(block).newer)
+            };
+            let second = newer(next);
+            self.pages.warm_victims(next, newer(second));
+            self.pages.warm_number(second);
         }
     }
 

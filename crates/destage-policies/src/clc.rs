@@ -206,10 +206,11 @@ impl<D: Directory> Policy for Clc<D> {
         self.take(block);
         self.set_clusters(self.clusters - 1);
         self.draw_border();
-        self.pages.destage(block, Padding::None, plan, |()| Share::Leaves, |_, _| ());
+        self.pages.gather(block, |()| Share::Leaves);
+        self.pages.destage(block, Padding::None, plan);
         if let Some((next, _)) = self.sizes.victim() {
             let newer = Linked::<2>::pair(&self.pages.blocks[next as usize]).newer;
-            self.pages.warm_victims(Some(next), Some(newer));
+            self.pages.warm_victims(next, newer);
         }
     }
 

@@ -88,6 +88,9 @@ impl BlockSize {
     }
 }
 
+/// Frames that are asked for before their turn: a cache miss lasts as long as a few pages.
+const FRAMES_AHEAD: usize = 4;
+
 /// Where a page is, and where it belongs.
 #[derive(Clone, Copy, Debug)]
 struct At {
@@ -108,15 +111,17 @@ struct Names {
     numbers: Hashed, // the slot is the block's index
 }
 
-/// What is known of a resident page.
+/// What is known of a resident page. Two share a line of the processor's caches, and none lies
+/// across two: a hint brings one line near.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Held<T> {
-    slot: u32, // names the page in the table; NIL: the frame is free
+    slot: u32, // names the page in the table; of a free frame: a page that has another, or none
     /// Index of its block.
     pub(crate) block: u32,
     /// Its place in the block.
     pub(crate) offset: u32,
-    links: Pair, // in its cluster; of a free frame: the next free one is the older
+    links: Pair, // in its cluster
     /// The policy's own.
     pub(crate) own: T,
 }
@@ -143,8 +148,9 @@ impl<T: Linked<1>> Linked<1> for Held<T> {
     }
 }
 
-/// A block with a resident page.
+/// A block with a resident page, in a line of its own.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(align(64))]
 pub(crate) struct Block<U> {
     /// Its cluster.
     pub(crate) pages: Chain<0>,
@@ -195,6 +201,14 @@ pub(crate) enum Padding {
     WholeBlock,
 }
 
+/// A page that is about to be destaged.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Leaving {
+    offset: u32,
+    frame: u32,
+    slot: u32,
+}
+
 /// What becomes of a page when its block's cluster is destaged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Share {
@@ -211,15 +225,15 @@ pub(crate) struct Blocks<D, T, U> {
     directory: D,
     at: Vec<At>,                     // by slot
     pub(crate) frames: Vec<Held<T>>, // grows with what is resident
-    free_frame: u32,
+    free_frames: Vec<u32>,           // of those that have been in use
     names: Names,
     pub(crate) blocks: Vec<Block<U>>,
     free_block: u32, // of those that have ids
     resident: u32,
     size: BlockSize,
     device_pages: Option<u64>,
-    group: Vec<u64>,   // offset and frame of the pages that are destaged
-    present: Vec<u32>, // offsets of those of the block that stay
+    group: Vec<Leaving>, // gathered from a cluster, ascending
+    present: Vec<u32>,   // offsets of those pages of the cluster that stay
 }
 
 impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
@@ -244,10 +258,10 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         Blocks {
             directory,
             at,
-            frames: Vec::new(),
-            free_frame: NIL,
+            frames: huge::room(slots.min(setup.frames as usize)),
+            free_frames: Vec::new(),
+            blocks: huge::room(names.by_id.len().min(setup.frames as usize)),
             names,
-            blocks: Vec::new(),
             free_block: NIL,
             resident: 0,
             size: BlockSize::new(setup.pages_per_block),
@@ -302,14 +316,18 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         };
         self.blocks[block as usize].resident += 1;
         let held = Held { slot: slot.0, block, offset, links: Pair::default(), own };
-        let frame = self.free_frame;
-        let frame = if frame == NIL {
-            self.frames.push(held);
-            self.frames.len() as u32 - 1
-        } else {
-            self.free_frame = self.frames[frame as usize].links.older;
-            self.frames[frame as usize] = held;
-            frame
+        let frame = match self.free_frames.pop() {
+            None => {
+                self.frames.push(held);
+                self.frames.len() as u32 - 1
+            }
+            Some(frame) => {
+                self.frames[frame as usize] = held;
+                if let Some(soon) = self.free_frames.len().checked_sub(FRAMES_AHEAD) {
+                    prefetch(&self.frames, self.free_frames[soon] as usize);
+                }
+                frame
+            }
         };
         self.at[slot.index()].frame = frame;
         self.resident += 1;
@@ -364,18 +382,16 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
 
     /// A page that is in no cluster leaves the buffer. Its block is forgotten with its last page.
     pub(crate) fn leave(&mut self, frame: u32) -> Page {
-        let block = self.block_of(frame);
+        let Held { block, slot, .. } = self.frames[frame as usize];
         self.blocks[block as usize].resident -= 1;
         self.forget_if_empty(block);
-        self.free(frame)
+        self.free(frame, slot)
     }
 
+    /// The frame's page leaves; the frame itself is not looked at, since it need not be near.
     #[inline(always)]
-    fn free(&mut self, frame: u32) -> Page {
-        let held = &mut self.frames[frame as usize];
-        let slot = std::mem::replace(&mut held.slot, NIL);
-        held.links.older = self.free_frame;
-        self.free_frame = frame;
+    fn free(&mut self, frame: u32, slot: u32) -> Page {
+        self.free_frames.push(frame);
         self.resident -= 1;
         self.at[slot as usize].frame = NIL;
         let page = self.directory.page(Slot(slot));
@@ -397,71 +413,88 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         }
     }
 
-    /// Destages those pages of a block's cluster that leave, at least one, as one group. The block is
-    /// forgotten if nothing of it stays resident, so it must be on none of the policy's lists then;
-    /// returns whether it was. `leaves` is told of each frame, which the policy must not have on a
-    /// list of its own any more when it returns.
+    /// Gathers those pages of a block's cluster that leave, at least one, for
+    /// [`destage`](Blocks::destage).
     #[inline(always)]
-    pub(crate) fn destage(
-        &mut self,
-        block: u32,
-        padding: Padding,
-        plan: &mut Plan,
-        share: impl Fn(&T) -> Share,
-        mut leaves: impl FnMut(&mut [Held<T>], u32),
-    ) -> bool {
+    pub(crate) fn gather(&mut self, block: u32, share: impl Fn(&T) -> Share) {
         self.group.clear();
         self.present.clear();
         let Block { pages, len, id, .. } = self.blocks[block as usize];
-        let ids = if D::DENSE { self.names.ids.ids(id) } else { 0..0 };
-        if D::DENSE && len >= 4 && len as usize * 8 >= ids.len() {
+        // Where the block's pages are is not asked for a few, since the answer is far away.
+        let ids = if D::DENSE && len >= 4 { self.names.ids.ids(id) } else { 0..0 };
+        if !ids.is_empty() && len as usize * 8 >= ids.len() {
             // The block's pages stand side by side in the table, in the order in which they leave;
             // its frames lie anywhere, and following their links would wait for one after another.
-            for at in &self.at[ids] {
-                if at.frame == NIL {
+            for slot in ids {
+                let At { frame, offset, .. } = self.at[slot];
+                if frame == NIL {
                     continue;
                 }
-                match share(&self.frames[at.frame as usize].own) {
-                    Share::Leaves => {
-                        self.group.push(u64::from(at.offset) << 32 | u64::from(at.frame));
-                    }
-                    Share::Stays => self.present.push(at.offset),
+                match share(&self.frames[frame as usize].own) {
+                    Share::Leaves => self.group.push(Leaving { offset, frame, slot: slot as u32 }),
+                    Share::Stays => self.present.push(offset),
                     Share::Elsewhere => {}
                 }
             }
         } else {
-            let mut next = pages.oldest().unwrap_or(NIL);
-            while next != NIL {
-                let held = &self.frames[next as usize];
-                match share(&held.own) {
+            let mut frame = pages.oldest().unwrap_or(NIL);
+            while frame != NIL {
+                let Held { offset, slot, links, own, .. } = &self.frames[frame as usize];
+                match share(own) {
                     Share::Leaves => {
-                        self.group.push(u64::from(held.offset) << 32 | u64::from(next));
+                        self.group.push(Leaving { offset: *offset, frame, slot: *slot });
                     }
-                    Share::Stays => self.present.push(held.offset),
+                    Share::Stays => self.present.push(*offset),
                     Share::Elsewhere => {}
                 }
-                next = held.links.newer;
+                frame = links.newer;
             }
         }
         // Sequential writes come in the order in which they leave.
         if !self.group.is_sorted() {
             self.group.sort_unstable();
         }
+    }
+
+    /// Takes the pages that have been gathered off a list of the policy's own.
+    #[inline(always)]
+    pub(crate) fn unlink_gathered<const K: usize>(&mut self, list: &mut Chain<K>)
+    where
+        Held<T>: Linked<K>,
+    {
+        for leaving in &self.group {
+            prefetch(&self.frames, leaving.frame as usize);
+        }
+        for k in 0..self.group.len() {
+            if let Some(ahead) = self.group.get(k + FRAMES_AHEAD) {
+                self.warm_linked::<K>(ahead.frame);
+            }
+            list.unlink(&mut self.frames, self.group[k].frame);
+        }
+    }
+
+    /// Destages the pages that have been gathered as one group; they must be on none of the policy's
+    /// lists. The block is forgotten if nothing of it stays resident, so it must be on none either;
+    /// returns whether it was.
+    #[inline(always)]
+    pub(crate) fn destage(&mut self, block: u32, padding: Padding, plan: &mut Plan) -> bool {
+        let whole = self.group.len() as u64 == self.size.pages;
         if padding == Padding::WholeBlock {
             plan.open_group();
-            self.pad(block, plan);
+            if !whole {
+                self.pad(block, plan);
+            }
         } else if self.group.len() > 1 {
             plan.open_group();
         }
         let alone = plan_alone(padding, self.group.len());
         for k in 0..self.group.len() {
-            let frame = self.group[k] as u32;
-            leaves(&mut self.frames, frame);
+            let Leaving { frame, slot, .. } = self.group[k];
             if !self.present.is_empty() {
                 let pages = &mut self.blocks[block as usize].pages;
                 pages.unlink(&mut self.frames, frame);
             }
-            let page = self.free(frame);
+            let page = self.free(frame, slot);
             if alone {
                 plan.evict(page, true);
             } else {
@@ -489,10 +522,12 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         self.present.sort_unstable();
         let mut present = self.present.iter().map(|&offset| u64::from(offset)).peekable();
         let mut from = 0;
-        for offset in self.group.iter().map(|entry| entry >> 32).chain([end]) {
+        for offset in self.group.iter().map(|leaving| u64::from(leaving.offset)).chain([end]) {
             // From one page of the group to the next, with what the buffer has in between.
             while let Some(clean) = present.next_if(|&clean| clean < offset.min(end)) {
-                plan.pad_run(first + from..first + clean);
+                if from < clean {
+                    plan.pad_run(first + from..first + clean);
+                }
                 plan.pad(Lpn(first + clean), true);
                 from = clean + 1;
             }
@@ -505,8 +540,15 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
 
     /// Every resident page with what the policy keeps of it.
     pub(crate) fn for_each(&self, visit: &mut dyn FnMut(Page, &T)) {
-        let held = self.frames.iter().filter(|held| held.slot != NIL);
-        held.for_each(|held| visit(self.directory.page(Slot(held.slot)), &held.own));
+        for (_, held) in self.held() {
+            visit(self.directory.page(Slot(held.slot)), &held.own);
+        }
+    }
+
+    /// The frames that are not free.
+    fn held(&self) -> impl Iterator<Item = (u32, &Held<T>)> {
+        let all = (0..).zip(&self.frames);
+        all.filter(|&(frame, held)| self.at[held.slot as usize].frame == frame)
     }
 
     /// The page of a frame.
@@ -593,36 +635,41 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         self.warm_linked::<0>(frame);
     }
 
-    /// Hint: this block's cluster is likely to be destaged soon, and `next` after it.
+    /// Hint: the number of this block, which is near, or [`NIL`], is about to be asked for.
     #[inline(always)]
-    pub(crate) fn warm_victims(&self, block: Option<u32>, next: Option<u32>) {
-        if let Some(block) = block
-            && let Some(frame) = self.blocks[block as usize].pages.oldest()
+    pub(crate) fn warm_number(&self, block: u32) {
+        if D::DENSE
+            && let Some(block) = self.blocks.get(block as usize)
+        {
+            prefetch(&self.names.ids.numbers, block.id as usize);
+        }
+    }
+
+    /// Hint: this block's cluster is likely to be destaged soon, and `next` after it. Either may be
+    /// [`NIL`].
+    #[inline(always)]
+    pub(crate) fn warm_victims(&self, block: u32, next: u32) {
+        if let Some(block) = self.blocks.get(block as usize)
+            && let Some(frame) = block.pages.oldest()
         {
             prefetch(&self.frames, frame as usize);
         }
-        if let Some(next) = next {
-            prefetch(&self.blocks, next as usize);
-        }
+        prefetch(&self.blocks, next as usize);
     }
 
     /// Asserts that pages, frames and blocks agree.
     pub(crate) fn check(&self) {
         let mut resident = vec![0; self.blocks.len()];
         let mut count = 0;
-        for (frame, held) in (0..).zip(&self.frames).filter(|(_, held)| held.slot != NIL) {
+        for (frame, held) in self.held() {
             assert_eq!(self.find(self.page(frame)), Some((Slot(held.slot), frame)));
             assert!(u64::from(held.offset) < self.size.pages, "an offset is in the block");
             resident[held.block as usize] += 1;
             count += 1;
         }
         assert_eq!(count, self.resident, "every resident page has a frame");
-        let free =
-            std::iter::successors((self.free_frame != NIL).then_some(self.free_frame), |&f| {
-                let next = self.frames[f as usize].links.older;
-                (next != NIL).then_some(next)
-            });
-        assert_eq!(self.frames.len(), count as usize + free.count(), "a frame is held or free");
+        let free = self.free_frames.len();
+        assert_eq!(self.frames.len(), count as usize + free, "a frame is held or free");
         for block in self.known() {
             let Block { pages, len, resident: known, .. } = self.blocks[block as usize];
             assert_eq!(known, resident[block as usize], "a block knows how many pages it has");
@@ -679,7 +726,8 @@ mod tests {
             let mut pages = cluster(order);
             let mut plan = Plan::new();
             let share = |stays: &bool| if *stays { Share::Stays } else { Share::Leaves };
-            let forgotten = pages.destage(0, Padding::WholeBlock, &mut plan, share, |_, _| ());
+            pages.gather(0, share);
+            let forgotten = pages.destage(0, Padding::WholeBlock, &mut plan);
             assert!(!forgotten);
             pages.check();
             let (group, pads) = plan.groups().next().expect("a group");
@@ -688,7 +736,8 @@ mod tests {
             assert_eq!(pads.iter().map(|pad| pad.lpn.0).collect::<Vec<_>>(), [0, 3, 6]);
             assert_eq!((pages.resident(), pages.blocks[0].len), (3, 3));
             plan.clear();
-            assert!(pages.destage(0, Padding::None, &mut plan, |_| Share::Leaves, |_, _| ()));
+            pages.gather(0, |_| Share::Leaves);
+            assert!(pages.destage(0, Padding::None, &mut plan));
             pages.check();
             assert_eq!(plan.flushed(), [0, 3, 6].map(Page));
         }
@@ -698,7 +747,8 @@ mod tests {
     fn a_block_that_was_forgotten_gives_its_place_to_another() {
         let mut pages = cluster([0, 1, 2, 3, 4, 5, 6, 7]);
         let mut plan = Plan::new();
-        pages.destage(0, Padding::None, &mut plan, |_| Share::Leaves, |_, _| ());
+        pages.gather(0, |_| Share::Leaves);
+        pages.destage(0, Padding::None, &mut plan);
         let (_, frame) = pages.admit(Page(9), Lpn(9), false);
         pages.link(frame);
         pages.check();

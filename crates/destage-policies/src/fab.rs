@@ -126,10 +126,11 @@ impl<D: Directory> Policy for Fab<D> {
     fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
         let (block, size) = self.sizes.victim().expect("evict is only called on a full buffer");
         self.sizes.unlink(&mut self.pages.blocks, block, size);
-        self.pages.destage(block, Padding::None, plan, |()| Share::Leaves, |_, _| ());
+        self.pages.gather(block, |()| Share::Leaves);
+        self.pages.destage(block, Padding::None, plan);
         if let Some((next, _)) = self.sizes.victim() {
             let newer = Linked::<1>::pair(&self.pages.blocks[next as usize]).newer;
-            self.pages.warm_victims(Some(next), Some(newer));
+            self.pages.warm_victims(next, newer);
         }
     }
 

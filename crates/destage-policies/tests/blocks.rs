@@ -86,7 +86,7 @@ impl Visitor for Tokens<'_> {
                     }
                     for (pages, pads) in plan.groups() {
                         // Padding is read before anything of the group is written.
-                        let read = |pad: &destage_core::Pad| {
+                        let read = |pad: destage_core::Pad| {
                             let page = pad.lpn.0;
                             let held = buffer.get(&page);
                             assert_eq!(held.is_some(), pad.in_buffer, "page {page}");

@@ -7,7 +7,7 @@ use crate::replay::{NextUses, Observer};
 use crate::run::RunError;
 use destage_core::huge;
 use destage_core::pages::prefetch;
-use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, Pad, Page, Plan};
+use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, PadRun, Page, Plan};
 use destage_core::{Policy, Request, UnitId};
 use destage_ssd::config::{EvictWait, ReadWait};
 use destage_ssd::{CacheConfig, Device, Ftl, Settled, When};
@@ -276,22 +276,29 @@ impl<'a, P: Policy> Cached<'a, P> {
         mut frame: When,
         tally: &mut Tally,
     ) -> When {
-        let (flushed, padded) = self.plan.group_ranges(group);
-        for at in padded.clone() {
-            let Pad { lpn, in_buffer } = self.plan.padded()[at];
-            if !in_buffer && device.read(lpn.0 as u32).is_some() {
-                self.submitted(None, Op::Read, now);
+        let (flushed, pads) = self.plan.group_ranges(group);
+        for at in pads.clone() {
+            let PadRun { first, pages, in_buffer } = self.plan.pad_runs()[at];
+            for lpn in first.0..first.0 + pages {
+                if !in_buffer && device.read(lpn as u32).is_some() {
+                    self.submitted(None, Op::Read, now);
+                }
             }
         }
-        let (mut next_flushed, mut next_padded) = (flushed.start, padded.start);
+        let mut next_flushed = flushed.start;
+        let (mut next_run, mut next_in_run) = (pads.start, 0);
         loop {
             // Both ascend; the block is written in one pass.
             let page = self.plan.flushed()[..flushed.end].get(next_flushed).copied();
             let lpn = page.map_or(u64::MAX, |page| self.lpns[page.0 as usize]);
-            let pad = self.plan.padded()[..padded.end].get(next_padded).map(|pad| pad.lpn.0);
+            let run = self.plan.pad_runs()[..pads.end].get(next_run);
+            let pad = run.map(|run| run.first.0 + next_in_run);
             let lpn = match pad {
                 Some(pad) if pad < lpn => {
-                    next_padded += 1;
+                    next_in_run += 1;
+                    if run.is_some_and(|run| run.pages == next_in_run) {
+                        (next_run, next_in_run) = (next_run + 1, 0);
+                    }
                     pad
                 }
                 _ if page.is_none() => return frame,

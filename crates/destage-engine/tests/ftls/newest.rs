@@ -186,7 +186,7 @@ impl Run {
     fn destage(&mut self, plan: &Plan, from: usize, frames: &HashMap<u64, u64>) {
         for (pages, pads) in plan.groups().skip(from) {
             let mut group: Vec<(u64, u64)> = pages.iter().map(|p| (p.0, frames[&p.0])).collect();
-            for pad in pads {
+            for pad in pads.iter() {
                 let version = if pad.in_buffer {
                     frames.get(&pad.lpn.0).copied()
                 } else {

@@ -1,22 +1,25 @@
 //! The b-list: which cluster leaves next (`spec/block-policies.md` 5.5).
 //!
 //! ```text
-//!   recent   newest ◀─▶ ... ◀─▶ oldest │ expired   size 1 ... size 9
-//!            in order of recency       │           a list of each size, in order of recency
-//!                                 t - bird_thd
+//!   order    newest ◀─▶ ... ◀─▶ border ◀─▶ ... ◀─▶ oldest     by recency
+//!                       recent    │    expired: also in a list of each size, by recency
+//!                            t - bird_thd
 //! ```
 //!
-//! Clusters expire in the order of their recency, so each joins the new end of the list of its size.
+//! Clusters expire in the order of their recency, so the border moves by one, and what it passes
+//! joins the new end of the list of its size. It goes back when BIRD_thd grows.
+//!
 //! What comes out of turn is a hot page that returns to a cluster: it makes an expired cluster
-//! larger, or an empty one a cluster again, without making it recent. Such clusters are kept in maps
-//! by recency beside the lists until they are used or destaged; so are the few that are ready to go.
+//! larger, or an empty one a cluster again, without making it recent. Such clusters are *odd*: off
+//! the order, in maps by recency until they are used or destaged. So are the few that are ready to
+//! go, beside their place.
 //!
 //! A block whose cluster is empty keeps its place among the recent ones, in case a page returns, and
-//! is *parked*, on no list, when that place comes to the end. So every step costs O(1) amortised,
-//! and O(log c) of c clusters for those in the maps.
+//! is *parked*, off the order, when the border comes to it. So every step costs O(1) amortised, and
+//! O(log c) of c clusters for those in the maps.
 
 use super::pattern::Pattern;
-use crate::clusters::{Block, Chain, Linked, Pair, Sizes};
+use crate::clusters::{Block, Chain, Linked, NIL, Pair, Sizes};
 use destage_core::pages::prefetch;
 use std::collections::BTreeMap;
 
@@ -26,7 +29,8 @@ pub(super) struct Own {
     /// Virtual time of its last insertion or hit in the b-list.
     pub(super) recency: u64,
     pub(super) pattern: Pattern,
-    links: Pair, // among the recent, or the expired of its size
+    order: Pair,
+    sizes: Pair, // among the expired of its size
     place: Place,
     ready: Ready,
 }
@@ -34,11 +38,22 @@ pub(super) struct Own {
 impl Linked<1> for Own {
     #[inline(always)]
     fn pair(&self) -> Pair {
-        self.links
+        self.order
     }
     #[inline(always)]
     fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
+        &mut self.order
+    }
+}
+
+impl Linked<2> for Own {
+    #[inline(always)]
+    fn pair(&self) -> Pair {
+        self.sizes
+    }
+    #[inline(always)]
+    fn pair_mut(&mut self) -> &mut Pair {
+        &mut self.sizes
     }
 }
 
@@ -54,6 +69,13 @@ enum Place {
     ExpiredOdd,
     /// Out of lifetime, but sequential, which `seq_expiry = false` does not let expire.
     Spared,
+    SparedOdd,
+}
+
+impl Place {
+    fn is_odd(self) -> bool {
+        matches!(self, Place::RecentOdd | Place::ExpiredOdd | Place::SparedOdd)
+    }
 }
 
 /// A sequential cluster that nothing can be added to.
@@ -78,9 +100,10 @@ type Blocks = [Block<Own>];
 
 /// All blocks with a resident page. Fresh means not out of lifetime.
 pub(super) struct BList {
-    recent: Chain<1>,
+    order: Chain<1>,
+    border: u32, // the oldest of the recent ones on the order, NIL if there is none
     recent_odd: BTreeMap<u64, u32>, // by recency
-    expired: Sizes<1>,
+    expired: Sizes<2>,
     expired_odd: BTreeMap<(u32, u64), u32>, // by size, then falling recency
     spared: BTreeMap<u64, u32>,             // by recency
     full: BTreeMap<u64, u32>,               // by recency; in one of the places above too
@@ -102,7 +125,8 @@ impl BList {
     pub(super) fn new(setup: &crate::Setup, bird_thd: u64) -> Self {
         let seq_min_pages = setup.params.int("seq_min_pages");
         BList {
-            recent: Chain::default(),
+            order: Chain::default(),
+            border: NIL,
             recent_odd: BTreeMap::new(),
             expired: Sizes::new(setup.pages_per_block),
             expired_odd: BTreeMap::new(),
@@ -143,22 +167,30 @@ impl BList {
         !self.seq_expiry && block.own.pattern.is_sequential(self.seq_min_pages)
     }
 
+    /// Takes a block off the order.
+    #[inline(always)]
+    fn leave_order(&mut self, blocks: &mut Blocks, at: u32) {
+        if self.border == at {
+            self.border = Linked::<1>::pair(&blocks[at as usize]).newer;
+        }
+        self.order.unlink(blocks, at);
+    }
+
     /// It is time `t`: whatever is out of lifetime expires.
     #[inline(always)]
     pub(super) fn advance(&mut self, blocks: &mut Blocks, t: u64) {
-        while let Some(at) = self.recent.oldest()
-            && self.is_expired(&blocks[at as usize], t)
-        {
-            self.recent.unlink(blocks, at);
-            let block = &mut blocks[at as usize];
-            block.own.place = Place::Parked;
-            if block.len > 0 {
+        while self.border != NIL && self.is_expired(&blocks[self.border as usize], t) {
+            let at = self.border;
+            self.border = Linked::<1>::pair(&blocks[at as usize]).newer;
+            if blocks[at as usize].len > 0 {
                 self.expire(blocks, at);
+            } else {
+                self.order.unlink(blocks, at);
+                blocks[at as usize].own.place = Place::Parked;
             }
             // The next one is looked at right now, the one after it at the next write.
-            if let Some(next) = self.recent.oldest() {
-                let newer = Linked::<1>::pair(&blocks[next as usize]).newer;
-                prefetch(blocks, newer as usize);
+            if let Some(next) = blocks.get(self.border as usize) {
+                prefetch(blocks, Linked::<1>::pair(next).newer as usize);
             }
         }
         while let Some((&recency, &at)) = self.recent_odd.first_key_value()
@@ -184,16 +216,41 @@ impl BList {
         self.expired_blocks += 1;
     }
 
+    /// A cluster that is off the order.
     fn expire_out_of_turn(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
         if self.is_spared(block) {
-            block.own.place = Place::Spared;
+            block.own.place = Place::SparedOdd;
             self.spared.insert(block.own.recency, at);
             return;
         }
         block.own.place = Place::ExpiredOdd;
         self.expired_odd.insert(odd_key(block), at);
         self.expired_blocks += 1;
+    }
+
+    /// What made a cluster expire, undone; it stays on the order, if it was.
+    #[inline(always)]
+    fn unexpire(&mut self, blocks: &mut Blocks, at: u32) {
+        let block = &mut blocks[at as usize];
+        match block.own.place {
+            Place::Expired => {
+                let size = block.len;
+                self.expired.unlink(blocks, at, size);
+                self.expired_blocks -= 1;
+            }
+            Place::ExpiredOdd => {
+                self.expired_odd.remove(&odd_key(block));
+                self.expired_blocks -= 1;
+            }
+            Place::Spared | Place::SparedOdd => {
+                self.spared.remove(&block.own.recency);
+            }
+            Place::RecentOdd => {
+                self.recent_odd.remove(&block.own.recency);
+            }
+            Place::Parked | Place::Recent => {}
+        }
     }
 
     /// Takes a block out, before its cluster or its recency changes.
@@ -204,25 +261,12 @@ impl BList {
         if block.own.ready != Ready::No {
             self.unready(block);
         }
-        match std::mem::take(&mut block.own.place) {
-            Place::Parked => {}
-            Place::Recent => self.recent.unlink(blocks, at),
-            Place::Expired => {
-                let size = block.len;
-                self.expired.unlink(blocks, at, size);
-                self.expired_blocks -= 1;
-            }
-            Place::RecentOdd => {
-                self.recent_odd.remove(&block.own.recency);
-            }
-            Place::ExpiredOdd => {
-                self.expired_odd.remove(&odd_key(block));
-                self.expired_blocks -= 1;
-            }
-            Place::Spared => {
-                self.spared.remove(&block.own.recency);
-            }
+        let place = block.own.place;
+        self.unexpire(blocks, at);
+        if place != Place::Parked && !place.is_odd() {
+            self.leave_order(blocks, at);
         }
+        blocks[at as usize].own.place = Place::Parked;
     }
 
     /// The same, of a block that is put back as the newest right away: one that is the newest
@@ -230,7 +274,7 @@ impl BList {
     #[inline(always)]
     pub(super) fn take_for_use(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
-        if block.own.place == Place::Recent && self.recent.newest() == Some(at) {
+        if block.own.place == Place::Recent && self.order.newest() == Some(at) {
             self.clusters -= u64::from(block.len > 0);
             if block.own.ready != Ready::No {
                 self.unready(block);
@@ -271,7 +315,10 @@ impl BList {
         self.make_ready(block, at);
         if block.own.place != Place::Recent {
             block.own.place = Place::Recent;
-            self.recent.push_newest(blocks, at);
+            self.order.push_newest(blocks, at);
+            if self.border == NIL {
+                self.border = at;
+            }
         }
     }
 
@@ -322,13 +369,13 @@ impl BList {
         if let Some((_, &at)) = self.spared.first_key_value() {
             return Some((at, Rule::Fallback));
         }
-        while let Some(at) = self.recent.oldest()
-            && blocks[at as usize].len == 0
-        {
-            self.recent.unlink(blocks, at);
+        while self.border != NIL && blocks[self.border as usize].len == 0 {
+            let at = self.border;
+            self.leave_order(blocks, at);
             blocks[at as usize].own.place = Place::Parked;
         }
-        let in_turn = self.recent.oldest().map(|at| (blocks[at as usize].own.recency, at));
+        let in_turn = blocks.get(self.border as usize);
+        let in_turn = in_turn.map(|block| (block.own.recency, self.border));
         let odd = self.recent_odd.first_key_value().map(|(&recency, &at)| (recency, at));
         let (_, at) = match (in_turn, odd) {
             (Some(in_turn), Some(odd)) => in_turn.min(odd),
@@ -337,11 +384,18 @@ impl BList {
         Some((at, Rule::Fallback))
     }
 
-    /// Hint: what is likely to be the next victim, and the one after it.
+    /// Hint: what is likely to be the next victim, and the one after it; [`NIL`] for none.
     #[inline(always)]
-    pub(super) fn coming_victims(&self, blocks: &Blocks) -> (Option<u32>, Option<u32>) {
-        let next = self.expired.victim().map(|(at, _)| at).or_else(|| self.recent.oldest());
-        (next, next.map(|next| Linked::<1>::pair(&blocks[next as usize]).newer))
+    pub(super) fn coming_victims(&self, blocks: &Blocks) -> (u32, u32) {
+        let (next, is_expired) = match self.expired.victim() {
+            Some((at, _)) => (at, true),
+            None => (self.border, false),
+        };
+        let newer = |block: &Block<Own>| match is_expired {
+            true => Linked::<2>::pair(block).newer,
+            false => Linked::<1>::pair(block).newer,
+        };
+        (next, blocks.get(next as usize).map_or(NIL, newer))
     }
 
     /// The lifetime changes, from time `t` on: what is within it again is recent. O(clusters).
@@ -351,23 +405,28 @@ impl BList {
         if !longer {
             return; // what expires now does so with `advance`
         }
-        let mut again: Vec<(u64, u32)> = Vec::new();
-        let aged = |at: u32| (u64::MAX - blocks[at as usize].own.recency, at);
-        let fresh = |at: &u32| !self.is_expired(&blocks[*at as usize], t);
-        for (_, chain) in self.expired.iter() {
-            again.extend(chain.iter(blocks).take_while(fresh).map(aged));
-        }
         let odd = self.expired_odd.values().chain(self.spared.values()).copied();
-        again.extend(odd.filter(fresh).map(aged));
-        // All are older than the recent ones in turn.
-        again.sort_unstable();
-        for (_, at) in again {
-            self.take(blocks, at);
-            let block = &mut blocks[at as usize];
-            self.clusters += 1;
-            block.own.place = Place::Recent;
-            self.make_ready(block, at);
-            self.recent.push_oldest(blocks, at);
+        let again = |at: &u32| {
+            let block = &blocks[*at as usize];
+            block.own.place.is_odd() && !self.is_expired(block, t)
+        };
+        for at in odd.filter(again).collect::<Vec<_>>() {
+            self.unexpire(blocks, at);
+            let own = &mut blocks[at as usize].own;
+            own.place = Place::RecentOdd;
+            self.recent_odd.insert(own.recency, at);
+        }
+        loop {
+            let older = match blocks.get(self.border as usize) {
+                Some(border) => Linked::<1>::pair(border).older,
+                None => self.order.newest().unwrap_or(NIL),
+            };
+            if older == NIL || self.is_expired(&blocks[older as usize], t) {
+                return;
+            }
+            self.unexpire(blocks, older);
+            blocks[older as usize].own.place = Place::Recent;
+            self.border = older;
         }
     }
 
@@ -381,12 +440,17 @@ impl BList {
         is_new_lifetime: bool,
     ) {
         let mut newer = u64::MAX;
-        for at in self.recent.iter(blocks) {
+        let mut recent = self.border != NIL;
+        for at in self.order.iter(blocks) {
             let block = &blocks[at as usize];
-            assert_eq!(block.own.place, Place::Recent);
-            assert!(block.own.recency < newer, "recent blocks stand in the order of recency");
+            let expected: &[Place] =
+                if recent { &[Place::Recent] } else { &[Place::Expired, Place::Spared] };
+            assert!(expected.contains(&block.own.place), "the border is where the recent ones end");
+            recent &= at != self.border;
+            assert!(block.own.recency < newer, "blocks stand in the order of recency");
             newer = block.own.recency;
         }
+        assert!(!recent, "the border is on the order");
         for (size, chain) in self.expired.iter() {
             let mut newer = u64::MAX;
             for at in chain.iter(blocks) {
@@ -396,8 +460,8 @@ impl BList {
                 newer = block.own.recency;
             }
         }
-        let (mut clusters, mut expired) = (0, 0);
-        let mut places = [0; 6];
+        let (mut clusters, mut expired_blocks) = (0, 0);
+        let mut places = [0; 7];
         let (mut full, mut done) = (0, 0);
         for at in known {
             let block = &blocks[at as usize];
@@ -417,12 +481,13 @@ impl BList {
                     assert!(is_expired && !self.is_spared(block));
                     assert_eq!(self.expired_odd.get(&odd_key(block)), Some(&at));
                 }
-                Place::Spared => {
+                Place::Spared | Place::SparedOdd => {
                     assert!(is_expired && self.is_spared(block));
                     assert_eq!(self.spared.get(recency), Some(&at));
                 }
             }
-            expired += u64::from(matches!(block.own.place, Place::Expired | Place::ExpiredOdd));
+            expired_blocks +=
+                u64::from(matches!(block.own.place, Place::Expired | Place::ExpiredOdd));
             let sequential = block.len > 0 && block.own.pattern.is_sequential(self.seq_min_pages);
             let is_full = sequential && block.len == self.pages_per_block;
             let at_end = block.own.pattern.last() == self.pages_per_block - 1;
@@ -432,15 +497,13 @@ impl BList {
             full += usize::from(is_full);
             done += usize::from(is_done);
         }
-        assert_eq!((clusters, expired), (self.clusters, self.expired_blocks));
+        assert_eq!((clusters, expired_blocks), (self.clusters, self.expired_blocks));
         assert_eq!((full, done), (self.full.len(), self.done.len()));
-        let lists = [
-            self.recent.check(blocks) as usize,
-            self.recent_odd.len(),
-            self.expired.check(blocks) as usize,
-            self.expired_odd.len(),
-            self.spared.len(),
-        ];
-        assert_eq!(lists, places[1..], "every block is in one place");
+        let [_, recent, recent_odd, expired, expired_odd, spared, spared_odd] = places;
+        assert_eq!(self.order.check(blocks), recent + expired + spared, "every block is once");
+        assert_eq!(self.expired.check(blocks), expired);
+        let maps = [&self.recent_odd, &self.spared].map(|map| map.len() as u32);
+        assert_eq!(maps, [recent_odd, spared + spared_odd]);
+        assert_eq!(self.expired_odd.len() as u32, expired_odd);
     }
 }

@@ -31,29 +31,31 @@ impl Samples {
         Some(knee)
     }
 
-    /// Ascending: by digits, from the least, as many as the largest value has.
+    /// Ascending: by digits, from the least, as many as the largest value has. All are counted in
+    /// one pass.
     fn sort(&mut self) {
         if self.values.len() < FEW {
             return self.values.sort_unstable();
         }
         let largest = self.values.iter().copied().max().unwrap_or(0);
+        let digits = (u64::BITS - largest.leading_zeros()).div_ceil(DIGIT);
+        let digit = |value: u64, k: u32| (value >> (k * DIGIT)) as usize & ((1 << DIGIT) - 1);
+        let mut places = vec![[0u32; 1 << DIGIT]; digits as usize];
+        for &value in &self.values {
+            (0..).zip(&mut places).for_each(|(k, places)| places[digit(value, k)] += 1);
+        }
         self.scratch.resize(self.values.len(), 0);
-        let mut shift = 0;
-        while shift < u64::BITS && largest >> shift > 0 {
-            let digit = |value: u64| (value >> shift) as usize & ((1 << DIGIT) - 1);
-            let mut places = [0u32; 1 << DIGIT];
-            self.values.iter().for_each(|&value| places[digit(value)] += 1);
+        for (k, places) in (0..).zip(&mut places) {
             let mut next = 0;
-            for place in &mut places {
+            for place in places.iter_mut() {
                 next += std::mem::replace(place, next);
             }
             for &value in &self.values {
-                let place = &mut places[digit(value)];
+                let place = &mut places[digit(value, k)];
                 self.scratch[*place as usize] = value;
                 *place += 1;
             }
             std::mem::swap(&mut self.values, &mut self.scratch);
-            shift += DIGIT;
         }
     }
 }

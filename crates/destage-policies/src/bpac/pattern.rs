@@ -21,22 +21,42 @@ pub(super) enum Kind {
     Rand,
 }
 
-/// The pattern of a block. Offsets in the block stand for its pages.
-#[derive(Clone, Copy, Debug)]
+/// The pattern of a block. Offsets in the block stand for its pages. Three words say all, so that a
+/// block fits into one line of the processor's caches:
+///
+/// ```text
+///          first  last   cursor
+///   seq    p      q      NIL       or all three NIL: the run is empty
+///   loop   p      q      r
+///   rand   NIL    0      NIL
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pattern {
-    first: u32, // NIL: the run is empty
+    first: u32,
     last: u32,
     cursor: u32,
-    pub(super) kind: Kind,
 }
 
 impl Default for Pattern {
     fn default() -> Self {
-        Pattern { first: NIL, last: NIL, cursor: NIL, kind: Kind::Seq }
+        Pattern { first: NIL, last: NIL, cursor: NIL }
     }
 }
 
 impl Pattern {
+    const RAND: Pattern = Pattern { first: NIL, last: 0, cursor: NIL };
+
+    #[inline(always)]
+    pub(super) fn kind(&self) -> Kind {
+        if self.cursor != NIL {
+            Kind::Loop
+        } else if *self == Pattern::RAND {
+            Kind::Rand
+        } else {
+            Kind::Seq
+        }
+    }
+
     /// Pages of the run.
     fn run(&self) -> u32 {
         if self.first == NIL { 0 } else { self.last - self.first + 1 }
@@ -45,10 +65,11 @@ impl Pattern {
     /// The block is sequential.
     #[inline(always)]
     pub(super) fn is_sequential(&self, seq_min_pages: u32) -> bool {
-        self.kind == Kind::Seq && self.run() >= seq_min_pages
+        // Without a run, as in rand, it is 0.
+        self.cursor == NIL && self.run() >= seq_min_pages
     }
 
-    /// Last page of the run.
+    /// Last page of the run, if there is one.
     #[inline(always)]
     pub(super) fn last(&self) -> u32 {
         self.last
@@ -57,29 +78,24 @@ impl Pattern {
     /// A page that was not in the buffer is written.
     #[inline(always)]
     pub(super) fn insertion(&mut self, p: u32) {
-        // An empty run has no last page; NIL + 1 is no offset.
+        // Without a run there is no last page.
         let follows = self.first != NIL && p == self.last + 1;
-        match self.kind {
-            Kind::Seq if self.first == NIL => {
-                (self.first, self.last, self.cursor) = (p, p, p);
-            }
-            Kind::Seq if follows => (self.last, self.cursor) = (p, p),
+        match self.kind() {
+            Kind::Seq if self.first == NIL => (self.first, self.last) = (p, p),
+            Kind::Seq if follows => self.last = p,
             Kind::Loop if follows && self.cursor == self.last => (self.last, self.cursor) = (p, p),
-            _ => self.kind = Kind::Rand,
+            _ => *self = Pattern::RAND,
         }
     }
 
     /// A page of the cluster is written again.
     #[inline(always)]
     pub(super) fn hit(&mut self, p: u32, seq_min_pages: u32) {
-        match self.kind {
-            Kind::Seq if p == self.first && self.run() >= seq_min_pages => {
-                self.kind = Kind::Loop;
-                self.cursor = p;
-            }
+        match self.kind() {
+            Kind::Seq if p == self.first && self.run() >= seq_min_pages => self.cursor = p,
             Kind::Seq if p == self.last => {}
             Kind::Loop if p == self.expected() => self.cursor = p,
-            _ => self.kind = Kind::Rand,
+            _ => *self = Pattern::RAND,
         }
     }
 
@@ -92,12 +108,12 @@ impl Pattern {
     pub(super) fn return_of(&mut self, p: u32) {
         let in_run = self.first != NIL && self.first <= p && p <= self.last;
         if !in_run {
-            self.kind = Kind::Rand;
+            *self = Pattern::RAND;
         }
     }
 
     pub(super) fn name(&self) -> &'static str {
-        match self.kind {
+        match self.kind() {
             Kind::Seq => "seq",
             Kind::Loop => "loop",
             Kind::Rand => "rand",
@@ -120,8 +136,8 @@ mod tests {
         assert!(!written(&[3]).is_sequential(2));
         assert!(written(&[3, 4]).is_sequential(2));
         assert!(!written(&[3, 4]).is_sequential(3));
-        assert_eq!(written(&[3, 5]).kind, Kind::Rand);
-        assert_eq!(written(&[3, 5, 6]).kind, Kind::Rand, "for good");
+        assert_eq!(written(&[3, 5]).kind(), Kind::Rand);
+        assert_eq!(written(&[3, 5, 6]).kind(), Kind::Rand, "for good");
     }
 
     #[test]
@@ -132,7 +148,7 @@ mod tests {
         pattern.insertion(6);
         assert!(pattern.is_sequential(4));
         pattern.hit(4, 2);
-        assert_eq!(pattern.kind, Kind::Rand);
+        assert_eq!(pattern.kind(), Kind::Rand);
     }
 
     #[test]
@@ -140,28 +156,28 @@ mod tests {
         let mut pattern = written(&[3, 4, 5]);
         for p in [3, 4, 5, 3] {
             pattern.hit(p, 2);
-            assert_eq!(pattern.kind, Kind::Loop);
+            assert_eq!(pattern.kind(), Kind::Loop);
         }
         let mut longer = pattern;
         pattern.hit(5, 2);
-        assert_eq!(pattern.kind, Kind::Rand, "4 was due");
+        assert_eq!(pattern.kind(), Kind::Rand, "4 was due");
         longer.insertion(6);
-        assert_eq!(longer.kind, Kind::Rand, "a loop grows only at its end");
+        assert_eq!(longer.kind(), Kind::Rand, "a loop grows only at its end");
         let mut grown = written(&[3, 4, 5]);
         [3, 4, 5].into_iter().for_each(|p| grown.hit(p, 2));
         grown.insertion(6);
-        assert_eq!((grown.kind, grown.last()), (Kind::Loop, 6));
+        assert_eq!((grown.kind(), grown.last()), (Kind::Loop, 6));
     }
 
     #[test]
     fn a_hot_page_returns_to_its_run_or_breaks_it() {
         let mut pattern = written(&[3, 4]);
         pattern.return_of(4);
-        assert_eq!(pattern.kind, Kind::Seq);
+        assert_eq!(pattern.kind(), Kind::Seq);
         pattern.return_of(5);
-        assert_eq!(pattern.kind, Kind::Rand);
+        assert_eq!(pattern.kind(), Kind::Rand);
         let mut empty = Pattern::default();
         empty.return_of(0);
-        assert_eq!(empty.kind, Kind::Rand);
+        assert_eq!(empty.kind(), Kind::Rand);
     }
 }
