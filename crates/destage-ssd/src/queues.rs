@@ -206,9 +206,10 @@ impl Queues {
     }
 
     /// Whether operations that are submitted from now on count in the two sums of latencies; they
-    /// do unless told otherwise. For warm-ups, and for what no request waits for.
-    pub fn count_latencies(&mut self, counts: bool) {
-        self.counts_latencies = counts;
+    /// do unless told otherwise. For warm-ups, padding, and what no request waits for. Returns
+    /// whether they did before.
+    pub fn count_latencies(&mut self, counts: bool) -> bool {
+        std::mem::replace(&mut self.counts_latencies, counts)
     }
 
     /// From now on, every operation is recorded; [`take_operations`](Queues::take_operations)

@@ -1,5 +1,6 @@
 //! Vectors of kind *device*: a drive, perhaps a cache in front of it, and requests
-//! (`spec/device.md` 10).
+//! (`spec/device.md` 10). If `device` names another FTL, `ftl` may give its parameters, as the
+//! section of that name does in a file.
 
 use super::report::Found;
 use super::vector::{
@@ -65,7 +66,8 @@ pub(super) fn device_vector(vector: &Map<String, Json>) -> Result<DeviceVector, 
     let name = vector.get("name").map_or(Ok(String::new()), |name| text("name", name))?;
     let config = |key: &str, error: &dyn std::fmt::Display| malformed(key, error.to_string());
     let device = table("device", given(vector, "device")?)?;
-    let device = DeviceConfig::from_table(&device).map_err(|e| config("device", &e))?;
+    let ftl = vector.get("ftl").map_or(Ok(Table::new()), |found| table("ftl", found))?;
+    let device = DeviceConfig::from_tables(&device, &ftl).map_err(|e| config("device", &e))?;
     let cache = vector.get("cache").map_or(Ok(Table::new()), |found| table("cache", found))?;
     let cache = CacheConfig::from_table(&cache).map_err(|e| config("cache", &e))?;
     let host = vector.get("host").map_or(Ok(Table::new()), |found| table("host", found))?;
@@ -97,7 +99,7 @@ pub(super) fn device_vector(vector: &Map<String, Json>) -> Result<DeviceVector, 
 
     let mut unknown_keys = Vec::new();
     for key in vector.keys() {
-        let known = ["name", "device", "cache", "host", "requests"];
+        let known = ["name", "device", "ftl", "cache", "host", "requests"];
         let expected = ["completions_ns", "decisions", "counters"];
         if !known.contains(&key.as_str()) && !expected.contains(&key.as_str()) {
             note(&mut unknown_keys, key.clone());

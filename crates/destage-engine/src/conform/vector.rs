@@ -198,6 +198,8 @@ pub(super) fn kind(vector: &Map<String, Json>) -> Result<Kind, Malformed> {
         ["policy"] => Ok(Kind::Page),
         ["ftl"] => Ok(Kind::Ftl),
         ["device"] => Ok(Kind::Device),
+        // The parameters of the drive's FTL, as in a file.
+        ["ftl", "device"] if vector["ftl"].is_object() => Ok(Kind::Device),
         [] => Err(malformed(
             "",
             "the kind of the vector is unknown: expected one of the keys policy, ftl, device",

@@ -39,6 +39,7 @@ pub struct TimedCounters {
 pub(super) struct Tally {
     pub(super) pages: Counters,
     pub(super) destage_pages: DestageSizes,
+    pub(super) padding_reads: u64, // those that reached flash
     pub(super) in_gc: u64,
     pub(super) unbalance: Values, // thousandths of the rate
     pub(super) unbalance_gt10: u64,
@@ -96,7 +97,7 @@ impl Tally {
             write_response_ns_sum: self.writes.sum().try_into().ok()?,
             write_response_ns_max: self.writes.max(),
             eviction_wait_ns_sum: 0, // without a cache nothing is evicted
-            read_misses: device.flash_reads,
+            read_misses: device.flash_reads - self.padding_reads,
             makespan_ns: self.last_ns.saturating_sub(started_ns),
             device,
         })

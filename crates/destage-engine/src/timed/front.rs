@@ -277,11 +277,14 @@ impl<'a, P: Policy> Cached<'a, P> {
         tally: &mut Tally,
     ) -> When {
         let (flushed, pads) = self.plan.group_ranges(group);
+        // Padding is no miss and no write-back: its latencies are not among theirs.
+        let counted = device.queues().count_latencies(false);
         for at in pads.clone() {
             let PadRun { first, pages, in_buffer } = self.plan.pad_runs()[at];
             for lpn in first.0..first.0 + pages {
                 if !in_buffer && device.read(lpn as u32).is_some() {
                     self.submitted(None, Op::Read, now);
+                    tally.padding_reads += 1;
                 }
             }
         }
@@ -301,7 +304,7 @@ impl<'a, P: Policy> Cached<'a, P> {
                     }
                     pad
                 }
-                _ if page.is_none() => return frame,
+                _ if page.is_none() => break,
                 _ => {
                     next_flushed += 1;
                     let unit = device.unit_of(device.target(Lpn(lpn)));
@@ -309,8 +312,9 @@ impl<'a, P: Policy> Cached<'a, P> {
                     lpn
                 }
             };
-            let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
             let is_pad = pad == Some(lpn);
+            device.queues().count_latencies(counted && !is_pad);
+            let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
             self.submitted(if is_pad { None } else { page }, Op::Write, now);
             let free = match self.cache.evict_wait {
                 EvictWait::Program => served.end,
@@ -319,6 +323,8 @@ impl<'a, P: Policy> Cached<'a, P> {
             };
             frame = device.queues().times().later(frame, free);
         }
+        device.queues().count_latencies(counted);
+        frame
     }
 
     /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its

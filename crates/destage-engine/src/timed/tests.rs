@@ -271,10 +271,16 @@ fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them(
         let mut device = Device::new(&config);
         let group = |device: &mut Device, now, pads: [u32; 2], pages: [u32; 4]| {
             device.advance(now);
+            device.queues().count_latencies(false);
             for pad in pads {
                 device.read(pad);
             }
-            pages.map(|page| device.write(page).end)
+            let ends = pages.map(|page| {
+                device.queues().count_latencies(!pads.contains(&page));
+                device.write(page).end
+            });
+            device.queues().count_latencies(true);
+            ends
         };
         let first = group(&mut device, 1_000, [0, 2], [0, 1, 2, 3]);
         device.advance(2_000);
@@ -294,6 +300,10 @@ fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them(
         assert_eq!((counters.evictions, counters.dirty_evictions), (4, 4), "{sched}");
         assert_eq!((run.pages.destages, run.pages.padding_writes), (2, 4), "{sched}");
         assert_eq!(counters.device, device.counters(), "{sched}");
+        // Padding is neither: page 50 was missed, and pages 1, 3, 8 and 9 were written back.
+        assert_eq!((counters.read_misses, counters.device.flash_reads), (1, 5), "{sched}");
+        let write_backs = device.counters().program_wait_ns_sum;
+        assert_eq!(counters.eviction_wait_ns_sum, write_backs, "{sched}");
     }
 }
 

@@ -19,11 +19,26 @@ pub enum Caches {
     None,
     Device,
     Page,
+    Block,
+}
+
+/// What a vector's FTL may be.
+#[derive(Clone, Copy)]
+pub enum Ftls {
+    /// The drive's own.
+    Page,
+    /// One of `spec/ftl.md`.
+    Other,
 }
 
 /// A vector that the specification allows.
-pub fn vector(caches: Caches) -> impl Strategy<Value = Value> {
-    (drive(), load(), cache(caches)).prop_map(|(drive, load, cache)| {
+pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
+    let ftl = match ftls {
+        Ftls::Page => Just(None).boxed(),
+        Ftls::Other => ftl().prop_map(Some).boxed(),
+    };
+    let drive = (drive(), ftl).prop_map(|(drive, ftl)| Drive { ftl, ..drive });
+    (drive, load(), cache(caches)).prop_map(|(drive, load, cache)| {
         let device = drive.table();
         let logical_pages = drive.logical_pages();
         let mut vector = json!({
@@ -31,6 +46,9 @@ pub fn vector(caches: Caches) -> impl Strategy<Value = Value> {
             "cache": cache.table(drive.tick_ns()),
             "requests": load.requests(&drive, logical_pages),
         });
+        if let Some(ftl) = &drive.ftl {
+            vector["ftl"] = drive.ftl_table(ftl);
+        }
         if let Some(depth) = load.queue_depth.filter(|_| !drive.read_first()) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
@@ -61,6 +79,47 @@ pub struct Drive {
     copyback: bool,
     unmapped: &'static str,
     strict: bool,
+    ftl: Option<Ftl>,
+}
+
+/// An FTL of `spec/ftl.md`; each takes of the parameters what it has.
+#[derive(Clone, Debug)]
+struct Ftl {
+    name: &'static str,
+    log_blocks: u64,
+    victim: &'static str,
+    reserve: u64, // blocks beyond the least
+    cmt_entries: u64,
+    entries_per_page: u64,
+    cmt_policy: &'static str,
+    protected_percent: u64,
+    batch_update: bool,
+}
+
+fn ftl() -> impl Strategy<Value = Ftl> {
+    let name = select(vec!["bast", "fast", "page-ideal", "dftl"]);
+    let log_blocks = prop_oneof![3 => 0..6_u64, 1 => 0..100_u64];
+    let words = (select(vec!["lru", "fifo"]), select(vec!["slru", "lru"]));
+    let cmt_entries = prop_oneof![1..10_u64, 1..100_u64];
+    let entries_per_page = prop_oneof![1..10_u64, 1..100_u64];
+    let rest = (0..4_u64, 0..=100_u64, any::<bool>());
+    (name, log_blocks, words, cmt_entries, entries_per_page, rest).prop_map(
+        |(name, log_blocks, words, cmt_entries, entries_per_page, rest)| {
+            let (victim, cmt_policy) = words;
+            let (reserve, protected_percent, batch_update) = rest;
+            Ftl {
+                name,
+                log_blocks,
+                victim,
+                reserve,
+                cmt_entries,
+                entries_per_page,
+                cmt_policy,
+                protected_percent,
+                batch_update,
+            }
+        },
+    )
 }
 
 #[derive(Clone, Debug)]
@@ -164,6 +223,7 @@ fn drive() -> impl Strategy<Value = Drive> {
             copyback,
             unmapped,
             strict,
+            ftl: None,
         }
     })
 }
@@ -204,7 +264,61 @@ impl Drive {
         (self.most_pages() * self.fill_permille / 1000).max(1)
     }
 
+    fn blocks_in_all(&self) -> u64 {
+        self.planes() * self.blocks
+    }
+
+    /// The FTL's name; DFTL takes more blocks than the smallest drives have.
+    fn ftl_name(&self, ftl: &Ftl) -> &'static str {
+        if ftl.name == "dftl" && self.blocks_in_all() < 8 { "page-ideal" } else { ftl.name }
+    }
+
+    /// What leaves room for a data block and a spare one.
+    fn log_blocks(&self, ftl: &Ftl) -> u64 {
+        let least = if ftl.name == "fast" { 2 } else { 1 };
+        (least + ftl.log_blocks).min(self.blocks_in_all() - 2)
+    }
+
+    /// `gc_reserve_blocks`, which leaves room for a data block.
+    fn reserve_blocks(&self, ftl: &Ftl) -> u64 {
+        let (least, frontiers) = if self.ftl_name(ftl) == "dftl" { (4, 2) } else { (2, 1) };
+        // A block of data, and with one page a block another for the map.
+        (least + ftl.reserve).min(self.blocks_in_all() - frontiers - if least == 4 { 2 } else { 1 })
+    }
+
+    /// The largest L over an FTL.
+    fn most_pages_over(&self, ftl: &Ftl) -> u64 {
+        let (blocks, n) = (self.blocks_in_all(), self.pages);
+        match self.ftl_name(ftl) {
+            "bast" | "fast" => (blocks - self.log_blocks(ftl) - 1) * n,
+            "dftl" => {
+                let stored = (blocks - self.reserve_blocks(ftl) - 2) * n;
+                stored * ftl.entries_per_page / (ftl.entries_per_page + 1)
+            }
+            _ => (blocks - self.reserve_blocks(ftl) - 1) * n,
+        }
+    }
+
+    fn ftl_table(&self, ftl: &Ftl) -> Value {
+        match self.ftl_name(ftl) {
+            "bast" => json!({"log_blocks": self.log_blocks(ftl), "victim": ftl.victim}),
+            "fast" => json!({"log_blocks": self.log_blocks(ftl)}),
+            "dftl" => json!({
+                "gc_reserve_blocks": self.reserve_blocks(ftl),
+                "cmt_entries": ftl.cmt_entries,
+                "entries_per_translation_page": ftl.entries_per_page,
+                "cmt_policy": ftl.cmt_policy,
+                "protected_fraction": ftl.protected_percent as f64 / 100.0,
+                "batch_update": ftl.batch_update,
+            }),
+            _ => json!({"gc_reserve_blocks": self.reserve_blocks(ftl)}),
+        }
+    }
+
     fn most_pages(&self) -> u64 {
+        if let Some(ftl) = &self.ftl {
+            return self.most_pages_over(ftl);
+        }
         if self.dynamic {
             self.planes() * self.cap() - 1
         } else {
@@ -296,6 +410,9 @@ impl Drive {
         }
         if self.strict {
             table["address_mode"] = "error".into();
+        }
+        if let Some(ftl) = &self.ftl {
+            table["ftl"] = self.ftl_name(ftl).into();
         }
         table
     }
@@ -410,6 +527,7 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
             [DEVICE_POLICIES, &["ecr", "ecr", "ecr-e", "ecr-e", "sac", "sac"]].concat()
         }
         Caches::Page => page_policies(),
+        Caches::Block => destage_twins::block::NAMES.to_vec(),
     };
     let policy = select(policies).prop_flat_map(|policy| (Just(policy), params(policy)));
     let frames = prop_oneof![1 => 1..4_u64, 4 => 4..24_u64, 1 => 24..80_u64];

@@ -1,6 +1,6 @@
 //! What the random vectors reach: a property that never meets a collection says nothing about one.
 
-use crate::generate::{self, Caches};
+use crate::generate::{self, Caches, Ftls};
 use destage_twins::ssd::simulate;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The same vectors each time.
-fn vectors(caches: Caches, count: usize) -> Vec<Value> {
+fn vectors(caches: Caches, ftls: Ftls, count: usize) -> Vec<Value> {
     let mut runner = TestRunner::deterministic();
-    let strategy = generate::vector(caches);
+    let strategy = generate::vector(caches, ftls);
     (0..count).map(|_| strategy.new_tree(&mut runner).expect("a vector").current()).collect()
 }
 
@@ -43,7 +43,7 @@ impl Reached {
 #[test]
 fn random_drives_reach_every_mode_at_work() {
     let mut reached = Reached(BTreeMap::new());
-    for vector in vectors(Caches::None, 400) {
+    for vector in vectors(Caches::None, Ftls::Page, 400) {
         let device = &vector["device"];
         let results = results(&vector);
         let counted = |counter: &str| results["counters"][counter].as_u64().expect("a count");
@@ -99,7 +99,7 @@ fn random_drives_reach_every_mode_at_work() {
 #[test]
 fn random_loads_make_policies_decide_by_what_they_see() {
     let mut reached = Reached(BTreeMap::new());
-    for vector in vectors(Caches::Device, 600) {
+    for vector in vectors(Caches::Device, Ftls::Page, 600) {
         let policy = vector["cache"]["policy"].as_str().expect("a name");
         let alloc = vector["device"]["alloc"].as_str().expect("a word");
         let results = results(&vector);
@@ -160,4 +160,123 @@ fn random_loads_make_policies_decide_by_what_they_see() {
         }
     }
     reached.all(4);
+}
+
+/// Whether a request of one page that was written without an eviction waited all the same: for a
+/// frame that an earlier group left.
+fn waits_for_a_frame_that_was_left(vector: &Value, results: &Value) -> bool {
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let bytes = number(&vector["device"]["page_bytes"]);
+    let mut access = 0;
+    let requests = vector["requests"].as_array().expect("a list").iter().enumerate();
+    let waits = |(index, request): (usize, &Value)| {
+        let (arrival, offset, length) =
+            (number(&request[0]), number(&request[2]), number(&request[3]));
+        let pages = match length {
+            0 => 0,
+            _ => (offset + length - 1) / bytes - offset / bytes + 1,
+        };
+        let decision = &results["decisions"][access];
+        access += pages as usize;
+        let idle = arrival + number(&vector["cache"]["hit_ns"]);
+        pages == 1
+            && decision["op"] == "w"
+            && decision["hit"] == false
+            && decision["evicted"] == json!([])
+            && number(&results["completions_ns"][index]) > idle
+    };
+    vector.get("host").is_none() && requests.map(waits).fold(false, |any, waits| any | waits)
+}
+
+#[test]
+fn random_loads_make_groups_of_every_form() {
+    let mut reached = Reached(BTreeMap::new());
+    for vector in vectors(Caches::Block, Ftls::Page, 300) {
+        let policy = vector["cache"]["policy"].as_str().expect("a name");
+        let results = results(&vector);
+        let counted = |counter: &str| results["counters"][counter].as_u64().expect("a count");
+        let decisions = results["decisions"].as_array().expect("a list");
+        let lengths = |list: &str| -> Vec<u64> {
+            let groups = decisions.iter().filter_map(|decision| decision[list].as_array());
+            groups.flatten().map(|group| group.as_array().expect("a group").len() as u64).collect()
+        };
+        reached.note(
+            format!("{policy}: groups of several pages"),
+            lengths("flushed").iter().any(|&pages| pages > 1),
+        );
+        let padded: u64 = lengths("padded").iter().sum();
+        if ["bplru", "aalru"].contains(&policy) {
+            reached.note(format!("{policy}: padding"), padded > 0);
+            reached.note(
+                format!("{policy}: frames that were left"),
+                waits_for_a_frame_that_was_left(&vector, &results),
+            );
+        }
+        let from_buffer = counted("flash_reads") < counted("read_misses") + padded;
+        if policy == "aalru" {
+            let home = vector["device"]["unmapped_read"] == "home";
+            reached.note("aalru: padding that the buffer has", home && from_buffer);
+            let patient = with(&vector, "cache", "page_write_ns", json!(1_000_000_000_000_u64));
+            let decided = patient["decisions"] != results["decisions"];
+            reached.note("aalru: latencies that decide", decided);
+        } else {
+            let missed = |d: &&Value| d["op"] == "r" && d["hit"] == false;
+            reached.note("bypassed reads", decisions.iter().any(|decision| missed(&decision)));
+        }
+        reached.note("dirty victims on a collecting unit", counted("dirty_evictions_in_gc") > 0);
+        for (key, value) in [("evict_wait", "program"), ("evict_wait", "none")] {
+            let other = with(&vector, "cache", key, json!(value));
+            let matters = other["completions_ns"] != results["completions_ns"];
+            reached.note(format!("not {key}={value}"), matters);
+        }
+        for key in ["sched", "bus", "gc_mode"] {
+            let value = vector["device"][key].as_str().expect("a word");
+            reached.note(format!("padding with {key}={value}"), padded > 0);
+        }
+        reached.note("padding in a closed loop", padded > 0 && vector.get("host").is_some());
+    }
+    reached.all(4);
+}
+
+#[test]
+fn random_drives_reach_all_that_other_ftls_do() {
+    let mut reached = Reached(BTreeMap::new());
+    let mut full = 0;
+    for vector in vectors(Caches::None, Ftls::Other, 500) {
+        let ftl = vector["device"]["ftl"].as_str().expect("a name");
+        let Ok(results) = simulate(&vector) else {
+            full += 1;
+            continue;
+        };
+        let counters = &results["counters"];
+        let counted = |at: &str| counters.pointer(at).and_then(Value::as_u64).unwrap_or(0);
+        let programs = counters["channel_programs"].as_array().expect("a list");
+        let programs: u64 = programs.iter().filter_map(Value::as_u64).sum();
+        let does: &[&str] = match ftl {
+            "bast" | "fast" => &["switch_merges", "partial_merges", "full_merges"],
+            "page-ideal" => &["gc_copies"],
+            _ => &[
+                "gc_copies",
+                "gc_translation_runs",
+                "translation_writes",
+                "cmt_dirty_evictions",
+                "lazy_updates",
+                "batched_entries",
+            ],
+        };
+        for counter in does {
+            reached.note(format!("{ftl}: {counter}"), counted(&format!("/ftl/{counter}")) > 0);
+        }
+        reached.note(format!("{ftl}: reads of nothing"), counted("/ftl/unmapped_reads") > 0);
+        let (moves, own) = (counted("/gc_moves"), programs - counted("/flash_programs"));
+        reached.note(format!("{ftl}: copies within a plane"), moves > 0);
+        reached.note(format!("{ftl}: programs of its own"), own > 0);
+        for key in ["sched", "bus", "copyback", "queue_level", "precondition"] {
+            let value = &vector["device"][key];
+            reached.note(format!("work of its own with {key}={value}"), moves > 0 && own > 0);
+        }
+        reached.note("the same in a closed loop", own > 0 && vector.get("host").is_some());
+    }
+    reached.all(4);
+    assert!(full < 100, "{full} of 500 drives run full");
 }

@@ -1,6 +1,6 @@
 //! What the specification excludes is refused by both sides (`spec/device.md` 3, 5.1, 7.1).
 
-use crate::generate::{self, Caches};
+use crate::generate::{self, Caches, Ftls};
 use crate::{Line, agrees, product, runner};
 use destage_twins::ssd::simulate;
 use proptest::prelude::*;
@@ -96,7 +96,7 @@ fn both_refuse(vectors: impl Strategy<Value = Value>) {
 
 #[test]
 fn a_key_or_value_that_does_not_exist_is_refused() {
-    let vectors = (generate::vector(Caches::Device), select(spoilt_keys()));
+    let vectors = (generate::vector(Caches::Device, Ftls::Page), select(spoilt_keys()));
     both_refuse(vectors.prop_map(|(mut vector, (table, key, value))| {
         vector[table][key] = value;
         vector
@@ -110,7 +110,7 @@ fn excluded_combinations_are_refused() {
         &[("device", "bus", "shared"), ("device", "sched", "read_first")],
         &[("device", "gc_mode", "idle"), ("device", "sched", "read_first")],
     ];
-    let vectors = (generate::vector(Caches::None), select(combinations));
+    let vectors = (generate::vector(Caches::None, Ftls::Page), select(combinations));
     both_refuse(vectors.prop_map(|(mut vector, keys)| {
         for &(table, key, value) in keys {
             vector[table][key] = value.into();
@@ -121,7 +121,7 @@ fn excluded_combinations_are_refused() {
 
 #[test]
 fn a_summary_page_needs_a_second_page() {
-    both_refuse(generate::vector(Caches::None).prop_map(|mut vector| {
+    both_refuse(generate::vector(Caches::None, Ftls::Page).prop_map(|mut vector| {
         vector["device"]["summary_page"] = true.into();
         vector["device"]["pages_per_block"] = 1.into();
         vector
@@ -131,14 +131,16 @@ fn a_summary_page_needs_a_second_page() {
 #[test]
 fn a_cache_without_frames_is_refused() {
     let frames = select(vec![None, Some(json!(0)), Some(json!(-1)), Some(json!("2"))]);
-    both_refuse((generate::vector(Caches::Device), frames).prop_map(|(mut vector, frames)| {
-        let cache = vector["cache"].as_object_mut().expect("a table");
-        cache.remove("frames");
-        if let Some(frames) = frames {
-            cache.insert("frames".to_string(), frames);
-        }
-        vector
-    }));
+    both_refuse((generate::vector(Caches::Device, Ftls::Page), frames).prop_map(
+        |(mut vector, frames)| {
+            let cache = vector["cache"].as_object_mut().expect("a table");
+            cache.remove("frames");
+            if let Some(frames) = frames {
+                cache.insert("frames".to_string(), frames);
+            }
+            vector
+        },
+    ));
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn parameters_that_a_policy_does_not_have_are_refused() {
         ("sac", "cqct", json!("wait")),
         ("lru", "k", json!(2)),
     ];
-    let vectors = (generate::vector(Caches::None), select(spoilt));
+    let vectors = (generate::vector(Caches::None, Ftls::Page), select(spoilt));
     both_refuse(vectors.prop_map(|(mut vector, (policy, key, value))| {
         vector["cache"] = json!({"policy": policy, "frames": 8, key: value});
         vector
@@ -165,8 +167,75 @@ fn parameters_that_a_policy_does_not_have_are_refused() {
 }
 
 #[test]
+fn parameters_that_an_ftl_does_not_have_are_refused() {
+    let spoilt = vec![
+        ("page", "log_blocks", json!(2)),
+        ("bast", "log_blocks", json!(0)),
+        ("fast", "log_blocks", json!(1)),
+        ("fast", "victim", json!("lru")),
+        ("bast", "victim", json!("oldest")),
+        ("bast", "log_blocks", json!(1_000_000)),
+        ("bast", "spare_blocks", json!(2)),
+        ("bast", "prefill", json!(true)),
+        ("page-ideal", "gc_reserve_blocks", json!(1)),
+        ("page-ideal", "physical_blocks", json!(1_000)),
+        ("page-ideal", "cmt_entries", json!(10)),
+        ("dftl", "gc_reserve_blocks", json!(3)),
+        ("dftl", "cmt_entries", json!(0)),
+        ("dftl", "entries_per_translation_page", json!(0)),
+        ("dftl", "cmt_policy", json!("fifo")),
+        ("dftl", "protected_fraction", json!(1.5)),
+        ("dftl", "batch_update", json!(1)),
+        ("dftl", "over_provisioning", json!(0.2)),
+    ];
+    let vectors = (generate::vector(Caches::None, Ftls::Page), select(spoilt));
+    both_refuse(vectors.prop_map(|(mut vector, (ftl, key, value))| {
+        vector["device"]["ftl"] = ftl.into();
+        vector["device"]["logical_pages"] = 1.into();
+        vector["ftl"] = json!({key: value});
+        vector
+    }));
+}
+
+/// Whatever the geometry, both sides find the same drives large enough for an FTL.
+#[test]
+fn both_sides_agree_on_what_fits_an_ftl() {
+    let (fit, too_large) = (Cell::new(0), Cell::new(0));
+    let vectors = (generate::vector(Caches::None, Ftls::Other), 1..300_u64, 0..30_u64);
+    let vectors = vectors.prop_map(|(mut vector, logical_pages, more)| {
+        let device = vector["device"].as_object_mut().expect("a table");
+        for key in ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die"] {
+            let few = device[key].as_u64().expect("a number").min(2);
+            device.insert(key.to_string(), few.into());
+        }
+        for key in ["op_permille", "address_mode"] {
+            device.remove(key);
+        }
+        device.insert("logical_pages".to_string(), logical_pages.into());
+        device.insert("precondition".to_string(), "none".into());
+        for key in ["log_blocks", "gc_reserve_blocks"] {
+            if let Some(blocks) = vector["ftl"].get(key).and_then(Value::as_u64) {
+                vector["ftl"][key] = (blocks + more).into();
+            }
+        }
+        vector["requests"] = json!([]);
+        vector
+    });
+    let verdict = runner(300).run(&vectors.prop_map(Line), |Line(vector)| {
+        let count = if runs(&vector)? { &fit } else { &too_large };
+        count.update(|count| count + 1);
+        Ok(())
+    });
+    if let Err(failure) = verdict {
+        panic!("{failure}");
+    }
+    let (fit, too_large) = (fit.get(), too_large.get());
+    assert!(fit > 0 && too_large > 0, "{fit} fit, {too_large} do not");
+}
+
+#[test]
 fn a_page_beyond_the_drive_is_refused_unless_it_wraps() {
-    let vectors = (generate::vector(Caches::None), 0..3_u64);
+    let vectors = (generate::vector(Caches::None, Ftls::Page), 0..3_u64);
     both_refuse(vectors.prop_map(|(mut vector, pages)| {
         vector["device"]["address_mode"] = "error".into();
         let bytes = vector["device"]["page_bytes"].as_u64().expect("a size");
@@ -183,7 +252,7 @@ fn a_page_beyond_the_drive_is_refused_unless_it_wraps() {
 fn both_sides_agree_on_what_fits() {
     let (fit, too_large) = (Cell::new(0), Cell::new(0));
     let sizes = (1..300_u64, 1..30_u64, 1..6_u64, any::<bool>());
-    let vectors = (generate::vector(Caches::None), sizes).prop_map(
+    let vectors = (generate::vector(Caches::None, Ftls::Page), sizes).prop_map(
         |(mut vector, (logical_pages, low, stripe, dynamic))| {
             let device = vector["device"].as_object_mut().expect("a table");
             for key in ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die"] {
@@ -219,7 +288,7 @@ fn both_sides_agree_on_what_fits() {
 /// Whatever the geometry, over-provisioning leaves the same pages or too few on both sides.
 #[test]
 fn both_sides_agree_on_what_over_provisioning_leaves() {
-    let vectors = (generate::vector(Caches::None), 0..1000_u64);
+    let vectors = (generate::vector(Caches::None, Ftls::Page), 0..1000_u64);
     let vectors = vectors.prop_map(|(mut vector, permille)| {
         let device = vector["device"].as_object_mut().expect("a table");
         device.remove("logical_pages");

@@ -127,6 +127,42 @@ impl Cycle<'_> {
     }
 }
 
+/// A fresh twin; `None` if there is no such policy. Parameters as [`run`] takes them.
+pub(crate) fn twin(
+    policy: &str,
+    frames: u64,
+    shape: Shape,
+    params: &Params<'_>,
+) -> Option<Box<dyn BlockTwin>> {
+    Some(match policy {
+        "fab" => Box::new(clusters::Buffer::fab(frames, shape, params)),
+        "bplru" => Box::new(clusters::Buffer::bplru(frames, shape, params)),
+        "clc" => Box::new(clusters::Buffer::clc(frames, shape, params)),
+        "bpac" => Box::new(bpac::Bpac::new(frames, shape, params)),
+        "aalru" => Box::new(aalru::Aalru::new(frames, shape, params)),
+        _ => return None,
+    })
+}
+
+/// The parameters of a policy.
+pub(crate) fn parameters(policy: &str) -> &'static [&'static str] {
+    match policy {
+        "fab" => &["read_recency"],
+        "bplru" => &["padding", "compensation", "read_recency"],
+        "clc" => &["alpha", "read_recency"],
+        "bpac" => &[
+            "sampling_period",
+            "initial_pird_thd",
+            "initial_bird_thd",
+            "seq_min_pages",
+            "seq_expiry",
+            "pird_sampling",
+        ],
+        "aalru" => &["period", "beta", "page_read_ns", "page_write_ns", "initial_tau"],
+        _ => &[],
+    }
+}
+
 /// Runs a case through its twin; `None` if there is no such policy.
 ///
 /// # Panics
@@ -138,14 +174,7 @@ pub fn run(case: &Case) -> Option<Outcome> {
         pages_per_block: case.pages_per_block,
         device_pages: params.integer("device_pages"),
     };
-    let mut twin: Box<dyn BlockTwin> = match case.policy.as_str() {
-        "fab" => Box::new(clusters::Buffer::fab(case.frames, shape, params)),
-        "bplru" => Box::new(clusters::Buffer::bplru(case.frames, shape, params)),
-        "clc" => Box::new(clusters::Buffer::clc(case.frames, shape, params)),
-        "bpac" => Box::new(bpac::Bpac::new(case.frames, shape, params)),
-        "aalru" => Box::new(aalru::Aalru::new(case.frames, shape, params)),
-        _ => return None,
-    };
+    let mut twin = twin(&case.policy, case.frames, shape, params)?;
     let mut counts: Map<String, Value> = [
         "read_hits",
         "read_misses",

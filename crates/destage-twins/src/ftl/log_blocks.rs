@@ -74,9 +74,7 @@ impl Common {
         for off in from..self.pages_per_block.min(self.in_log.len() - first) {
             let lpn = (first + off) as u64;
             if let Some(source) = self.place(lpn) {
-                let content = self.flash.read(source);
-                self.flash.program((target, off), content);
-                self.flash.invalidate(source);
+                self.flash.copy(source, (target, off));
                 copied += 1;
             }
         }
@@ -148,8 +146,16 @@ impl Bast {
 }
 
 impl Ftl for Bast {
-    fn flash(&mut self) -> &mut Flash {
+    fn flash(&self) -> &Flash {
+        &self.common.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut Flash {
         &mut self.common.flash
+    }
+
+    fn place(&self, lpn: u64) -> Option<Place> {
+        self.common.place(lpn)
     }
 
     fn read(&mut self, lpn: u64) -> Result<Option<Content>, Full> {
@@ -240,8 +246,16 @@ impl Fast {
 }
 
 impl Ftl for Fast {
-    fn flash(&mut self) -> &mut Flash {
+    fn flash(&self) -> &Flash {
+        &self.common.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut Flash {
         &mut self.common.flash
+    }
+
+    fn place(&self, lpn: u64) -> Option<Place> {
+        self.common.place(lpn)
     }
 
     fn read(&mut self, lpn: u64) -> Result<Option<Content>, Full> {

@@ -2,7 +2,9 @@
 //!
 //! Every slot of the flash is here an object with its content, every look-up a search, and every
 //! count is made where a page is read, programmed or erased. A read looks at what it read: it must
-//! be the newest version of its page, or the twin is wrong itself and says so by a panic.
+//! be the newest version of its page, or the twin is wrong itself and says so by a panic. What the
+//! flash was made to do is also written down in its order, for the drive that gives it time
+//! (`ssd/mapped.rs`).
 //!
 //! | file | section |
 //! | --- | --- |
@@ -37,7 +39,7 @@ pub struct Outcome {
 
 /// What a slot holds: a page of the host in one of its versions, or a translation page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Content {
+pub(crate) enum Content {
     Data { lpn: u64, version: u64 },
     Translation { tvpn: u64 },
 }
@@ -50,14 +52,39 @@ enum Slot {
 }
 
 /// Block and slot.
-type Place = (usize, usize);
+pub(crate) type Place = (usize, usize);
+
+/// One step of the flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// A page is read and goes to the host, or for the FTL's own use.
+    Read {
+        from: Place,
+        host: bool,
+    },
+    /// A page of the host, or one of the FTL's own, is programmed.
+    Program {
+        to: Place,
+        host: bool,
+    },
+    /// A page is read and programmed elsewhere.
+    Copy {
+        from: Place,
+        to: Place,
+    },
+    Erase {
+        block: usize,
+    },
+}
 
 /// The flash (1.1), its free queue (1.3) and the counters (1.4).
-struct Flash {
+pub(crate) struct Flash {
     blocks: Vec<Vec<Slot>>,
-    erase_counts: Vec<u64>,
-    free: VecDeque<usize>,
-    counters: BTreeMap<&'static str, u64>,
+    pub(crate) erase_counts: Vec<u64>,
+    pub(crate) free: VecDeque<usize>,
+    pub(crate) counters: BTreeMap<&'static str, u64>,
+    /// What has been done, in its order; whoever gives it time takes it out.
+    pub(crate) work: Vec<Work>,
 }
 
 impl Flash {
@@ -67,6 +94,7 @@ impl Flash {
             erase_counts: vec![0; blocks],
             free: (0..blocks).collect(),
             counters: BTreeMap::new(),
+            work: Vec::new(),
         }
     }
 
@@ -78,19 +106,40 @@ impl Flash {
         self.free.pop_front().ok_or(Full)
     }
 
-    fn read(&mut self, (block, slot): Place) -> Content {
-        self.add("flash_reads", 1);
+    fn content(&self, (block, slot): Place) -> Content {
         match self.blocks[block][slot] {
             Slot::Valid(content) => content,
             other => panic!("a read of block {block}, slot {slot} finds {other:?}"),
         }
     }
 
-    fn program(&mut self, (block, slot): Place, content: Content) {
+    fn read(&mut self, from: Place) -> Content {
+        self.add("flash_reads", 1);
+        let content = self.content(from);
+        self.work.push(Work::Read { from, host: matches!(content, Content::Data { .. }) });
+        content
+    }
+
+    fn put(&mut self, (block, slot): Place, content: Content) {
         assert_eq!(self.blocks[block][slot], Slot::Free, "programming needs a free slot");
         assert!(!self.free.contains(&block), "a block of the free queue is taken first");
         self.blocks[block][slot] = Slot::Valid(content);
         self.add("flash_programs", 1);
+    }
+
+    fn program(&mut self, to: Place, content: Content) {
+        self.put(to, content);
+        self.work.push(Work::Program { to, host: matches!(content, Content::Data { .. }) });
+    }
+
+    /// Programs the content of a slot elsewhere, and makes the slot invalid.
+    fn copy(&mut self, from: Place, to: Place) -> Content {
+        self.add("flash_reads", 1);
+        let content = self.content(from);
+        self.put(to, content);
+        self.invalidate(from);
+        self.work.push(Work::Copy { from, to });
+        content
     }
 
     fn invalidate(&mut self, (block, slot): Place) {
@@ -104,6 +153,7 @@ impl Flash {
         self.erase_counts[block] += 1;
         self.free.push_back(block);
         self.add("erases", 1);
+        self.work.push(Work::Erase { block });
     }
 
     fn valid_slots(&self, block: usize) -> Vec<usize> {
@@ -117,8 +167,14 @@ impl Flash {
 }
 
 /// An FTL.
-trait Ftl {
-    fn flash(&mut self) -> &mut Flash;
+pub(crate) trait Ftl {
+    fn flash(&self) -> &Flash;
+
+    fn flash_mut(&mut self) -> &mut Flash;
+
+    /// Where the newest version of a page is; `None` if it was never written. Looking costs nothing
+    /// and changes nothing.
+    fn place(&self, lpn: u64) -> Option<Place>;
 
     /// Reads a page; `None` if it was never written.
     fn read(&mut self, lpn: u64) -> Result<Option<Content>, Full>;
@@ -152,21 +208,27 @@ fn size(number: u64) -> usize {
     usize::try_from(number).expect("a small number")
 }
 
+/// A fresh FTL; `None` if there is none of this name. Parameters as [`run`] takes them.
+pub(crate) fn ftl(name: &str, params: &Map<String, Value>) -> Option<Box<dyn Ftl>> {
+    let given = Params(params);
+    Some(match name {
+        "bast" => Box::new(log_blocks::Bast::new(&given)),
+        "fast" => Box::new(log_blocks::Fast::new(&given)),
+        "page-ideal" => Box::new(page_map::PageIdeal::new(&given)),
+        "dftl" => Box::new(page_map::Dftl::new(&given)),
+        _ => return None,
+    })
+}
+
 /// Runs operations, each a write or a read of a page; `None` if there is no such FTL.
 ///
 /// # Panics
 ///
 /// On parameters of the wrong type, and on a page beyond the last one: ranges are the business of
 /// the code under test. On a read that does not return the newest version: the twin is wrong.
-pub fn run(ftl: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Option<Outcome> {
+pub fn run(name: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Option<Outcome> {
+    let mut ftl = ftl(name, params)?;
     let given = Params(params);
-    let mut ftl: Box<dyn Ftl> = match ftl {
-        "bast" => Box::new(log_blocks::Bast::new(&given)),
-        "fast" => Box::new(log_blocks::Fast::new(&given)),
-        "page-ideal" => Box::new(page_map::PageIdeal::new(&given)),
-        "dftl" => Box::new(page_map::Dftl::new(&given)),
-        _ => return None,
-    };
     let logical_pages = given.int("logical_pages").expect("logical_pages");
     let mut versions: BTreeMap<u64, u64> = BTreeMap::new();
     let mut next_version = 0;
@@ -179,7 +241,7 @@ pub fn run(ftl: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Optio
         for lpn in 0..logical_pages {
             write(&mut *ftl, &mut versions, lpn).expect("room for the prefill");
         }
-        let flash = ftl.flash();
+        let flash = ftl.flash_mut();
         flash.counters.clear();
         flash.erase_counts.fill(0);
     }
@@ -188,10 +250,10 @@ pub fn run(ftl: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Optio
     for (at, &(is_write, lpn)) in ops.iter().enumerate() {
         assert!(lpn < logical_pages, "page {lpn} is beyond the last one");
         let done = if is_write {
-            ftl.flash().add("host_writes", 1);
+            ftl.flash_mut().add("host_writes", 1);
             write(&mut *ftl, &mut versions, lpn)
         } else {
-            ftl.flash().add("host_reads", 1);
+            ftl.flash_mut().add("host_reads", 1);
             ftl.read(lpn).map(|found| {
                 let newest = versions.get(&lpn);
                 assert_eq!(
@@ -200,7 +262,7 @@ pub fn run(ftl: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Optio
                     "a read returns the newest version"
                 );
                 if found.is_none() {
-                    ftl.flash().add("unmapped_reads", 1);
+                    ftl.flash_mut().add("unmapped_reads", 1);
                 }
             })
         };
@@ -208,10 +270,11 @@ pub fn run(ftl: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Optio
             outcome.full_at = Some(at);
             return Some(outcome);
         }
-        let count = |name| ftl_count(&mut *ftl, name);
+        ftl.flash_mut().work.clear();
+        let count = |name| ftl_count(&*ftl, name);
         outcome.steps.push(["flash_reads", "flash_programs", "erases"].map(count));
     }
-    let flash = ftl.flash();
+    let flash = ftl.flash_mut();
     let most = flash.erase_counts.iter().copied().max().unwrap_or(0);
     flash.add("max_erase_count", most);
     let free = flash.free.len() as u64;
@@ -221,6 +284,6 @@ pub fn run(ftl: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Optio
     Some(outcome)
 }
 
-fn ftl_count(ftl: &mut dyn Ftl, name: &str) -> u64 {
+fn ftl_count(ftl: &dyn Ftl, name: &str) -> u64 {
     ftl.flash().counters.get(name).copied().unwrap_or(0)
 }

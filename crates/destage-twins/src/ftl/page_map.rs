@@ -52,25 +52,28 @@ impl Pages {
         victim
     }
 
-    /// Programs the next free slot of a frontier.
-    fn program(&mut self, frontier: usize, content: Content) -> Result<Place, Full> {
+    /// The next free slot of a frontier, which takes a free block if it has none.
+    fn next_slot(&mut self, frontier: usize) -> Result<Place, Full> {
         if !self.has_room(frontier) {
             let block = self.flash.take_free()?;
             self.frontiers[frontier] = Some(block);
             self.opened_for[block] = frontier;
         }
         let block = self.frontiers[frontier].expect("it is there now");
-        let slot = self.pages_per_block - self.flash.count_slots(block, Slot::Free);
-        self.flash.program((block, slot), content);
-        Ok((block, slot))
+        Ok((block, self.pages_per_block - self.flash.count_slots(block, Slot::Free)))
+    }
+
+    /// Programs the next free slot of a frontier.
+    fn program(&mut self, frontier: usize, content: Content) -> Result<Place, Full> {
+        let place = self.next_slot(frontier)?;
+        self.flash.program(place, content);
+        Ok(place)
     }
 
     /// Reads a slot, makes it invalid, and programs what it held at a frontier.
     fn copy(&mut self, from: Place, frontier: usize) -> Result<(Content, Place), Full> {
-        let content = self.flash.read(from);
-        self.flash.invalidate(from);
-        let to = self.program(frontier, content)?;
-        Ok((content, to))
+        let to = self.next_slot(frontier)?;
+        Ok((self.flash.copy(from, to), to))
     }
 }
 
@@ -100,8 +103,16 @@ impl PageIdeal {
 }
 
 impl Ftl for PageIdeal {
-    fn flash(&mut self) -> &mut Flash {
+    fn flash(&self) -> &Flash {
+        &self.pages.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut Flash {
         &mut self.pages.flash
+    }
+
+    fn place(&self, lpn: u64) -> Option<Place> {
+        self.map.get(&lpn).copied()
     }
 
     fn read(&mut self, lpn: u64) -> Result<Option<Content>, Full> {
@@ -285,8 +296,19 @@ impl Dftl {
 }
 
 impl Ftl for Dftl {
-    fn flash(&mut self) -> &mut Flash {
+    fn flash(&self) -> &Flash {
+        &self.pages.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut Flash {
         &mut self.pages.flash
+    }
+
+    fn place(&self, lpn: u64) -> Option<Place> {
+        match self.cmt.get(&lpn) {
+            Some(cached) => cached.place,
+            None => self.on_flash.get(&lpn).copied(),
+        }
     }
 
     fn read(&mut self, lpn: u64) -> Result<Option<Content>, Full> {

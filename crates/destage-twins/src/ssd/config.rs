@@ -1,7 +1,7 @@
 //! The device and host sections: their keys, ranges and excluded combinations (`device.md` 3, 5.1),
 //! and where things are in the geometry.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Which level of the geometry has the queues.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,8 +60,13 @@ pub(crate) struct Config {
     pub(crate) precondition: Precondition,
     pub(crate) precondition_writes: u64,
     pub(crate) precondition_seed: u64,
-    pub(crate) cap: u64, // valid pages that a plane may hold
+    pub(crate) cap: u64, // valid pages that a plane may hold; with the FTL `page` only
+    /// Another FTL, with all its parameters (12).
+    pub(crate) ftl: Option<OtherFtl>,
 }
+
+/// Name and parameters of an FTL of `ftl.md`.
+pub(crate) type OtherFtl = (&'static str, Map<String, Value>);
 
 /// One table of a configuration; takes note of nothing, so unknown keys are looked for by itself.
 pub(crate) struct Section<'a> {
@@ -192,12 +197,32 @@ const DEVICE_KEYS: &[&str] = &[
     "precondition_seed",
 ];
 
+/// "allocation, striping, summary pages, gc_mode and gc_* do not apply" to other FTLs (12), and a
+/// page that was never written costs nothing there (`ftl.md` 1.2).
+const OF_PAGE: &[&str] = &[
+    "summary_page",
+    "summary_bytes",
+    "alloc",
+    "striping",
+    "stripe_pages",
+    "gc_mode",
+    "gc_low_pages",
+    "gc_high_pages",
+    "gc_idle_ns",
+    "unmapped_read",
+];
+
 impl Config {
     /// The device section of a vector.
     pub(crate) fn of(vector: &Value) -> Result<Config, String> {
         let s = Section::of(vector, "device")?;
         s.only(DEVICE_KEYS)?;
-        s.word("ftl", &["page"])?;
+        let ftl = s.word("ftl", &["page", "dftl", "bast", "fast", "page-ideal"])?;
+        let applying: Value = match ftl {
+            "page" => Value::Null,
+            _ => json!({"device": s.without(OF_PAGE)}),
+        };
+        let s = if ftl == "page" { s } else { Section::of(&applying, "device")? };
 
         let channels = s.integer("channels", 1, 1)?;
         let chips_per_channel = s.integer("chips_per_channel", 1, 1)?;
@@ -256,7 +281,11 @@ impl Config {
         let room = i128::from(blocks_per_plane * data_pages)
             - i128::from(gc_low_pages)
             - i128::from(data_pages);
-        let fits = if dynamic {
+        let ftl =
+            other_ftl(vector, ftl, pages_per_block, logical_pages, planes * blocks_per_plane)?;
+        let fits = if ftl.is_some() {
+            true // has been seen to
+        } else if dynamic {
             i128::from(logical_pages) < i128::from(planes) * room
         } else {
             let stripes = logical_pages.div_ceil(stripe_pages);
@@ -315,8 +344,14 @@ impl Config {
             },
             precondition_writes: s.integer("precondition_writes", 0, 0)?,
             precondition_seed: s.integer("precondition_seed", 1, 0)?,
-            cap: u64::try_from(room).expect("room for the logical pages"),
+            cap: u64::try_from(room).unwrap_or(0),
+            ftl,
         })
+    }
+
+    /// Where a write goes is decided when it is written (`device-policies.md` 2.2).
+    pub(crate) fn places_late(&self) -> bool {
+        self.dynamic || self.ftl.is_some()
     }
 
     /// All planes of the device.
@@ -373,6 +408,66 @@ impl Config {
         let die = chip * self.dies_per_chip + die;
         usize::try_from(die * self.planes_per_die + plane).expect("few planes")
     }
+}
+
+/// The parameters of an FTL of `ftl.md` over `blocks` blocks in all; `None` for the device's own.
+fn other_ftl(
+    vector: &Value,
+    name: &'static str,
+    pages_per_block: u64,
+    logical_pages: u64,
+    blocks: u64,
+) -> Result<Option<OtherFtl>, String> {
+    let s = Section::of(vector, "ftl")?;
+    let logs = ["log_blocks"];
+    let map = ["gc_reserve_blocks"];
+    s.only(&match name {
+        "bast" => [&logs[..], &["victim"]].concat(),
+        "fast" => logs.to_vec(),
+        "page-ideal" => map.to_vec(),
+        "dftl" => {
+            let own = ["cmt_entries", "entries_per_translation_page", "cmt_policy"];
+            [&map[..], &own, &["protected_fraction", "batch_update"]].concat()
+        }
+        _ => Vec::new(),
+    })?;
+    let mut params = s.without(&[]);
+    let too_few = |least: u64| {
+        format!("device: logical_pages: {name} needs {least} blocks, the device has {blocks}")
+    };
+    params.insert("logical_pages".to_string(), logical_pages.into());
+    params.insert("pages_per_block".to_string(), pages_per_block.into());
+    match name {
+        "page" => return Ok(None),
+        "bast" | "fast" => {
+            s.word("victim", &["lru", "fifo"])?;
+            let log_blocks = s.integer("log_blocks", 50, if name == "fast" { 2 } else { 1 })?;
+            let others = logical_pages.div_ceil(pages_per_block) + log_blocks;
+            if blocks <= others {
+                return Err(too_few(others + 1));
+            }
+            params.insert("spare_blocks".to_string(), (blocks - others).into());
+        }
+        _ => {
+            let (least, frontiers) = if name == "dftl" { (4, 2) } else { (2, 1) };
+            let reserve = s.integer("gc_reserve_blocks", least, least)?;
+            let mut stored = logical_pages;
+            if name == "dftl" {
+                s.integer("cmt_entries", 4096, 1)?;
+                s.word("cmt_policy", &["slru", "lru"])?;
+                s.fraction("protected_fraction", 0.8)?;
+                s.flag("batch_update", true)?;
+                let entries = s.integer("entries_per_translation_page", 1024, 1)?;
+                stored += logical_pages.div_ceil(entries);
+            }
+            let needed = stored.div_ceil(pages_per_block) + reserve + frontiers;
+            if blocks < needed {
+                return Err(too_few(needed));
+            }
+            params.insert("physical_blocks".to_string(), blocks.into());
+        }
+    }
+    Ok(Some((name, params)))
 }
 
 /// The four letters of a striping order (5.2).

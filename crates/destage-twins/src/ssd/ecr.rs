@@ -3,7 +3,7 @@
 //! Chen, Pan, Li, Xu 2019. Mirrors section 3 of `device-policies.md`.
 
 use super::operation::Kind;
-use super::policies::{Answer, Cache, Recency};
+use super::policies::{Answer, Cache, Recency, Resident};
 use super::queue::Ssd;
 use crate::Op;
 
@@ -26,31 +26,32 @@ pub(crate) struct Ecr {
 impl Cache for Ecr {
     fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
         let (clean_list, cqct) = (self.clean_list, self.cqct);
-        self.recency.access(op, page, |pages| {
-            if clean_list && let Some(&oldest) = pages.iter().find(|&&(_, dirty)| !dirty) {
+        self.recency.access(op, page, ssd, |pages| {
+            if clean_list && let Some(&oldest) = pages.iter().find(|resident| !resident.dirty) {
                 return oldest;
             }
-            let list = |&(page, dirty): &(u64, bool)| ssd.list_of(page, dirty);
             // Candidates come from the oldest to the most recent, and `min_by_key` keeps the first.
-            let oldest_of_its_list = |&(at, candidate): &(usize, &(u64, bool))| {
-                pages[..at].iter().all(|older| list(older) != list(candidate))
+            let oldest_of_its_list = |&(at, candidate): &(usize, &Resident)| {
+                pages[..at].iter().all(|older| older.list != candidate.list)
             };
             let candidates = pages.iter().enumerate().filter(oldest_of_its_list);
             let candidates = candidates.map(|(_, &candidate)| candidate);
-            let time = |&(page, dirty): &(u64, bool)| cqct_of(ssd, cqct, page, dirty);
-            candidates.min_by_key(time).expect("a full cache has pages")
+            candidates.min_by_key(|&page| cqct_of(ssd, cqct, page)).expect("a full cache has pages")
         })
+    }
+
+    fn installed(&mut self, page: u64, ssd: &Ssd) {
+        self.recency.installed(page, ssd);
     }
 }
 
 /// CQCT for a candidate page.
-fn cqct_of(ssd: &Ssd, cqct: Cqct, page: u64, dirty: bool) -> u64 {
-    if ssd.config.dynamic && !dirty {
+fn cqct_of(ssd: &Ssd, cqct: Cqct, Resident { page, dirty, list }: Resident) -> u64 {
+    if ssd.config.places_late() && !dirty {
         // "is `backlog` (or the counted queue, 3.2) of its unit"
-        let unit = ssd.list_of(page, dirty);
         return match cqct {
-            Cqct::Backlog | Cqct::Wait => ssd.backlog(unit),
-            Cqct::Eq1Strict | Cqct::Eq1 => counted(ssd, unit),
+            Cqct::Backlog | Cqct::Wait => ssd.backlog(list),
+            Cqct::Eq1Strict | Cqct::Eq1 => counted(ssd, list),
         };
     }
     let g = ssd.target(page);

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use super::config::{Config, GcMode, Precondition};
 use super::operation::Kind;
-use super::queue::Ssd;
+use super::queue::{Full, Ssd};
 
 /// One page that has been programmed since the last erase.
 pub(crate) struct Programmed {
@@ -98,16 +98,24 @@ impl Ssd {
 
     /// The plane of the page's current version, or its home plane if it was never written.
     pub(crate) fn plane_of(&self, lpn: u64) -> usize {
-        self.places[index(lpn)].map_or_else(|| self.config.home(lpn), |(plane, _, _)| plane)
+        let held_by = match &self.mapped {
+            Some(mapped) => mapped.block_of(lpn).map(|block| self.plane_of_block(block)),
+            None => self.places[index(lpn)].map(|(plane, _, _)| plane),
+        };
+        held_by.unwrap_or_else(|| self.config.home(lpn))
     }
 
     /// Where a write of the page would go now (5.2).
     pub(crate) fn target(&self, lpn: u64) -> usize {
-        if self.config.dynamic { self.dynamic_plane() } else { self.config.home(lpn) }
+        if self.config.places_late() { self.next_plane() } else { self.config.home(lpn) }
     }
 
-    /// The choice of dynamic allocation, which is the same for every page.
-    pub(crate) fn dynamic_plane(&self) -> usize {
+    /// The plane that list U answers for (`device-policies.md` 2.2), the same for every page: the
+    /// choice of dynamic allocation, or the plane of the block that is next in the free queue.
+    pub(crate) fn next_plane(&self) -> usize {
+        if let Some(mapped) = &self.mapped {
+            return self.plane_of_block(mapped.next_block().expect("a block is free at rest"));
+        }
         let open = |&plane: &usize| self.valid_pages_of_plane(plane) < self.config.cap;
         let units = 0..self.config.units();
         let units = units.filter(|&unit| self.config.planes_of(unit).any(|plane| open(&plane)));
@@ -122,25 +130,32 @@ impl Ssd {
 
     /// Whether the next program on a plane starts a collection (5.3 step 2, 6).
     pub(crate) fn collection_is_due(&self, plane: usize) -> bool {
-        self.config.gc_mode != GcMode::Background
+        self.mapped.is_none()
+            && self.config.gc_mode != GcMode::Background
             && self.free_pages(plane) <= self.config.gc_low_pages
             && self.victim(plane).is_some()
     }
 
     /// Reads a page for the host; the operation, unless it was never written and that is free.
-    pub(crate) fn read(&mut self, lpn: u64) -> Option<usize> {
-        match self.places[index(lpn)] {
+    pub(crate) fn read(&mut self, lpn: u64) -> Result<Option<usize>, Full> {
+        if self.mapped.is_some() {
+            return self.read_through(lpn);
+        }
+        Ok(match self.places[index(lpn)] {
             Some((plane, block, page)) => {
                 let by = self.planes[plane].blocks[block].pages[page].by;
                 self.submit(Kind::R { page: page as u64 }, plane, false, by)
             }
             None if self.config.unmapped_read_is_free => None,
             None => self.submit(Kind::R { page: 0 }, self.config.home(lpn), false, None),
-        }
+        })
     }
 
     /// Writes a page for the host (5.3); the operation, but for preconditioning.
-    pub(crate) fn write(&mut self, lpn: u64) -> Option<usize> {
+    pub(crate) fn write(&mut self, lpn: u64) -> Result<Option<usize>, Full> {
+        if self.mapped.is_some() {
+            return self.write_through(lpn);
+        }
         let plane = self.target(lpn);
         if self.config.gc_mode != GcMode::Background {
             self.collect_while_low(plane);
@@ -149,7 +164,7 @@ impl Ssd {
         if self.config.gc_mode == GcMode::Background {
             self.collect_while_low(plane);
         }
-        program
+        Ok(program)
     }
 
     fn collect_while_low(&mut self, plane: usize) {
@@ -236,21 +251,22 @@ impl Ssd {
     }
 
     /// Brings the device to its state at time 0 (5.6).
-    pub(crate) fn precondition(&mut self) {
+    pub(crate) fn precondition(&mut self) -> Result<(), Full> {
         if self.config.precondition == Precondition::None {
-            return;
+            return Ok(());
         }
         for lpn in 0..self.config.logical_pages {
-            self.write(lpn);
+            self.write(lpn)?;
         }
         if self.config.precondition == Precondition::Random {
             let mut state = self.config.precondition_seed;
             for _ in 0..self.config.precondition_writes {
                 let r = split_mix_64(&mut state);
                 let lpn = (u128::from(r) * u128::from(self.config.logical_pages)) >> 64;
-                self.write(u64::try_from(lpn).expect("below the logical pages"));
+                self.write(u64::try_from(lpn).expect("below the logical pages"))?;
             }
         }
+        Ok(())
     }
 }
 

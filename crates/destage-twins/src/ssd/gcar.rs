@@ -2,7 +2,7 @@
 //!
 //! Wu, Lin, Mao, Jiang. ICS 2016. Mirrors section 4 of `device-policies.md`.
 
-use super::policies::{Answer, Cache, Recency};
+use super::policies::{Answer, Cache, Recency, Resident};
 use super::queue::Ssd;
 use crate::Op;
 
@@ -15,14 +15,18 @@ pub(crate) struct Gcar {
 impl Cache for Gcar {
     fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
         let window = self.window;
-        self.recency.access(op, page, |pages| {
-            let clean = |&&(_, dirty): &&(u64, bool)| !dirty;
-            let quiet = |&&(page, dirty): &&(u64, bool)| !ssd.page_in_gc(page, dirty);
+        self.recency.access(op, page, ssd, |pages| {
+            let clean = |resident: &&Resident| !resident.dirty;
+            let quiet = |resident: &&Resident| !ssd.list_in_gc(resident.list);
             let in_window = || pages[..window].iter();
             let victim = in_window().find(|page| clean(page) && quiet(page));
             let victim = victim.or_else(|| pages.iter().find(quiet));
             let victim = victim.or_else(|| in_window().find(clean));
             *victim.unwrap_or(&pages[0])
         })
+    }
+
+    fn installed(&mut self, page: u64, ssd: &Ssd) {
+        self.recency.installed(page, ssd);
     }
 }

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::config::{Config, Section, queue_depth};
 use super::operation::Kind;
-use super::policies::{Cache, cache};
-use super::queue::Ssd;
+use super::policies::{Answer, Cache, cache};
+use super::queue::{Full, Ssd};
 use crate::Op;
+use crate::block::Group;
 
 /// What a page that needs a frame waits for (7.4).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ struct When {
 }
 
 /// How far an operation has to be.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Until {
     Transferred,
     Ended,
@@ -41,10 +42,11 @@ impl When {
     }
 
     fn max(&self, other: &When) -> When {
-        When {
-            at_least: self.at_least.max(other.at_least),
-            operations: [&self.operations[..], &other.operations[..]].concat(),
-        }
+        // Frames that one group left wait for the same operations.
+        let mut operations = [&self.operations[..], &other.operations[..]].concat();
+        operations.sort_unstable();
+        operations.dedup();
+        When { at_least: self.at_least.max(other.at_least), operations }
     }
 
     /// The instant as far as it is known: operations that tell theirs are not waited for any more.
@@ -110,7 +112,8 @@ impl Issued {
 struct Host {
     ssd: Ssd,
     cache: Option<Box<dyn Cache>>,
-    frames: Vec<Frame>,
+    frames: Vec<Frame>, // of the pages in the cache
+    free: Vec<When>,    // when each of the other frames is free
     hit_ns: u64,
     evict_wait: EvictWait,
     read_waits_for_data: bool,
@@ -133,13 +136,13 @@ struct Counts {
     unbalance_gt10: u64,
 }
 
-/// Runs the input of a conformance vector, `{device, cache, host, requests}`, and gives
-/// `{completions_ns, decisions, counters}`.
+/// Runs the input of a conformance vector, `{device, ftl, cache, host, requests}`, and gives
+/// `{completions_ns, decisions, counters}`. `ftl` has the parameters of another FTL.
 ///
 /// # Errors
 ///
-/// On a configuration that the specification excludes, on a key that it does not have, and on a
-/// page beyond the device with `address_mode = "error"`.
+/// On a configuration that the specification excludes, on a key that it does not have, on a page
+/// beyond the device with `address_mode = "error"`, and where an FTL runs out of blocks.
 ///
 /// # Panics
 ///
@@ -155,9 +158,13 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
         .collect();
 
     let s = Section::of(vector, "cache")?;
+    let cache = cache(vector, &config, &trace)?;
+    let frames = if cache.is_some() { s.integer("frames", 1, 1)? } else { 0 };
+    let full = |Full| "device full".to_string();
     let mut host = Host {
-        cache: cache(vector, &trace)?,
+        cache,
         frames: Vec::new(),
+        free: (0..frames).map(|_| When::at(0)).collect(),
         hit_ns: s.integer("hit_ns", 0, 0)?,
         evict_wait: match s.word("evict_wait", &["program", "transfer", "none"])? {
             "transfer" => EvictWait::Transfer,
@@ -165,17 +172,18 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
             _ => EvictWait::Program,
         },
         read_waits_for_data: s.word("read_wait", &["frame", "data"])? == "data",
-        ssd: Ssd::new(config),
+        ssd: Ssd::new(config).map_err(full)?,
         issued: Vec::new(),
         decisions: Vec::new(),
         host_reads: Vec::new(),
         write_backs: Vec::new(),
         counts: Counts::default(),
     };
-    match depth {
-        None => requests.iter().for_each(|request| host.issue(request.arrival, request)),
+    let done = match depth {
+        None => requests.iter().try_for_each(|request| host.issue(request.arrival, request)),
         Some(depth) => host.closed_loop(&requests, usize::try_from(depth).unwrap_or(usize::MAX)),
-    }
+    };
+    done.map_err(full)?;
     host.ssd.finish();
     Ok(host.results())
 }
@@ -211,7 +219,7 @@ fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, String> {
 
 impl Host {
     /// 7.6.
-    fn closed_loop(&mut self, requests: &[Request], depth: usize) {
+    fn closed_loop(&mut self, requests: &[Request], depth: usize) -> Result<(), Full> {
         let mut outstanding: Vec<u64> = Vec::new(); // completions
         let mut now = 0;
         for (index, request) in requests.iter().enumerate() {
@@ -221,54 +229,58 @@ impl Host {
                 outstanding.remove(at.expect("one completes then"));
                 now = now.max(first);
             }
-            self.issue(now, request);
+            self.issue(now, request)?;
             outstanding.push(self.issued[index].completion(&self.ssd));
         }
+        Ok(())
     }
 
-    fn issue(&mut self, now: u64, request: &Request) {
+    fn issue(&mut self, now: u64, request: &Request) -> Result<(), Full> {
         self.ssd.advance(now);
         let mut parts = Vec::new();
         for &page in &request.pages {
             self.counts.page_accesses += 1;
             parts.push(match self.cache.take() {
-                None => self.uncached(request.op, page),
+                None => self.uncached(request.op, page)?,
                 Some(mut cache) => {
-                    let complete = self.cached(&mut *cache, request.op, page);
+                    let complete = self.cached(&mut *cache, request.op, page)?;
                     self.cache = Some(cache);
                     complete
                 }
             });
         }
         self.issued.push(Issued { op: request.op, now, parts });
+        Ok(())
+    }
+
+    /// A page read of the host.
+    fn host_read(&mut self, page: u64) -> Result<Option<usize>, Full> {
+        let read = self.ssd.read(page)?;
+        self.host_reads.extend(read);
+        Ok(read)
     }
 
     /// 7.2.
-    fn uncached(&mut self, op: Op, page: u64) -> Part {
+    fn uncached(&mut self, op: Op, page: u64) -> Result<Part, Full> {
         let operation = match op {
-            Op::Read => {
-                let read = self.ssd.read(page);
-                self.host_reads.extend(read);
-                read
-            }
-            Op::Write => self.ssd.write(page),
+            Op::Read => self.host_read(page)?,
+            Op::Write => self.ssd.write(page)?,
         };
-        Part { when: When::after(self.ssd.now, operation), plus: 0 }
+        Ok(Part { when: When::after(self.ssd.now, operation), plus: 0 })
     }
 
     /// 7.3 and 7.4: one page access; when it is complete.
-    fn cached(&mut self, cache: &mut dyn Cache, op: Op, page: u64) -> Part {
+    fn cached(&mut self, cache: &mut dyn Cache, op: Op, page: u64) -> Result<Part, Full> {
         let now = self.ssd.now;
         let resident = self.frames.iter().position(|frame| frame.page == page);
         let mut read = None;
         if resident.is_none() && op == Op::Read {
-            read = self.ssd.read(page);
-            self.host_reads.extend(read);
+            read = self.host_read(page)?;
             read.into_iter().for_each(|read| cache.submitted(read));
         }
         let answer = cache.access(op, page, read, &self.ssd);
         assert_eq!(answer.hit, resident.is_some(), "a policy forgets or invents page {page}");
-        self.record(op, page, answer.hit, &answer.evicted);
+        self.record(op, page, &answer);
 
         if let Some(at) = resident {
             match op {
@@ -276,42 +288,79 @@ impl Host {
                 Op::Write => self.counts.write_hits += 1,
             }
             let ready = self.frames[at].ready.max(&When::at(now));
-            return Part { when: ready, plus: self.hit_ns };
+            return Ok(Part { when: ready, plus: self.hit_ns });
         }
 
-        let mut frame = When::at(now);
-        for (victim, dirty) in answer.evicted {
-            self.counts.evictions += 1;
-            let at = self.frames.iter().position(|frame| frame.page == victim);
-            let left = self.frames.remove(at.expect("a victim is resident"));
-            frame = frame.max(&left.frame);
-            if dirty {
-                self.sample(victim);
-                let program = self.ssd.write(victim).expect("the run has begun");
-                cache.submitted(program);
-                self.write_backs.push(program);
-                let until = match self.evict_wait {
-                    EvictWait::Transfer => Until::Transferred,
-                    _ => Until::Ended,
-                };
-                frame.operations.push((program, until));
-            }
-        }
-        if self.evict_wait == EvictWait::None {
-            frame = When::at(now);
-        }
-        let frame = frame.known(&self.ssd);
         let data = When::after(now, read);
+        if !answer.admitted {
+            return Ok(Part { when: data, plus: self.hit_ns });
+        }
+        if answer.dropped.is_some() || answer.group.is_some() {
+            assert!(self.free.is_empty(), "a policy evicts while frames are free");
+        }
+        if let Some(victim) = answer.dropped {
+            let left = self.leave(victim);
+            self.free.push(left);
+        }
+        if let Some(group) = answer.group {
+            self.destage(cache, &group)?;
+        }
+        cache.installed(page, &self.ssd);
+        let frame = self.take_frame().max(&When::at(now)).known(&self.ssd);
         let ready = frame.max(&data).known(&self.ssd);
         self.frames.push(Frame { page, frame, ready: ready.clone() });
         let when = if op == Op::Read && self.read_waits_for_data { data } else { ready };
-        Part { when, plus: self.hit_ns }
+        Ok(Part { when, plus: self.hit_ns })
+    }
+
+    /// A page leaves the cache; when its frame was its own.
+    fn leave(&mut self, victim: u64) -> When {
+        self.counts.evictions += 1;
+        let at = self.frames.iter().position(|frame| frame.page == victim);
+        self.frames.remove(at.expect("a victim is resident")).frame
+    }
+
+    /// Writes a group; its frames are free when all of it has been programmed (12).
+    fn destage(&mut self, cache: &mut dyn Cache, group: &Group) -> Result<(), Full> {
+        for &page in group.padding.difference(&group.in_buffer) {
+            let read = self.ssd.read(page)?;
+            read.into_iter().for_each(|read| cache.submitted(read));
+        }
+        let mut free = When::at(self.ssd.now);
+        for &page in group.pages.union(&group.padding) {
+            if group.pages.contains(&page) {
+                self.sample(page);
+            }
+            let program = self.ssd.write(page)?.expect("the run has begun");
+            cache.submitted(program);
+            if group.pages.contains(&page) {
+                self.write_backs.push(program);
+                free = free.max(&self.leave(page));
+            }
+            let until = match self.evict_wait {
+                EvictWait::Transfer => Until::Transferred,
+                _ => Until::Ended,
+            };
+            free.operations.push((program, until));
+        }
+        self.free.extend(group.pages.iter().map(|_| free.clone()));
+        Ok(())
+    }
+
+    /// Takes the frame that is free earliest. Frames are left only by the group of a full cache, so
+    /// all that are free are free at the same time.
+    fn take_frame(&mut self) -> When {
+        let frame = self.free.pop().expect("a policy has a frame free");
+        match self.evict_wait {
+            EvictWait::None => When::at(0),
+            _ => frame,
+        }
     }
 
     /// Counters of section 8 just before a dirty victim is written.
     fn sample(&mut self, victim: u64) {
         self.counts.dirty_evictions += 1;
-        if self.ssd.page_in_gc(victim, true) {
+        if self.ssd.list_in_gc(self.ssd.list_of(victim, true)) {
             self.counts.dirty_evictions_in_gc += 1;
         }
         let units = 0..self.ssd.config.units();
@@ -326,18 +375,22 @@ impl Host {
         }
     }
 
-    fn record(&mut self, op: Op, page: u64, hit: bool, evicted: &[(u64, bool)]) {
-        let pages: Vec<u64> = evicted.iter().map(|&(page, _)| page).collect();
-        let dirty = evicted.iter().filter(|&&(_, dirty)| dirty);
-        let flushed: Vec<[u64; 1]> = dirty.map(|&(page, _)| [page]).collect();
-        self.decisions.push(json!({
+    fn record(&mut self, op: Op, page: u64, answer: &Answer) {
+        let groups = || answer.group.iter();
+        let evicted: Vec<u64> =
+            answer.dropped.iter().chain(groups().flat_map(|group| &group.pages)).copied().collect();
+        let mut decision = json!({
             "index": self.decisions.len(),
             "op": if op == Op::Read { "r" } else { "w" },
             "page": page,
-            "hit": hit,
-            "evicted": pages,
-            "flushed": flushed,
-        }));
+            "hit": answer.hit,
+            "evicted": evicted,
+            "flushed": groups().map(|group| &group.pages).collect::<Vec<_>>(),
+        });
+        if groups().any(|group| !group.padding.is_empty()) {
+            decision["padded"] = groups().map(|group| json!(group.padding)).collect();
+        }
+        self.decisions.push(decision);
     }
 
     fn results(&self) -> Value {
@@ -368,6 +421,12 @@ impl Host {
         let count = |fits: &dyn Fn(Kind) -> bool| {
             ssd.operations.iter().filter(|operation| fits(operation.kind)).count()
         };
+        // "R and W operations", which are the host's (4.1), and without which there is no WAF.
+        // What an FTL reads and programs of its own passes the channels all the same.
+        let of_host = |fits: &dyn Fn(Kind) -> bool| {
+            let host = ssd.operations.iter().filter(|operation| !operation.collection);
+            host.filter(|operation| fits(operation.kind)).count()
+        };
         let channels = 0..usize::try_from(ssd.config.channels).expect("few channels");
         let on_channel = |channel: usize| {
             let on = move |plane: usize| ssd.config.channel_of_plane(plane) == channel;
@@ -387,10 +446,13 @@ impl Host {
             ssd.operations.iter().filter(|o| on(o.plane)).map(|o| o.duration).sum()
         };
         let busy: Vec<u64> = (0..ssd.config.units()).map(busy).collect();
-        let erases = || ssd.planes.iter().flat_map(|plane| &plane.blocks).map(|b| b.erases);
+        let erases: Vec<u64> = match &ssd.mapped {
+            Some(mapped) => mapped.erase_counts().to_vec(),
+            None => ssd.planes.iter().flat_map(|plane| &plane.blocks).map(|b| b.erases).collect(),
+        };
 
         let c = &self.counts;
-        json!({
+        let mut results = json!({
             "completions_ns": completions,
             "decisions": self.decisions,
             "counters": {
@@ -404,9 +466,8 @@ impl Host {
                 "dirty_evictions_in_gc": c.dirty_evictions_in_gc,
                 "unbalance_samples": c.unbalance_samples,
                 "unbalance_gt10": c.unbalance_gt10,
-                "flash_reads": count(&is_r),
-                "flash_programs": count(&is_w),
-                "gc_runs": ssd.gc_runs,
+                "flash_reads": of_host(&is_r),
+                "flash_programs": of_host(&is_w),
                 "gc_moves": count(&is_m),
                 "summary_programs": count(&|kind| kind == Kind::S),
                 "erases": count(&|kind| kind == Kind::E),
@@ -423,10 +484,15 @@ impl Host {
                 "channel_transfer_ns": transfers,
                 "channel_reads": per_channel(&is_r),
                 "channel_programs": per_channel(&is_w),
-                "block_erases_max": erases().max(),
-                "block_erases_min": erases().min(),
+                "block_erases_max": erases.iter().max(),
+                "block_erases_min": erases.iter().min(),
                 "makespan_ns": max(&completions),
             },
-        })
+        });
+        match &ssd.mapped {
+            Some(mapped) => results["counters"]["ftl"] = json!(mapped.counters()),
+            None => results["counters"]["gc_runs"] = ssd.gc_runs.into(),
+        }
+        results
     }
 }

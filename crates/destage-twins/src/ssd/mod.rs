@@ -17,14 +17,18 @@
 //! | `operation.rs` | 4.1: kinds, phases, durations |
 //! | `queue.rs` | 4.2 to 4.6, 5.5: queues, the shared bus, instants, timers |
 //! | `flash.rs` | 5.2 to 5.4, 5.6, 6: placement, programs, collections |
-//! | `host.rs` | 7, 8: requests, frames, closed loop, counters |
+//! | `mapped.rs` | 12: the FTLs of `ftl.md` |
+//! | `host.rs` | 7, 8, 12: requests, frames, groups, closed loop, counters |
 //! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `device-policies.md` |
+//! | `clusters.rs` | `block-policies.md` 1.7: policies of erase blocks, told what ended |
 
+mod clusters;
 mod config;
 mod ecr;
 mod flash;
 mod gcar;
 mod host;
+mod mapped;
 mod operation;
 mod policies;
 mod queue;

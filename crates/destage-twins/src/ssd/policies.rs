@@ -3,11 +3,13 @@
 
 use serde_json::Value;
 
-use super::config::Section;
+use super::clusters::Clusters;
+use super::config::{Config, Section};
 use super::ecr::{Cqct, Ecr};
 use super::gcar::Gcar;
 use super::queue::Ssd;
 use super::sac::Sac;
+use crate::block::{self, Group};
 use crate::{NAMES, Op, Twin, parameters, share, twin};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
@@ -16,8 +18,25 @@ pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "g
 /// What one access of a page decided.
 pub(crate) struct Answer {
     pub(crate) hit: bool,
-    /// The victims in order, each with whether it is dirty.
-    pub(crate) evicted: Vec<(u64, bool)>,
+    /// The page comes in.
+    pub(crate) admitted: bool,
+    /// The victim, if it is clean.
+    pub(crate) dropped: Option<u64>,
+    /// The victims that are dirty, with what is written beside them.
+    pub(crate) group: Option<Group>,
+}
+
+impl Answer {
+    pub(crate) fn hit() -> Answer {
+        Answer { hit: true, admitted: false, dropped: None, group: None }
+    }
+
+    /// A page policy: at most one victim, a group of its own if it is dirty.
+    pub(crate) fn miss(victim: Option<(u64, bool)>) -> Answer {
+        let of = |wanted| victim.filter(|&(_, dirty)| dirty == wanted).map(|(page, _)| page);
+        let group = of(true).map(|page| Group { pages: [page].into(), ..Group::default() });
+        Answer { hit: false, admitted: true, dropped: of(false), group }
+    }
 }
 
 /// A cache with its policy.
@@ -25,6 +44,9 @@ pub(crate) trait Cache {
     /// Runs one access. The flash read of a read miss, whose operation is `read`, has been
     /// submitted already.
     fn access(&mut self, op: Op, page: u64, read: Option<usize>, ssd: &Ssd) -> Answer;
+
+    /// The page of a miss is installed, after its victim was written (`device.md` 7.3).
+    fn installed(&mut self, _page: u64, _ssd: &Ssd) {}
 
     /// A host page operation was submitted to the device.
     fn submitted(&mut self, _operation: usize) {}
@@ -36,17 +58,30 @@ struct Blind(Box<dyn Twin>);
 impl Cache for Blind {
     fn access(&mut self, op: Op, page: u64, _: Option<usize>, _: &Ssd) -> Answer {
         let decision = self.0.access(op, page);
+        if decision.hit {
+            return Answer::hit();
+        }
         let dirty = |victim| decision.flushed.iter().any(|group| group.contains(&victim));
-        let evicted = decision.evicted.iter().map(|&victim| (victim, dirty(victim)));
-        Answer { hit: decision.hit, evicted: evicted.collect() }
+        assert!(decision.evicted.len() <= 1, "page policies evict one page");
+        Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
     }
+}
+
+/// A resident page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Resident {
+    pub(crate) page: u64,
+    pub(crate) dirty: bool,
+    /// The list that it belongs to from its installation on, "as long as it stays in its state"
+    /// (2.2): an FTL may copy a clean page to another unit meanwhile.
+    pub(crate) list: usize,
 }
 
 /// Resident pages, from the oldest to the most recent one.
 #[derive(Default)]
 pub(crate) struct Recency {
     pub(crate) frames: usize,
-    pub(crate) pages: Vec<(u64, bool)>, // with whether they are dirty
+    pub(crate) pages: Vec<Resident>,
 }
 
 impl Recency {
@@ -55,22 +90,33 @@ impl Recency {
         &mut self,
         op: Op,
         page: u64,
-        victim: impl FnOnce(&[(u64, bool)]) -> (u64, bool),
+        ssd: &Ssd,
+        victim: impl FnOnce(&[Resident]) -> Resident,
     ) -> Answer {
         let written = op == Op::Write;
-        if let Some(at) = self.pages.iter().position(|&(other, _)| other == page) {
-            let (_, dirty) = self.pages.remove(at);
-            self.pages.push((page, dirty || written));
-            return Answer { hit: true, evicted: Vec::new() };
+        if let Some(at) = self.pages.iter().position(|resident| resident.page == page) {
+            let mut resident = self.pages.remove(at);
+            if written && !resident.dirty {
+                resident = Resident { page, dirty: true, list: ssd.list_of(page, true) };
+            }
+            self.pages.push(resident);
+            return Answer::hit();
         }
-        let mut evicted = Vec::new();
+        let mut evicted = None;
         if self.pages.len() == self.frames {
             let victim = victim(&self.pages);
             self.pages.retain(|&other| other != victim);
-            evicted.push(victim);
+            evicted = Some((victim.page, victim.dirty));
         }
-        self.pages.push((page, written));
-        Answer { hit: false, evicted }
+        self.pages.push(Resident { page, dirty: written, list: ssd.list_of(page, written) });
+        Answer::miss(evicted)
+    }
+
+    /// The page that came in with the last access is installed.
+    pub(crate) fn installed(&mut self, page: u64, ssd: &Ssd) {
+        let newest = self.pages.last_mut().expect("it came in");
+        assert_eq!(newest.page, page);
+        newest.list = ssd.list_of(page, newest.dirty);
     }
 }
 
@@ -78,9 +124,9 @@ impl Recency {
 struct CleanFirst(Recency);
 
 impl Cache for CleanFirst {
-    fn access(&mut self, op: Op, page: u64, _: Option<usize>, _: &Ssd) -> Answer {
-        self.0.access(op, page, |pages| {
-            *pages.iter().find(|&&(_, dirty)| !dirty).unwrap_or(&pages[0])
+    fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
+        self.0.access(op, page, ssd, |pages| {
+            *pages.iter().find(|resident| !resident.dirty).unwrap_or(&pages[0])
         })
     }
 }
@@ -88,20 +134,19 @@ impl Cache for CleanFirst {
 impl Ssd {
     /// The list that a page belongs to (2.2): a unit, or U, the common list.
     pub(crate) fn list_of(&self, page: u64, dirty: bool) -> usize {
-        match (self.config.dynamic, dirty) {
+        match (self.config.places_late(), dirty) {
             (false, _) => self.config.unit_of_plane(self.config.home(page)),
             (true, false) => self.config.unit_of_plane(self.plane_of(page)),
             (true, true) => self.config.units(),
         }
     }
 
-    /// Whether the unit of a page is in GC; list U answers for the unit of the next write.
-    pub(crate) fn page_in_gc(&self, page: u64, dirty: bool) -> bool {
-        let list = self.list_of(page, dirty);
+    /// Whether the unit of a list is in GC; list U answers for the unit of the next write.
+    pub(crate) fn list_in_gc(&self, list: usize) -> bool {
         if list < self.config.units() {
             self.in_gc(list)
         } else {
-            self.in_gc(self.config.unit_of_plane(self.dynamic_plane()))
+            self.in_gc(self.config.unit_of_plane(self.next_plane()))
         }
     }
 }
@@ -109,9 +154,13 @@ impl Ssd {
 /// Keys of the cache section that do not belong to the policy.
 const HOST_KEYS: &[&str] = &["policy", "frames", "hit_ns", "evict_wait", "read_wait"];
 
-/// The cache of a vector; `None` with `policy = "none"`. `trace` is the sequence of all page
-/// accesses to come.
-pub(crate) fn cache(vector: &Value, trace: &[(Op, u64)]) -> Result<Option<Box<dyn Cache>>, String> {
+/// The cache of a vector in front of a device; `None` with `policy = "none"`. `trace` is the
+/// sequence of all page accesses to come.
+pub(crate) fn cache(
+    vector: &Value,
+    device: &Config,
+    trace: &[(Op, u64)],
+) -> Result<Option<Box<dyn Cache>>, String> {
     let s = Section::of(vector, "cache")?;
     let policy = match s.get("policy") {
         None => "none",
@@ -125,6 +174,7 @@ pub(crate) fn cache(vector: &Value, trace: &[(Op, u64)]) -> Result<Option<Box<dy
         "gcar-cflru" => &["window_fraction"],
         "sac" => &["first_fraction", "starve_limit", "resize_step"],
         name if NAMES.contains(&name) => parameters(name),
+        name if block::NAMES.contains(&name) => block::parameters(name),
         name => return Err(format!("cache: policy: unknown policy {name}")),
     };
     s.only(&[HOST_KEYS, own].concat())?;
@@ -156,6 +206,9 @@ pub(crate) fn cache(vector: &Value, trace: &[(Op, u64)]) -> Result<Option<Box<dy
             let starve_limit = s.integer("starve_limit", frames as u64, 1)?;
             let resize_step = s.integer("resize_step", (frames as u64 / 16).max(1), 1)?;
             Box::new(Sac::new(frames, first, starve_limit, resize_step))
+        }
+        name if block::NAMES.contains(&name) => {
+            Box::new(Clusters::new(name, frames, s.without(HOST_KEYS), device))
         }
         name => {
             let own = s.without(HOST_KEYS);

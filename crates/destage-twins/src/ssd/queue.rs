@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::config::{Config, GcMode};
 use super::flash::Plane;
+use super::mapped::Mapped;
 use super::operation::{Kind, Operation, Phase};
 
 /// One queue with the one operation that is being served.
@@ -14,6 +15,10 @@ pub(crate) struct Unit {
     /// When the unit, idle since before, may collect on its own.
     timer: Option<u64>,
 }
+
+/// The error *device full* of an FTL of `ftl.md` (1.6).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Full;
 
 /// A device at the instant `now`.
 pub(crate) struct Ssd {
@@ -31,10 +36,12 @@ pub(crate) struct Ssd {
     /// What is submitted now belongs to an idle collection.
     timer_fires: bool,
     pub(crate) gc_runs: u64,
+    /// Another FTL, in whose place `planes` and `places` stay as they are.
+    pub(crate) mapped: Option<Mapped>,
 }
 
 impl Ssd {
-    pub(crate) fn new(config: Config) -> Ssd {
+    pub(crate) fn new(config: Config) -> Result<Ssd, Full> {
         // "at the start of the run, for gc_idle_ns"
         let timer = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
         let unit = || Unit { waiting: VecDeque::new(), in_service: None, timer };
@@ -49,11 +56,15 @@ impl Ssd {
             preconditioning: true,
             timer_fires: false,
             gc_runs: 0,
+            mapped: Mapped::new(&config),
             config,
         };
-        ssd.precondition();
+        ssd.precondition()?;
+        if let Some(mapped) = &mut ssd.mapped {
+            mapped.begin();
+        }
         ssd.preconditioning = false;
-        ssd
+        Ok(ssd)
     }
 
     /// Puts an operation on a plane into the queue of its unit; says its number.

@@ -129,16 +129,16 @@ impl Cache for Sac {
         if let Some(entry) = self.entries().find(|entry| entry.page == page) {
             entry.marked = true;
             entry.dirty |= written;
-            return Answer { hit: true, evicted: Vec::new() };
+            return Answer::hit();
         }
-        let mut evicted = Vec::new();
+        let mut evicted = None;
         if self.entries().count() == self.frames {
             let victim = self.replace();
-            evicted.push((victim.page, victim.dirty));
+            evicted = Some((victim.page, victim.dirty));
         }
         self.pq.push_front(Entry { page, dirty: written, marked: false, read, n: 0 });
         self.balance();
-        Answer { hit: false, evicted }
+        Answer::miss(evicted)
     }
 
     fn submitted(&mut self, operation: usize) {

@@ -1,0 +1,76 @@
+//! Policies that think in erase blocks, in front of the device (`device.md` 12): the twins of
+//! `block-policies.md`, told of what has ended.
+
+use serde_json::{Map, Value};
+
+use super::config::Config;
+use super::operation::Kind;
+use super::policies::{Answer, Cache};
+use super::queue::Ssd;
+use crate::block::{BlockTwin, NAMES, Shape, Step, twin};
+use crate::{Op, Params};
+
+/// A policy with the operations that the buffer issued and that have not been reported.
+pub(crate) struct Clusters {
+    twin: Box<dyn BlockTwin>,
+    /// Only AALRU takes read misses in (1.2).
+    write_only: bool,
+    issued: Vec<usize>,
+}
+
+impl Clusters {
+    /// Blocks and pages are the drive's (1.9), and so are F_r and F_w (6.3).
+    pub(crate) fn new(
+        policy: &str,
+        frames: usize,
+        mut params: Map<String, Value>,
+        device: &Config,
+    ) -> Clusters {
+        assert!(NAMES.contains(&policy));
+        if policy == "aalru" {
+            let c = device.cmd_ns + device.page_transfer_ns;
+            params.entry("page_read_ns").or_insert((c + device.read_ns[0]).into());
+            params.entry("page_write_ns").or_insert((c + device.program_ns[0]).into());
+        }
+        let shape = Shape {
+            pages_per_block: device.pages_per_block,
+            device_pages: Some(device.logical_pages),
+        };
+        let twin = twin(policy, frames as u64, shape, &Params(&params));
+        Clusters {
+            twin: twin.expect("a policy of the table"),
+            write_only: policy != "aalru",
+            issued: Vec::new(),
+        }
+    }
+
+    /// Latencies of what has ended by now, of reads and of writes (1.7).
+    fn ended(&mut self, ssd: &Ssd) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        self.issued.retain(|&number| {
+            let operation = &ssd.operations[number];
+            let Some(end) = operation.end.filter(|&end| end <= ssd.now) else { return true };
+            let latency = Some(end - operation.submitted);
+            match operation.kind {
+                Kind::R { .. } => reads.push(latency),
+                _ => writes.push(latency),
+            }
+            false
+        });
+        (reads, writes)
+    }
+}
+
+impl Cache for Clusters {
+    fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
+        let Step { hit, group, dropped } = self.twin.access(op, page);
+        let (reads, writes) = self.ended(ssd);
+        self.twin.after(&reads, &writes);
+        let bypassed = self.write_only && op == Op::Read;
+        Answer { hit, admitted: !hit && !bypassed, dropped, group }
+    }
+
+    fn submitted(&mut self, operation: usize) {
+        self.issued.push(operation);
+    }
+}
