@@ -158,7 +158,7 @@ pub(crate) fn parameters(policy: &str) -> &'static [&'static str] {
             "seq_expiry",
             "pird_sampling",
         ],
-        "aalru" => &["period", "beta", "page_read_ns", "page_write_ns", "initial_tau"],
+        "aalru" => &["period", "beta", "page_read_ns", "page_write_ns", "initial_tau", "latency"],
         _ => &[],
     }
 }

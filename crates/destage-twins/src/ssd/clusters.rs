@@ -15,6 +15,8 @@ pub(crate) struct Clusters {
     twin: Box<dyn BlockTwin>,
     /// Only AALRU takes read misses in (1.2).
     write_only: bool,
+    /// AALRU's `latency = service`, which the product has beside the specification.
+    service_only: bool,
     issued: Vec<usize>,
 }
 
@@ -27,6 +29,7 @@ impl Clusters {
         device: &Config,
     ) -> Clusters {
         assert!(NAMES.contains(&policy));
+        let service_only = params.remove("latency").is_some_and(|value| value == "service");
         if policy == "aalru" {
             let c = device.cmd_ns + device.page_transfer_ns;
             params.entry("page_read_ns").or_insert((c + device.read_ns[0]).into());
@@ -40,6 +43,7 @@ impl Clusters {
         Clusters {
             twin: twin.expect("a policy of the table"),
             write_only: policy != "aalru",
+            service_only,
             issued: Vec::new(),
         }
     }
@@ -50,7 +54,10 @@ impl Clusters {
         self.issued.retain(|&number| {
             let operation = &ssd.operations[number];
             let Some(end) = operation.end.filter(|&end| end <= ssd.now) else { return true };
-            let latency = Some(end - operation.submitted);
+            let latency = Some(match self.service_only {
+                true => ssd.service(number),
+                false => end - operation.submitted,
+            });
             match operation.kind {
                 Kind::R { .. } => reads.push(latency),
                 _ => writes.push(latency),

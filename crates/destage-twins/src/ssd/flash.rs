@@ -138,6 +138,7 @@ impl Ssd {
 
     /// Reads a page for the host; the operation, unless it was never written and that is free.
     pub(crate) fn read(&mut self, lpn: u64) -> Result<Option<usize>, Full> {
+        self.host_pages += 1;
         if self.mapped.is_some() {
             return self.read_through(lpn);
         }
@@ -153,6 +154,7 @@ impl Ssd {
 
     /// Writes a page for the host (5.3); the operation, but for preconditioning.
     pub(crate) fn write(&mut self, lpn: u64) -> Result<Option<usize>, Full> {
+        self.host_pages += 1;
         if self.mapped.is_some() {
             return self.write_through(lpn);
         }

@@ -34,6 +34,8 @@ pub(crate) struct Operation {
     /// Of a collection that a timer started.
     pub(crate) by_timer: bool,
     pub(crate) plane: usize,
+    /// The page read or written by the host that made the device do it, by number.
+    pub(crate) caused_by: u64,
     pub(crate) submitted: u64,
     /// From start to end, waiting for a shared bus included.
     pub(crate) duration: u64,

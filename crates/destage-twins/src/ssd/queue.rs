@@ -36,6 +36,8 @@ pub(crate) struct Ssd {
     /// What is submitted now belongs to an idle collection.
     timer_fires: bool,
     pub(crate) gc_runs: u64,
+    /// Pages read and written for the host so far.
+    pub(super) host_pages: u64,
     /// Another FTL, in whose place `planes` and `places` stay as they are.
     pub(crate) mapped: Option<Mapped>,
 }
@@ -56,6 +58,7 @@ impl Ssd {
             preconditioning: true,
             timer_fires: false,
             gc_runs: 0,
+            host_pages: 0,
             mapped: Mapped::new(&config),
             config,
         };
@@ -85,6 +88,7 @@ impl Ssd {
             kind,
             collection,
             plane,
+            caused_by: self.host_pages,
             submitted: self.now,
             duration,
             until_transferred,
@@ -251,6 +255,19 @@ impl Ssd {
     /// Whether a unit is in GC (4.6).
     pub(crate) fn in_gc(&self, unit: usize) -> bool {
         self.unfinished(unit).any(|operation| operation.collection)
+    }
+
+    /// How long a unit worked for the page of an operation that has ended: for the operation and,
+    /// but where reads overtake, for what the FTL had to do on that unit before it.
+    pub(crate) fn service(&self, number: usize) -> u64 {
+        let operation = &self.operations[number];
+        let unit = |operation: &Operation| self.config.unit_of_plane(operation.plane);
+        let same = |other: &&Operation| {
+            other.caused_by == operation.caused_by && unit(other) == unit(operation)
+        };
+        let first = self.operations[..=number].iter().find(same).expect("it is one of them");
+        let first = if self.config.read_first { operation } else { first };
+        operation.end.expect("it has ended") - first.start.expect("it has ended")
     }
 
     /// When an operation starts: known if it has, and ahead of time where nothing overtakes.
