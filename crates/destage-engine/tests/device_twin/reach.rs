@@ -191,7 +191,7 @@ fn waits_for_a_frame_that_was_left(vector: &Value, results: &Value) -> bool {
 #[test]
 fn random_loads_make_groups_of_every_form() {
     let mut reached = Reached(BTreeMap::new());
-    for vector in vectors(Caches::Block, Ftls::Page, 300) {
+    for vector in vectors(Caches::Block, Ftls::Page, 600) {
         let policy = vector["cache"]["policy"].as_str().expect("a name");
         let results = results(&vector);
         let counted = |counter: &str| results["counters"][counter].as_u64().expect("a count");
