@@ -1,17 +1,23 @@
-"""Columns of a tidy table as CSV and as data frames."""
+"""Tidy tables: what every result can be written as, and their columns as CSV and data frames."""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from destage import _destage
+from destage._files import Destination, write_whole
 from destage.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["by_column", "csv_text", "install", "pandas_frame", "polars_frame"]
+    from destage._table import Table
+
+__all__ = ["Tabled", "Tidy", "by_column", "csv_text", "install", "pandas_frame", "polars_frame"]
 
 Columns = Mapping[str, list[Any]]
 
@@ -60,3 +66,85 @@ def pandas_frame(columns: Columns) -> pandas.DataFrame:
 def install(extra: str) -> str:
     """Return what to say when an extra is missing."""
     return f"{extra} is not installed: pip install 'destage[{extra}]'"
+
+
+def _written(text: str, path: Destination | None) -> str:
+    if path is not None:
+        write_whole(path, text)
+    return text
+
+
+class Tidy(ABC):
+    """What has a tidy table: one row a case, the units in the names of its columns."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the tidy table by column."""
+
+    @abstractmethod
+    def _everything(self) -> Any:
+        """What the JSON form holds."""
+
+    @abstractmethod
+    def _provenance(self) -> Mapping[str, str]:
+        """What the Parquet form says beside its columns: JSON by key."""
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the tidy table as a polars data frame.
+
+        Raises `MissingExtra` if polars is not installed.
+        """
+        return polars_frame(self.columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the tidy table as a pandas data frame.
+
+        Raises `MissingExtra` if pandas is not installed.
+        """
+        return pandas_frame(self.columns())
+
+    def to_json(self, path: Destination | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if given (`-`: standard output).
+
+        Raises `OutputError`.
+        """
+        return _written(json.dumps(self._everything(), indent=1, allow_nan=False) + "\n", path)
+
+    def to_csv(self, path: Destination | None = None) -> str:
+        """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
+
+        Truth values are `true` and `false`; what is not there is empty. Raises `OutputError`.
+        """
+        return _written(csv_text(self.columns()), path)
+
+    def to_parquet(self, path: Destination) -> None:
+        """Write the tidy table as Parquet (`-`: standard output); needs no other package.
+
+        The file's metadata says where it is from, as JSON. Raises `OutputError`.
+        """
+        columns = list(self.columns().items())
+        metadata = dict(self._provenance())
+        write_whole(path, lambda: _destage.parquet_bytes(columns, metadata))
+
+
+class Tabled(Tidy):
+    """What also has a table for people."""
+
+    @abstractmethod
+    def _table(self) -> Table:
+        """The table that the command line prints."""
+
+    def to_markdown(self, path: Destination | None = None) -> str:
+        """Return the table as Markdown, and write it to `path` if given (`-`: standard output).
+
+        Raises `OutputError`.
+        """
+        return _written(self._table().markdown(), path)
+
+    def __repr__(self) -> str:
+        """Return the table as plain text."""
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return self._table().html()

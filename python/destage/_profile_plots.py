@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ._files import made_folder
 from ._profile_data import FIGURES, rows_of
 from .errors import DataError
-from .plot import rows_text, write_figure
+from .plot import Figures, rows_text
 from .report import need_extra
 
 if TYPE_CHECKING:
@@ -22,15 +19,12 @@ __all__ = ["ProfilePlots"]
 _UNDRAWN = ("inflection",)
 
 
-class ProfilePlots:
+class ProfilePlots(Figures):
     """The charts of one trace's profile; a trace that has nothing for one raises `DataError`."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Take the JSON form of a profile."""
         self._data = data
-
-    def __repr__(self) -> str:
-        return f"<ProfilePlots: {', '.join(self.names())}>"
 
     def names(self) -> list[str]:
         """The charts that this trace has, by the names of their methods."""
@@ -88,22 +82,11 @@ class ProfilePlots:
         """Pages written by padding, and dirty ones (AALRU, figure 3b)."""
         return self._chart("padding_writes")
 
-    def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
-        """Write every chart as SVG and PNG with its data as CSV; return the files.
+    def _spec(self, name: str) -> dict[str, Any]:
+        return self._chart(name).to_dict()
 
-        The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
-        """
-        need_extra("saving figures")
-        target = made_folder(folder)
-        return [
-            path
-            for name in self.names()
-            for path in write_figure(
-                target / f"{prefix}{name}",
-                self._chart(name).to_dict(),
-                rows_text(rows_of(self._data, name)),
-            )
-        ]
+    def _csv(self, name: str) -> str:
+        return rows_text(rows_of(self._data, name))
 
     def _chart(self, name: str) -> LayerChart:
         need_extra("drawing")

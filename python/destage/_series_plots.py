@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ._files import made_folder
 from ._series_data import GAUGES, Periods, names, rows_of
 from ._theme import LIGHT, Theme
 from .errors import DataError, UsageError
-from .plot import rows_text, write_figure
+from .plot import Figures, rows_text
 from .report import need_extra
 
 if TYPE_CHECKING:
@@ -85,15 +82,12 @@ def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: boo
     return finish(chart, theme, name, about, 200, page=page)
 
 
-class SeriesPlots:
+class SeriesPlots(Figures):
     """The charts of a run over time: `recorded.plot("tau")`, `recorded.plot.save("figures")`."""
 
     def __init__(self, periods: Sequence[Mapping[str, float | int]]) -> None:
         """Take what `run(..., series=N)` recorded."""
         self._periods = periods
-
-    def __repr__(self) -> str:
-        return f"<SeriesPlots: {', '.join(self.names())}>"
 
     def names(self) -> list[str]:
         """What can be drawn: hit ratio, flash reads and writes, the policy's gauges."""
@@ -111,19 +105,8 @@ class SeriesPlots:
             raise UsageError(f"there is no {name!r} over time; there are {', '.join(self.names())}")
         return cast("Chart", series_chart(self._periods, name))
 
-    def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
-        """Write every chart as SVG and PNG with its data as CSV; return the files.
+    def _spec(self, name: str) -> dict[str, Any]:
+        return self(name).to_dict()
 
-        The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
-        """
-        need_extra("saving figures")
-        target = made_folder(folder)
-        return [
-            path
-            for name in self.names()
-            for path in write_figure(
-                target / f"{prefix}{name}",
-                self(name).to_dict(),
-                rows_text(rows_of(self._periods, name)),
-            )
-        ]
+    def _csv(self, name: str) -> str:
+        return rows_text(rows_of(self._periods, name))

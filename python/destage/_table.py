@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from destage.runs import Curves
     from destage.tuning import Tuned
 
-__all__ = ["Cell", "Column", "Table", "results_html", "results_markdown", "results_text"]
+__all__ = ["Cell", "Column", "Table", "curves_table", "results_table", "tuned_table"]
 
 #: Values closer together than this share of the best are not told apart by a mark.
 MARK_FROM = 0.01
@@ -395,21 +395,6 @@ def _title(runs: Sequence[Run]) -> str:
         f" {trace.accesses:,} page {'access' if trace.accesses == 1 else 'accesses'},"
         f" {counted(trace.unique_pages, 'page')} of {trace.page_bytes:,} bytes{front}{loop}"
     )
-
-
-def results_text(results: Results) -> str:
-    """Return the table of results as plain text."""
-    return results_table(results).text()
-
-
-def results_html(results: Results) -> str:
-    """Return the table of results for a notebook."""
-    return results_table(results).html()
-
-
-def results_markdown(results: Results) -> str:
-    """Return the table of results as Markdown."""
-    return results_table(results).markdown()
 
 
 def tuned_table(tuned: Tuned) -> Table:

@@ -15,6 +15,7 @@ import csv
 import io
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,7 +64,39 @@ _PNG_SCALE = 3.0
 _FIXED_COLUMNS = ("label", "policy", "cache", "frames", "cache_bytes", "cache_share")
 
 
-class Plots:
+class Figures(ABC):
+    """Charts by name, and how all of them are written."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return what can be drawn."""
+
+    @abstractmethod
+    def _spec(self, name: str) -> dict[str, Any]:
+        """The Vega-Lite specification of a chart."""
+
+    @abstractmethod
+    def _csv(self, name: str) -> str:
+        """The data of a chart."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(self.names())}>"
+
+    def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
+        """Write every chart as SVG and PNG with its data as CSV; return the files.
+
+        The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
+        """
+        need_extra("saving figures")
+        target = made_folder(folder)
+        return [
+            path
+            for name in self.names()
+            for path in write_figure(target / f"{prefix}{name}", self._spec(name), self._csv(name))
+        ]
+
+
+class Plots(Figures):
     """The charts of one result set.
 
     Takes the JSON form of a result set or of what `mrc` gives. A metric that no run has (the
@@ -239,20 +272,8 @@ class Plots:
             )
         return cast("VConcatChart", self._detail("units", frames, label=label))
 
-    def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
-        """Write every chart as SVG and PNG with its data as CSV; return the files.
-
-        The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
-        """
-        need_extra("saving figures")
-        target = made_folder(folder)
-        return [
-            path
-            for name in self.names()
-            for path in write_figure(
-                target / f"{prefix}{name}", self._chart(name).to_dict(), self._csv(name)
-            )
-        ]
+    def _spec(self, name: str) -> dict[str, Any]:
+        return self._chart(name).to_dict()
 
     def _must_have(self, name: str) -> None:
         need_extra("drawing")

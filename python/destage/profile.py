@@ -7,16 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from destage import _destage
-from destage._files import Destination, write_whole
-from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage._frames import Tidy, by_column
 from destage._profile_data import FIGURES, rows_of, warnings_of
 from destage.errors import UsageError
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
     from destage._profile_plots import ProfilePlots
 
 __all__ = ["TraceProfile"]
@@ -26,7 +21,7 @@ Counted = Literal["writes", "all"]
 
 
 @dataclass(frozen=True, repr=False)
-class TraceProfile:
+class TraceProfile(Tidy):
     """What figures 2 to 6 of BPAC and 1 to 3 of AALRU show, of one trace; docs/profile.md.
 
     Distances count references, in virtual time: page writes, or all accesses.
@@ -98,43 +93,12 @@ class TraceProfile:
         ]
         return by_column(long) if long else {key: [] for key in ("figure", "series", *_LONG)}
 
-    def to_polars(self) -> polars.DataFrame:
-        """Return the long table as a polars data frame; raises `MissingExtra` without polars."""
-        return polars_frame(self.columns())
+    def _everything(self) -> Any:
+        return self.data
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the long table as a pandas data frame; raises `MissingExtra` without pandas."""
-        return pandas_frame(self.columns())
-
-    def to_json(self, path: Destination | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if given (`-`: standard output).
-
-        Raises `OutputError`.
-        """
-        text = json.dumps(self.data, indent=1, allow_nan=False) + "\n"
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_csv(self, path: Destination | None = None) -> str:
-        """Return the long table as CSV, and write it to `path` if given (`-`: standard output).
-
-        Raises `OutputError`.
-        """
-        text = csv_text(self.columns())
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_parquet(self, path: Destination) -> None:
-        """Write the long table as Parquet (`-`: standard output); needs no other package.
-
-        Raises `OutputError`.
-        """
+    def _provenance(self) -> Mapping[str, str]:
         plain = {k: v for k, v in self.data.items() if isinstance(v, (str, int, float))}
-        metadata = {"destage.profile": json.dumps(plain | {"options": self.data["options"]})}
-        columns = list(self.columns().items())
-        write_whole(path, lambda: _destage.parquet_bytes(columns, metadata))
+        return {"destage.profile": json.dumps(plain | {"options": self.data["options"]})}
 
     @property
     def plot(self) -> ProfilePlots:

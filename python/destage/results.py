@@ -14,14 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from destage import _destage
-from destage._files import Destination, unreadable, write_whole
-from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage._files import Destination, unreadable
+from destage._frames import Tabled, by_column
 from destage.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
+    from destage._table import Table
     from destage.plot import Plots
 
 __all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics", "warnings_of"]
@@ -296,8 +294,11 @@ def _warmup_text(warmup: str | Mapping[str, Any]) -> str:
     return f"{value:g}%" if kind == "percent" else f"{value}r"
 
 
-class Results(Sequence[Run]):
-    """Runs over one trace or several, in the order of traces, policies, sizes, as asked for."""
+class Results(Tabled, Sequence[Run]):
+    """Runs over one trace or several, in the order of traces, policies, sizes, as asked for.
+
+    As JSON one trace gives an object, several give an array of such objects.
+    """
 
     def __init__(self, sets: Sequence[Mapping[str, Any]]) -> None:
         """Take result sets as the JSON schema has them; `compare` and `from_json` make them."""
@@ -335,16 +336,10 @@ class Results(Sequence[Run]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self) -> str:
-        """Return a table that fits a terminal."""
-        from destage._table import results_text
+    def _table(self) -> Table:
+        from destage._table import results_table
 
-        return results_text(self)
-
-    def _repr_html_(self) -> str:
-        from destage._table import results_html
-
-        return results_html(self)
+        return results_table(self)
 
     @property
     def plot(self) -> Plots:
@@ -374,64 +369,13 @@ class Results(Sequence[Run]):
         """Return the tidy table by column."""
         return by_column(self.to_dicts())
 
-    def to_polars(self) -> polars.DataFrame:
-        """Return the tidy table as a polars data frame.
+    def _everything(self) -> Any:
+        # `from_json` and `rerun` read both.
+        return self.sets[0] if len(self.sets) == 1 else list(self.sets)
 
-        Raises `MissingExtra` if polars is not installed.
-        """
-        return polars_frame(self.columns())
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the tidy table as a pandas data frame.
-
-        Raises `MissingExtra` if pandas is not installed.
-        """
-        return pandas_frame(self.columns())
-
-    def to_json(self, path: Destination | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if given (`-`: standard output).
-
-        One trace gives an object, several give an array of such objects; `Results.from_json` and
-        `rerun` read both. Raises `OutputError`.
-        """
-        data: Any = self.sets[0] if len(self.sets) == 1 else list(self.sets)
-        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_csv(self, path: Destination | None = None) -> str:
-        """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
-
-        Truth values are `true` and `false`; what a run has not is empty. Raises `OutputError`.
-        """
-        text = csv_text(self.columns())
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_parquet(self, path: Destination) -> None:
-        """Write the tidy table as Parquet (`-`: standard output); needs no other package.
-
-        The key `destage.results` of the file's metadata holds the configuration and the trace as
-        JSON. Raises `OutputError`.
-        """
-        metadata = {
-            "destage.results": json.dumps(
-                [{k: v for k, v in s.items() if k != "runs"} for s in self.sets]
-            )
-        }
-        columns = self.columns()
-        write_whole(path, lambda: _destage.parquet_bytes(list(columns.items()), metadata))
-
-    def to_markdown(self, path: Destination | None = None) -> str:
-        """Return the table as Markdown, and write it to `path` if given (`-`: standard output)."""
-        from destage._table import results_markdown
-
-        text = results_markdown(self)
-        if path is not None:
-            write_whole(path, text)
-        return text
+    def _provenance(self) -> Mapping[str, str]:
+        sets = [{k: v for k, v in s.items() if k != "runs"} for s in self.sets]
+        return {"destage.results": json.dumps(sets)}
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "result") -> Results:

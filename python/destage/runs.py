@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from destage import _destage
-from destage._files import Destination, write_whole, written_whole
-from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage._files import Destination, written_whole
+from destage._frames import Tabled, by_column
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, UsageError
 from destage.policy import OwnPolicy, Policy
@@ -20,10 +20,8 @@ from destage.results import Results, Run, label_of
 from destage.trace import Trace
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
     from destage._series_plots import SeriesPlots
+    from destage._table import Table
     from destage.plot import Plots
 
 __all__ = [
@@ -117,9 +115,9 @@ def _sizes(cache: str | Sequence[str]) -> str:
 def _options(
     cost: str | Mapping[str, int] | None,
     warmup: str | None,
-    fetch_on_write_miss: bool,
-    flush_at_end: bool,
-    check: bool,
+    fetch_on_write_miss: bool = False,
+    flush_at_end: bool = False,
+    check: bool = False,
     profile: bool = False,
     pages_per_block: int | None = None,
     device_pages: int | None = None,
@@ -266,7 +264,7 @@ def check_request(
     _, sizes = _asked(policies, cache, device)
     _in_front((), device)
     thread_count(jobs)
-    _destage.check_run(sizes, _options(cost, warmup, False, False, False))
+    _destage.check_run(sizes, _options(cost, warmup))
 
 
 def check_run(
@@ -280,7 +278,7 @@ def check_run(
     """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
     _, size = _one_run(policy, cache, device)
     _in_front((), device)
-    _destage.check_run(size, _options(cost, warmup, False, False, False))
+    _destage.check_run(size, _options(cost, warmup))
 
 
 @dataclass(frozen=True)
@@ -658,8 +656,8 @@ def _recording(path: Destination | None) -> Iterator[Path | None]:
             yield temporary
 
 
-@dataclass(frozen=True)
-class Curves:
+@dataclass(frozen=True, repr=False)
+class Curves(Tabled):
     """Hit ratio over cache size, for some policies; `data` has everything."""
 
     data: Mapping[str, Any]
@@ -722,53 +720,16 @@ class Curves:
         """Return the rows by column."""
         return by_column(self.to_dicts())
 
-    def to_polars(self) -> polars.DataFrame:
-        """Return the rows as a polars data frame. Raises `MissingExtra` without polars."""
-        return polars_frame(self.columns())
+    def _everything(self) -> Any:
+        return self.data
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a pandas data frame. Raises `MissingExtra` without pandas."""
-        return pandas_frame(self.columns())
+    def _provenance(self) -> Mapping[str, str]:
+        return {"destage.trace": json.dumps(self.data["trace"])}
 
-    def to_json(self, path: Destination | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
-        text = json.dumps(self.data, indent=1) + "\n"
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_csv(self, path: Destination | None = None) -> str:
-        """Return the rows as CSV, and write them to `path` if given (`-`: standard output)."""
-        text = csv_text(self.columns())
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def to_parquet(self, path: Destination) -> None:
-        """Write the rows as Parquet (`-`: standard output); needs no other package."""
-        metadata = {"destage.trace": json.dumps(self.data["trace"])}
-        columns = list(self.columns().items())
-        write_whole(path, lambda: _destage.parquet_bytes(columns, metadata))
-
-    def to_markdown(self, path: Destination | None = None) -> str:
-        """Return the table as Markdown, and write it to `path` if given (`-`: standard output)."""
+    def _table(self) -> Table:
         from destage._table import curves_table
 
-        text = curves_table(self).markdown()
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def __repr__(self) -> str:
-        """Return a table: one row per size, one column per policy."""
-        from destage._table import curves_table
-
-        return curves_table(self).text()
-
-    def _repr_html_(self) -> str:
-        from destage._table import curves_table
-
-        return curves_table(self).html()
+        return curves_table(self)
 
 
 def _for_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str]]:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
-from destage._files import Destination, write_whole
-from destage._frames import by_column, csv_text, pandas_frame, polars_frame
+from destage._files import Destination
+from destage._frames import Tabled, by_column
 from destage.catalogue import policies
 from destage.catalogue import policy as policy_info
 from destage.device import DeviceLike
@@ -29,10 +29,10 @@ from destage.runs import PolicyLike, ProgressCallback, compare, policy_specs
 from destage.trace import Trace
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     from altair import LayerChart
     from optuna.trial import Trial
+
+    from destage._table import Table
 
 __all__ = ["Best", "Objective", "Point", "Range", "Tuned", "objective_of", "range_of", "tune"]
 
@@ -190,8 +190,8 @@ class Best:
     """Parameters whose best value is the first or last of its range: it may lie beyond."""
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(Tabled):
     """The curve of an objective over a policy's parameters, and where it is best."""
 
     policy: str
@@ -278,17 +278,8 @@ class Tuned:
         """Return the rows by column."""
         return by_column(self.to_dicts())
 
-    def to_polars(self) -> polars.DataFrame:
-        """Return the rows as a polars data frame. Raises `MissingExtra` without polars."""
-        return polars_frame(self.columns())
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a pandas data frame. Raises `MissingExtra` without pandas."""
-        return pandas_frame(self.columns())
-
-    def to_json(self, path: Destination | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
-        data = {
+    def _everything(self) -> Any:
+        return {
             "policy": self.policy,
             "objective": {
                 "metric": self.objective.metric.name,
@@ -315,34 +306,16 @@ class Tuned:
                 for p in self.points
             ],
             "warnings": list(self.warnings),
-            "results": json.loads(self.results.to_json()),
+            "results": self.results._everything(),
         }
-        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-        if path is not None:
-            write_whole(path, text)
-        return text
 
-    def to_csv(self, path: Destination | None = None) -> str:
-        """Return the rows as CSV, and write them to `path` if given (`-`: standard output)."""
-        text = csv_text(self.columns())
-        if path is not None:
-            write_whole(path, text)
-        return text
+    def _provenance(self) -> Mapping[str, str]:
+        return {"destage.tuned": json.dumps({"policy": self.policy, "search": self.search})}
 
-    def to_parquet(self, path: Destination) -> None:
-        """Write the rows as Parquet (`-`: standard output); needs no other package."""
-        metadata = {"destage.tuned": json.dumps({"policy": self.policy, "search": self.search})}
-        columns = list(self.columns().items())
-        write_whole(path, lambda: _destage.parquet_bytes(columns, metadata))
-
-    def to_markdown(self, path: Destination | None = None) -> str:
-        """Return the curve as a Markdown table, and write it to `path` if given."""
+    def _table(self) -> Table:
         from destage._table import tuned_table
 
-        text = tuned_table(self).markdown()
-        if path is not None:
-            write_whole(path, text)
-        return text
+        return tuned_table(self)
 
     def plot(self, parameter: str | None = None) -> LayerChart:
         """Draw the objective over a parameter, a line per cache size, the best point marked.
@@ -365,16 +338,6 @@ class Tuned:
         from destage._tune_chart import save
 
         return save(self, folder)
-
-    def __repr__(self) -> str:
-        from destage._table import tuned_table
-
-        return tuned_table(self).text()
-
-    def _repr_html_(self) -> str:
-        from destage._table import tuned_table
-
-        return tuned_table(self).html()
 
 
 def tune(

@@ -20,6 +20,7 @@ from destage.cli.options import (
     apply,
     drive_of,
     flag,
+    run_values,
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, print_table
@@ -107,13 +108,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                 cache=arguments["cache"],
                 device=drive,
                 profile=drive is not None and "report" in outputs.files,
-                cost=arguments["cost"],
-                warmup=arguments["warmup"],
-                fetch_on_write_miss=arguments["fetch_on_write_miss"],
-                flush_at_end=arguments["flush_at_end"],
-                pages_per_block=arguments["pages_per_block"],
-                device_pages=arguments["device_pages"],
-                check=arguments["check"],
+                **run_values(arguments),
                 jobs=arguments["jobs"],
                 progress=callback,
             )

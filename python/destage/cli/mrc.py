@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -10,7 +9,16 @@ import click
 from destage._table import curves_table
 from destage.cli._load import TRACES, load_one
 from destage.cli.compare import JOBS, REPORT, policy_flag
-from destage.cli.options import COMMON, RUN, TRACE_ALONE, Command, apply, flag, sizes_flag
+from destage.cli.options import (
+    COMMON,
+    RUN,
+    TRACE_ALONE,
+    Command,
+    apply,
+    flag,
+    run_values,
+    sizes_flag,
+)
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
 from destage.runs import check_request
@@ -64,23 +72,11 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
             cache=cache,
             sample=sample,
             seed=arguments["seed"],
-            cost=arguments["cost"],
-            warmup=arguments["warmup"],
-            fetch_on_write_miss=arguments["fetch_on_write_miss"],
-            flush_at_end=arguments["flush_at_end"],
-            pages_per_block=arguments["pages_per_block"],
-            device_pages=arguments["device_pages"],
-            check=arguments["check"],
+            **run_values(arguments),
             jobs=arguments["jobs"],
             progress=callback,
         )
-    writers: dict[str, Callable[[str], object]] = {
-        "json": curves.to_json,
-        "csv": curves.to_csv,
-        "parquet": curves.to_parquet,
-        "markdown": curves.to_markdown,
-    }
-    outputs.write_with(writers)
+    outputs.write(curves)
     outputs.write_report((), [opened], [curves])
     if outputs.to_screen:
         print_table(curves_table(curves))

@@ -429,3 +429,19 @@ RUN = [
     ),
     flag("--check", is_flag=True, help="Check every law at every access (slow)."),
 ]
+
+
+def run_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags of `RUN` among a command's arguments, as `compare` and its like take them."""
+    return {name: arguments[name] for name in _RUN_NAMES}
+
+
+_RUN_NAMES = (
+    "cost",
+    "warmup",
+    "fetch_on_write_miss",
+    "flush_at_end",
+    "pages_per_block",
+    "device_pages",
+    "check",
+)

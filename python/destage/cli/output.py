@@ -15,6 +15,7 @@ from destage.cli.options import Decorated, flag
 from destage.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
+    from destage._frames import Tabled
     from destage._table import Table
     from destage.profile import TraceProfile
     from destage.results import Results
@@ -73,14 +74,14 @@ class Outputs:
         """True if standard output is free for the table."""
         return "-" not in self.files.values()
 
-    def write(self, results: Results) -> None:
-        """Write the files of results."""
+    def write(self, made: Tabled) -> None:
+        """Write the files of what a command made."""
         self.write_with(
             {
-                "json": results.to_json,
-                "csv": results.to_csv,
-                "parquet": results.to_parquet,
-                "markdown": results.to_markdown,
+                "json": made.to_json,
+                "csv": made.to_csv,
+                "parquet": made.to_parquet,
+                "markdown": made.to_markdown,
             }
         )
 

@@ -14,7 +14,17 @@ from destage._info import size
 from destage._table import counted, number, percent, time_unit
 from destage.cli._load import TRACES, load_one
 from destage.cli.compare import REPORT, policy_flag, say_warnings
-from destage.cli.options import COMMON, DEVICE, RUN, TRACE, Command, apply, drive_of, flag
+from destage.cli.options import (
+    COMMON,
+    DEVICE,
+    RUN,
+    TRACE,
+    Command,
+    apply,
+    drive_of,
+    flag,
+    run_values,
+)
 from destage.cli.output import FILES, Outputs
 from destage.cli.screen import progress
 from destage.errors import UsageError
@@ -104,13 +114,7 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
             cache=arguments["cache"],
             device=opened.drive,
             profile=drive is not None and "report" in outputs.files,
-            cost=arguments["cost"],
-            warmup=arguments["warmup"],
-            fetch_on_write_miss=arguments["fetch_on_write_miss"],
-            flush_at_end=arguments["flush_at_end"],
-            pages_per_block=arguments["pages_per_block"],
-            device_pages=arguments["device_pages"],
-            check=arguments["check"],
+            **run_values(arguments),
             decisions=arguments["decisions"],
             timeline=arguments["timeline"],
             series=period,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -19,6 +18,7 @@ from destage.cli.options import (
     apply,
     drive_of,
     flag,
+    run_values,
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, look_at_folder, print_table
@@ -111,23 +111,11 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
             device=opened.drive,
             trials=arguments["trials"],
             seed=arguments["seed"],
-            cost=arguments["cost"],
-            warmup=arguments["warmup"],
-            fetch_on_write_miss=arguments["fetch_on_write_miss"],
-            flush_at_end=arguments["flush_at_end"],
-            pages_per_block=arguments["pages_per_block"],
-            device_pages=arguments["device_pages"],
-            check=arguments["check"],
+            **run_values(arguments),
             jobs=arguments["jobs"],
             progress=callback,
         )
-    writers: dict[str, Callable[[str], object]] = {
-        "json": tuned.to_json,
-        "csv": tuned.to_csv,
-        "parquet": tuned.to_parquet,
-        "markdown": tuned.to_markdown,
-    }
-    outputs.write_with(writers)
+    outputs.write(tuned)
     if arguments["figures"] is not None:
         tuned.save(arguments["figures"])
     if outputs.to_screen:
