@@ -181,17 +181,27 @@ def test_a_closed_loop_needs_no_times(destage: Destage, tmp_path: Path) -> None:
         ("small[sched=read_first;bus=shared]", ("excludes bus = shared", "bus = private")),
         ("small[sched=read_first;gc_mode=idle]", ("excludes gc_mode = idle",)),
         ("small[sched=read_first;host.mode=closed]", ("mode = closed excludes sched",)),
-        ("small[blocks_per_plane=1300000]", ("GiB of memory",)),
     ],
 )
 def test_an_impossible_drive_is_usage(
     device: str, parts: tuple[str, ...], destage: Destage, msr: Path
 ) -> None:
-    if "memory" in parts[0] and os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 59 << 30:
-        pytest.skip("this machine holds the largest drive there is")
     for command in (("compare", "-c", "10p"), ("run", "-c", "10p")):
         done = destage(command[0], msr, "-p", "lru", *command[1:], "-d", device, "-q")
         refused(done, 2, *parts)
+
+
+def test_a_drive_that_the_machine_cannot_hold_is_refused_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace = ds.synth("zipf", requests=10, pages=10)
+    drive = ds.open_device("small")  # 4.2 M physical pages
+    memory = {"SC_PHYS_PAGES": 8_000, "SC_PAGE_SIZE": 4_096}
+    monkeypatch.setattr(os, "sysconf", memory.__getitem__)
+    with pytest.raises(ds.UsageError, match=r"physical pages.* this machine has 0 GiB"):
+        ds.compare(trace, "lru", cache="5p", device=drive)
+    memory["SC_PHYS_PAGES"] = 8_000_000
+    assert len(ds.compare(trace, "lru", cache="5p", device=drive, jobs=1)) == 1
 
 
 @pytest.mark.parametrize(
