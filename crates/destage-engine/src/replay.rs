@@ -276,10 +276,8 @@ impl Replay<'_> {
                     policy.admit(&r, miss);
                     if O::SEES_ACCESSES {
                         observer.access(&r, false, Some(plan));
-                        counters.evicted(plan);
-                        sizes.add(plan);
-                        plan.clear();
-                    } else if plan.pad_runs().len() >= MOST_PADS {
+                    }
+                    if O::SEES_ACCESSES || plan.pad_runs().len() >= MOST_PADS {
                         counters.evicted(plan);
                         sizes.add(plan);
                         plan.clear();
