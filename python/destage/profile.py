@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from destage._frames import Tidy, by_column
-from destage._profile_data import FIGURES, rows_of, warnings_of
 from destage.errors import UsageError
+from destage.io.frames import Tidy, by_column
+from destage.model.profile import FIGURES, rows_of, warnings_of
 
 if TYPE_CHECKING:
-    from destage._profile_plots import ProfilePlots
+    from destage.charts.profile_plots import ProfilePlots
 
 __all__ = ["TraceProfile"]
 
@@ -106,13 +106,13 @@ class TraceProfile(Tidy):
 
         Drawing raises `MissingExtra` without the extra `report`.
         """
-        from destage._profile_plots import ProfilePlots
+        from destage.charts.profile_plots import ProfilePlots
 
         return ProfilePlots(self.data)
 
     def __repr__(self) -> str:
         """Return a few lines of numbers."""
-        from destage._profile_data import text
+        from destage.model.profile import text
 
         return text(self.data)
 

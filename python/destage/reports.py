@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from destage._files import Destination
+from destage.io.files import Destination
 
 if TYPE_CHECKING:
     from destage.profile import TraceProfile

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage._files import Destination
 from destage.catalogue import policies
 from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
+from destage.io.files import Destination
 from destage.results import Results
 from destage.runs import ProgressCallback, thread_count
 from destage.trace import PathLike, Trace, _paths, read_decoded, synth_decoded

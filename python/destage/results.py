@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from destage import _destage
-from destage._files import Destination, unreadable
-from destage._frames import Tabled, by_column
 from destage.errors import DataError, UsageError
+from destage.io.files import Destination, unreadable
+from destage.io.frames import Tabled, by_column
 
 if TYPE_CHECKING:
-    from destage._table import Table
-    from destage.plot import Plots
+    from destage.charts.plots import Plots
+    from destage.tables.table import Table
 
 __all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics", "warnings_of"]
 
@@ -337,7 +337,7 @@ class Results(Tabled, Sequence[Run]):
     __hash__ = None  # type: ignore[assignment]
 
     def _table(self) -> Table:
-        from destage._table import results_table
+        from destage.tables.table import results_table
 
         return results_table(self)
 
@@ -348,7 +348,7 @@ class Results(Tabled, Sequence[Run]):
         Raises `UsageError` for results over several traces; drawing raises `MissingExtra` without
         the extra `report`.
         """
-        from destage.plot import Plots
+        from destage.charts.plots import Plots
 
         if len(self.sets) != 1:
             raise UsageError(

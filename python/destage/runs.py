@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from destage import _destage
-from destage._files import Destination, written_whole
-from destage._frames import Tabled, by_column
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, UsageError
+from destage.io.files import Destination, written_whole
+from destage.io.frames import Tabled, by_column
 from destage.policy import OwnPolicy, Policy
 from destage.results import Results, Run, label_of
 from destage.trace import Trace
 
 if TYPE_CHECKING:
-    from destage._series_plots import SeriesPlots
-    from destage._table import Table
-    from destage.plot import Plots
+    from destage.charts.plots import Plots
+    from destage.charts.series_plots import SeriesPlots
+    from destage.tables.table import Table
 
 __all__ = [
     "Curves",
@@ -531,7 +531,7 @@ class Recorded:
 
         Drawing raises `MissingExtra` without the extra `report`.
         """
-        from destage._series_plots import SeriesPlots
+        from destage.charts.series_plots import SeriesPlots
 
         return SeriesPlots(self.series)
 
@@ -674,7 +674,7 @@ class Curves(Tabled):
 
         Drawing raises `MissingExtra` without the extra `report`.
         """
-        from destage.plot import Plots
+        from destage.charts.plots import Plots
 
         return Plots(self.data)
 
@@ -727,7 +727,7 @@ class Curves(Tabled):
         return {"destage.trace": json.dumps(self.data["trace"])}
 
     def _table(self) -> Table:
-        from destage._table import curves_table
+        from destage.tables.table import curves_table
 
         return curves_table(self)
 

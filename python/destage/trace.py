@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage._files import Destination
 from destage.catalogue import policy
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
+from destage.io.files import Destination
 from destage.profile import Counted, TraceProfile
 
 __all__ = [
@@ -263,7 +263,7 @@ class TraceInfo:
 
     def to_json(self, path: Destination | None = None) -> str:
         """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
-        from destage._files import write_whole
+        from destage.io.files import write_whole
 
         text = json.dumps(self.data, indent=1) + "\n"
         if path is not None:
@@ -272,7 +272,7 @@ class TraceInfo:
 
     def __repr__(self) -> str:
         """Return what `destage trace info` prints."""
-        from destage._info import info_text
+        from destage.tables.info import info_text
 
         return info_text(self)
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
-from destage._files import Destination
-from destage._frames import Tabled, by_column
 from destage.catalogue import policies
 from destage.catalogue import policy as policy_info
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
+from destage.io.files import Destination
+from destage.io.frames import Tabled, by_column
 from destage.policy import OwnPolicy, Policy
 from destage.results import Metric, Results, Run, metrics, warnings_of
 from destage.runs import PolicyLike, ProgressCallback, compare, policy_specs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from altair import LayerChart
     from optuna.trial import Trial
 
-    from destage._table import Table
+    from destage.tables.table import Table
 
 __all__ = ["Best", "Objective", "Point", "Range", "Tuned", "objective_of", "range_of", "tune"]
 
@@ -313,7 +313,7 @@ class Tuned(Tabled):
         return {"destage.tuned": json.dumps({"policy": self.policy, "search": self.search})}
 
     def _table(self) -> Table:
-        from destage._table import tuned_table
+        from destage.tables.table import tuned_table
 
         return tuned_table(self)
 
@@ -323,7 +323,7 @@ class Tuned(Tabled):
         With several parameters, the best of the others at each value. Raises `UsageError` for a
         parameter that was not tuned, and `MissingExtra` without the extra `report`.
         """
-        from destage._tune_chart import chart
+        from destage.charts.tune import chart
 
         name = parameter if parameter is not None else next(iter(self.ranges))
         if name not in self.ranges:
@@ -335,7 +335,7 @@ class Tuned(Tabled):
 
         Raises `OutputError`, and `MissingExtra` without the extra `report`.
         """
-        from destage._tune_chart import save
+        from destage.charts.tune import save
 
         return save(self, folder)
 

@@ -15,12 +15,12 @@ from conftest import Destage
 from test_report import Page, many, result, run
 
 import destage as ds
-from destage import _device_data as data
-from destage._tidy import view
-from destage._verdict import verdict
+from destage.charts.plots import Plots
 from destage.errors import DataError, UsageError
-from destage.plot import Plots
+from destage.model import drive as data
+from destage.model.view import view
 from destage.report import render_report
+from destage.tables.verdict import verdict
 
 #: Eight units of 40 blocks, nearly full: collections begin at once.
 DRIVE = """

@@ -13,9 +13,9 @@ from conftest import Destage
 from test_report import Page, many
 
 import destage as ds
-from destage._profile_charts import CHARTS
-from destage._profile_data import FIGURES, merged_periods
+from destage.charts.profile import CHARTS
 from destage.errors import DataError, UsageError
+from destage.model.profile import FIGURES, merged_periods
 from destage.report import render_report
 
 #: BPAC, section 4.3: pages of blocks 0 (0 to 63) and 1.

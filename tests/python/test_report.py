@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from destage.charts.plots import Plots, save_figures
 from destage.errors import DataError, MissingExtra, OutputError
-from destage.plot import Plots, save_figures
 from destage.report import render_report, write_report
 
 PAGE_BYTES = 4096
@@ -551,7 +551,7 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     script = (
-        "import sys, destage.plot, destage.report;"
+        "import sys, destage.charts.plots, destage.report;"
         "sys.exit(any(m in sys.modules for m in ('altair', 'vl_convert', 'jinja2')))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

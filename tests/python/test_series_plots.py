@@ -11,8 +11,8 @@ from conftest import Destage
 from test_report import Page
 
 import destage as ds
-from destage._series_data import GAUGES, gauges, names, rows_of
 from destage.errors import DataError, UsageError
+from destage.model.series import GAUGES, gauges, names, rows_of
 from destage.report import render_report
 
 

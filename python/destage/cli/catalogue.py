@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from destage._files import write_whole
-from destage._table import Cell, Column, Table
 from destage.catalogue import PolicyInfo
 from destage.catalogue import policies as all_policies
 from destage.catalogue import policy as one_policy
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
+from destage.io.files import write_whole
+from destage.tables.table import Cell, Column, Table
 
 __all__ = ["policies", "wrapped"]
 

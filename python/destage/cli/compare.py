@@ -6,10 +6,8 @@ from typing import Any
 
 import click
 
-from destage._info import duration
-from destage._table import Cell, Column, Table, counted, number, results_table
 from destage.cli import INTERRUPTED
-from destage.cli._load import TRACES, load
+from destage.cli.load import TRACES, load
 from destage.cli.options import (
     COMMON,
     DEVICE,
@@ -29,6 +27,8 @@ from destage.device import Drive
 from destage.results import Results, warnings_of
 from destage.runs import USUAL, Interrupted, check_request, plan, thread_count
 from destage.runs import compare as compare_policies
+from destage.tables.info import duration
+from destage.tables.table import Cell, Column, Table, counted, number, results_table
 from destage.trace import Trace
 
 __all__ = ["JOBS", "REPORT", "compare", "policy_flag", "say_warnings"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from destage._files import write_whole
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import look_at
 from destage.conformance import conform as run_vectors
 from destage.conformance import conform_emit
+from destage.io.files import write_whole
 
 __all__ = ["conform"]
 

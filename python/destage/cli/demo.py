@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from destage._info import plausibility
-from destage._table import results_table
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import look_at, print_table
 from destage.cli.screen import note, progress, warn
 from destage.demo import compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
 from destage.reports import need_report, write_report
+from destage.tables.info import plausibility
+from destage.tables.table import results_table
 
 __all__ = ["demo"]
 

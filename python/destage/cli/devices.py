@@ -9,9 +9,6 @@ from typing import Any
 
 import click
 
-from destage._files import write_whole
-from destage._info import size
-from destage._table import Cell, Column, Table, number
 from destage.catalogue import DeviceInfo, DeviceKey, FtlInfo, device_keys
 from destage.catalogue import device as one_device
 from destage.catalogue import devices as all_devices
@@ -21,6 +18,9 @@ from destage.cli.catalogue import JSON, wrapped
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
 from destage.errors import UsageError
+from destage.io.files import write_whole
+from destage.tables.info import size
+from destage.tables.table import Cell, Column, Table, number
 
 __all__ = ["devices", "ftls"]
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from destage._table import curves_table
-from destage.cli._load import TRACES, load_one
 from destage.cli.compare import JOBS, REPORT, policy_flag
+from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
     RUN,
@@ -23,6 +22,7 @@ from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
 from destage.runs import check_request
 from destage.runs import mrc as draw_curves
+from destage.tables.table import curves_table
 
 __all__ = ["mrc"]
 

@@ -18,11 +18,11 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage._files import unreadable
 from destage.catalogue import ReaderOption, reader_options
 from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
 from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, UsageError
+from destage.io.files import unreadable
 
 __all__ = [
     "COMMON",

@@ -15,11 +15,11 @@ from destage.cli.options import Decorated, flag
 from destage.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from destage._frames import Tabled
-    from destage._table import Table
+    from destage.io.frames import Tabled
     from destage.profile import TraceProfile
     from destage.results import Results
     from destage.runs import Curves
+    from destage.tables.table import Table
     from destage.trace import Trace
 
 __all__ = ["FILES", "Outputs", "print_table"]

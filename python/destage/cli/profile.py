@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from destage._files import write_whole
-from destage.cli._load import TRACES, load
+from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, TRACE_ALONE, Command, apply, flag
 from destage.cli.output import Outputs, look_at_folder
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
+from destage.io.files import write_whole
 from destage.reports import need_report
 from destage.trace import Trace
 

@@ -73,7 +73,7 @@ def report(
         if not quiet and html_file != "-":
             note(f"{html_file}: opens offline in any browser")
     if figures is not None:
-        from destage.plot import save_figures
+        from destage.charts.plots import save_figures
 
         files = save_figures(figures, results=[s for one in several for s in one.sets])
         if not quiet:

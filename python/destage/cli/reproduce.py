@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from destage._files import made_folder
-from destage._table import Cell, Column, Table
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
 from destage.errors import UsageError
+from destage.io.files import made_folder
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options
 from destage.reproduce.words import VERDICTS
+from destage.tables.table import Cell, Column, Table
 
 __all__ = ["reproduce"]
 

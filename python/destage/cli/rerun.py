@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from destage._table import results_table
 from destage.cli.compare import JOBS
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.rerunning import rerun as run_again
+from destage.tables.table import results_table
 
 __all__ = ["rerun"]
 

@@ -8,12 +8,8 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage._files import write_whole
-from destage._frames import csv_text
-from destage._info import size
-from destage._table import counted, number, percent, time_unit
-from destage.cli._load import TRACES, load_one
 from destage.cli.compare import REPORT, policy_flag, say_warnings
+from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
@@ -28,9 +24,13 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs
 from destage.cli.screen import progress
 from destage.errors import UsageError
+from destage.io.files import write_whole
+from destage.io.frames import csv_text
 from destage.results import Run, metrics
 from destage.runs import Recorded, check_run
 from destage.runs import run as run_policy
+from destage.tables.info import size
+from destage.tables.table import counted, number, percent, time_unit
 
 __all__ = ["run"]
 

@@ -9,18 +9,18 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage._files import write_whole
-from destage._info import size
-from destage._table import Cell, Column, Table
 from destage.catalogue import FormatInfo, reader_options
 from destage.catalogue import formats as all_formats
-from destage.cli._load import TRACES, load
 from destage.cli.catalogue import JSON, wrapped
+from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, TRACE_ALONE, Command, Decorated, apply, flag, reader_values
 from destage.cli.output import look_at, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
+from destage.io.files import write_whole
+from destage.tables.info import size
+from destage.tables.table import Cell, Column, Table
 from destage.trace import convert as convert_trace
 from destage.trace import synth as make
 from destage.trace import trace_cache, trace_head, workloads, write_workload

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from destage._table import tuned_table
-from destage.cli._load import TRACES, load_one
 from destage.cli.compare import JOBS
+from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
@@ -26,6 +25,7 @@ from destage.cli.screen import progress, warn
 from destage.errors import UsageError
 from destage.reports import need_report
 from destage.runs import check_request
+from destage.tables.table import tuned_table
 from destage.tuning import check_tune
 from destage.tuning import tune as find_best
 

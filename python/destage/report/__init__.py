@@ -13,8 +13,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._files import write_whole
-from ..errors import MissingExtra
+from destage.errors import MissingExtra
+from destage.io.files import write_whole
 
 __all__ = ["need_extra", "render_report", "write_report"]
 
@@ -61,7 +61,7 @@ def render_report(
     Raises `DataError` if an input is not of its schema, `MissingExtra` without the extra `report`.
     """
     need_extra("the report")
-    from ._page import page
+    from destage.report.page import page
 
     return page(results, infos, curves, profiles, series, command)
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage._files import made_folder, write_whole
 from destage.catalogue import policies
 from destage.device import Drive, open_device
 from destage.errors import UsageError
+from destage.io.files import made_folder, write_whole
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options

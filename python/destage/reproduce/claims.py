@@ -17,7 +17,7 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, UsageError
-from destage.reproduce._toml import Table, read
+from destage.reproduce.toml import Table, read
 
 __all__ = [
     "PAPERS",

@@ -127,7 +127,7 @@ def svg(drawn: Drawing) -> str:
     """Draw a figure. Needs the extra `report`."""
     import vl_convert
 
-    from destage.report._comparison import VEGA_LITE
+    from destage.report.comparison import VEGA_LITE
 
     text = vl_convert.vegalite_to_svg(_chart(drawn).to_dict(), vl_version=VEGA_LITE)
     # The renderer counts its clip paths on from figure to figure.
@@ -144,8 +144,8 @@ def _chart(drawn: Drawing) -> Any:
     """The chart, in the paper's axes."""
     import altair as alt
 
-    from destage._charts import finish
-    from destage._theme import LIGHT, styles
+    from destage.charts.comparison import finish
+    from destage.charts.theme import LIGHT, styles
 
     figure = drawn.figure
     factor = 100.0 if drawn.percent else 1.0
@@ -211,7 +211,7 @@ def _columns(panels: int) -> int:
 
 def _faceted(alt: Any, chart: Any, about: str) -> Any:
     """The look of `finish`, which does not take several panels."""
-    from destage._theme import LIGHT
+    from destage.charts.theme import LIGHT
 
     return chart.properties(description=about).configure(
         background="white",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage._files import made_folder, write_whole
+from destage.io.files import made_folder, write_whole
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing, svg
@@ -323,7 +323,7 @@ def style() -> Any:
     """Return the style sheet of these pages."""
     from markupsafe import Markup
 
-    from destage.report._page import _asset, _style_variables
+    from destage.report.page import _asset, _style_variables
 
     return Markup(_style_variables() + _asset("report.css") + _asset("reproduce.css"))
 

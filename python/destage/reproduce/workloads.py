@@ -20,8 +20,8 @@ from typing import Any
 
 from destage.device import Drive
 from destage.errors import DataError, MissingFile
-from destage.reproduce._toml import Table, read
 from destage.reproduce.claims import OwnWorkload, Paper, RunSet
+from destage.reproduce.toml import Table, read
 from destage.runs import ProgressCallback
 from destage.trace import Trace, TraceInfo, open_trace, synth
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import altair as alt
 
-from ._theme import LIGHT, Theme, styles
-from ._tidy import BASELINE, METRICS, Metric, ResultView, Row
-from ._words import size, time_unit
+from destage.charts.theme import LIGHT, Theme, styles
+from destage.model.view import BASELINE, METRICS, Metric, ResultView, Row
+from destage.model.words import size, time_unit
 
 __all__ = ["Charts", "chart_rows", "configure", "finish"]
 
@@ -195,6 +195,7 @@ class Charts:
         page: bool = False,
         shown: Sequence[str] = (),
     ) -> None:
+        """Take what to draw; `shown` are the policies that the page shows first."""
         self.result = result
         self.theme = theme
         self.page = page

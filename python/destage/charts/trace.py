@@ -10,10 +10,10 @@ from typing import Any
 
 import altair as alt
 
-from ._charts import finish
-from ._theme import LIGHT, Theme
-from ._tidy import finite
-from ._words import significant, size
+from destage.charts.comparison import finish
+from destage.charts.theme import LIGHT, Theme
+from destage.model.view import finite
+from destage.model.words import significant, size
 
 __all__ = [
     "hottest",

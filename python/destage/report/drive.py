@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._tidy import ResultView, finite, printable
-from .._words import duration, number, percent, significant, size
+from destage.model.view import ResultView, finite, printable
+from destage.model.words import duration, number, percent, significant, size
 
 __all__ = ["drive_facts", "drive_name"]
 

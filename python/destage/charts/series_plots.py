@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ._series_data import GAUGES, Periods, names, rows_of
-from ._theme import LIGHT, Theme
-from .errors import DataError, UsageError
-from .plot import Figures, rows_text
-from .report import need_extra
+from destage.charts.plots import Figures, rows_text
+from destage.charts.theme import LIGHT, Theme
+from destage.errors import DataError, UsageError
+from destage.model.series import GAUGES, Periods, names, rows_of
+from destage.report import need_extra
 
 if TYPE_CHECKING:
     from altair import Chart
@@ -32,7 +32,7 @@ def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: boo
     """A line over the accesses of the run."""
     import altair as alt
 
-    from ._charts import finish
+    from destage.charts.comparison import finish
 
     rows = rows_of(periods, name)
     # What was counted holds for its whole period, a gauge for the period's end.

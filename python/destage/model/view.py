@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from . import _destage
-from .errors import DataError, DestageError
+from destage import _destage
+from destage.errors import DataError, DestageError
 
 __all__ = [
     "METRICS",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._profile_charts import chart
-from .._theme import PAGE
-from .._words import number, size
-from ._comparison import Part, chart_part
+from destage.charts.profile import chart
+from destage.charts.theme import PAGE
+from destage.model.words import number, size
+from destage.report.comparison import Part, chart_part
 
 __all__ = ["workload"]
 

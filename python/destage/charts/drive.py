@@ -14,8 +14,9 @@ from typing import Any
 
 import altair as alt
 
-from ._charts import Charts, configure, finish
-from ._device_data import (
+from destage.charts.comparison import Charts, configure, finish
+from destage.charts.theme import LIGHT, Theme
+from destage.model.drive import (
     destage_curves,
     developments,
     response_curves,
@@ -25,8 +26,7 @@ from ._device_data import (
     utilisations,
     wear,
 )
-from ._theme import LIGHT, Theme
-from ._tidy import METRICS, ResultView, Row
+from destage.model.view import METRICS, ResultView, Row
 
 __all__ = ["DeviceCharts"]
 
@@ -61,6 +61,7 @@ class DeviceCharts(Charts):
         shown: Sequence[str] = (),
         frames: int | None = None,
     ) -> None:
+        """Take what to draw, as `Charts` does."""
         super().__init__(result, theme, page=page, shown=shown)
         if frames is None:
             frames = telling_size(result) or max(result.sizes, default=None)

@@ -13,10 +13,10 @@ from typing import Any
 
 import altair as alt
 
-from ._charts import finish
-from ._profile_data import DISTANCES, RANKINGS, TEMPERATURES, merged_periods, rows_of
-from ._theme import LIGHT, Theme
-from ._tidy import Row
+from destage.charts.comparison import finish
+from destage.charts.theme import LIGHT, Theme
+from destage.model.profile import DISTANCES, RANKINGS, TEMPERATURES, merged_periods, rows_of
+from destage.model.view import Row
 
 __all__ = ["CHARTS", "chart"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._tidy import finite
-from .._trace_charts import hottest, request_sizes, rereferences
-from .._words import duration, number, percent, significant, size
+from destage.charts.trace import hottest, request_sizes, rereferences
+from destage.model.view import finite
+from destage.model.words import duration, number, percent, significant, size
 
 __all__ = ["facts", "profile_charts"]
 
@@ -82,7 +82,7 @@ def facts(info: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def profile_charts(info: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     """Name, title and chart; those that the trace has numbers for."""
-    from .._theme import PAGE
+    from destage.charts.theme import PAGE
 
     found = []
     for name, title, make in (

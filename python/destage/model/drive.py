@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._tidy import BASELINE, ORACLE, ResultView, Row, finite, label_of
-from ._words import size, winners
+from destage.model.view import BASELINE, ORACLE, ResultView, Row, finite, label_of
+from destage.model.words import size, winners
 
 __all__ = [
     "KINDS",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._tidy import BASELINE, ORACLE
+from destage.model.view import BASELINE, ORACLE
 
 __all__ = ["DARK", "LIGHT", "MARKERS", "PAGE", "SeriesStyle", "Theme", "styles", "variables"]
 

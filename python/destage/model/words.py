@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ._tidy import BASELINE, ORACLE, Metric, ResultView, Row
+from destage.model.view import BASELINE, ORACLE, Metric, ResultView, Row
 
 __all__ = [
     "NBSP",

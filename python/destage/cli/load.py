@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from destage._info import plausibility, size
 from destage.cli.options import placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
+from destage.tables.info import plausibility, size
 from destage.trace import Trace, open_trace, open_volumes
 
 __all__ = ["TRACES", "load", "load_one"]

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
-from destage._files import Destination, write_whole
 from destage.errors import MissingExtra
+from destage.io.files import Destination, write_whole
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-    from destage._table import Table
+    from destage.tables.table import Table
 
 __all__ = ["Tabled", "Tidy", "by_column", "csv_text", "install", "pandas_frame", "polars_frame"]
 

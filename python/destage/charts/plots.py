@@ -22,16 +22,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from . import _device_data as data
-from ._files import made_folder, write_whole
-from ._tidy import METRICS, Metric, ResultView, Row, curve_view, view
-from .errors import DataError, UsageError
-from .report import need_extra
+from destage.errors import DataError, UsageError
+from destage.io.files import made_folder, write_whole
+from destage.model import drive as data
+from destage.model.view import METRICS, Metric, ResultView, Row, curve_view, view
+from destage.report import need_extra
 
 if TYPE_CHECKING:
     from altair import LayerChart, VConcatChart
 
-    from ._device_charts import DeviceCharts
+    from destage.charts.drive import DeviceCharts
 
 __all__ = ["Plots", "rows_text", "save_figures", "write_figure"]
 
@@ -281,7 +281,7 @@ class Plots(Figures):
             raise DataError(f"these results have no {name}; they have {', '.join(self._names)}")
 
     def _charts(self, frames: int | None) -> DeviceCharts:
-        from ._device_charts import DeviceCharts
+        from destage.charts.drive import DeviceCharts
 
         if frames is not None and frames not in self._view.sizes:
             sizes = ", ".join(map(str, self._view.sizes))
@@ -369,7 +369,7 @@ def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:
     """Write one chart as SVG and PNG beside its data as CSV; return the files."""
     import vl_convert
 
-    from .report._comparison import VEGA_LITE
+    from destage.report.comparison import VEGA_LITE
 
     written = []
     for suffix, content in (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from destage._files import Destination
-from destage._theme import LIGHT, styles
-from destage._words import time_unit
+from destage.charts.theme import LIGHT, styles
+from destage.io.files import Destination
+from destage.model.words import time_unit
 from destage.report import need_extra
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
     need_extra("the chart")
     import altair as alt
 
-    from destage._charts import configure
+    from destage.charts.comparison import configure
 
     metric = tuned.objective.metric
     data = rows(tuned, parameter)
@@ -81,8 +81,8 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
 
 def save(tuned: Tuned, folder: Destination) -> list[Path]:
     """Write a figure per parameter as SVG and PNG, beside its data as CSV; return the files."""
-    from destage._files import made_folder
-    from destage.plot import rows_text, write_figure
+    from destage.charts.plots import rows_text, write_figure
+    from destage.io.files import made_folder
 
     target = made_folder(folder)
     written: list[Path] = []

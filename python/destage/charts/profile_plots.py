@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ._profile_data import FIGURES, rows_of
-from .errors import DataError
-from .plot import Figures, rows_text
-from .report import need_extra
+from destage.charts.plots import Figures, rows_text
+from destage.errors import DataError
+from destage.model.profile import FIGURES, rows_of
+from destage.report import need_extra
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -90,7 +90,7 @@ class ProfilePlots(Figures):
 
     def _chart(self, name: str) -> LayerChart:
         need_extra("drawing")
-        from ._profile_charts import chart
+        from destage.charts.profile import chart
 
         found = chart(self._data, name)
         if found is None:

@@ -11,9 +11,10 @@ from typing import Any
 
 import vl_convert
 
-from .._charts import Charts, chart_rows
-from .._device_charts import DeviceCharts
-from .._device_data import (
+from destage.charts.comparison import Charts, chart_rows
+from destage.charts.drive import DeviceCharts
+from destage.charts.theme import MARKERS, PAGE, styles
+from destage.model.drive import (
     destage_curves,
     developments,
     response_curves,
@@ -21,9 +22,8 @@ from .._device_data import (
     utilisations,
     wear,
 )
-from .._theme import MARKERS, PAGE, styles
-from .._tidy import BASELINE, METRICS, ORACLE, Metric, ResultView
-from .._words import number, size, winners
+from destage.model.view import BASELINE, METRICS, ORACLE, Metric, ResultView
+from destage.model.words import number, size, winners
 
 __all__ = ["VEGA_LITE", "Part", "chart_part", "chips", "comparison", "highlighted"]
 

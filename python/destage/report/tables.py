@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._tidy import METRICS, ORACLE, Metric, ResultView, Row
-from .._words import NONE, TimeUnit, join, number, percent, shown, size, time_unit, valued, winners
+from destage.model.view import METRICS, ORACLE, Metric, ResultView, Row
+from destage.model.words import (
+    NONE,
+    TimeUnit,
+    join,
+    number,
+    percent,
+    shown,
+    size,
+    time_unit,
+    valued,
+    winners,
+)
 
 __all__ = ["runs_table", "wins_table"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ._tidy import Row, finite
+from destage.model.view import Row, finite
 
 __all__ = ["GAUGES", "gauges", "names", "rows_of"]
 

@@ -1,6 +1,6 @@
 """What runs in front of a drive say in plain words: which policy, how large a cache, and why.
 
-The rules are those of `_words`: differences below 1 % are ties, and MIN never wins. What lies
+The rules are those of `model.words`: differences below 1 % are ties, and MIN never wins. What lies
 behind a difference is not proven here; the sentences put beside it what moved with it.
 """
 
@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ._device_data import telling_size
-from ._tidy import BASELINE, METRICS, ORACLE, Metric, ResultView, Row, printable
-from ._words import TIE, Winner, join, outcome, percent, size, valued, where, who, winners
+from destage.model.drive import telling_size
+from destage.model.view import BASELINE, METRICS, ORACLE, Metric, ResultView, Row, printable
+from destage.model.words import (
+    TIE,
+    Winner,
+    join,
+    outcome,
+    percent,
+    size,
+    valued,
+    where,
+    who,
+    winners,
+)
 
 __all__ = ["verdict"]
 

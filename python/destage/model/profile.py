@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ._tidy import Row
+from destage.model.view import Row
 
 __all__ = ["FIGURES", "merged_periods", "rows_of", "text", "warnings_of"]
 
@@ -224,9 +224,9 @@ def warnings_of(data: Data) -> list[str]:
 
 def text(data: Data) -> str:
     """A few lines of numbers, as the command line prints them."""
-    from ._info import size
-    from ._table import counted
-    from ._words import NBSP, number, percent, significant
+    from destage.model.words import NBSP, number, percent, significant
+    from destage.tables.info import size
+    from destage.tables.table import counted
 
     options = data["options"]
     block = size(options["pages_per_block"] * data["page_bytes"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._tidy import ResultView, label_of, printable
-from .._words import duration, join, number, size
+from destage.model.view import ResultView, label_of, printable
+from destage.model.words import duration, join, number, size
 
 __all__ = ["made"]
 

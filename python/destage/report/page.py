@@ -13,12 +13,12 @@ from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from .._charts import Charts, chart_rows
-from .._profile_data import warnings_of
-from .._series_data import names
-from .._series_plots import series_chart, series_title
-from .._theme import DARK, LIGHT, PAGE, variables
-from .._tidy import (
+from destage.charts.comparison import Charts, chart_rows
+from destage.charts.series_plots import series_chart, series_title
+from destage.charts.theme import DARK, LIGHT, PAGE, variables
+from destage.model.profile import warnings_of
+from destage.model.series import names
+from destage.model.view import (
     METRICS,
     ResultView,
     curve_data,
@@ -27,14 +27,14 @@ from .._tidy import (
     trace_name,
     view,
 )
-from .._verdict import verdict
-from .._words import duration, join, number, percent, size, summary
-from ._comparison import VEGA_LITE, Part, chart_part, chips, comparison, highlighted
-from ._drive import drive_facts, drive_name
-from ._provenance import made
-from ._tables import runs_table, wins_table
-from ._trace import facts, profile_charts
-from ._workload import workload
+from destage.model.words import duration, join, number, percent, size, summary
+from destage.report.comparison import VEGA_LITE, Part, chart_part, chips, comparison, highlighted
+from destage.report.drive import drive_facts, drive_name
+from destage.report.provenance import made
+from destage.report.tables import runs_table, wins_table
+from destage.report.trace import facts, profile_charts
+from destage.report.workload import workload
+from destage.tables.verdict import verdict
 
 __all__ = ["page"]
 
@@ -219,7 +219,7 @@ def _warnings(result: ResultView) -> list[str]:
 
 
 def _label(run: Mapping[str, Any]) -> str:
-    from .._tidy import label_of
+    from destage.model.view import label_of
 
     return label_of(run["config"])
 

@@ -1,0 +1,1 @@
+"""Numbers as pictures: what a chart shows and how it looks. Drawing needs the extra `report`."""

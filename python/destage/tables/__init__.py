@@ -1,0 +1,1 @@
+"""Numbers as text: tables and sentences, for terminals, notebooks and Markdown."""
