@@ -92,9 +92,10 @@ class Policy(ABC):
     def evict(self, miss: Any, device: DeviceView | None, plan: Plan) -> None:
         """Give up at least one page, by `plan.evict(page, dirty)`. Called while no frame is free.
 
-        `miss` is the value of the `Miss`. `device` says how busy the drive is, unit by unit; which
-        units a page belongs to is in the request that it comes with (`r.unit_if_clean`,
-        `r.unit_if_dirty`). In a run without a device both are None.
+        `miss` is the value of the `Miss`, the same object that `admit` gets: what is changed in it
+        here arrives there. `device` says how busy the drive is, unit by unit; which units a page
+        belongs to is in the request that it comes with (`r.unit_if_clean`, `r.unit_if_dirty`). In
+        a run without a device both are None.
         """
 
     @abstractmethod

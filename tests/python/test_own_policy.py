@@ -397,3 +397,23 @@ def test_a_result_of_an_own_policy_says_that_it_cannot_be_made_again_from_a_file
     ds.compare(trace, ["lru", Lru], cache="10p").to_json(tmp_path / "r.json")
     with pytest.raises(ds.UsageError, match="Lru is no built-in policy"):
         ds.rerun(tmp_path / "r.json")
+
+
+def test_what_an_eviction_leaves_in_the_miss_the_admission_finds(trace: ds.Trace) -> None:
+    told: list[int] = []
+
+    class Remembering(Lru):
+        def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+            return ds.Miss([]) if super().request(r) is ds.MISS else ds.HIT
+
+        def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
+            miss.append(next(iter(self.pages)))
+            super().evict(miss, device, plan)
+
+        def admit(self, r: ds.Request, miss: Any) -> None:
+            assert r.page not in miss
+            told.extend(miss)
+            super().admit(r, miss)
+
+    (run,) = ds.compare(trace, Remembering, cache="10p").runs
+    assert len(told) == run.counters["evictions"] > 0

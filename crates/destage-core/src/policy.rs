@@ -11,7 +11,8 @@
 //!
 //! The engine owns the clock, the device, the "until there is room" loop and every counter, so no
 //! policy can count differently. What the look-up learned ("the page was a ghost in B2") travels
-//! as a value in [`Policy::Miss`], so the eviction that follows cannot destroy it.
+//! as a value in [`Policy::Miss`], so the eviction that follows cannot destroy it; what an eviction
+//! learns for the admission goes into the same value.
 
 use crate::{DeviceView, Lookup, Nanos, Page, Part, Plan, Request, Slot};
 
@@ -85,8 +86,9 @@ pub trait Policy {
     /// Looks the page up; a hit also runs the policy's hit rule. Never evicts.
     fn request(&mut self, r: &Request) -> Lookup<Self::Miss>;
 
-    /// Gives up at least one page. Only called while every frame is taken.
-    fn evict(&mut self, miss: &Self::Miss, device: &dyn DeviceView, plan: &mut Plan);
+    /// Gives up at least one page. Only called while every frame is taken; what it leaves in `miss`
+    /// the next eviction and the admission find.
+    fn evict(&mut self, miss: &mut Self::Miss, device: &dyn DeviceView, plan: &mut Plan);
 
     /// Takes the page in: clean after a read, dirty after a write. A frame is free.
     fn admit(&mut self, r: &Request, miss: Self::Miss) -> Slot;

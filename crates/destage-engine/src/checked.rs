@@ -326,7 +326,7 @@ impl<P: Policy> Policy for Checked<P> {
         if self.violation.is_some() { Lookup::Bypass } else { found }
     }
 
-    fn evict(&mut self, miss: &P::Miss, device: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, miss: &mut P::Miss, device: &dyn DeviceView, plan: &mut Plan) {
         if self.violation.is_some() {
             return;
         }

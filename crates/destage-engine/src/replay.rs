@@ -268,10 +268,10 @@ impl Replay<'_> {
                     counters.hit(r.op);
                     observer.access(&r, true, None);
                 }
-                Lookup::Miss(miss) => {
+                Lookup::Miss(mut miss) => {
                     counters.miss(r.op);
                     while policy.resident() >= policy.frames() {
-                        policy.evict(&miss, &Blind, plan);
+                        policy.evict(&mut miss, &Blind, plan);
                     }
                     policy.admit(&r, miss);
                     if O::SEES_ACCESSES {

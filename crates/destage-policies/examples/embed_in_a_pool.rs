@@ -32,10 +32,10 @@ impl<P: Policy> Pool<P> {
         let (page, request) = (Page(number), Request::new(Page(number), Lpn(number), op));
         match self.policy.request(&request) {
             Lookup::Hit(_) => {}
-            Lookup::Miss(miss) => {
+            Lookup::Miss(mut miss) => {
                 while self.policy.resident() == self.policy.frames() {
                     self.plan.clear();
-                    self.policy.evict(&miss, &Blind, &mut self.plan);
+                    self.policy.evict(&mut miss, &Blind, &mut self.plan);
                     self.destage();
                 }
                 self.frames.insert(page, self.fetched(number));

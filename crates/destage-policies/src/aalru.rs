@@ -379,7 +379,7 @@ impl<D: Directory> Policy for Aalru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let from_rb = f64::from(self.rb_len) >= self.tau;
         if (from_rb && !self.rb.is_empty()) || self.wb.is_empty() {
             self.drop_clean(plan);
@@ -554,7 +554,7 @@ mod tests {
         assert_eq!(p.wf(), 5.0);
         assert_eq!(p.th, 0.0);
         let mut plan = Plan::new();
-        p.evict(&(), &destage_core::Blind, &mut plan);
+        p.evict(&mut (), &destage_core::Blind, &mut plan);
         let (pages, pads) = plan.groups().next().expect("a group");
         assert_eq!(pages, [Page(0), Page(1)]);
         let pads: Vec<_> = pads.iter().map(|pad| (pad.lpn.0, pad.in_buffer)).collect();

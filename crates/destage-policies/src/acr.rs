@@ -183,13 +183,26 @@ impl Side {
 
 /// Where the look-up found a page that was not resident.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ghost {
+enum Ghost {
     /// Nowhere: Case III.
     No,
     /// In L_CH: Case II.
     Clean,
     /// In L_DH: Case II.
     Dirty,
+}
+
+/// What a miss remembers: all that its access counts in goes into one record, at the admission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Miss {
+    ghost: Ghost,
+    evicted: u8, // what its evictions count in: M_LD or nothing
+}
+
+impl Miss {
+    fn of(ghost: Ghost) -> Self {
+        Miss { ghost, evicted: 0 }
+    }
 }
 
 const CT: u8 = 1;
@@ -206,7 +219,6 @@ pub struct Acr<D> {
     d: Side,         // L_D and L_DH
     ghosts: u32,     // G, most ghosts of both lists
     costs: Costs,    // of the last m accesses
-    evicted: u8,     // what the eviction of this access counts in: M_LD or nothing
     frames: u32,     // s
 }
 
@@ -254,7 +266,6 @@ impl<D: Directory> Acr<D> {
                 setup.params.int(COST_WRITE.name),
                 setup.frames,
             ),
-            evicted: 0,
             frames: setup.frames,
         }
     }
@@ -271,11 +282,11 @@ impl<D: Directory> Acr<D> {
 }
 
 impl<D: Directory> Policy for Acr<D> {
-    type Miss = Ghost;
+    type Miss = Miss;
 
     #[inline(always)]
-    fn request(&mut self, r: &Request) -> Lookup<Ghost> {
-        let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(Ghost::No) };
+    fn request(&mut self, r: &Request) -> Lookup<Miss> {
+        let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(Miss::of(Ghost::No)) };
         let write = r.op.is_write();
         match self.pages[slot].list {
             CT | CB => {
@@ -300,12 +311,12 @@ impl<D: Directory> Policy for Acr<D> {
             CH => {
                 self.c.ghosts.unlink(&mut self.pages, slot);
                 self.pages.remove(slot);
-                return Lookup::Miss(Ghost::Clean);
+                return Lookup::Miss(Miss::of(Ghost::Clean));
             }
             _ => {
                 self.d.ghosts.unlink(&mut self.pages, slot);
                 self.pages.remove(slot);
-                return Lookup::Miss(Ghost::Dirty);
+                return Lookup::Miss(Miss::of(Ghost::Dirty));
             }
         }
         self.adjust();
@@ -313,14 +324,14 @@ impl<D: Directory> Policy for Acr<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &Ghost, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, miss: &mut Miss, _: &dyn DeviceView, plan: &mut Plan) {
         let from_d = match (self.c.len(), self.d.len()) {
             (0, _) => true,
             (_, 0) => false,
             (l_c, _) => self.costs.l_d_is_too_long(l_c),
         };
         let (own, other) = if from_d {
-            self.evicted = counted::M_LD;
+            miss.evicted = counted::M_LD;
             (&mut self.d, &mut self.c)
         } else {
             (&mut self.c, &mut self.d)
@@ -347,8 +358,8 @@ impl<D: Directory> Policy for Acr<D> {
     }
 
     #[inline(always)]
-    fn admit(&mut self, r: &Request, ghost: Ghost) -> Slot {
-        match ghost {
+    fn admit(&mut self, r: &Request, miss: Miss) -> Slot {
+        match miss.ghost {
             Ghost::No => {}
             Ghost::Clean => self.c.delta = self.c.len().min(self.c.delta + 1),
             Ghost::Dirty => self.d.delta = self.d.len().min(self.d.delta + 1),
@@ -357,10 +368,10 @@ impl<D: Directory> Policy for Acr<D> {
         let write = r.op.is_write();
         self.pages[slot].dirty = write;
         let side = if write { &mut self.d } else { &mut self.c };
-        let list = if ghost == Ghost::No { &mut side.bottom } else { &mut side.top };
+        let list = if miss.ghost == Ghost::No { &mut side.bottom } else { &mut side.top };
         list.push_mru(&mut self.pages, slot);
         let counted = if write { counted::R_LD } else { counted::R_LC | counted::M_LC };
-        self.costs.push(counted | std::mem::take(&mut self.evicted));
+        self.costs.push(counted | miss.evicted);
         self.adjust();
         slot
     }
@@ -412,7 +423,6 @@ impl<D: Directory> Policy for Acr<D> {
         assert!(self.c.ghosts.len() + self.d.ghosts.len() <= self.ghosts);
         assert!(self.resident() <= self.frames);
         self.costs.check();
-        assert_eq!(self.evicted, 0, "every eviction is counted with its access");
     }
 }
 

@@ -138,7 +138,7 @@ impl<D: Directory> Policy for AdLru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let (list, other) = if self.cold.len() > self.min_lc {
             (&mut self.cold, &mut self.hot)
         } else {

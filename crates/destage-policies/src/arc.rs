@@ -132,7 +132,7 @@ impl<D: Directory> Policy for Arc<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, miss: &Miss, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, miss: &mut Miss, _: &dyn DeviceView, plan: &mut Plan) {
         match miss {
             Miss::InB1(_) => self.replace(false, plan),
             Miss::InB2(_) => self.replace(true, plan),

@@ -342,7 +342,7 @@ impl<D: Directory> Policy for Bpac<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let block = match self.b_list.victim(&mut self.pages.blocks) {
             Some((block, rule)) => {
                 *match rule {

@@ -161,7 +161,7 @@ impl<D: Directory> Policy for Bplru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let block = self.list.oldest().expect("evict is only called on a full buffer");
         self.list.unlink(&mut self.pages.blocks, block);
         self.pages.gather(block, |()| Share::Leaves);
@@ -272,7 +272,7 @@ mod tests {
             let mut p = bplru(1, true, device_pages);
             drive(&mut p, &writes(&[9]));
             let mut plan = Plan::new();
-            p.evict(&(), &Blind, &mut plan);
+            p.evict(&mut (), &Blind, &mut plan);
             let (pages, pads) = plan.groups().next().expect("a group");
             assert_eq!(pages, [Page(9)]);
             assert!(pads.iter().all(|pad| !pad.in_buffer));
@@ -291,7 +291,7 @@ mod tests {
         // 2^64 - 1 is a multiple of 3: the last block has this one page.
         drive(&mut p, &writes(&[u64::MAX]));
         let mut plan = Plan::new();
-        p.evict(&(), &Blind, &mut plan);
+        p.evict(&mut (), &Blind, &mut plan);
         assert!(plan.padded().is_empty());
     }
 }

@@ -97,7 +97,7 @@ impl<D: Directory> Policy for CcfLru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self.victim().expect("evict is only called on a full buffer");
         let dirty = self.pages[victim].dirty;
         plan.evict(self.pages.remove(victim), dirty);

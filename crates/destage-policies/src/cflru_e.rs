@@ -74,7 +74,7 @@ impl<D: Directory> Policy for CflruE<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self
             .clean
             .pop_lru(&mut self.pages)

@@ -198,7 +198,7 @@ impl<D: Directory> Policy for Clc<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let largest = self.sizes.victim().map(|(block, _)| block);
         let block = largest
             .or_else(|| self.recent.oldest())

@@ -91,7 +91,7 @@ impl<D: Directory> Policy for Clock<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = loop {
             let tail = self.ring[self.hand];
             if self.pages[tail].mark() != REF {

@@ -107,7 +107,7 @@ impl<D: Directory> Policy for DualQueue<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         loop {
             let tail =
                 self.second.pop_lru(&mut self.pages).expect("in a full buffer cap1 < s pages wait");

@@ -296,7 +296,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), device: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), device: &dyn DeviceView, plan: &mut Plan) {
         let victim = self
             .lists
             .oldest_of(CLEAN)

@@ -123,7 +123,7 @@ impl<D: Directory> Policy for Fab<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let (block, size) = self.sizes.victim().expect("evict is only called on a full buffer");
         self.sizes.unlink(&mut self.pages.blocks, block, size);
         self.pages.gather(block, |()| Share::Leaves);

@@ -129,7 +129,7 @@ impl<D: Directory> Policy for GcarCflru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), device: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), device: &dyn DeviceView, plan: &mut Plan) {
         let victim = self.victim(device).expect("evict is only called on a full buffer");
         self.order.unlink(victim);
         self.lists.evict(victim, plan);

@@ -78,7 +78,7 @@ impl<D: Directory> Policy for GcarLru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), device: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), device: &dyn DeviceView, plan: &mut Plan) {
         let victim = self
             .lists
             .oldest(|unit| !device.in_gc(UnitId(unit)))

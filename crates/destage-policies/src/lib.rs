@@ -12,9 +12,9 @@
 //! let mut plan = Plan::new();
 //! for page in [10, 20, 10, 30] {
 //!     let r = Request::new(Page(page), Lpn(page), Op::Write);
-//!     if let Lookup::Miss(miss) = pool.request(&r) {
+//!     if let Lookup::Miss(mut miss) = pool.request(&r) {
 //!         while pool.resident() == pool.frames() {
-//!             pool.evict(&miss, &Blind, &mut plan);
+//!             pool.evict(&mut miss, &Blind, &mut plan);
 //!         }
 //!         pool.admit(&r, miss);
 //!     }

@@ -185,7 +185,7 @@ impl<D: Directory> Policy for Lirs<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &Option<Slot>, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, _: &mut Option<Slot>, _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self.q.pop().expect("a full buffer has a HIR page");
         plan.evict(self.pages.page(victim), self.pages[victim].dirty);
         if self.pages[victim].list != S {

@@ -56,7 +56,7 @@ impl<D: Directory> Policy for Lru<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim =
             self.list.pop_lru(&mut self.pages).expect("evict is only called on a full buffer");
         let dirty = self.pages[victim].dirty;

@@ -258,7 +258,7 @@ impl<D: Directory> Policy for LruK<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &Option<Slot>, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, _: &mut Option<Slot>, _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self.victim();
         plan.evict(self.pages.page(victim), self.pages[victim].dirty);
         if self.rip == Some(0) {

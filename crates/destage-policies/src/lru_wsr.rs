@@ -66,7 +66,7 @@ impl<D: Directory> Policy for LruWsr<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         loop {
             let slot =
                 self.list.pop_lru(&mut self.pages).expect("evict is only called on a full buffer");

@@ -226,7 +226,7 @@ impl<D: Directory> Policy for Min<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self.farthest();
         let dirty = self.pages[victim].page.dirty();
         plan.evict(self.pages.remove(victim), dirty);

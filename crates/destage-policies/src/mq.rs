@@ -188,7 +188,7 @@ impl<D: Directory> Policy for Mq<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &u64, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, _: &mut u64, _: &dyn DeviceView, plan: &mut Plan) {
         let lowest = self.filled.trailing_zeros() as usize;
         let victim = self.queues[lowest].lru(&self.pages).expect("a full buffer has pages");
         self.unlink(victim);

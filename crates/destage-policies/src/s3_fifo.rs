@@ -179,7 +179,7 @@ impl<D: Directory> Policy for S3Fifo<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &bool, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, _: &mut bool, _: &dyn DeviceView, plan: &mut Plan) {
         if self.small.len() < self.small_max as usize && !self.main.is_empty() {
             self.evict_main(plan);
         } else {

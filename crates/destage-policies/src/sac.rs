@@ -217,7 +217,7 @@ impl<D: Directory> Policy for Sac<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let (victim, j) = self.victim();
         let dirty = self.pages[victim].dirty;
         plan.evict(self.pages.remove(victim), dirty);
@@ -360,7 +360,7 @@ mod tests {
                     r.fetch = self.submit(page, Read);
                 }
                 if self.sac.resident() == self.sac.frames() {
-                    self.sac.evict(&(), &Blind, &mut plan);
+                    self.sac.evict(&mut (), &Blind, &mut plan);
                 }
                 self.sac.admit(&r, ());
             }

@@ -84,7 +84,7 @@ impl<D: Directory> Policy for Sieve<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = loop {
             let slot = self.ahead.pop_front().expect("the hand is on a page of a full buffer");
             let page = &mut self.pages[slot];

@@ -164,9 +164,9 @@ fn drive_over<P: Policy>(
         let hit = match policy.request(&r) {
             Lookup::Hit(_) => true,
             Lookup::Bypass => false,
-            Lookup::Miss(miss) => {
+            Lookup::Miss(mut miss) => {
                 while policy.resident() == policy.frames() {
-                    policy.evict(&miss, device, &mut plan);
+                    policy.evict(&mut miss, device, &mut plan);
                 }
                 policy.admit(&r, miss);
                 false

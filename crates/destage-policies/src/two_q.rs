@@ -140,7 +140,7 @@ impl<D: Directory> Policy for TwoQ<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &bool, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, _: &mut bool, _: &dyn DeviceView, plan: &mut Plan) {
         if self.a1in.len() > self.kin as usize || self.am.is_empty() {
             let victim = self.a1in.pop_front().expect("evict is only called on a full buffer");
             plan.evict(self.pages.page(victim), self.pages[victim].dirty);

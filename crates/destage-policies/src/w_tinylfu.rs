@@ -217,7 +217,7 @@ impl<D: Directory> Policy for WTinyLfu<D> {
     }
 
     #[inline(always)]
-    fn evict(&mut self, _: &Slot, _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, _: &mut Slot, _: &dyn DeviceView, plan: &mut Plan) {
         let candidate =
             self.window.pop_lru(&mut self.pages).expect("a full buffer's window is full");
         let main =

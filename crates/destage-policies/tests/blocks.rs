@@ -80,9 +80,9 @@ impl Visitor for Tokens<'_> {
                     assert!(!buffer.contains_key(&page));
                     assert_eq!(flash[page as usize], newest[page as usize], "as a miss does");
                 }
-                Lookup::Miss(miss) => {
+                Lookup::Miss(mut miss) => {
                     while policy.resident() == policy.frames() {
-                        policy.evict(&miss, &Blind, &mut plan);
+                        policy.evict(&mut miss, &Blind, &mut plan);
                     }
                     for (pages, pads) in plan.groups() {
                         // Padding is read before anything of the group is written.

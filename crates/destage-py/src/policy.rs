@@ -423,12 +423,12 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
         answer.unwrap_or(Lookup::Bypass)
     }
 
-    fn evict(&mut self, miss: &Py<PyAny>, device: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, miss: &mut Py<PyAny>, device: &dyn DeviceView, plan: &mut Plan) {
         let steps = self.guarded(|py| {
             let given = self.plan.clone_ref(py);
             // Without a device the policy sees None.
             let view = self.units.map(|_| Py::new(py, PyDeviceView::of(device))).transpose()?;
-            self.object.call_method1(py, intern!(py, "evict"), (miss, view, given))?;
+            self.object.call_method1(py, intern!(py, "evict"), (&*miss, view, given))?;
             let mut filled = self.plan.borrow_mut(py);
             filled.open = false;
             Ok(std::mem::take(&mut filled.steps))

@@ -14,9 +14,9 @@ fn drive<P: Policy>(policy: &mut P, accesses: &[(Op, u64)]) -> usize {
         match policy.request(&r) {
             Lookup::Hit(_) => hits += 1,
             Lookup::Bypass => {}
-            Lookup::Miss(miss) => {
+            Lookup::Miss(mut miss) => {
                 while policy.resident() >= policy.frames() {
-                    policy.evict(&miss, &Blind, &mut plan);
+                    policy.evict(&mut miss, &Blind, &mut plan);
                 }
                 policy.admit(&r, miss);
             }
@@ -114,7 +114,7 @@ impl Policy for Faulty {
         Lookup::Hit(Slot(r.page.0 as u32 + u32::from(self.does(Fault::MovesSlots))))
     }
 
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         self.evictions += 1;
         if self.does(Fault::GivesUpNothing) {
             return;
@@ -278,7 +278,7 @@ fn the_caller_must_evict_when_full_and_only_then() {
     let read = |page| Request::new(Page(page), Lpn(page), Read);
     let mut early = Faulty::new(Fault::None);
     assert_eq!(early.request(&read(1)), Lookup::Miss(()));
-    early.evict(&(), &Blind, &mut Plan::new());
+    early.evict(&mut (), &Blind, &mut Plan::new());
     assert_eq!(early.violation().unwrap().law, "evict is called while a frame is free");
 
     let mut late = Faulty::new(Fault::None);

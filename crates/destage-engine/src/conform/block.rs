@@ -254,10 +254,10 @@ impl Run<'_> {
                     script.read(policy, Some(r.page));
                     false
                 }
-                Lookup::Miss(miss) => {
+                Lookup::Miss(mut miss) => {
                     while policy.resident() >= policy.frames() {
                         let before = policy.resident();
-                        policy.evict(&miss, &Blind, &mut plan);
+                        policy.evict(&mut miss, &Blind, &mut plan);
                         if policy.resident() >= before {
                             let message = format!("evict freed no frame of {before}");
                             return Err(Fault { access: Some(index as u64), message });

@@ -55,11 +55,11 @@ pub fn run_vector<P: Policy>(mut policy: P, vector: &PageVector) -> Result<Outco
                 counters.hit(op);
                 true
             }
-            Lookup::Miss(miss) => {
+            Lookup::Miss(mut miss) => {
                 counters.miss(op);
                 while policy.resident() >= policy.frames() {
                     let before = policy.resident();
-                    policy.evict(&miss, &Blind, &mut plan);
+                    policy.evict(&mut miss, &Blind, &mut plan);
                     if policy.resident() >= before {
                         return Err(Fault {
                             access: Some(i as u64),

@@ -576,7 +576,7 @@ impl<D: Directory> Policy for Mine<D> {
     fn request(&mut self, r: &Request) -> Lookup<()> {
         self.lru.request(r)
     }
-    fn evict(&mut self, miss: &(), device: &dyn destage_core::DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, miss: &mut (), device: &dyn destage_core::DeviceView, plan: &mut Plan) {
         if !self.keeps_victims {
             self.lru.evict(miss, device, plan);
         }

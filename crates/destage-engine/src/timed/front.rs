@@ -232,7 +232,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         &mut self,
         device: &mut Device<F>,
         now: Nanos,
-        miss: &P::Miss,
+        miss: &mut P::Miss,
         tally: &mut Tally,
     ) -> When {
         if self.policy.resident() < self.policy.frames() {
@@ -409,7 +409,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 let ready = self.held[id as usize].ready;
                 Ok(device.queues().times().later(When::at(now), ready))
             }
-            Lookup::Miss(miss) => {
+            Lookup::Miss(mut miss) => {
                 tally.pages.miss(op);
                 let mut data = When::at(now);
                 let fetches = op == Op::Read || self.fetch_on_write_miss;
@@ -418,7 +418,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                     (data, r.fetch) = (served.end, served.submission);
                 }
                 self.plan.clear();
-                let frame = self.make_room(device, now, &miss, tally);
+                let frame = self.make_room(device, now, &mut miss, tally);
                 if P::NEEDS.contains(Needs::UNITS) {
                     r.units = device.units_of(lpn);
                 }

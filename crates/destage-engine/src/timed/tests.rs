@@ -215,7 +215,7 @@ impl Policy for Blocks {
         }
     }
 
-    fn evict(&mut self, (): &(), _: &dyn DeviceView, plan: &mut Plan) {
+    fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let block = self.0[0].1.0 / 4;
         let mut leaving = self.0.clone();
         leaving.retain(|(_, lpn)| lpn.0 / 4 == block);

@@ -237,7 +237,7 @@ impl Visitor for Run {
                     assert_eq!(op, Op::Read, "{}: a write is never bypassed", self.name);
                     version_of(self.store.read(page))
                 }
-                Lookup::Miss(miss) => {
+                Lookup::Miss(mut miss) => {
                     let got = match op {
                         Op::Read => version_of(self.store.read(page)),
                         Op::Write => expected,
@@ -245,7 +245,7 @@ impl Visitor for Run {
                     plan.clear();
                     while policy.resident() >= policy.frames() {
                         let before = (plan.group_count(), plan.evicted().len());
-                        policy.evict(&miss, &self.store.drive, &mut plan);
+                        policy.evict(&mut miss, &self.store.drive, &mut plan);
                         self.destage(&plan, before.0, &frames);
                         for victim in &plan.evicted()[before.1..] {
                             assert!(frames.remove(&victim.page.0).is_some(), "it was resident");

@@ -105,9 +105,9 @@ impl Visitor for Drive<'_> {
             let hit = match policy.request(&r) {
                 Lookup::Hit(_) => true,
                 Lookup::Bypass => false,
-                Lookup::Miss(miss) => {
+                Lookup::Miss(mut miss) => {
                     while policy.resident() == policy.frames() {
-                        policy.evict(&miss, &Blind, &mut plan);
+                        policy.evict(&mut miss, &Blind, &mut plan);
                     }
                     let _: Slot = policy.admit(&r, miss);
                     false
