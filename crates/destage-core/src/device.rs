@@ -1,4 +1,4 @@
-//! What a policy may ask the device when it must evict (`spec/device-policies.md` 2.1).
+//! What a policy may ask the device when it must evict (`docs/spec/device-policies.md` 2.1).
 //!
 //! Decisions take no time, so the answers hold from the choice of a victim to its write-back.
 
@@ -20,7 +20,7 @@ pub struct Unfinished {
 }
 
 /// Nominal times of single operations, transfers included, nothing waiting: nanoseconds
-/// (`spec/device-policies.md` 3.2).
+/// (`docs/spec/device-policies.md` 3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NominalTimes {
     /// L_r, read one page.
@@ -38,7 +38,7 @@ pub trait DeviceView {
     /// Number of units; list U of dynamic allocation is not among them.
     fn units(&self) -> u32;
 
-    /// Remaining work of a unit, nanoseconds (`spec/device.md` 4.5). 0 when idle.
+    /// Remaining work of a unit, nanoseconds (`docs/spec/device.md` 4.5). 0 when idle.
     fn backlog_ns(&self, unit: UnitId) -> Nanos;
 
     /// [`backlog_ns`](DeviceView::backlog_ns) of the units 0, 1, .., as many as there is room for.

@@ -39,7 +39,8 @@ pub use types::{Lpn, NEVER, Nanos, Op, Page, PlaneId, Slot, UnitId};
 
 /// Frames that a fraction of a size stands for: `floor(f * size + 0.5)`, in binary64.
 ///
-/// Half a frame rounds up (`spec/page-policies.md` 2.6). `fraction` is finite and not negative.
+/// Half a frame rounds up (`docs/spec/page-policies.md` 2.6). `fraction` is finite and not
+/// negative.
 pub fn share(fraction: f64, size: u32) -> u32 {
     debug_assert!(fraction.is_finite() && fraction >= 0.0);
     (fraction * f64::from(size) + 0.5).floor() as u32

@@ -2,7 +2,7 @@
 
 use crate::types::{Lpn, NEVER, Op, Page, Slot, UnitId};
 
-/// The units a page belongs to, if clean and if dirty (`spec/device-policies.md` 2.2).
+/// The units a page belongs to, if clean and if dirty (`docs/spec/device-policies.md` 2.2).
 ///
 /// They do not change while the page stays in its state. Under dynamic allocation the dirty one
 /// is the common list U, one past the last unit.

@@ -1,4 +1,4 @@
-//! What a run counts, for every policy alike (`spec/page-policies.md` 2.5).
+//! What a run counts, for every policy alike (`docs/spec/page-policies.md` 2.5).
 
 use crate::timed::{Summary, Values};
 use destage_core::{Op, Plan, Policy};

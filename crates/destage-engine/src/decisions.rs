@@ -1,5 +1,5 @@
-//! Every decision of a run as JSON lines (`spec/page-policies.md` 2.4): index, operation, page, hit,
-//! evicted pages, flush groups, and padding where a policy pads. Pages are LPNs.
+//! Every decision of a run as JSON lines (`docs/spec/page-policies.md` 2.4): index, operation,
+//! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs.
 
 use crate::replay::Observer;
 use destage_core::{Op, Page, Plan, Request};

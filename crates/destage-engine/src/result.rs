@@ -365,7 +365,7 @@ macro_rules! timed {
     };
 }
 
-/// A counter of an FTL of `spec/ftl.md`.
+/// A counter of an FTL of `docs/spec/ftl.md`.
 macro_rules! ftl {
     ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
      |$f:ident| $value:expr) => {
@@ -436,7 +436,7 @@ pub static METRICS: &[Metric] = &[
     )
     .shown(Shown::Always),
     timed!("waf", "WAF", Real "", Lower,
-    "write amplification: programs of all kinds / programs for the host (device.md 8)",
+    "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
     |t| {
         let d = &t.counters.device;
         ratio(d.programs_of_all_kinds(), d.flash_programs)

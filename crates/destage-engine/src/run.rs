@@ -221,7 +221,7 @@ impl RunOptions {
     }
 }
 
-/// AALRU's F_r and F_w: the drive's own page times (`spec/block-policies.md` 6.3).
+/// AALRU's F_r and F_w: the drive's own page times (`docs/spec/block-policies.md` 6.3).
 pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(&'static str, Value)> {
     let times = device.nominal_times();
     times.map_or(Vec::new(), |times| {
@@ -232,7 +232,7 @@ pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(&'static str, Va
     })
 }
 
-/// With a device, blocks and pages are the drive's (`spec/block-policies.md` 1.9).
+/// With a device, blocks and pages are the drive's (`docs/spec/block-policies.md` 1.9).
 pub(crate) fn on_drive<F: Ftl>(setup: Setup, device: &Device<F>) -> Setup {
     Setup {
         pages_per_block: device.pages_per_block(),

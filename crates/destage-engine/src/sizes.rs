@@ -1,4 +1,4 @@
-//! Cache sizes as people write them: `32MiB`, `8192p`, `10%`, `auto` (design.md, section 7).
+//! Cache sizes as people write them: `32MiB`, `8192p`, `10%`, `auto` (`docs/command-line.md`).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

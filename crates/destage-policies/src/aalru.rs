@@ -3,7 +3,7 @@
 //!
 //! Yao, Kong, Zhou, Xu, Feng, Liu. An advanced adaptive least recently used buffer management
 //! algorithm for SSD. IEEE Access 7, 2019. Section III, equations 1 to 6, Algorithms 1 and 2;
-//! `spec/block-policies.md` 6.
+//! `docs/spec/block-policies.md` 6.
 //!
 //! State. Two LRU lists: RB of clean pages, the read buffer, and WB of dirty ones, the write buffer.
 //! `tau` is the wanted size of RB, `Th` the padding threshold, both in pages.

@@ -2,7 +2,7 @@
 //!
 //! Wu, He, Eckart. An adaptive write buffer management scheme for flash-based SSDs. ACM Trans.
 //! Storage 8(1), 2012 ("block-page adaptive cache"). Section 4 and Algorithm 1;
-//! `spec/block-policies.md` 5.
+//! `docs/spec/block-policies.md` 5.
 //!
 //! State (4.2). Written pages, each in one of two lists. The *p-list* holds hot pages in LRU order;
 //! the *b-list* holds clusters, the other pages of each erase block. Virtual time `t` counts page

@@ -2,7 +2,7 @@
 //!
 //! Kim, Ahn. BPLRU: a buffer management scheme for improving random writes in flash storage. USENIX
 //! FAST 2008. Described in BPAC section 2.3 and AALRU sections II-C and II-D;
-//! `spec/block-policies.md` 3.
+//! `docs/spec/block-policies.md` 3.
 //!
 //! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block the
 //! most recent. Victim: the least recent block. *Page padding*: the pages of the block that are not

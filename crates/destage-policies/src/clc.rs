@@ -3,7 +3,7 @@
 //! Kang, Park, Jung, Shim, Cha. Performance trade-offs in using NVRAM write buffer for flash
 //! memory-based storage devices. IEEE Trans. Computers 58(6), 2009 ("cold and largest cluster").
 //! Described in BPAC sections 2.3 and 3.1, AALRU section II-C and table 2;
-//! `spec/block-policies.md` 4.
+//! `docs/spec/block-policies.md` 4.
 //!
 //! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block the
 //! most recent. Of N clusters the K most recent are the *size-independent region*, the others the

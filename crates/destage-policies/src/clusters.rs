@@ -1,5 +1,5 @@
 //! Resident pages and the erase blocks that they belong to: what FAB, BPLRU, CLC, BPAC and AALRU
-//! share (`spec/block-policies.md` 1.2 to 1.4).
+//! share (`docs/spec/block-policies.md` 1.2 to 1.4).
 //!
 //! ```text
 //!   page ──▶ frame ──▶ { block, offset, links, .. }

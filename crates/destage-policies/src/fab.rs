@@ -2,7 +2,7 @@
 //!
 //! Jo, Kang, Park, Kim, Lee. FAB: flash-aware buffer management policy for portable media players.
 //! IEEE Trans. Consumer Electronics 52(2), 2006. Described in BPAC section 2.3 and AALRU section
-//! II-C; `spec/block-policies.md` 2.
+//! II-C; `docs/spec/block-policies.md` 2.
 //!
 //! Rules. The buffer holds written pages only, clustered by erase block. A write makes its block
 //! the most recent. Victim: the largest cluster, which frees the most frames and comes nearest to a

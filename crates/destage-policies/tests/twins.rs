@@ -1,5 +1,5 @@
 //! Every policy of the table against its slow twin, on random traces of many shapes, over both
-//! directories; and the laws that hold for all of them (spec section 4).
+//! directories; and the laws that hold for all of them (`docs/spec/page-policies.md` 4).
 
 mod common;
 

@@ -102,7 +102,7 @@ fn word(text: &str) -> Value {
     Value::Text(text.into())
 }
 
-/// The drive of ECR (`spec/device.md` 9).
+/// The drive of ECR (`docs/spec/device.md` 9).
 fn ecr(blocks: u64, keys: &[(&str, Value)]) -> Result<DeviceConfig, String> {
     let mut table = Table::new();
     for (key, value) in [

@@ -1,4 +1,4 @@
-//! Rates of the FTLs of `spec/ftl.md` on the load that other simulators were measured with: a
+//! Rates of the FTLs of `docs/spec/ftl.md` on the load that other simulators were measured with: a
 //! million 4-KiB requests, 90 % writes, uniform over 400 000 pages, exponential gaps of 2 ms on
 //! average, 2 GiB raw in one chip. Per FTL alone and on a drive; page operations are pages read,
 //! pages programmed and blocks erased, as the FTL counts them.

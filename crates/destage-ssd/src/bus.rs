@@ -1,4 +1,4 @@
-//! Reservations of a shared channel (`spec/device.md` 4.4).
+//! Reservations of a shared channel (`docs/spec/device.md` 4.4).
 
 use destage_core::Nanos;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! The tables `[device]`, `[cache]` and `[host]`: keys, ranges, defaults, and what excludes what
-//! (`spec/device.md` 3 and 5.1).
+//! (`docs/spec/device.md` 3 and 5.1).
 //!
 //! A table comes from TOML or JSON, or from a program: anything that serde can read. A key that is
 //! not listed, a value out of range and a drive that cannot work are errors before anything runs.
@@ -67,7 +67,7 @@ pub struct DeviceConfig {
 }
 
 /// Keys of `[device]` that are about the FTL `page`: they have no meaning for another one
-/// (`spec/device.md` 12).
+/// (`docs/spec/device.md` 12).
 pub const OF_PAGE: [&str; 10] = [
     "summary_page",
     "summary_bytes",

@@ -8,7 +8,8 @@ use crate::queues::{Queues, Served};
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
 use serde::{Deserialize, Serialize};
 
-/// What a drive counts (`spec/device.md` 8); of the measured part only, but for `block_erases_*`.
+/// What a drive counts (`docs/spec/device.md` 8); of the measured part only, but for
+/// `block_erases_*`.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 8 says what each one is, name by name")]
 pub struct DeviceCounters {
@@ -31,7 +32,7 @@ pub struct DeviceCounters {
     pub channel_programs: Vec<u64>,
     pub block_erases_max: u64,
     pub block_erases_min: u64,
-    /// Those of an FTL of `spec/ftl.md` (its section 1.4).
+    /// Those of an FTL of `docs/spec/ftl.md` (its section 1.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlCounters>,
 }
@@ -147,7 +148,7 @@ impl<F: Ftl> Device<F> {
         &self.ftl
     }
 
-    /// The units of a page, clean and dirty (`spec/device-policies.md` 2.2).
+    /// The units of a page, clean and dirty (`docs/spec/device-policies.md` 2.2).
     pub fn units_of(&self, lpn: u32) -> Units {
         if self.ftl.dirty_pages_have_no_unit() {
             let clean = UnitId(self.geometry.place(self.ftl.holder(lpn)).unit);

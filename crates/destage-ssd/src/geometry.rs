@@ -1,4 +1,5 @@
-//! Planes, units and channels, and which plane a page calls its home (`spec/device.md` 4.1, 5.2).
+//! Planes, units and channels, and which plane a page calls its home (`docs/spec/device.md` 4.1,
+//! 5.2).
 //!
 //! ```text
 //!  chip   = channel * W + chip of the channel

@@ -1,4 +1,4 @@
-//! The SSD timing model of `spec/device.md`, exact to the nanosecond.
+//! The SSD timing model of `docs/spec/device.md`, exact to the nanosecond.
 //!
 //! Everything that decides happens at the instant of the request that causes it; only flash
 //! operations take time. On the usual path (first come, first served, private bus) an operation's
@@ -14,10 +14,11 @@
 //!  read_first    the other scheduler                               4.3
 //!  records       what every operation did and when
 //!  when          instants that may not be known yet                4.3, 7.4
-//!  ftl           what an FTL is; page, and those of `ftl.md`       5, 6, 12
+//!  ftl           what an FTL is; page, and the others              5, 6, 12; `docs/spec/ftl.md`
 //!  precondition  what the drive holds before time 0                5.6
 //!  prepare       drives made once and kept
-//!  device        all of it, and what a policy may ask it           5.5, `device-policies.md` 2
+//!  device        all of it, and what a policy may ask it           5.5
+//!                                        (`docs/spec/device-policies.md` 2)
 //! ```
 
 pub mod bus;

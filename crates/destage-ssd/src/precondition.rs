@@ -1,4 +1,4 @@
-//! What the drive holds before time 0 (`spec/device.md` 5.6).
+//! What the drive holds before time 0 (`docs/spec/device.md` 5.6).
 
 use crate::config::{DeviceConfig, Precondition};
 use crate::ftl::{Ftl, Moves, Sink};

@@ -1,4 +1,4 @@
-//! Units and what they serve (`spec/device.md` 4.2 to 4.6).
+//! Units and what they serve (`docs/spec/device.md` 4.2 to 4.6).
 //!
 //! First come, first served needs one number per unit: the end of the last operation submitted.
 //! Whatever needs more (a shared bus, reads first, idle timers, somebody who listens) leaves that

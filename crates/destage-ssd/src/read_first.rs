@@ -1,4 +1,4 @@
-//! Reads first (`spec/device.md` 4.3): two queues per unit, advanced lazily.
+//! Reads first (`docs/spec/device.md` 4.3): two queues per unit, advanced lazily.
 //!
 //! A unit that becomes free takes the oldest waiting read whose page has been programmed, else the
 //! oldest waiting operation that is no read. Only the order changes, never the amount of work: the

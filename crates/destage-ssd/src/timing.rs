@@ -1,4 +1,4 @@
-//! Operations, their phases, and how long they take (`spec/device.md` 4.1).
+//! Operations, their phases, and how long they take (`docs/spec/device.md` 4.1).
 
 use crate::config::DeviceConfig;
 use crate::geometry::Ppn;
@@ -150,7 +150,7 @@ impl Timing {
         .into_iter()
     }
 
-    /// L_r, L_w, L_gc, L_sp: page type 0, nothing waiting (`spec/device-policies.md` 3.2).
+    /// L_r, L_w, L_gc, L_sp: page type 0, nothing waiting (`docs/spec/device-policies.md` 3.2).
     pub fn nominal(&self) -> NominalTimes {
         NominalTimes {
             read_ns: self.cmd + self.array_reads[0] + self.page_transfer,

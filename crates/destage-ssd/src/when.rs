@@ -2,7 +2,7 @@
 //!
 //! First come, first served, every end is known at submission. When reads go first, the end of a
 //! program depends on reads that are still to come, and so do the frames that wait for it
-//! (`spec/device.md` 7.4). Decisions never ask for such an instant; so it is only a name until
+//! (`docs/spec/device.md` 7.4). Decisions never ask for such an instant; so it is only a name until
 //! then, and names are resolved in the order in which they were given.
 
 use destage_core::Nanos;

@@ -1,5 +1,5 @@
-//! The FTLs of `spec/ftl.md` against their vectors, their twins, and a flash that knows what lies on
-//! every page.
+//! The FTLs of `docs/spec/ftl.md` against their vectors, their twins, and a flash that knows what
+//! lies on every page.
 
 use destage_ssd::config::{FtlKind, Table};
 use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};

@@ -1,4 +1,4 @@
-//! The FTLs of `spec/ftl.md` on the planes of a drive (`spec/device.md` 12).
+//! The FTLs of `docs/spec/ftl.md` on the planes of a drive (`docs/spec/device.md` 12).
 
 use destage_core::{DeviceView, Lpn, NEVER, Nanos, UnitId};
 use destage_ssd::config::{DeviceConfig, FTL_KEYS, FtlKind, Table, Value};

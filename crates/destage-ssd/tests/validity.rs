@@ -20,7 +20,7 @@ fn word(text: &str) -> Value {
     Value::Text(text.into())
 }
 
-/// In `0..below`, as preconditioning draws page numbers (`spec/device.md` 5.6).
+/// In `0..below`, as preconditioning draws page numbers (`docs/spec/device.md` 5.6).
 fn draw(random: &mut SplitMix64, below: u32) -> u32 {
     ((u128::from(random.next()) * u128::from(below)) >> 64) as u32
 }

@@ -1,5 +1,5 @@
-//! The conformance vectors of the device without a cache (`spec/device.md` 7.1, 7.2 and 10): every
-//! completion and every counter.
+//! The conformance vectors of the device without a cache (`docs/spec/device.md` 7.1, 7.2 and 10):
+//! every completion and every counter.
 
 use destage_core::Nanos;
 use destage_ssd::config::{AddressMode, HostMode, Table};

@@ -1,9 +1,9 @@
 //! Which format is this, and why.
 //!
 //! Every format looks at the first 64 KiB and answers yes, no or maybe with a reason
-//! (`spec/trace-formats.md` section 4). One yes decides. The file's name only breaks ties; what is
-//! still open then is an error that lists the candidates with their reasons. Some things that look
-//! like traces are known and refused with a hint.
+//! (`docs/spec/trace-formats.md` section 4). One yes decides. The file's name only breaks ties;
+//! what is still open then is an error that lists the candidates with their reasons. Some things
+//! that look like traces are known and refused with a hint.
 
 use std::sync::Arc;
 

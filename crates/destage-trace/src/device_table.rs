@@ -1,7 +1,7 @@
 //! The table of device names: a record carries an index, messages and results carry the name.
 //!
-//! Identity is by bytes. A name may hold bytes that are not UTF-8 (`spec/trace-formats.md` section
-//! 2); it is shown escaped, and never an error there.
+//! Identity is by bytes. A name may hold bytes that are not UTF-8 (`docs/spec/trace-formats.md`
+//! section 2); it is shown escaped, and never an error there.
 
 use rustc_hash::FxHashMap;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a record was not taken (`spec/trace-formats.md` section 3).
+/// Why a record was not taken (`docs/spec/trace-formats.md` section 3).
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
 )]
@@ -127,7 +127,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Exit status of the command line (`design.md` section 7).
+    /// Exit status of the command line (`docs/command-line.md`).
     pub fn exit_status(&self) -> u8 {
         match self {
             TraceError::Usage { .. } => 2,

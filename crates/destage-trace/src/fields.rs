@@ -1,7 +1,7 @@
 //! Fields of a line: splitting, numbers and times, and the messages when they are wrong.
 //!
-//! Times and addresses never pass through floating point (`spec/trace-formats.md` section 1): a
-//! FILETIME and an epoch with nine decimals do not fit 53 bits.
+//! Times and addresses never pass through floating point (`docs/spec/trace-formats.md` section 1):
+//! a FILETIME and an epoch with nine decimals do not fit 53 bits.
 
 use std::ops::Range;
 

@@ -10,7 +10,7 @@
 //! give 23). PIRD is the distance between two references to a page. BIRD is the distance from a
 //! block's reference before to one of another page of the block: so reads the example of 4.3,
 //! where 13, 13 gives none, and 8 after 10 one. A policy samples BIRD at misses only
-//! (`spec/block-policies.md` 5.7); a trace alone has no misses.
+//! (`docs/spec/block-policies.md` 5.7); a trace alone has no misses.
 //!
 //! One pass over the requests; memory grows with unique pages alone.
 

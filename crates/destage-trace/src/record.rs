@@ -1,5 +1,5 @@
-//! The record that every reader produces (`spec/trace-formats.md` section 1), and the batch that
-//! carries records from a reader to the decoder.
+//! The record that every reader produces (`docs/spec/trace-formats.md` section 1), and the batch
+//! that carries records from a reader to the decoder.
 
 /// What a record asks of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]

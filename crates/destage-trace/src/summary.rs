@@ -1,5 +1,5 @@
 //! What reading a trace came to: the numbers that a result owns up to, the plausibility line, and the
-//! warnings about what can hardly be meant (`spec/trace-formats.md` section 1).
+//! warnings about what can hardly be meant (`docs/spec/trace-formats.md` section 1).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! What was counted while reading: the numbers that a summary must own up to, and the rule of when
-//! too many bad records end the run (`spec/trace-formats.md` section 3).
+//! too many bad records end the run (`docs/spec/trace-formats.md` section 3).
 
 use std::collections::BTreeMap;
 
@@ -86,8 +86,8 @@ pub enum Extent {
 }
 
 impl Limits {
-    /// Applies the rules of `spec/trace-formats.md` section 1 that every format shares. Trims may
-    /// have any length; flushes have no extent.
+    /// Applies the rules of `docs/spec/trace-formats.md` section 1 that every format shares. Trims
+    /// may have any length; flushes have no extent.
     #[inline]
     pub fn extent(&self, record: &Record) -> Extent {
         if record.op == RecordOp::Flush {

@@ -1,4 +1,4 @@
-//! The real files beside the repository: counts as their index gives them, and the same requests from
+//! The real files of `docs/traces.md`: counts as their index gives them, and the same requests from
 //! files that hold them in two formats. Skipped, and said so, where the files are not.
 
 mod support;

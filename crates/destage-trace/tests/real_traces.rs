@@ -1,5 +1,5 @@
-//! Real traces through the whole pipeline: unique pages, as `traces/INDEX.md` and
-//! `traces/own/INDEX.md` have them. Skipped, with a word, where the traces are not at hand.
+//! Real traces through the whole pipeline: unique pages, as an independent count has them
+//! (`docs/traces.md`). Skipped, with a word, where the traces are not at hand.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use destage_trace::{ReaderOptions, TraceError};
 fn traces() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let dir = std::env::var_os("DESTAGE_TRACES").map_or(beside, PathBuf::from);
-    if !dir.join("INDEX.md").is_file() {
+    if !dir.join("arc_P3.lis.xz").is_file() {
         println!("skipped: no traces (set DESTAGE_TRACES)");
         return None;
     }

@@ -1,8 +1,9 @@
 //! ACR: share the frames between clean and dirty pages by what each side has cost lately.
 //!
 //! Tang, Meng. ACR: an Adaptive Cost-Aware Buffer Replacement Algorithm for Flash Storage Devices,
-//! section III, formulas 1-7, Algorithm 1. Mirrors section 3.16: `acr-c`, `acr-o` and `acr-h`,
-//! which differ in the cost formula only.
+//! section III, formulas 1-7, Algorithm 1. Mirrors
+//! `docs/spec/page-policies.md` 3.16: `acr-c`, `acr-o` and `acr-h`, which differ in the cost
+//! formula only.
 
 use std::collections::VecDeque;
 

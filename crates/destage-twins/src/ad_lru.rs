@@ -1,6 +1,7 @@
 //! AD-LRU: as CCF-LRU, but the cold region cannot shrink below a minimum.
 //!
-//! Jin, Ou, Haerder, Li. Data & Knowledge Engineering 72, 2012. Mirrors section 3.14.
+//! Jin, Ou, Haerder, Li. Data & Knowledge Engineering 72, 2012. Mirrors
+//! `docs/spec/page-policies.md` 3.14.
 
 use std::collections::VecDeque;
 

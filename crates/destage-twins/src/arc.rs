@@ -1,6 +1,7 @@
 //! ARC: balance recency and frequency by the hits on two ghost lists.
 //!
-//! Megiddo, Modha. FAST 2003, figure 4 (the complete listing). Mirrors section 3.6.
+//! Megiddo, Modha. FAST 2003, figure 4 (the complete listing). Mirrors `docs/spec/page-policies.md`
+//! 3.6.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! CCF-LRU: evict in the order cold clean, cold dirty, hot clean, hot dirty.
 //!
-//! Li et al. IEEE TCE 55(3), 2009. Mirrors section 3.13.
+//! Li et al. IEEE TCE 55(3), 2009. Mirrors `docs/spec/page-policies.md` 3.13.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! CFDC: clean pages first; dirty pages leave in clusters of neighbouring page numbers.
 //!
-//! Ou, Haerder, Jin. DaMoN 2009, and ADBIS 2010; described in ACR section II.B. Mirrors section
-//! 3.15.
+//! Ou, Haerder, Jin. DaMoN 2009, and ADBIS 2010; described in ACR section II.B.
+//! Mirrors `docs/spec/page-policies.md` 3.15.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! CFLRU: evict clean pages first, within a window of cold pages.
 //!
 //! Park, Jung, Kang, Kim, Lee. CASES 2006; described in ACR section II.B and figure 2, and in ECR
-//! section 4.1. Mirrors section 3.11.
+//! section 4.1. Mirrors `docs/spec/page-policies.md` 3.11.
 
 use std::collections::VecDeque;
 

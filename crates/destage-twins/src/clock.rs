@@ -1,6 +1,6 @@
 //! CLOCK: LRU's effect without moving pages on a hit.
 //!
-//! Corbato 1968; described in SAC, section 2.1. Mirrors section 3.3.
+//! Corbato 1968; described in SAC, section 2.1. Mirrors `docs/spec/page-policies.md` 3.3.
 
 use std::collections::VecDeque;
 

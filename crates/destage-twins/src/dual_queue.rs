@@ -1,7 +1,7 @@
 //! Dual Queue: two CLOCK queues, the first of which filters correlated accesses.
 //!
-//! SAC, section 2.1 (description), figure 6 (listing) and section 4.4, case 1. Mirrors section
-//! 3.10.
+//! SAC, section 2.1 (description), figure 6 (listing) and section 4.4, case 1.
+//! Mirrors `docs/spec/page-policies.md` 3.10.
 
 use std::collections::VecDeque;
 

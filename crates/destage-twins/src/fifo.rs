@@ -1,6 +1,6 @@
 //! FIFO: evict the page loaded longest ago.
 //!
-//! Folklore. Mirrors section 3.2.
+//! Folklore. Mirrors `docs/spec/page-policies.md` 3.2.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,10 @@
 //! Slow, obvious twins of the page policies; in [`ssd`] one of the device and the policies that
 //! see it, in [`ftl`] those of the FTLs.
 //!
-//! Every page policy of the specification (`page-policies.md`) is written here a second time, from
-//! its text alone, with lists that are searched from one end to the other. A twin is meant to be
-//! held beside the section it mirrors; the fast policies are then compared with the twins on as
-//! many traces as one likes.
+//! Every page policy of the specification (`docs/spec/page-policies.md`) is written here a second
+//! time, from its text alone, with lists that are searched from one end to the other. A twin is
+//! meant to be held beside the section it mirrors; the fast policies are then compared with the
+//! twins on as many traces as one likes.
 //!
 //! This file holds what the twins share: the interface, the table of names, the common model of
 //! section 2 (frames, parameters, lists) and [`run`], which keeps the counters of section 2.5.
@@ -43,7 +43,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
-/// The operation of one page access (spec 2.1).
+/// The operation of one page access (`docs/spec/page-policies.md` 2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// The page is read; a resident page keeps its state.
@@ -52,7 +52,7 @@ pub enum Op {
     Write,
 }
 
-/// What one access decided (spec 2.4).
+/// What one access decided (`docs/spec/page-policies.md` 2.4).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Whether the page was resident when the access arrived.

@@ -1,6 +1,7 @@
 //! LIRS: keep pages with a small distance between their last two references.
 //!
-//! Jiang, Zhang. SIGMETRICS 2002, and IEEE TC 54(8), 2005. Mirrors section 3.7.
+//! Jiang, Zhang. SIGMETRICS 2002, and IEEE TC 54(8), 2005. Mirrors `docs/spec/page-policies.md`
+//! 3.7.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! LRU: evict the page unused for longest.
 //!
-//! Folklore; Belady, IBM Systems Journal 5(2), 1966. Mirrors section 3.1.
+//! Folklore; Belady, IBM Systems Journal 5(2), 1966. Mirrors `docs/spec/page-policies.md` 3.1.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,7 @@
 //! LRU-K: evict the page whose K-th last (uncorrelated) reference is oldest.
 //!
-//! O'Neil, O'Neil, Weikum. SIGMOD 1993, section 2 and figure 2.1. Mirrors section 3.4.
+//! O'Neil, O'Neil, Weikum. SIGMOD 1993, section 2 and figure 2.1. Mirrors
+//! `docs/spec/page-policies.md` 3.4.
 
 use crate::{Buffer, Decision, Op, Params, Twin, show};
 

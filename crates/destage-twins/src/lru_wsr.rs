@@ -1,6 +1,6 @@
 //! LRU-WSR: give dirty pages that are not cold a second chance.
 //!
-//! Jung et al. IEEE TCE 54(3), 2008. Mirrors section 3.12.
+//! Jung et al. IEEE TCE 54(3), 2008. Mirrors `docs/spec/page-policies.md` 3.12.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! MIN: the fewest misses that any policy without bypass can have; an offline bound.
 //!
-//! Belady, IBM Systems Journal 5(2), 1966. Mirrors section 3.9.
+//! Belady, IBM Systems Journal 5(2), 1966. Mirrors `docs/spec/page-policies.md` 3.9.
 
 use crate::{Buffer, Decision, Op, Twin, show};
 

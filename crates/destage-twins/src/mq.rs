@@ -1,6 +1,7 @@
 //! MQ: rank pages by reference count, with ageing; for second-level caches.
 //!
-//! Zhou, Philbin, Li. USENIX ATC 2001 (the listing of the algorithm). Mirrors section 3.8.
+//! Zhou, Philbin, Li. USENIX ATC 2001 (the listing of the algorithm). Mirrors
+//! `docs/spec/page-policies.md` 3.8.
 //!
 //! As in that section, queues and `Qout` run oldest first: the front is the oldest page.
 

@@ -1,6 +1,6 @@
 //! S3-FIFO: filter one-hit wonders with a small FIFO.
 //!
-//! Yang et al. SOSP 2023, section 4, Algorithm 1. Mirrors section 3.17.
+//! Yang et al. SOSP 2023, section 4, Algorithm 1. Mirrors `docs/spec/page-policies.md` 3.17.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! SIEVE: CLOCK without moving survivors.
 //!
-//! Zhang et al. NSDI 2024, section 3, Algorithm 1. Mirrors section 3.18.
+//! Zhang et al. NSDI 2024, section 3, Algorithm 1. Mirrors `docs/spec/page-policies.md` 3.18.
 
 use crate::{Buffer, Decision, Op, Twin, bit, show};
 

@@ -1,6 +1,6 @@
 //! 2Q: keep pages that come back after their first burst; let the rest pass a short queue.
 //!
-//! Johnson, Shasha. VLDB 1994, "full version". Mirrors section 3.5.
+//! Johnson, Shasha. VLDB 1994, "full version". Mirrors `docs/spec/page-policies.md` 3.5.
 
 use std::collections::VecDeque;
 

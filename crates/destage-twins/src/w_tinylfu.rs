@@ -1,7 +1,7 @@
 //! W-TinyLFU: admit to the main cache only what is more popular than the victim.
 //!
 //! Einziger, Friedman, Manes. ACM TOS 13(4), 2017, with exact counts in place of the sketch.
-//! Mirrors section 3.19.
+//! Mirrors `docs/spec/page-policies.md` 3.19.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! Vectors of block policies: accesses, latencies that the device reports, and what comes of them
-//! (`spec/block-policies.md` 1.10).
+//! (`docs/spec/block-policies.md` 1.10).
 //!
 //! Here, and only here, `evictions` counts flush groups, as that document does.
 

@@ -1,5 +1,5 @@
 //! Vectors of kind *device*: a drive, perhaps a cache in front of it, and requests
-//! (`spec/device.md` 10). If `device` names another FTL, `ftl` may give its parameters, as the
+//! (`docs/spec/device.md` 10). If `device` names another FTL, `ftl` may give its parameters, as the
 //! section of that name does in a file.
 
 use super::report::Found;

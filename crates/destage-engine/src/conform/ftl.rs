@@ -1,4 +1,5 @@
-//! Vectors of kind *FTL*: pages read and written, and what that costs the flash (`spec/ftl.md` 1.7).
+//! Vectors of kind *FTL*: pages read and written, and what that costs the flash (`docs/spec/ftl.md`
+//! 1.7).
 
 use super::report::Found;
 use super::vector::{Malformed, given, list, malformed, note, text, unexpected};

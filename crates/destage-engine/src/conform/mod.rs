@@ -1,9 +1,9 @@
 //! Conformance vectors: tiny traces with every decision written out, run and compared.
 //!
-//! Layout of the files: `spec/README.md`. Page vectors run twice, over the hashed directory with
-//! the vector's own page numbers and over dense ids through the replay loop; both must decide and
-//! count as the vector says; so do block vectors. [`emit`] writes what we decide instead of comparing
-//! it, so that anyone can compare it with anything.
+//! Layout of the files: `docs/spec/README.md`. Page vectors run twice, over the hashed directory
+//! with the vector's own page numbers and over dense ids through the replay loop; both must decide
+//! and count as the vector says; so do block vectors. [`emit`] writes what we decide instead of
+//! comparing it, so that anyone can compare it with anything.
 //!
 //! ```text
 //!  json    one line of JSON, no key twice

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Outcome {
     /// One per access.
     pub decisions: Vec<Decision>,
-    /// Counted by the rules of `spec/page-policies.md` 2.5.
+    /// Counted by the rules of `docs/spec/page-policies.md` 2.5.
     pub counters: PageCounters,
 }
 

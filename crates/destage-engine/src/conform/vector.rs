@@ -1,9 +1,9 @@
 //! One line of a vector file: which kind it is, and what a page vector says.
 //!
-//! Layout: `spec/README.md` (kinds) and `spec/page-policies.md` 4 (page vectors). Given keys must
-//! be there and be right to the letter; expected keys may be missing, and are then not compared.
-//! Which policies exist and which parameters they have is not decided here: a vector may be run
-//! through a policy of the user's own.
+//! Layout: `docs/spec/README.md` (kinds) and `docs/spec/page-policies.md` 4 (page vectors). Given
+//! keys must be there and be right to the letter; expected keys may be missing, and are then not
+//! compared. Which policies exist and which parameters they have is not decided here: a vector may
+//! be run through a policy of the user's own.
 
 use super::json::shown;
 use destage_core::{Op, Page, Plan};
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 }
 
 /// The counters of a page vector, in the order in which vectors list them
-/// (`spec/page-policies.md` 2.5).
+/// (`docs/spec/page-policies.md` 2.5).
 pub const COUNTERS: [&str; 8] = [
     "read_hits",
     "read_misses",
@@ -52,7 +52,7 @@ impl Serialize for PageCounters {
     }
 }
 
-/// What a policy decided on one access (`spec/page-policies.md` 2.4).
+/// What a policy decided on one access (`docs/spec/page-policies.md` 2.4).
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Decision {
     /// The page was resident when the access arrived.

@@ -1,4 +1,4 @@
-//! What a run with a device counts (`spec/device.md` 8), warm-up left out.
+//! What a run with a device counts (`docs/spec/device.md` 8), warm-up left out.
 
 use super::response::{Summary, Values};
 use crate::counters::{Counters, DestageSizes};

@@ -1,5 +1,5 @@
 //! What stands between the host and the drive: a cache run by a policy, or nothing
-//! (`spec/device.md` 7.2 to 7.4).
+//! (`docs/spec/device.md` 7.2 to 7.4).
 
 use super::counters::Tally;
 use crate::counters::OwnCounters;
@@ -266,7 +266,7 @@ impl<'a, P: Policy> Cached<'a, P> {
     }
 
     /// Writes a flush group of the plan; `frame`, or the instant at which the frames that it leaves
-    /// are free if that is later (`spec/device.md` 12).
+    /// are free if that is later (`docs/spec/device.md` 12).
     #[inline]
     fn destage<F: Ftl>(
         &mut self,

@@ -1,5 +1,5 @@
 //! Distributions: counts, exact sums, and a histogram of three significant digits
-//! (`spec/device.md` 8).
+//! (`docs/spec/device.md` 8).
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};

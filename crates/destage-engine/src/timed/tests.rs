@@ -245,7 +245,7 @@ impl Policy for Blocks {
     }
 }
 
-/// `spec/device.md` 12, step by step on a drive of its own.
+/// `docs/spec/device.md` 12, step by step on a drive of its own.
 #[test]
 fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them() {
     for sched in ["fcfs", "read_first"] {

@@ -1,5 +1,5 @@
-//! Random vectors of the device (`spec/device.md` 10): small drives over all options, loads that
-//! reach collections, bursts and idle gaps, and a policy with its parameters.
+//! Random vectors of the device (`docs/spec/device.md` 10): small drives over all options, loads
+//! that reach collections, bursts and idle gaps, and a policy with its parameters.
 //!
 //! Everything is drawn as small numbers without regard to one another and then fitted together, so
 //! that a failing vector shrinks towards a small drive and few requests.
@@ -27,7 +27,7 @@ pub enum Caches {
 pub enum Ftls {
     /// The drive's own.
     Page,
-    /// One of `spec/ftl.md`.
+    /// One of `docs/spec/ftl.md`.
     Other,
 }
 
@@ -82,7 +82,7 @@ pub struct Drive {
     ftl: Option<Ftl>,
 }
 
-/// An FTL of `spec/ftl.md`; each takes of the parameters what it has.
+/// An FTL of `docs/spec/ftl.md`; each takes of the parameters what it has.
 #[derive(Clone, Debug)]
 struct Ftl {
     name: &'static str,

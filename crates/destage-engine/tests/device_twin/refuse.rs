@@ -1,4 +1,4 @@
-//! What the specification excludes is refused by both sides (`spec/device.md` 3, 5.1, 7.1).
+//! What the specification excludes is refused by both sides (`docs/spec/device.md` 3, 5.1, 7.1).
 
 use crate::generate::{self, Caches, Ftls};
 use crate::{Line, agrees, product, runner};

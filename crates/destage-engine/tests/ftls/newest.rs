@@ -182,7 +182,7 @@ struct Run {
 }
 
 impl Run {
-    /// Writes the groups of a plan, padding read first (`spec/device.md` 12).
+    /// Writes the groups of a plan, padding read first (`docs/spec/device.md` 12).
     fn destage(&mut self, plan: &Plan, from: usize, frames: &HashMap<u64, u64>) {
         for (pages, pads) in plan.groups().skip(from) {
             let mut group: Vec<(u64, u64)> = pages.iter().map(|p| (p.0, frames[&p.0])).collect();

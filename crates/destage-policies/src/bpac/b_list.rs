@@ -1,4 +1,4 @@
-//! The b-list: which cluster leaves next (`spec/block-policies.md` 5.5).
+//! The b-list: which cluster leaves next (`docs/spec/block-policies.md` 5.5).
 //!
 //! ```text
 //!   order    newest ◀─▶ ... ◀─▶ border ◀─▶ ... ◀─▶ oldest     by recency

@@ -60,8 +60,8 @@ impl Samples {
     }
 }
 
-/// `y[p*]` of ascending values (`spec/block-policies.md` 5.4): `y[p]` covers p per cent, and `p*` is
-/// the p of 1..=100 with the largest depth
+/// `y[p*]` of ascending values (`docs/spec/block-policies.md` 5.4): `y[p]` covers p per cent, and
+/// `p*` is the p of 1..=100 with the largest depth
 ///
 /// ```text
 ///   D[p] = (y[100] - y[1]) * (p - 1) - (y[p] - y[1]) * 99

@@ -8,7 +8,7 @@ use destage_policies::params::Value;
 use destage_policies::{Setup, Visitor, build, check_params};
 use std::collections::{BTreeSet, HashMap};
 
-/// What one access decided (spec 2.4), pages by their number in the trace.
+/// What one access decided (`docs/spec/page-policies.md` 2.4), pages by their number in the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// The page was resident when the access arrived.

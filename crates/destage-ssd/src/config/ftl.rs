@@ -1,4 +1,4 @@
-//! The table `[ftl]`: parameters of an FTL (`spec/ftl.md` 3 to 6).
+//! The table `[ftl]`: parameters of an FTL (`docs/spec/ftl.md` 3 to 6).
 
 use super::keys::keys_of_ftl;
 use super::table::{Reader, nearest};
@@ -139,8 +139,8 @@ impl FtlConfig {
         u64::from(logical_pages) + u64::from(translation)
     }
 
-    /// Fewest blocks that an FTL of `spec/ftl.md` works with: what is stored, and room for merges
-    /// or collections. 0 for `page`, which has a rule of its own.
+    /// Fewest blocks that an FTL of `docs/spec/ftl.md` works with: what is stored, and room for
+    /// merges or collections. 0 for `page`, which has a rule of its own.
     pub fn least_blocks(&self, pages: PagesOfBlocks) -> u64 {
         let stored = self.stored_pages(pages.logical_pages).div_ceil(pages.pages_per_block.into());
         let room = match *self {

@@ -1,6 +1,6 @@
 //! Every key of the tables `[device]`, `[cache]` and `[host]`, once: what it takes, its default,
-//! its unit and what it is (`spec/device.md` 3). The parser, the documentation and the catalogue
-//! of the command line all read this list.
+//! its unit and what it is (`docs/spec/device.md` 3). The parser, the documentation and the
+//! catalogue of the command line all read this list.
 
 use super::{
     AddressMode, Alloc, BastVictim, Bus, CmtPolicy, EvictWait, FtlKind, GcMode, HostMode,
@@ -247,7 +247,7 @@ pub static KEYS: &[Key] = &[
 ];
 
 /// The keys of `[ftl]`, by FTL: two FTLs may mean different things by one name. On a drive the
-/// blocks beyond these are the drive's (`spec/device.md` 12).
+/// blocks beyond these are the drive's (`docs/spec/device.md` 12).
 #[rustfmt::skip] // as above
 pub static FTL_KEYS: &[(FtlKind, &[Key])] = &[
     (FtlKind::Bast, &[

@@ -74,7 +74,8 @@ words! {
 }
 
 words! {
-    /// The flash translation layer: `page` of `spec/device.md`, the others of `spec/ftl.md`.
+    /// The flash translation layer: `page` of `docs/spec/device.md`, the others of
+    /// `docs/spec/ftl.md`.
     FtlKind {
         /// Page-mapped, greedy, over many planes (section 5).
         Page = "page",

@@ -1,5 +1,5 @@
-//! A drive made large enough for a trace (`wrap = "extend"`, `spec/trace-formats.md` 1): more blocks
-//! in every plane, everything else in proportion.
+//! A drive made large enough for a trace (`wrap = "extend"`, `docs/spec/trace-formats.md` 1): more
+//! blocks in every plane, everything else in proportion.
 
 use super::{Drive, DriveError};
 use serde_json::Value as Json;

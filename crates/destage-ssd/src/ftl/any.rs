@@ -14,7 +14,7 @@ use destage_core::Nanos;
 pub enum AnyFtl {
     /// `page`.
     Page(PageFtl),
-    /// One of `spec/ftl.md`.
+    /// One of `docs/spec/ftl.md`.
     Placed(Placed),
 }
 

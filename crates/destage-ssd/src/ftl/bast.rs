@@ -1,4 +1,4 @@
-//! BAST: every log block belongs to one logical block (`spec/ftl.md` 3).
+//! BAST: every log block belongs to one logical block (`docs/spec/ftl.md` 3).
 //!
 //! Kim, Kim, Noh, Min, Cho. A space-efficient flash translation layer for CompactFlash systems.
 //! IEEE Transactions on Consumer Electronics 48(2), 2002. BPAC's paper runs over it (its section

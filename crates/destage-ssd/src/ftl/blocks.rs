@@ -1,4 +1,4 @@
-//! Erase blocks: the queue of free ones (`spec/ftl.md` 1.3) and how often each was erased.
+//! Erase blocks: the queue of free ones (`docs/spec/ftl.md` 1.3) and how often each was erased.
 
 use std::collections::VecDeque;
 

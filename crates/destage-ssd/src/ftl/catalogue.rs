@@ -39,7 +39,7 @@ macro_rules! ftls {
 pub static FTLS: &[Info] = ftls! {
     Page,
         "Page-mapped",
-        "device.md, sections 5 and 6; greedy collection as in DiskSim's SSD extension",
+        "docs/spec/device.md, sections 5 and 6; greedy collection as in DiskSim's SSD extension",
         "Any logical page may be in any page of its plane (or, with alloc = dynamic, of any unit), \
          and the whole map is in memory. A plane that runs out of free pages collects the block \
          with the fewest valid ones. The keys gc_*, alloc, striping and summary_page of [device] \
@@ -64,7 +64,7 @@ pub static FTLS: &[Info] = ftls! {
          has a page in it.";
     PageIdeal,
         "Ideal page map",
-        "ftl.md, section 5; the yardstick of DFTL's paper",
+        "docs/spec/ftl.md, section 5; the yardstick of DFTL's paper",
         "DFTL with the whole map in memory: one row of blocks over all planes, programmed in \
          order, and greedy collection. What DFTL costs beside it is the map's share.";
 };

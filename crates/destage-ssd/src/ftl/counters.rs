@@ -1,4 +1,4 @@
-//! What the FTLs of `spec/ftl.md` count (1.4).
+//! What the FTLs of `docs/spec/ftl.md` count (1.4).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! DFTL: a page map that lives on flash, with a small part of it in memory (`spec/ftl.md` 6).
+//! DFTL: a page map that lives on flash, with a small part of it in memory (`docs/spec/ftl.md` 6).
 //!
 //! Gupta, Kim, Urgaonkar. DFTL: a flash translation layer employing demand-based selective caching
 //! of page-level address mappings. ASPLOS 2009. AALRU's paper runs over it.

@@ -1,5 +1,5 @@
 //! FAST: any log block takes the updates of any logical block; one is kept for sequential writes
-//! (`spec/ftl.md` 4).
+//! (`docs/spec/ftl.md` 4).
 //!
 //! Lee, Park, Chung, Lee, Park, Song. A log buffer-based flash translation layer using
 //! fully-associative sector translation. ACM Transactions on Embedded Computing Systems 6(3), 2007.

@@ -1,4 +1,5 @@
-//! What BAST and FAST share (`spec/ftl.md` 2): data blocks, newest copies in log blocks, merges.
+//! What BAST and FAST share (`docs/spec/ftl.md` 2): data blocks, newest copies in log blocks,
+//! merges.
 //!
 //! ```text
 //!  data       logical block -> its data block + 1; 0 if it has none

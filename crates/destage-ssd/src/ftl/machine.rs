@@ -1,5 +1,5 @@
-//! What the FTLs of `spec/ftl.md` are: state machines over one row of erase blocks, which say in
-//! order what they do to the flash.
+//! What the FTLs of `docs/spec/ftl.md` are: state machines over one row of erase blocks, which say
+//! in order what they do to the flash.
 //!
 //! They know nothing of planes, queues or times. What they do goes to a [`Flash`]: to [`Nothing`]
 //! where only counts are wanted, to the queues of a drive, or to a test that looks at every page.
@@ -92,7 +92,7 @@ impl Flash for Nothing {
     fn collection(&mut self) {}
 }
 
-/// An FTL of `spec/ftl.md`. Logical pages are `0..L`.
+/// An FTL of `docs/spec/ftl.md`. Logical pages are `0..L`.
 pub trait Machine {
     /// Reads a page. `None` if it was never written.
     ///

@@ -1,4 +1,5 @@
-//! Any FTL of `spec/ftl.md`, chosen when a drive is made: one branch per page, always the same.
+//! Any FTL of `docs/spec/ftl.md`, chosen when a drive is made: one branch per page, always the
+//! same.
 
 use super::FlashState;
 use super::PagesOfBlocks;

@@ -1,16 +1,16 @@
 //! What an FTL is: it turns page reads and writes into operations on planes it names
-//! (`spec/device.md` 12).
+//! (`docs/spec/device.md` 12).
 //!
 //! It decides at once and never sees a time, but for the backlog that dynamic allocation asks for.
 //!
 //! ```text
-//!  page                    the drive's own, over many planes           `device.md` 5, 6
-//!  machine                 what the FTLs of `ftl.md` are
-//!  bast, fast, log_blocks  log blocks                                  `ftl.md` 2 to 4
-//!  page_ideal, dftl, pool  page maps and greedy collection             `ftl.md` 5, 6
+//!  page                    the drive's own, over many planes           `docs/spec/device.md` 5, 6
+//!  machine                 what the FTLs of `docs/spec/ftl.md` are
+//!  bast, fast, log_blocks  log blocks                                  `docs/spec/ftl.md` 2 to 4
+//!  page_ideal, dftl, pool  page maps and greedy collection             `docs/spec/ftl.md` 5, 6
 //!  blocks, lists, bitmap   free queue, recency, valid pages
-//!  machines, untimed       any of them; alone, as the vectors have it  `ftl.md` 1
-//!  placed, any             any of them on the planes of a drive        `device.md` 12
+//!  machines, untimed       any of them; alone, as the vectors have it  `docs/spec/ftl.md` 1
+//!  placed, any             any of them on the planes of a drive        `docs/spec/device.md` 12
 //! ```
 
 mod any;
@@ -192,7 +192,7 @@ pub trait Ftl {
     /// The drive has been filled: counts begin.
     fn begin(&mut self) {}
 
-    /// Counts since then, of an FTL of `spec/ftl.md`.
+    /// Counts since then, of an FTL of `docs/spec/ftl.md`.
     fn counters(&self) -> Option<FtlCounters> {
         None
     }
@@ -213,7 +213,7 @@ pub trait Ftl {
     /// The plane that holds the page; its home if it was never written.
     fn holder(&self, lpn: u32) -> u32;
 
-    /// A dirty page belongs to no unit until it is written (`device-policies.md` 2.2).
+    /// A dirty page belongs to no unit until it is written (`docs/spec/device-policies.md` 2.2).
     fn dirty_pages_have_no_unit(&self) -> bool;
 
     /// Time of the collection that the next program to the plane would set off (section 6).

@@ -1,5 +1,5 @@
 //! The page-mapped FTL: static or dynamic allocation, greedy collection, dynamic wear levelling
-//! (`spec/device.md` 5 and 6).
+//! (`docs/spec/device.md` 5 and 6).
 //!
 //! ```text
 //!  map      slot of a logical page -> physical page       4 bytes per logical page

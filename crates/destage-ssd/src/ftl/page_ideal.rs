@@ -1,7 +1,8 @@
-//! page-ideal: the page map in memory, with greedy garbage collection (`spec/ftl.md` 5).
+//! page-ideal: the page map in memory, with greedy garbage collection (`docs/spec/ftl.md` 5).
 //!
 //! The yardstick that Gupta, Kim and Urgaonkar hold DFTL against (ASPLOS 2009). It is not the timed
-//! FTL `page` of `spec/device.md` 5, which has planes, thresholds and wear levelling of its own.
+//! FTL `page` of `docs/spec/device.md` 5, which has planes, thresholds and wear levelling of its
+//! own.
 //!
 //! Rules. Writes go to the next slot of the frontier block. When that is full and fewer than the
 //! reserve of blocks are free, the block with the most invalid slots is collected, the lowest one

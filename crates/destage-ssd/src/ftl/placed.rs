@@ -1,4 +1,4 @@
-//! An FTL of `spec/ftl.md` on the planes of a drive (`spec/device.md` 12).
+//! An FTL of `docs/spec/ftl.md` on the planes of a drive (`docs/spec/device.md` 12).
 //!
 //! Its block `k` is block `k / planes` of plane `k mod planes`: what it counts does not depend on
 //! the geometry. A copy within a plane is an M; between planes it is an R on the source's unit and
@@ -62,7 +62,7 @@ impl Planes {
     }
 }
 
-/// The queues as an FTL of `spec/ftl.md` sees them: one row of blocks.
+/// The queues as an FTL of `docs/spec/ftl.md` sees them: one row of blocks.
 struct Row<'a, S> {
     planes: Planes,
     sink: &'a mut S,
@@ -270,7 +270,7 @@ impl Ftl for Placed {
         self.failure.as_ref()
     }
 
-    /// The plane of the block that is next in the free queue (`device-policies.md` 2.2).
+    /// The plane of the block that is next in the free queue (`docs/spec/device-policies.md` 2.2).
     fn target(&self, _: u32, _: impl Fn(u32) -> Nanos) -> u32 {
         self.planes.of(self.machine.next_free().unwrap_or(0))
     }

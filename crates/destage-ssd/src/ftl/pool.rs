@@ -1,5 +1,5 @@
-//! What page-ideal and DFTL share (`spec/ftl.md` 5): blocks programmed in slot order, and greedy
-//! collection.
+//! What page-ideal and DFTL share (`docs/spec/ftl.md` 5): blocks programmed in slot order, and
+//! greedy collection.
 //!
 //! ```text
 //!  valid    one bit per physical page

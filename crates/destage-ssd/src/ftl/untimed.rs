@@ -1,4 +1,4 @@
-//! FTLs without a drive: pages in, counts out, as `spec/ftl.md` has them.
+//! FTLs without a drive: pages in, counts out, as `docs/spec/ftl.md` has them.
 
 use super::PagesOfBlocks;
 use super::blocks::NoFreeBlock;
@@ -45,7 +45,7 @@ static EXTRA: [Key; 2] = [
     param("physical_blocks", COUNT, IfAbsent::From("none"), "blocks", "blocks of the flash"),
 ];
 
-/// An FTL of `spec/ftl.md` alone, with the parameters of its section.
+/// An FTL of `docs/spec/ftl.md` alone, with the parameters of its section.
 #[derive(Clone, Debug)]
 pub struct Untimed {
     kind: FtlKind,
@@ -141,7 +141,7 @@ impl Untimed {
             )));
         }
         let machine = AnyMachine::new(&config, pages, blocks as u32);
-        let machine = machine.expect("every FTL but page is one of ftl.md");
+        let machine = machine.expect("every FTL but page is one of the specification");
         let mut ftl = Untimed {
             kind,
             machine,

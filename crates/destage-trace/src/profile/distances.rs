@@ -141,7 +141,7 @@ pub struct Distribution {
     pub inflection: Option<Inflection>,
 }
 
-/// The point where the curve of a cover turns upright (`spec/block-policies.md` 5.4).
+/// The point where the curve of a cover turns upright (`docs/spec/block-policies.md` 5.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Inflection {
     /// The cover, per cent.

@@ -1,4 +1,4 @@
-//! AALRU. Mirrors section 6.
+//! AALRU. Mirrors `docs/spec/block-policies.md` 6.
 
 use std::collections::{BTreeSet, VecDeque};
 

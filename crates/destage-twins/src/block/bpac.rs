@@ -1,4 +1,4 @@
-//! BPAC. Mirrors section 5.
+//! BPAC. Mirrors `docs/spec/block-policies.md` 5.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

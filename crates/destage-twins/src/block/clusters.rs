@@ -1,4 +1,5 @@
-//! FAB, BPLRU and CLC: write buffers of whole clusters. Mirrors sections 2, 3 and 4.
+//! FAB, BPLRU and CLC: write buffers of whole clusters. Mirrors
+//! `docs/spec/block-policies.md` 2, 3 and 4.
 
 use std::collections::BTreeSet;
 

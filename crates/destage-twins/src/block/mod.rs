@@ -1,9 +1,9 @@
 //! Slow twins of the policies that think in erase blocks: FAB, BPLRU, CLC, BPAC, AALRU.
 //!
-//! Written from `block-policies.md` alone, with lists of clusters that are searched from one end to
-//! the other. This file holds section 1: cases, padding, the latencies that the device reports,
-//! decision records and counters. The files beside it hold a policy each, or three that share their
-//! state.
+//! Written from `docs/spec/block-policies.md` alone, with lists of clusters that are searched from
+//! one end to the other. This file holds section 1: cases, padding, the latencies that the device
+//! reports, decision records and counters. The files beside it hold a policy each, or three that
+//! share their state.
 //!
 //! Here `evictions` counts flush groups, as that document does.
 

@@ -1,4 +1,4 @@
-//! BAST and FAST, and what they share (`ftl.md` 2 to 4).
+//! BAST and FAST, and what they share (`docs/spec/ftl.md` 2 to 4).
 
 use super::{Content, Flash, Ftl, Full, Params, Place, Slot, size};
 use std::collections::VecDeque;

@@ -1,4 +1,5 @@
-//! Slow, obvious twins of the untimed FTLs, written from `ftl.md` alone, section by section.
+//! Slow, obvious twins of the untimed FTLs, written from `docs/spec/ftl.md` alone, section by
+//! section.
 //!
 //! Every slot of the flash is here an object with its content, every look-up a search, and every
 //! count is made where a page is read, programmed or erased. A read looks at what it read: it must

@@ -1,4 +1,4 @@
-//! The page-level FTL and DFTL (`ftl.md` 5, 6).
+//! The page-level FTL and DFTL (`docs/spec/ftl.md` 5, 6).
 
 use super::{Content, Flash, Ftl, Full, Params, Place, Slot, size};
 use std::collections::{BTreeMap, VecDeque};

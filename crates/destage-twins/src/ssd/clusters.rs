@@ -1,5 +1,5 @@
-//! Policies that think in erase blocks, in front of the device (`device.md` 12): the twins of
-//! `block-policies.md`, told of what has ended.
+//! Policies that think in erase blocks, in front of the device (`docs/spec/device.md` 12): the
+//! twins of `docs/spec/block-policies.md`, told of what has ended.
 
 use serde_json::{Map, Value};
 

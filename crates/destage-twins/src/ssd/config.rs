@@ -1,5 +1,5 @@
-//! The device and host sections: their keys, ranges and excluded combinations (`device.md` 3, 5.1),
-//! and where things are in the geometry.
+//! The device and host sections: their keys, ranges and excluded combinations
+//! (`docs/spec/device.md` 3, 5.1), and where things are in the geometry.
 
 use serde_json::{Map, Value, json};
 
@@ -65,7 +65,7 @@ pub(crate) struct Config {
     pub(crate) ftl: Option<OtherFtl>,
 }
 
-/// Name and parameters of an FTL of `ftl.md`.
+/// Name and parameters of an FTL of `docs/spec/ftl.md`.
 pub(crate) type OtherFtl = (&'static str, Map<String, Value>);
 
 /// One table of a configuration; takes note of nothing, so unknown keys are looked for by itself.
@@ -198,7 +198,7 @@ const DEVICE_KEYS: &[&str] = &[
 ];
 
 /// "allocation, striping, summary pages, gc_mode and gc_* do not apply" to other FTLs (12), and a
-/// page that was never written costs nothing there (`ftl.md` 1.2).
+/// page that was never written costs nothing there (`docs/spec/ftl.md` 1.2).
 const OF_PAGE: &[&str] = &[
     "summary_page",
     "summary_bytes",
@@ -349,7 +349,7 @@ impl Config {
         })
     }
 
-    /// Where a write goes is decided when it is written (`device-policies.md` 2.2).
+    /// Where a write goes is decided when it is written (`docs/spec/device-policies.md` 2.2).
     pub(crate) fn places_late(&self) -> bool {
         self.dynamic || self.ftl.is_some()
     }
@@ -410,7 +410,8 @@ impl Config {
     }
 }
 
-/// The parameters of an FTL of `ftl.md` over `blocks` blocks in all; `None` for the device's own.
+/// The parameters of an FTL of `docs/spec/ftl.md` over `blocks` blocks in all; `None` for the
+/// device's own.
 fn other_ftl(
     vector: &Value,
     name: &'static str,

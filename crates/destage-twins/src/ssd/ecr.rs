@@ -1,6 +1,6 @@
 //! ECR: evict the dirty page whose chip is done first.
 //!
-//! Chen, Pan, Li, Xu 2019. Mirrors section 3 of `device-policies.md`.
+//! Chen, Pan, Li, Xu 2019. Mirrors `docs/spec/device-policies.md` 3.
 
 use super::operation::Kind;
 use super::policies::{Answer, Cache, Recency, Resident};

@@ -1,5 +1,5 @@
 //! Planes, blocks and pages, and the page-mapped FTL over them: placement, programs, collections,
-//! preconditioning, and what a collection would cost (`device.md` 5.1 to 5.6 and 6).
+//! preconditioning, and what a collection would cost (`docs/spec/device.md` 5.1 to 5.6 and 6).
 //!
 //! A page of a block is valid if it is where the mapping says its logical page is; nothing else
 //! records that. Free pages, valid pages and victims are counted and looked for each time.
@@ -110,8 +110,9 @@ impl Ssd {
         if self.config.places_late() { self.next_plane() } else { self.config.home(lpn) }
     }
 
-    /// The plane that list U answers for (`device-policies.md` 2.2), the same for every page: the
-    /// choice of dynamic allocation, or the plane of the block that is next in the free queue.
+    /// The plane that list U answers for (`docs/spec/device-policies.md` 2.2), the same for every
+    /// page: the choice of dynamic allocation, or the plane of the block that is next in the free
+    /// queue.
     pub(crate) fn next_plane(&self) -> usize {
         if let Some(mapped) = &self.mapped {
             return self.plane_of_block(mapped.next_block().expect("a block is free at rest"));
@@ -247,7 +248,7 @@ impl Ssd {
     }
 
     /// Pages of the active block not yet programmed, the summary page included; a whole block
-    /// without an active one (`device-policies.md` 3.2).
+    /// without an active one (`docs/spec/device-policies.md` 3.2).
     pub(crate) fn unprogrammed_pages(&self, plane: usize) -> u64 {
         self.config.pages_per_block - self.planes[plane].active_pages().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
 //! GCaR: pages whose chip is collecting stay.
 //!
-//! Wu, Lin, Mao, Jiang. ICS 2016. Mirrors section 4 of `device-policies.md`.
+//! Wu, Lin, Mao, Jiang. ICS 2016. Mirrors `docs/spec/device-policies.md` 4.
 
 use super::policies::{Answer, Cache, Recency, Resident};
 use super::queue::Ssd;

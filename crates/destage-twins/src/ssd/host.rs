@@ -1,4 +1,5 @@
-//! The host: requests, frames, what waits for what, and the counters (`device.md` 7 and 8).
+//! The host: requests, frames, what waits for what, and the counters (`docs/spec/device.md` 7 and
+//! 8).
 
 use serde_json::{Value, json};
 

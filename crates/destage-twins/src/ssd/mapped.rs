@@ -1,5 +1,5 @@
-//! The FTLs of `ftl.md` on the device (`device.md` 12): what they make the flash do becomes
-//! operations of the planes, in the same order.
+//! The FTLs of `docs/spec/ftl.md` on the device (`docs/spec/device.md` 12): what they make the
+//! flash do becomes operations of the planes, in the same order.
 //!
 //! The FTLs are those of [`crate::ftl`], which know one row of blocks and no time. Block k of the
 //! row is block k / planes of plane k mod planes.
@@ -51,7 +51,7 @@ impl Mapped {
         self.ftl.flash_mut().counters.clear();
     }
 
-    /// Counters of `ftl.md` 1.4.
+    /// Counters of `docs/spec/ftl.md` 1.4.
     pub(crate) fn counters(&self) -> BTreeMap<&'static str, u64> {
         let flash = self.ftl.flash();
         let mut counters = flash.counters.clone();

@@ -1,15 +1,15 @@
 //! A slow, obvious twin of the timed SSD, of the host in front of it, and of the cache policies
 //! that look into it.
 //!
-//! Written from `device.md` and `device-policies.md` alone, section by section, and event-driven:
-//! every unit has a queue of operations that really wait, start and end. What the specification
-//! says can be computed ahead (ends, remaining work, who is collecting) is here found by looking at
-//! what has happened. It is meant to be compared with the product on as many random devices as one
-//! likes.
+//! Written from `docs/spec/device.md` and `docs/spec/device-policies.md` alone, section by section,
+//! and event-driven: every unit has a queue of operations that really wait, start and end. What the
+//! specification says can be computed ahead (ends, remaining work, who is collecting) is here found
+//! by looking at what has happened. It is meant to be compared with the product on as many random
+//! devices as one likes.
 //!
-//! [`simulate`] takes the input of one conformance vector (`device.md` section 10) and gives its
-//! results in the same layout. A configuration that the specification excludes is an error that
-//! names its keys.
+//! [`simulate`] takes the input of one conformance vector (`docs/spec/device.md` section 10) and
+//! gives its results in the same layout. A configuration that the specification excludes is an
+//! error that names its keys.
 //!
 //! | file | section |
 //! | --- | --- |
@@ -17,10 +17,10 @@
 //! | `operation.rs` | 4.1: kinds, phases, durations |
 //! | `queue.rs` | 4.2 to 4.6, 5.5: queues, the shared bus, instants, timers |
 //! | `flash.rs` | 5.2 to 5.4, 5.6, 6: placement, programs, collections |
-//! | `mapped.rs` | 12: the FTLs of `ftl.md` |
+//! | `mapped.rs` | 12: the FTLs of `docs/spec/ftl.md` |
 //! | `host.rs` | 7, 8, 12: requests, frames, groups, closed loop, counters |
-//! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `device-policies.md` |
-//! | `clusters.rs` | `block-policies.md` 1.7: policies of erase blocks, told what ended |
+//! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `docs/spec/device-policies.md` |
+//! | `clusters.rs` | `docs/spec/block-policies.md` 1.7: policies of erase blocks, told what ended |
 
 mod clusters;
 mod config;

@@ -1,4 +1,4 @@
-//! Operations: what is in a unit's queue, and how long it takes (`device.md` 4.1).
+//! Operations: what is in a unit's queue, and how long it takes (`docs/spec/device.md` 4.1).
 
 use super::config::Config;
 

@@ -1,5 +1,5 @@
-//! Cache policies in front of the device, as the host sees them (`device-policies.md` 1 and 2), and
-//! the simplest of them.
+//! Cache policies in front of the device, as the host sees them (`docs/spec/device-policies.md` 1
+//! and 2), and the simplest of them.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(crate) trait Cache {
     /// submitted already.
     fn access(&mut self, op: Op, page: u64, read: Option<usize>, ssd: &Ssd) -> Answer;
 
-    /// The page of a miss is installed, after its victim was written (`device.md` 7.3).
+    /// The page of a miss is installed, after its victim was written (`docs/spec/device.md` 7.3).
     fn installed(&mut self, _page: u64, _ssd: &Ssd) {}
 
     /// A host page operation was submitted to the device.

@@ -1,5 +1,5 @@
 //! The device as time goes by: units with their queues, the shared bus, remaining work, who is
-//! collecting, and the timers of idle collection (`device.md` 4.2 to 4.6 and 5.5).
+//! collecting, and the timers of idle collection (`docs/spec/device.md` 4.2 to 4.6 and 5.5).
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub(crate) struct Unit {
     timer: Option<u64>,
 }
 
-/// The error *device full* of an FTL of `ftl.md` (1.6).
+/// The error *device full* of an FTL of `docs/spec/ftl.md` (1.6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Full;
 

@@ -1,7 +1,7 @@
 //! SAC: evict pages that the device returns fast.
 //!
-//! Chen, Xiao, Liu 2013. Mirrors section 5 of `device-policies.md`. Queues run from the head, the
-//! front, to the tail, the back.
+//! Chen, Xiao, Liu 2013. Mirrors `docs/spec/device-policies.md` 5. Queues run from the
+//! head, the front, to the tail, the back.
 
 use std::collections::VecDeque;
 

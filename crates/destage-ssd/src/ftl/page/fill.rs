@@ -1,12 +1,12 @@
 //! Writing much at once, in no time: the same state as page by page, sooner.
 //!
-//! **In order, on an empty drive** (`spec/device.md` 5.6). Nothing becomes invalid, and no plane
-//! gets more than cap = B*D - F - D pages, hence nothing is collected in any mode: the k-th page
-//! of a plane lies in block k / D at index k mod D, since free blocks go by index while none has
-//! been erased. Static allocation gives a plane its pages in ascending order. Dynamic allocation
-//! sees backlogs of 0 and takes the unit with the most free pages and the plane with the most in
-//! it, lowest first: page i goes to unit i mod U, and there to plane (i / U) mod planes. No plane
-//! reaches cap before its last page, because L < planes * cap.
+//! **In order, on an empty drive** (`docs/spec/device.md` 5.6). Nothing becomes invalid, and no
+//! plane gets more than cap = B*D - F - D pages, hence nothing is collected in any mode: the k-th
+//! page of a plane lies in block k / D at index k mod D, since free blocks go by index while none
+//! has been erased. Static allocation gives a plane its pages in ascending order. Dynamic
+//! allocation sees backlogs of 0 and takes the unit with the most free pages and the plane with the
+//! most in it, lowest first: page i goes to unit i mod U, and there to plane (i / U) mod planes. No
+//! plane reaches cap before its last page, because L < planes * cap.
 //!
 //! **At random, under static allocation.** A plane's state depends on the order of its own writes
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
