@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         options.on_error = on_error;
         let limit = options.max_request_bytes;
         let mut tally = Tally::new(&options);
-        let opening = Opening { options: Arc::new(options), format, detected: false, probe: false };
+        let opening = Opening { options: Arc::new(options), format, detected: false, closest: None };
         let Ok(mut reader) = (format.open)(Input::from_bytes("x", bytes), &opening) else { continue };
         let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
         while let Ok(true) = reader.fill(&mut records, &mut devices, &mut tally) {}

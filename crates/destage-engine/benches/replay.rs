@@ -12,7 +12,7 @@ use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
 use destage_engine::{Columns, Extent, Replay, Unobserved};
 use destage_policies::{Setup, Visitor, build};
-use destage_trace::cache::open_trace;
+use destage_trace::open_trace;
 use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, Trace};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;

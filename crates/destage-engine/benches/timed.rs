@@ -16,7 +16,7 @@ use destage_engine::spec::PolicySpec;
 use destage_engine::{Columns, Extent, NextUses, Unobserved};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, Drive};
-use destage_trace::cache::open_trace;
+use destage_trace::open_trace;
 use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, Trace};
 use std::path::PathBuf;
 use std::sync::Arc;

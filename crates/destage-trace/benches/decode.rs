@@ -8,8 +8,9 @@
 
 use std::time::Instant;
 
-use destage_trace::cache::{CacheOptions, decode_records};
+use destage_trace::cache::CacheOptions;
 use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
+use destage_trace::decode_records;
 use destage_trace::info::TraceInfo;
 use destage_trace::synth::{Workload, open_workload};
 use destage_trace::{DeviceTable, Record, Result};

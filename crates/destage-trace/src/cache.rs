@@ -29,8 +29,6 @@ use crate::error::{Result, TraceError};
 use crate::hooks::{Hooks, Stage, step};
 use crate::meta::{SourceMeta, TraceMeta};
 
-pub use crate::open::{decode_records, open_trace};
-
 /// Environment variable that names the folder.
 pub const CACHE_VARIABLE: &str = "DESTAGE_CACHE";
 /// Default limit of the folder: 20 GiB. Chosen: some fifty traces of 20 M requests.

@@ -20,12 +20,12 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::columns::{ColumnWriter, FORMAT_VERSION, Kind, bytes_of};
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
+use crate::extent::Extent;
 use crate::hooks::step;
 use crate::meta::{Clock, Counts, DeviceMeta, SizeCounter, SourceMeta, TraceMeta, Wrap};
 use crate::page_set::{MAX_UNIQUE_PAGES, PageSet, too_many_pages};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::spool::{CHUNK_ROWS, Chunk, Spool};
-use crate::trace::Extent;
 
 pub use crate::hooks::{Hooks, NoHooks, Progress, Stage};
 

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use crate::device_table::{DeviceTable, printable};
 use crate::error::{Place, Result, TraceError};
 use crate::fields::{Fields, parse_u64};
-use crate::formats::{FORMATS, Format, Kind, Opening, Sample, Verdict};
+use crate::format::{Candidate, Format, Kind, Opening};
+use crate::formats::FORMATS;
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
-
-/// A format and why it is, or could be, the one.
-pub type Candidate = (&'static Format, String);
 
 /// What all formats together say.
 #[derive(Clone, Debug)]
@@ -217,7 +216,7 @@ fn share_read(sample: &Sample, format: &'static Format) -> u64 {
         ..ReaderOptions::default()
     });
     let mut tally = Tally::new(&options);
-    let opening = Opening { options, format, detected: true, probe: true };
+    let opening = Opening { options, format, detected: true, closest: None };
     let Ok(mut reader) =
         (format.open)(Input::from_bytes(sample.name, lines.join(&b'\n')), &opening)
     else {

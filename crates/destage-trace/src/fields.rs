@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::device_table::printable;
 use crate::error::Category;
-use crate::formats::Fault;
+use crate::format::Fault;
 
 /// The first `N` fields of a line, ASCII blanks around them dropped, and how many there are in all.
 #[derive(Clone, Debug)]

@@ -7,10 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
 use crate::meta::{Counts, DeviceMeta, SizeProfile, SourceMeta, Wrap};
 use crate::stack_distance::{FIRST, StackDistances};
-use crate::trace::{Extent, Trace};
+use crate::trace::Trace;
 
 /// A trace in numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!  source    open, peel compression and archives off, from content
+//!  format    what a format is: its row, its reader, what that says of each record
 //!  formats/  one file a format: bytes -> records; one table of all of them
 //!  detect    which format is this, and why
 //!  stream    records of all files in one order, on one clock, in one address space
 //!  decode    records -> page accesses with dense ids; columns in a file
 //!  hooks     progress and interruption of long work
 //!  cache     decoded traces kept: the folder, its limit, its entries
+//!  store     a file of columns, put there or into a temporary file
 //!  open      a trace from the cache, or decoded and put there
 //!  next_use  the next access of each access, for MIN
 //!  info      what a trace looks like
@@ -23,7 +25,9 @@ pub mod decode;
 pub mod detect;
 pub mod device_table;
 pub mod error;
+mod extent;
 pub mod fields;
+pub mod format;
 pub mod formats;
 pub mod hooks;
 pub mod info;
@@ -36,10 +40,12 @@ mod page_set;
 pub(crate) mod peel;
 pub mod profile;
 pub mod record;
+mod sample;
 pub(crate) mod sorting;
 pub mod source;
 mod spool;
 pub mod stack_distance;
+mod store;
 pub mod stream;
 pub mod summary;
 pub mod synth;
@@ -51,9 +57,9 @@ pub use cache::{Cache, CacheOptions};
 pub use decode::{DecodeOptions, RecordSource};
 pub use device_table::DeviceTable;
 pub use error::{Category, Place, Result, TraceError};
-pub use formats::{
-    FORMATS, Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict,
-};
+pub use extent::Extent;
+pub use format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
+pub use formats::FORMATS;
 pub use hooks::{Hooks, NoHooks};
 pub use info::TraceInfo;
 pub use input::Input;
@@ -61,7 +67,8 @@ pub use open::{decode_records, open_trace};
 pub use options::ReaderOptions;
 pub use profile::{ProfileOptions, TraceProfile};
 pub use record::{NO_RESPONSE, Record, RecordOp};
+pub use sample::{Sample, Verdict};
 pub use stream::{Progress, Stream, with_stream};
 pub use summary::{FileSummary, Summary};
 pub use tally::{Limits, Tally};
-pub use trace::{Extent, Trace};
+pub use trace::Trace;

@@ -8,14 +8,28 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::columns::{BLOCK_BYTES, ColumnWriter, Columns, Kind, Unusable};
 use crate::error::Result;
+use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
-use crate::open::{Place, store};
-use crate::trace::{Extent, Trace};
+use crate::store::{Shelf, store};
 
 /// No later access, in the narrow column.
 pub const NEVER_NARROW: u32 = u32::MAX;
 /// No later access, in the wide column.
 pub const NEVER_WIDE: u64 = u64::MAX;
+
+/// The rows of a trace, as its columns have them.
+pub(crate) struct Rows<'a> {
+    /// Dense id of each row's first page.
+    pub(crate) first_ids: &'a [u32],
+    /// [`Extent`] of each row.
+    pub(crate) pages_ops: &'a [u32],
+    /// Number of different pages.
+    pub(crate) pages: u32,
+    /// Pages of all rows.
+    pub(crate) accesses: u64,
+    /// Identity of the accesses.
+    pub(crate) fingerprint: &'a str,
+}
 
 /// For each access, in order, the number of the next access to the same page.
 pub struct NextUse {
@@ -58,28 +72,32 @@ impl NextUse {
     }
 
     /// Maps the file at its place, or makes it; without a place, in a temporary file.
-    pub(crate) fn of(trace: &Trace, place: Option<&Place>, hooks: &mut dyn Hooks) -> Result<Self> {
+    pub(crate) fn of(
+        rows: &Rows<'_>,
+        place: Option<&Shelf>,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Self> {
         let path = place.map(|place| place.path.as_path());
-        if let Some(kept) = path.and_then(|path| NextUse::kept(trace, path)) {
+        if let Some(kept) = path.and_then(|path| NextUse::kept(rows, path)) {
             return Ok(kept);
         }
-        let columns = store(path, hooks, |file, path, hooks| make(trace, file, path, hooks))?;
+        let columns = store(path, hooks, |file, path, hooks| make(rows, file, path, hooks))?;
         if let Some(place) = place {
             place.settle();
         }
-        Ok(NextUse { columns, accesses: trace.accesses() })
+        Ok(NextUse { columns, accesses: rows.accesses })
     }
 
     /// What the cache has, if it is whole and this trace's.
-    fn kept(trace: &Trace, path: &Path) -> Option<Self> {
+    fn kept(rows: &Rows<'_>, path: &Path) -> Option<Self> {
         let columns = match File::open(path).map_err(Unusable::Io).and_then(|f| Columns::map(&f)) {
             Ok(columns) => columns,
             Err(_) => return None,
         };
-        let accesses = trace.accesses();
+        let accesses = rows.accesses;
         let (kind, width) = width(accesses);
         let long = columns.bytes(kind)?.len() as u64 == accesses * width;
-        let same = columns.bytes(Kind::Meta)? == trace.meta().fingerprint.as_bytes();
+        let same = columns.bytes(Kind::Meta)? == rows.fingerprint.as_bytes();
         (long && same).then_some(NextUse { columns, accesses })
     }
 }
@@ -98,13 +116,13 @@ fn width(accesses: u64) -> (Kind, u64) {
     if is_narrow(accesses) { (Kind::NextNarrow, 4) } else { (Kind::NextWide, 8) }
 }
 
-fn make(trace: &Trace, file: File, path: &Path, hooks: &mut dyn Hooks) -> Result<File> {
+fn make(rows: &Rows<'_>, file: File, path: &Path, hooks: &mut dyn Hooks) -> Result<File> {
     let mut writer = ColumnWriter::new(file, path)?;
-    writer.section(Kind::Meta, trace.meta().fingerprint.as_bytes())?;
-    if is_narrow(trace.accesses()) {
-        backwards::<u32>(trace, &mut writer, Kind::NextNarrow, hooks)?;
+    writer.section(Kind::Meta, rows.fingerprint.as_bytes())?;
+    if is_narrow(rows.accesses) {
+        backwards::<u32>(rows, &mut writer, Kind::NextNarrow, hooks)?;
     } else {
-        backwards::<u64>(trace, &mut writer, Kind::NextWide, hooks)?;
+        backwards::<u64>(rows, &mut writer, Kind::NextWide, hooks)?;
     }
     writer.finish()
 }
@@ -133,14 +151,14 @@ impl Number for u64 {
 
 /// Rows from the last to the first; of each page the access seen last. 4 or 8 bytes a page.
 fn backwards<N: Number>(
-    trace: &Trace,
+    rows: &Rows<'_>,
     writer: &mut ColumnWriter,
     kind: Kind,
     hooks: &mut dyn Hooks,
 ) -> Result<()> {
-    let (first_ids, pages_ops) = (trace.first_ids(), trace.pages_ops());
-    let accesses = trace.accesses();
-    let mut seen = vec![N::NEVER; trace.pages() as usize];
+    let (first_ids, pages_ops) = (rows.first_ids, rows.pages_ops);
+    let accesses = rows.accesses;
+    let mut seen = vec![N::NEVER; rows.pages as usize];
     // The row at hand, and how many of its pages are still to come.
     let (mut row, mut left) = (first_ids.len(), 0u32);
     let mut first = 0u32;

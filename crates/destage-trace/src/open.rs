@@ -7,9 +7,7 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::cache::{
-    Cache, CacheOptions, NEXT_USE_ENDING, Stamp, TEMPORARY, TRACE_ENDING, file_name,
-};
+use crate::cache::{Cache, CacheOptions, NEXT_USE_ENDING, Stamp, TRACE_ENDING, file_name};
 use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Unusable};
 use crate::decode::{DecodeOptions, RecordSource, decode};
 use crate::device_table::DeviceTable;
@@ -19,6 +17,7 @@ use crate::hooks::Hooks;
 use crate::meta::SourceMeta;
 use crate::options::{ReaderOptions, TimeOrigin};
 use crate::record::Record;
+use crate::store::{Shelf, store};
 use crate::stream::{self, Stream, with_stream};
 use crate::trace::Trace;
 
@@ -32,53 +31,6 @@ fn key_of(sources: &[SourceMeta], what: &[&serde_json::Value], decode: &DecodeOp
         "decode": decode,
     });
     format!("{:032x}", xxh3_128(text.to_string().as_bytes()))
-}
-
-/// Writes a column file and maps it: at `path` in the cache, or in a temporary file if there is no
-/// path or the cache cannot take it. `make` may be called twice.
-pub(crate) fn store(
-    path: Option<&Path>,
-    hooks: &mut dyn Hooks,
-    mut make: impl FnMut(File, &Path, &mut dyn Hooks) -> Result<File>,
-) -> Result<Columns> {
-    if let Some(path) = path {
-        match store_at(path, hooks, &mut make) {
-            Err(TraceError::Write { source, .. }) => hooks.note(format!(
-                "{}: {source}: going on without the cache",
-                path.parent().unwrap_or(path).display()
-            )),
-            done => return done,
-        }
-    }
-    let temporary = std::env::temp_dir();
-    let failed = |source| TraceError::Write { path: temporary.clone(), source };
-    let file = make(tempfile::tempfile().map_err(failed)?, &temporary, hooks)?;
-    map_new(&file, &temporary)
-}
-
-fn store_at(
-    path: &Path,
-    hooks: &mut dyn Hooks,
-    make: &mut impl FnMut(File, &Path, &mut dyn Hooks) -> Result<File>,
-) -> Result<Columns> {
-    let failed = |source| TraceError::Write { path: path.to_owned(), source };
-    let dir = path.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(dir).map_err(failed)?;
-    let named = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(dir).map_err(failed)?;
-    let file = make(named.reopen().map_err(failed)?, path, hooks)?;
-    let columns = map_new(&file, path)?;
-    named.persist(path).map_err(|error| failed(error.error))?;
-    Ok(columns)
-}
-
-fn map_new(file: &File, path: &Path) -> Result<Columns> {
-    Columns::map_unchecked(file).map_err(|unusable| {
-        let source = match unusable {
-            Unusable::Io(source) => source,
-            Unusable::Damaged(what) => std::io::Error::other(format!("just written: {what}")),
-        };
-        TraceError::Write { path: path.to_owned(), source }
-    })
 }
 
 /// Files that are to be opened, and what is known of them before they are read.
@@ -242,26 +194,11 @@ pub(crate) fn open_with(
         } else {
             // A folder over its limit is no reason to fail.
             let _ = folder.trim(&path);
-            place = Some(Place { path: path.with_extension(NEXT_USE_ENDING), folder });
+            place = Some(Shelf { path: path.with_extension(NEXT_USE_ENDING), folder });
         }
     }
     let trace = Trace::new(columns, place, false);
     Ok(Arc::new(trace.expect("what the decoder wrote is a trace")))
-}
-
-/// Where a trace's next uses are kept.
-pub(crate) struct Place {
-    /// The file.
-    pub(crate) path: PathBuf,
-    folder: Cache,
-}
-
-impl Place {
-    /// Keeps the folder within its limit after the file was made.
-    pub(crate) fn settle(&self) {
-        // As above.
-        let _ = self.folder.trim(&self.path);
-    }
 }
 
 /// A whole entry of the cache.
@@ -278,6 +215,6 @@ fn kept(folder: &Cache, path: &Path, hooks: &mut dyn Hooks) -> Option<Trace> {
     };
     // The order of use is kept as far as the folder lets us.
     let _ = file.set_modified(SystemTime::now());
-    let place = Place { path: path.with_extension(NEXT_USE_ENDING), folder: folder.clone() };
+    let place = Shelf { path: path.with_extension(NEXT_USE_ENDING), folder: folder.clone() };
     Trace::new(columns, Some(place), true)
 }

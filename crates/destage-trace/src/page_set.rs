@@ -19,7 +19,7 @@
 use hashbrown::HashMap;
 
 use crate::error::{Result, TraceError};
-use crate::trace::Extent;
+use crate::extent::Extent;
 
 /// Pages per leaf: one leaf is two cache lines, so that a lone page costs little.
 const LEAF_PAGES: u64 = 512;

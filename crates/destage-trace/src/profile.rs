@@ -27,8 +27,9 @@ pub use heat::{Heat, HeatCell};
 pub use ranked::RankedPoint;
 
 use crate::error::{Result, TraceError};
+use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
-use crate::trace::{Extent, Trace};
+use crate::trace::Trace;
 use distances::{Overall, Sequence, bucket, bucket_from};
 use heat::HeatMap;
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
-use crate::formats::{Facts, Format, RecordReader};
+use crate::format::{BATCH_RECORDS, Facts, Format, RecordReader};
 use crate::options::Order;
 use crate::record::{Record, RecordOp};
 use crate::tally::Tally;
@@ -314,7 +314,7 @@ impl Runs {
     }
 
     fn next(&mut self, out: &mut Vec<Record>) -> Result<bool> {
-        while out.len() < crate::formats::BATCH_RECORDS {
+        while out.len() < BATCH_RECORDS {
             let Some(Reverse((_, run))) = self.heads.pop() else { return Ok(false) };
             let next = match &mut self.files[run] {
                 Run::Memory { records, at } => {

@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex};
 use crate::detect::{self, Detected};
 use crate::device_table::{natural_cmp, printable};
 use crate::error::{Place, Result, TraceError};
-use crate::formats::Sample;
 use crate::input::{Input, StreamFault};
 use crate::options::ReaderOptions;
 use crate::peel::{Buffered, Codec, HEAD_BYTES, Layer, Peel, fault_within, identify};
+use crate::sample::Sample;
 
 /// Deepest nesting of compressions and archives.
 const MAX_LAYERS: usize = 4;

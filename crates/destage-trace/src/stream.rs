@@ -13,9 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::detect;
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
-use crate::formats::{self, BATCH_RECORDS, Format, Opening, Sample};
+use crate::format::{BATCH_RECORDS, Format, Opening};
+use crate::formats;
 use crate::options::{ReaderOptions, Spread, TimeOrigin, is_major_minor, nearest};
 use crate::record::{Record, RecordOp};
+use crate::sample::Sample;
 use crate::sorting::{Lane, Reach, Shared};
 use crate::source::{self, Leaf};
 use crate::summary::{FileSummary, Summary};
@@ -602,7 +604,11 @@ fn open_leaf(
             (format, Some(why))
         }
     };
-    let opening =
-        Opening { options: Arc::clone(options), format, detected: reason.is_some(), probe: false };
+    let opening = Opening {
+        options: Arc::clone(options),
+        format,
+        detected: reason.is_some(),
+        closest: Some(detect::closest),
+    };
     Ok((opening, reason, input))
 }

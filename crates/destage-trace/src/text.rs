@@ -8,14 +8,13 @@
 
 use crate::device_table::{DeviceTable, printable};
 use crate::error::{Place, Result, TraceError};
-use crate::formats::{
-    BATCH_RECORDS, Facts, Fault, Opening, Parsed, RecordReader, SAMPLE_BYTES, Sample, Skipped,
-};
+use crate::fields;
+use crate::format::{BATCH_RECORDS, Facts, Fault, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::options::Order;
 use crate::record::Record;
+use crate::sample::{SAMPLE_BYTES, Sample};
 use crate::tally::{Extent, Tally};
-use crate::{detect, fields};
 
 /// Longest line, in bytes, without its end.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -244,7 +243,8 @@ impl<P: LineParser> TextReader<P> {
 
     /// A malformed line among the first hundred: is the format right at all? Looks ahead, once.
     fn doubt(&mut self, tally: &Tally) -> Result<()> {
-        if self.doubted || self.opening.probe || self.line > DOUBT_LINES {
+        let Some(closest) = self.opening.closest else { return Ok(()) };
+        if self.doubted || self.line > DOUBT_LINES {
             return Ok(());
         }
         self.doubted = true;
@@ -279,7 +279,7 @@ impl<P: LineParser> TextReader<P> {
         let name = self.opening.format.name;
         let message =
             format!("{bad} of the first {seen} records are malformed as format {name} ({how})");
-        let closest = detect::closest(&sample, name);
+        let closest = closest(&sample, name);
         let hint = if closest.is_empty() {
             "no other format fits it either; --format csv with columns reads any table".to_owned()
         } else {

@@ -6,68 +6,8 @@ use crate::columns::{Columns, Kind};
 use crate::error::Result;
 use crate::hooks::{Hooks, NoHooks};
 use crate::meta::TraceMeta;
-use crate::next_use::NextUse;
-use crate::open::Place;
-
-/// Pages, operation and partial ends of one row.
-///
-/// ```text
-///  31 ............ 3 | 2 | 1 | 0
-///  pages, 1..2^29    | e | s | w      w  write, else read
-///                                     s  starts inside its first page
-///                                     e  ends inside its last page
-/// ```
-///
-/// The first page is covered only in part if `s`, the last if `e`, the only one if either.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Extent(pub u32);
-
-impl Extent {
-    /// Most pages of a row; a longer request has several.
-    pub const MAX_PAGES: u32 = (1 << 29) - 1;
-
-    /// Packs a row of 1..=[`MAX_PAGES`](Self::MAX_PAGES) pages.
-    #[inline(always)]
-    pub fn new(pages: u32, write: bool, starts_inside: bool, ends_inside: bool) -> Self {
-        Extent(
-            pages << 3
-                | u32::from(ends_inside) << 2
-                | u32::from(starts_inside) << 1
-                | u32::from(write),
-        )
-    }
-
-    /// Number of pages.
-    #[inline(always)]
-    pub fn pages(self) -> u32 {
-        self.0 >> 3
-    }
-
-    /// Write, else read.
-    #[inline(always)]
-    pub fn is_write(self) -> bool {
-        self.0 & 1 != 0
-    }
-
-    /// The request starts inside the first page.
-    #[inline(always)]
-    pub fn starts_inside(self) -> bool {
-        self.0 & 2 != 0
-    }
-
-    /// The request ends inside the last page.
-    #[inline(always)]
-    pub fn ends_inside(self) -> bool {
-        self.0 & 4 != 0
-    }
-
-    /// Pages that the request covers only in part, 0..=2.
-    #[inline(always)]
-    pub fn partial_pages(self) -> u32 {
-        let ends = (self.0 >> 1 & 1) + (self.0 >> 2 & 1);
-        ends.min(self.pages())
-    }
-}
+use crate::next_use::{NextUse, Rows};
+use crate::store::Shelf;
 
 /// A decoded trace. Shared between threads behind an [`Arc`]; the columns are mapped, so it costs
 /// memory only where it is read.
@@ -77,14 +17,14 @@ pub struct Trace {
     columns: Columns,
     meta: TraceMeta,
     /// Where next uses are kept; `None` for a trace outside the cache.
-    place: Option<Place>,
+    place: Option<Shelf>,
     next_use: Mutex<Option<Arc<NextUse>>>,
     from_cache: bool,
 }
 
 impl Trace {
     /// `None` if the file has not what a trace has (which its checksums make a stale layout).
-    pub(crate) fn new(columns: Columns, place: Option<Place>, from_cache: bool) -> Option<Self> {
+    pub(crate) fn new(columns: Columns, place: Option<Shelf>, from_cache: bool) -> Option<Self> {
         let meta: TraceMeta = serde_json::from_slice(columns.bytes(Kind::Meta)?).ok()?;
         let rows = meta.counts.rows;
         let long = |kind, width: u64, rows: u64| {
@@ -135,7 +75,7 @@ impl Trace {
         self.columns.column(Kind::FirstIds)
     }
 
-    /// [`Extent`] of each row.
+    /// [`Extent`](crate::Extent) of each row.
     pub fn pages_ops(&self) -> &[u32] {
         self.columns.column(Kind::PagesOps)
     }
@@ -158,7 +98,8 @@ impl Trace {
     }
 
     /// Rows that go on with the request of the row before them, ascending. Empty unless wrapping
-    /// cut a request at the end of the drive, or one has more than [`Extent::MAX_PAGES`] pages.
+    /// cut a request at the end of the drive, or one has more pages than a row holds
+    /// ([`Extent::MAX_PAGES`](crate::Extent::MAX_PAGES)).
     pub fn continuations(&self) -> &[u64] {
         self.columns.column(Kind::Continuations)
     }
@@ -192,7 +133,14 @@ impl Trace {
         if let Some(next_use) = &*kept {
             return Ok(next_use.clone());
         }
-        let made = Arc::new(NextUse::of(self, self.place.as_ref(), hooks)?);
+        let rows = Rows {
+            first_ids: self.first_ids(),
+            pages_ops: self.pages_ops(),
+            pages: self.pages(),
+            accesses: self.accesses(),
+            fingerprint: &self.meta.fingerprint,
+        };
+        let made = Arc::new(NextUse::of(&rows, self.place.as_ref(), hooks)?);
         *kept = Some(made.clone());
         Ok(made)
     }
@@ -207,29 +155,5 @@ impl std::fmt::Debug for Trace {
             .field("accesses", &counts.accesses)
             .field("pages", &counts.unique_pages)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_extent_comes_back_as_packed() {
-        for pages in [1, 2, 1000, Extent::MAX_PAGES] {
-            for bits in 0..8u32 {
-                let e = Extent::new(pages, bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
-                assert_eq!((e.pages(), e.is_write()), (pages, bits & 1 != 0));
-                assert_eq!((e.starts_inside(), e.ends_inside()), (bits & 2 != 0, bits & 4 != 0));
-            }
-        }
-    }
-
-    #[test]
-    fn a_lone_page_is_partial_once_however_many_ends_lie_inside() {
-        assert_eq!(Extent::new(1, true, true, true).partial_pages(), 1);
-        assert_eq!(Extent::new(2, true, true, true).partial_pages(), 2);
-        assert_eq!(Extent::new(2, true, false, true).partial_pages(), 1);
-        assert_eq!(Extent::new(1, true, false, false).partial_pages(), 0);
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use destage_trace::cache::decode_records;
 use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
+use destage_trace::decode_records;
 use destage_trace::device_table::{DeviceTable, natural_cmp};
 use destage_trace::next_use::NextUses;
-use destage_trace::trace::{Extent, Trace};
+use destage_trace::{Extent, Trace};
 use destage_trace::{NO_RESPONSE, Record, RecordOp, Result};
 use proptest::prelude::*;
 

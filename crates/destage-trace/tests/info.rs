@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use destage_trace::cache::decode_records;
 use destage_trace::decode::{DecodeOptions, NoHooks};
+use destage_trace::decode_records;
 use destage_trace::info::TraceInfo;
 use destage_trace::synth::Workload;
-use destage_trace::trace::{Extent, Trace};
+use destage_trace::{Extent, Trace};
 use serde_json::json;
 
 fn trace(description: serde_json::Value) -> std::sync::Arc<Trace> {

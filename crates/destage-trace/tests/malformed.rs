@@ -503,7 +503,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
         assert!(text.contains(&format!("this is {name}")) && text.contains("repack"), "{text}");
     }
     for format in
-        FORMATS.iter().filter(|f| f.kind == destage_trace::formats::Kind::Text && f.name != "csv")
+        FORMATS.iter().filter(|f| f.kind == destage_trace::format::Kind::Text && f.name != "csv")
     {
         let text = error_of(&garbage, &[("format", format.name)]);
         assert!(text.contains("t:") || text.contains("t: "), "{}: {text}", format.name);
@@ -516,7 +516,7 @@ fn drain(
     bytes: &[u8],
     options: &Arc<ReaderOptions>,
 ) -> Option<usize> {
-    let opening = Opening { options: Arc::clone(options), format, detected: false, probe: false };
+    let opening = Opening { options: Arc::clone(options), format, detected: false, closest: None };
     let mut reader = (format.open)(Input::from_bytes("t", bytes), &opening).ok()?;
     let (mut out, mut devices, mut tally) = (Vec::new(), DeviceTable::new(), Tally::new(options));
     while reader.fill(&mut out, &mut devices, &mut tally).ok()? {}
@@ -530,7 +530,7 @@ fn drain(
 
 #[test]
 fn a_text_file_cut_at_any_byte_is_read_or_refused_but_never_a_panic() {
-    for format in FORMATS.iter().copied().filter(|f| f.kind == destage_trace::formats::Kind::Text) {
+    for format in FORMATS.iter().copied().filter(|f| f.kind == destage_trace::format::Kind::Text) {
         for entry in std::fs::read_dir(twin("")).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();

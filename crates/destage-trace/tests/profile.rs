@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use destage_trace::cache::decode_records;
 use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
+use destage_trace::decode_records;
 use destage_trace::device_table::DeviceTable;
 use destage_trace::profile::{Counted, Distribution, FrequencyCell, ProfileOptions, TraceProfile};
 use destage_trace::synth::Workload;
-use destage_trace::trace::{Extent, Trace};
+use destage_trace::{Extent, Trace};
 use destage_trace::{NO_RESPONSE, Record, RecordOp, Result, TraceError};
 use proptest::prelude::*;
 use serde_json::json;

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use destage_trace::cache::{CacheOptions, open_trace};
+use destage_trace::cache::CacheOptions;
 use destage_trace::decode::{DecodeOptions, NoHooks};
+use destage_trace::open_trace;
 use destage_trace::{ReaderOptions, TraceError};
 
 fn traces() -> Option<PathBuf> {

@@ -7,11 +7,12 @@
 //! `count` pages from `first`, all reads, without times. One unit is one page of the cache, as in the
 //! paper: 512 bytes in the published files (`page_bytes`). The third column is not always 0.
 
-use super::{Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
 use crate::error::Result;
 use crate::fields::{Fields, parse_u64};
+use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::record::Record;
 use crate::tally::{Extent, Tally};
 
-use super::{BATCH_RECORDS, Opening};
+use crate::format::{BATCH_RECORDS, Opening};
 
 /// The `N` bytes from `at` on. The caller has checked that they are there.
 #[inline]

@@ -8,11 +8,12 @@
 //! stands before it. COMM may hold blanks, so columns are counted from the right. Sectors are of 512
 //! bytes; T other than R and W is an ignored event. `Possibly lost N samples` becomes a warning.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, time, unexpected, whole};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table. No real file was at hand: unconfirmed.

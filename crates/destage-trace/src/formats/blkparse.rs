@@ -16,12 +16,13 @@
 //! the events; a non-zero `Skips` becomes a warning, since events were lost. Remaps (A) between two
 //! devices that both carry requests become a warning: each request is then there twice.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::device_table::printable;
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, parse_u64, unexpected};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

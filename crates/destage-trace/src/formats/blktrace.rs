@@ -22,12 +22,13 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::binary::{Records, field};
-use super::{BATCH_RECORDS, Format, Kind, Opening, RecordReader, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Result};
+use crate::format::{BATCH_RECORDS, Format, Kind, Opening, RecordReader};
 use crate::input::Input;
 use crate::options;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
 
 /// Bytes of a record without its payload.

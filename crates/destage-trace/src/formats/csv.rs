@@ -10,13 +10,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::mapping::{self, Mapping, Roles};
-use super::{Facts, Fault, Format, Kind, Opening, Parsed, RecordReader, Sample, Skipped, Verdict};
 use crate::device_table::printable;
 use crate::error::{Category, Result};
 use crate::fields::{self, Misread, quoted};
+use crate::format::{Facts, Fault, Format, Kind, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::options::{Column, Columns, ReaderOptions, Unit};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

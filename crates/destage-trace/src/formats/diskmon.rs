@@ -8,11 +8,12 @@
 //! the device. The number may restart. A decimal comma, as localised Windows writes it, is accepted in
 //! this format only.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, parse_u64};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
 use crate::input::Input;
 use crate::record::{Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

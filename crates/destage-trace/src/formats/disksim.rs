@@ -8,11 +8,12 @@
 //! count 512 bytes (`block_bytes`); flags are hexadecimal, bit 0 set is a read. Six columns (DiskSim's
 //! "batch") are accepted, the sixth ignored. Other flag bits (synchronous, ordered, ...) are ignored.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, parse_hex, parse_u64};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

@@ -14,11 +14,12 @@
 //! wait before. fio itself writes the file's name before `wait`; without it is accepted. A version-2
 //! log without `wait` has no times.
 
-use super::{Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, unexpected};
+use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

@@ -8,11 +8,12 @@
 //! the left and the last six from the right. Conversions that drop the hash, the device numbers or both
 //! are accepted; without numbers the device is the file's name.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{is_blank, parse_u64, unexpected, whole};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

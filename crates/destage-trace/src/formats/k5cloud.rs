@@ -7,11 +7,12 @@
 //! Time in seconds with a fraction, offset and length in bytes, the volume is the device. No sample
 //! was at hand, so the reader is strict and the format marked unconfirmed.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, parse_u64};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

@@ -15,11 +15,12 @@
 
 use super::binary::{Records, field, u32_le, u64_le};
 use super::object::{self, Objects, Tenants};
-use super::{Facts, Format, Kind, Opening, RecordReader, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Place, Result, TraceError};
+use crate::format::{Facts, Format, Kind, Opening, RecordReader};
 use crate::input::Input;
 use crate::record::{Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
 
 /// The row of the table.

@@ -9,12 +9,13 @@
 //! the device column is heeded, addresses are not wrapped, and a short line is malformed rather than
 //! the end of the trace.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Verdict, most_lines};
 use crate::error::{Category, Result, TraceError};
 use crate::fields::{Fields, parse_u64};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
 use crate::input::Input;
 use crate::options::TimeUnit;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

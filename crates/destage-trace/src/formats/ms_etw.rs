@@ -16,12 +16,13 @@
 //! absolute time; without it every file starts at 0. FileName is last, quoted and may contain commas:
 //! a line is split only as far as the columns need.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{self, parse_hex, parse_u64, trim, unexpected, whole};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::options::EtwTime;
 use crate::record::{Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table. No real file was at hand: unconfirmed.

@@ -11,11 +11,12 @@
 //! Readings. Copies converted to other units (times from 0, in ms or s) circulate: a time below
 //! 10^16 is refused with a hint at `csv`.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, eight, parse_u64, quick_number, sum_lanes, unexpected};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

@@ -16,11 +16,12 @@
 
 use super::binary::{Records, u16_le, u32_le, u64_le};
 use super::object::{self, Objects};
-use super::{Facts, Format, Kind, Opening, RecordReader, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Result};
+use crate::format::{Facts, Format, Kind, Opening, RecordReader};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
 
 /// The row of the table.

@@ -9,13 +9,12 @@
 //! column `r` or `w` is the operation; without it all are reads. A page is `page_bytes`, 4096 unless
 //! given.
 
-use super::{
-    Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines,
-};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_u64};
+use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

@@ -18,13 +18,14 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::mapping::{self, Mapping, Roles, usage};
 use super::parquet_column::{Cell, ColumnType, NumberFault};
-use super::{BATCH_RECORDS, Facts, Format, Kind, Opening, RecordReader, Sample, Verdict};
 use crate::device_table::{DeviceTable, printable};
 use crate::error::{Category, Place, Result, TraceError};
 use crate::fields::quoted;
+use crate::format::{BATCH_RECORDS, Facts, Format, Kind, Opening, RecordReader};
 use crate::input::Input;
 use crate::options::{Columns, ReaderOptions, Unit};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::{Extent, Tally};
 
 /// The row of the table.

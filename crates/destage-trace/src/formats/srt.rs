@@ -19,11 +19,12 @@
 use std::collections::BTreeMap;
 
 use super::binary::{Records, u32_be};
-use super::{BATCH_RECORDS, Format, Kind, Opening, RecordReader, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Place, Result, TraceError};
+use crate::format::{BATCH_RECORDS, Format, Kind, Opening, RecordReader};
 use crate::input::Input;
 use crate::record::{Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
 
 /// The row of the table.

@@ -8,11 +8,12 @@
 //! 512-byte sectors; IOType 0 is a read, 1 a write; the volume is the device. Neighbouring lines
 //! step back by a second.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_u64};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.

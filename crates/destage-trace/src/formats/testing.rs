@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use super::{Format, Opening, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Result, TraceError};
-use crate::formats::Facts;
+use crate::format::Facts;
+use crate::format::{Format, Opening};
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
 
 /// What a file holds.
@@ -45,7 +46,7 @@ pub(crate) fn try_read(
     options: ReaderOptions,
 ) -> Result<Whole> {
     let mut tally = Tally::new(&options);
-    let opening = Opening { options: Arc::new(options), format, detected: true, probe: false };
+    let opening = Opening { options: Arc::new(options), format, detected: true, closest: None };
     let mut reader = (format.open)(input, &opening)?;
     let mut devices = DeviceTable::new();
     let mut records = Vec::new();

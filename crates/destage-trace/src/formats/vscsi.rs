@@ -13,11 +13,12 @@
 //! the host's uptime. One file is one virtual disk.
 
 use super::binary::{Records, u16_le, u32_le, u64_le};
-use super::{Format, Kind, Opening, RecordReader, Sample, Verdict};
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Result};
+use crate::format::{Format, Kind, Opening, RecordReader};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict};
 use crate::tally::Tally;
 
 /// Unit of `lbn`.

@@ -8,11 +8,12 @@
 //! Length in bytes, lbn in 512-byte sectors, time in microseconds of host uptime. Serial numbers
 //! wrap and say nothing about order. One file is one virtual disk: the device is the file's name.
 
-use super::{Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines};
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_u64};
+use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
+use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table. No real file was at hand: unconfirmed.

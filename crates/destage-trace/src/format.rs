@@ -1,0 +1,187 @@
+//! What a trace format is: a row of the table, a reader, and what the reader says of each record.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::device_table::DeviceTable;
+use crate::error::{Category, Result};
+use crate::input::Input;
+use crate::options::ReaderOptions;
+use crate::record::Record;
+use crate::sample::{Sample, Verdict};
+use crate::tally::Tally;
+
+/// Records that one call of [`RecordReader::fill`] adds at most, about: they stay in the cache.
+pub const BATCH_RECORDS: usize = 4096;
+
+/// Why one record was not taken; the shared readers add file, place and excerpt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// For the counts.
+    pub category: Category,
+    /// Byte range of the field within the line (text); empty if the whole line is meant.
+    pub field: std::ops::Range<usize>,
+    /// `Offset: expected a whole number of bytes, found "9x437184"`.
+    pub message: String,
+}
+
+/// What a line or a binary record turned out to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Parsed {
+    /// A request.
+    Record(Record),
+    /// Nothing to replay, and no error: counted by this name (`header`, `comment`, or the name of
+    /// an ignored event such as `no response`, which goes into the table of ignored events).
+    Skip(Skipped),
+}
+
+/// Why something that is no error is not a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Skipped {
+    /// A header line.
+    Header,
+    /// A comment or marker.
+    Comment,
+    /// Zero length read, write or trim.
+    ZeroLength,
+    /// An event that is no request, by its name.
+    Event(String),
+}
+
+/// A format and why it is, or could be, the one.
+pub type Candidate = (&'static Format, String);
+
+/// Names the formats nearest to a sample, but for the one of the name given.
+pub type Closest = fn(&Sample, &str) -> Vec<Candidate>;
+
+/// What a reader is told when it is opened.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// How to read.
+    pub options: Arc<ReaderOptions>,
+    /// As which format.
+    pub format: &'static Format,
+    /// Found out, not given.
+    pub detected: bool,
+    /// What names the two formats nearest to a sample, but for the one named: asked when most of the
+    /// first lines are malformed. `None` where the format is not doubted, as when it is only tried
+    /// on a sample.
+    pub closest: Option<Closest>,
+}
+
+impl Opening {
+    /// The last line of a message about a malformed record.
+    pub fn hint(&self) -> String {
+        let how = if self.detected { "detected" } else { "given" };
+        let kind = if self.format.kind == Kind::Text { "lines" } else { "records" };
+        format!(
+            "format {} ({how}); --on-error skip would skip such {kind} and count them",
+            self.format.name
+        )
+    }
+}
+
+/// Bytes become records.
+pub trait RecordReader: Send {
+    /// Appends the next records, about [`BATCH_RECORDS`] at most; returns whether more may come
+    /// (`false` once, with or after the last). Devices are named through `devices`; everything that
+    /// is not a record is counted in `tally`, which also decides (`take`, `reject`) what a bad
+    /// record does.
+    ///
+    /// Errors: what cannot be read, a malformed record under `on_error = "stop"`, or too many.
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool>;
+
+    /// What is known of the file, once all of it was read, beyond its format's row in the table.
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+}
+
+/// What a file turned out to have or lack; `None` where the format's row holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Whether its records carry times.
+    pub has_times: Option<bool>,
+    /// Whether they carry operations.
+    pub has_ops: Option<bool>,
+    /// Bytes of one page reference, in a page-reference trace.
+    pub page_bytes: Option<u64>,
+}
+
+/// How a format is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Lines.
+    Text,
+    /// Fixed or self-describing binary records.
+    Binary,
+    /// Column files.
+    Columnar,
+}
+
+/// One format: the row of the table.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Format {
+    /// As in `--format`.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// How it is stored.
+    pub kind: Kind,
+    /// One line: columns or what to know.
+    pub about: &'static str,
+    /// Records carry times.
+    pub has_times: bool,
+    /// Records tell reads from writes.
+    pub has_ops: bool,
+    /// Records name a device; otherwise the file is the device.
+    pub has_devices: bool,
+    /// Records carry a measured response time.
+    pub has_response: bool,
+    /// Tick of a clock so coarse that many requests share a stamp, nanoseconds.
+    pub coarse_ns: Option<u64>,
+    /// Checked against real files.
+    pub confirmed: bool,
+    /// Looks at the first bytes.
+    #[serde(skip)]
+    pub detect: fn(&Sample) -> Verdict,
+    /// Makes the reader.
+    #[serde(skip)]
+    pub open: fn(Input, &Opening) -> Result<Box<dyn RecordReader>>,
+    /// Other files that belong to a given one (blktrace's CPUs); `None` for most formats.
+    #[serde(skip)]
+    pub siblings: Option<fn(&Path) -> Vec<PathBuf>>,
+}
+
+impl Format {
+    /// A text format with times, operations and devices, the usual case; rows change what differs.
+    pub const fn text(
+        name: &'static str,
+        title: &'static str,
+        about: &'static str,
+        detect: fn(&Sample) -> Verdict,
+        open: fn(Input, &Opening) -> Result<Box<dyn RecordReader>>,
+    ) -> Format {
+        Format {
+            name,
+            title,
+            kind: Kind::Text,
+            about,
+            has_times: true,
+            has_ops: true,
+            has_devices: true,
+            has_response: false,
+            coarse_ns: None,
+            confirmed: true,
+            detect,
+            open,
+            siblings: None,
+        }
+    }
+}
