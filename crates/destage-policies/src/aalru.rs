@@ -54,7 +54,7 @@
 
 use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
 use crate::params::{Default as Preset, Kind, Param, ParamError};
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Setup, Takes};
 use destage_core::{
     Completion, DeviceView, Directory, Lookup, Nanos, Needs, Page, Part, Plan, Policy, Request,
     Slot,
@@ -73,8 +73,8 @@ pub static INFO: Info = Info {
              management algorithm for SSD. IEEE Access 7, 2019, section III",
     about: "Clean and dirty pages share the frames by gain; blocks are padded when writes are slow.",
     flash_aware: true,
-    ghosts: false,
     clusters: true,
+    pads: Pads::WithDevice,
     time: "O(1), write-back O(b), b pages of a block",
     params: &[
         Param {
@@ -128,6 +128,48 @@ pub static INFO: Info = Info {
             about: "Wanted size of the read buffer at first. Default: a neutral split.",
         },
     ],
+    takes: &[
+        Takes { param: PAGE_READ_NS, from: FromRun::PageReadNs },
+        Takes { param: PAGE_WRITE_NS, from: FromRun::PageProgramNs },
+    ],
+    counters: &[
+        Counter {
+            name: "rb_read_hits",
+            title: "RRH",
+            about: "AALRU: reads that hit a clean page",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "rb_write_hits",
+            title: "RWH",
+            about: "AALRU: writes that hit a clean page",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "wb_read_hits",
+            title: "WRH",
+            about: "AALRU: reads that hit a dirty page",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "wb_write_hits",
+            title: "WWH",
+            about: "AALRU: writes that hit a dirty page",
+            ..Counter::BLANK
+        },
+    ],
+    gauges: &[
+        Gauge { name: "tau", title: "tau: share of the read buffer", unit: "" },
+        Gauge { name: "th", title: "Th: dirty pages that are padded", unit: "pages" },
+        Gauge { name: "wf", title: "Wf: write amplification", unit: "" },
+        Gauge { name: "rb_pages", title: "Pages of the read buffer", unit: "" },
+    ],
+    caveats: &[Caveat {
+        when: Circumstance::NoDevice,
+        says: "without a device every flash operation takes its nominal time, so nothing is ever \
+               padded",
+    }],
+    ..Info::BLANK
 };
 
 /// What AALRU keeps of a page.

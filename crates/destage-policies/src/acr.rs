@@ -57,7 +57,7 @@
 mod cost;
 
 use crate::params::{Default, Kind, Param, ParamError};
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, FromRun, Gauge, Info, Setup, Takes};
 use cost::{Costs, Scheme, counted};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
@@ -118,9 +118,18 @@ pub static CONSERVATIVE: Info = Info {
     about: "Clean and dirty pages share the frames by their physical operations.",
     flash_aware: true,
     ghosts: true,
-    clusters: false,
     time: "O(1)",
     params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION],
+    takes: &[
+        Takes { param: COST_READ.name, from: FromRun::CostRead },
+        Takes { param: COST_WRITE.name, from: FromRun::CostWrite },
+    ],
+    gauges: &[
+        Gauge { name: "beta", title: "beta: share of the clean list", unit: "" },
+        Gauge { name: "delta_c", title: "delta_C", unit: "pages" },
+        Gauge { name: "delta_d", title: "delta_D", unit: "pages" },
+    ],
+    ..Info::BLANK
 };
 
 /// Catalogue entry of the optimistic scheme.

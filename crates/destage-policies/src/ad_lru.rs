@@ -35,8 +35,6 @@ pub static INFO: Info = Info {
              flash-based databases. Data & Knowledge Engineering 72, 2012",
     about: "Cold clean pages first, but the cold region keeps a minimum size.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
     params: &[Param {
         name: "min_lc_fraction",
@@ -46,6 +44,7 @@ pub static INFO: Info = Info {
         unit: "of frames",
         about: "Size below which the cold list gives no victims. Default: AALRU's experiments.",
     }],
+    ..Info::BLANK
 };
 
 /// One LRU list, as the list of its clean and the list of its dirty pages, each MRU to LRU.

@@ -22,7 +22,7 @@
 //!
 //! Cost. O(1); two links per page, resident or ghost, at most `2c` of them.
 
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Gauge, Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -31,11 +31,10 @@ pub static INFO: Info = Info {
     title: "Adaptive Replacement Cache",
     source: "Megiddo, Modha, FAST 2003",
     about: "Balance recency and frequency by the hits on two ghost lists.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(1)",
-    params: &[],
+    gauges: &[Gauge { name: "p", title: "p: target of T1", unit: "pages" }],
+    ..Info::BLANK
 };
 
 const T1: u8 = 1;

@@ -58,7 +58,7 @@ mod pattern;
 
 use crate::clusters::{Blocks, Chain, Padding, Share};
 use crate::params::{Default as Preset, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Counter, Gauge, Info, Setup};
 use b_list::{BList, Own, Rule};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 use knee::Samples;
@@ -71,7 +71,6 @@ pub static INFO: Info = Info {
              Trans. Storage 8(1), 2012, section 4 and Algorithm 1",
     about: "A write buffer that keeps hot pages apart and finds which erase blocks stopped growing.",
     flash_aware: true,
-    ghosts: false,
     clusters: true,
     time: "O(1) amortised; O(log c), c clusters, when a hot page cools",
     params: &[
@@ -130,6 +129,64 @@ pub static INFO: Info = Info {
                     fall.",
         },
     ],
+    counters: &[
+        Counter {
+            name: "p_list_hits",
+            title: "p-list hits",
+            about: "BPAC: writes that hit a hot page",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "b_list_hits",
+            title: "b-list hits",
+            about: "BPAC: writes that hit a cluster",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "evictions_full",
+            title: "Full",
+            unit: "groups",
+            about: "BPAC: sequential clusters of a whole block",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "evictions_done",
+            title: "Done",
+            unit: "groups",
+            about: "BPAC: sequential clusters that reached the end of their block",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "evictions_largest",
+            title: "Largest",
+            unit: "groups",
+            about: "BPAC: largest clusters out of lifetime",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "evictions_fallback",
+            title: "Fallback",
+            unit: "groups",
+            about: "BPAC: least recent clusters, with none out of lifetime",
+            ..Counter::BLANK
+        },
+        Counter {
+            name: "evictions_p_list",
+            title: "From the p-list",
+            unit: "groups",
+            about: "BPAC: hot pages, with no cluster left",
+            ..Counter::BLANK
+        },
+    ],
+    gauges: &[
+        Gauge { name: "pird_thd", title: "PIRD_thd", unit: "page writes" },
+        Gauge { name: "bird_thd", title: "BIRD_thd", unit: "page writes" },
+        Gauge { name: "p_list_pages", title: "Pages of the p-list", unit: "" },
+        Gauge { name: "clusters", title: "Clusters", unit: "" },
+        Gauge { name: "alpha", title: "alpha: share of clusters in lifetime", unit: "" },
+        Gauge { name: "alpha_mean", title: "Mean alpha", unit: "" },
+    ],
+    ..Info::BLANK
 };
 
 /// What BPAC keeps of a page: the virtual time of its last write, and whether it is in the p-list.

@@ -40,7 +40,7 @@
 use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{Default as Preset, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Info, Pads, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -51,8 +51,8 @@ pub static INFO: Info = Info {
              storage. USENIX FAST 2008",
     about: "A write buffer that destages the least recent erase block, padded to a whole one.",
     flash_aware: true,
-    ghosts: false,
     clusters: true,
+    pads: Pads::Always,
     time: "O(1), eviction O(b), b pages of a block",
     params: &[
         Param {
@@ -74,6 +74,7 @@ pub static INFO: Info = Info {
         },
         READ_RECENCY,
     ],
+    ..Info::BLANK
 };
 
 /// What BPLRU keeps of a block.

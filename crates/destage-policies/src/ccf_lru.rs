@@ -29,10 +29,8 @@ pub static INFO: Info = Info {
              memory. IEEE Transactions on Consumer Electronics 55(3), 2009",
     about: "Evict in the order cold clean, cold dirty, hot clean, hot dirty.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The policy. A node's `mark` is its *cold* bit.

@@ -57,8 +57,6 @@ pub static INFO: Info = Info {
              management. DaMoN 2009",
     about: "Clean pages first; dirty pages leave in clusters of neighbouring page numbers.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(log c), c clusters; once per cluster O(pairs of size and distance)",
     params: &[
         Param {
@@ -78,6 +76,7 @@ pub static INFO: Info = Info {
             about: "Page numbers that share a cluster. Default: ACR's experiments.",
         },
     ],
+    ..Info::BLANK
 };
 
 const WORKING: u8 = 1;

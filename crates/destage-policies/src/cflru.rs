@@ -40,8 +40,6 @@ pub static INFO: Info = Info {
              CASES 2006",
     about: "Evict clean pages first, within a window of cold pages.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1)",
     params: &[Param {
         name: "window_fraction",
@@ -52,6 +50,7 @@ pub static INFO: Info = Info {
         about: "The clean-first region. Default: chosen, the source has none; ACR uses 0.75, \
                 AALRU 0.4, ECR 1/x for x = 1..6.",
     }],
+    ..Info::BLANK
 };
 
 const WORKING: u8 = 1;

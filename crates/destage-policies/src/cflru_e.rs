@@ -26,10 +26,8 @@ pub static INFO: Info = Info {
              2006; with the window of ECR, section 4.2",
     about: "Evict the oldest clean page, a dirty one only if all are.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1)",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The policy.

@@ -45,7 +45,6 @@ pub static INFO: Info = Info {
              flash memory-based storage devices. IEEE Trans. Computers 58(6), 2009",
     about: "A write buffer that destages the largest of the erase blocks that are not recent.",
     flash_aware: true,
-    ghosts: false,
     clusters: true,
     time: "O(1) amortised",
     params: &[
@@ -60,6 +59,7 @@ pub static INFO: Info = Info {
         },
         READ_RECENCY,
     ],
+    ..Info::BLANK
 };
 
 /// What CLC keeps of a block.

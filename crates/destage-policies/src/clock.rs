@@ -28,11 +28,8 @@ pub static INFO: Info = Info {
     title: "CLOCK, second chance",
     source: "Corbato, MIT Project MAC, 1968",
     about: "Evict the oldest page that was not hit since the hand last passed it.",
-    flash_aware: false,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The mark of a page: its reference bit.

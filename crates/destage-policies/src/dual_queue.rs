@@ -39,9 +39,6 @@ pub static INFO: Info = Info {
     title: "Dual Queue",
     source: "the page cache of Linux as SAC describes it (section 2.1, figure 6)",
     about: "Two CLOCK queues; the first filters correlated accesses.",
-    flash_aware: false,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
     params: &[Param {
         name: "first_fraction",
@@ -51,6 +48,7 @@ pub static INFO: Info = Info {
         unit: "of frames",
         about: "Longest first queue, at most frames - 1. Default: SAC's \"about one third\".",
     }],
+    ..Info::BLANK
 };
 
 /// The policy. A node's `mark` is its *reused* bit.

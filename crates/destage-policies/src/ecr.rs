@@ -45,7 +45,7 @@
 
 use crate::params::{Default, Kind, Param, Params};
 use crate::unit_lists::{EMPTY, UnitLists, set_by_frame};
-use crate::{BuildError, Info, Setup};
+use crate::{BuildError, Caveat, Circumstance, Info, Setup};
 use destage_core::{
     DeviceView, Directory, Lookup, Lpn, Nanos, Needs, NominalTimes, Page, Plan, PlaneId, Policy,
     Request, Slot, Unfinished, UnitId,
@@ -73,10 +73,14 @@ pub static INFO: Info = Info {
     source: SOURCE,
     about: "Evict clean pages first, then the dirty page whose chip's queue is shortest.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1), eviction O(chips)",
     params: PARAMS,
+    caveats: &[Caveat {
+        when: Circumstance::NoUnitWhileDirty,
+        says: "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other than \
+               page): all of them cost the same, and ecr decides as cflru-e does",
+    }],
+    ..Info::BLANK
 };
 
 /// Catalogue entry of `ecr-e`.
@@ -86,10 +90,9 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     source: SOURCE,
     about: "Evict the page, clean or dirty, whose chip's queue is shortest.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1), eviction O(chips)",
     params: PARAMS,
+    ..Info::BLANK
 };
 
 /// The reading of CQCT.

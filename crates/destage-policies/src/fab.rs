@@ -46,10 +46,10 @@ pub static INFO: Info = Info {
              media players. IEEE Trans. Consumer Electronics 52(2), 2006",
     about: "A write buffer that destages the erase block with the most pages.",
     flash_aware: true,
-    ghosts: false,
     clusters: true,
     time: "O(1)",
     params: &[READ_RECENCY],
+    ..Info::BLANK
 };
 
 /// What FAB keeps of a block.

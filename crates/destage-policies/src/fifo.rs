@@ -20,11 +20,8 @@ pub static INFO: Info = Info {
     title: "First In, First Out",
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page loaded longest ago.",
-    flash_aware: false,
-    ghosts: false,
-    clusters: false,
     time: "O(1)",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The policy.

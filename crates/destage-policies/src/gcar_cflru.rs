@@ -41,8 +41,6 @@ pub static INFO: Info = Info {
     source: SOURCE,
     about: "CFLRU that spares pages whose chip is collecting.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1), eviction O(chips)",
     params: &[Param {
         name: "window_fraction",
@@ -52,6 +50,7 @@ pub static INFO: Info = Info {
         unit: "of frames",
         about: "The clean-first region, as of cflru.",
     }],
+    ..Info::BLANK
 };
 
 /// The policy. List 2u holds the clean pages of unit u, list 2u + 1 its dirty ones.

@@ -34,10 +34,8 @@ pub static INFO: Info = Info {
     source: SOURCE,
     about: "Evict the oldest page whose chip is not collecting.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1), eviction O(chips)",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The policy.

@@ -23,6 +23,7 @@
 //! ```
 
 mod clusters;
+pub mod info;
 pub mod params;
 #[cfg(test)]
 mod testing;
@@ -30,35 +31,13 @@ mod unit_lists;
 
 pub use clusters::EraseBlocks;
 use destage_core::{Dense, Directory, Needs, Policy};
-use params::{Param, ParamError, Params, Value, nearest};
+pub use info::{Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Shown, Takes};
+use params::{ParamError, Params, Value, nearest};
 use std::sync::Arc;
 
 /// How many evictions ahead a victim is named ([`Policy::coming_victim`]): enough for three misses
 /// of the processor's caches one after the other, and few links to walk.
 pub(crate) const VICTIMS_AHEAD: u32 = 5;
-
-/// What the catalogue says of a policy (`destage policies`).
-#[derive(Clone, Copy, Debug)]
-pub struct Info {
-    /// Name, as users write it.
-    pub name: &'static str,
-    /// Its name in full.
-    pub title: &'static str,
-    /// Author, title, venue, year.
-    pub source: &'static str,
-    /// What it is for, in a sentence.
-    pub about: &'static str,
-    /// It looks at whether a page is clean or dirty.
-    pub flash_aware: bool,
-    /// It remembers pages that it has evicted.
-    pub ghosts: bool,
-    /// It gathers pages by erase block and destages a block's pages together.
-    pub clusters: bool,
-    /// Time per access.
-    pub time: &'static str,
-    /// Parameters; empty if it has none.
-    pub params: &'static [Param],
-}
 
 /// Largest erase block that a policy clusters by, pages: far beyond any drive's.
 pub const MOST_PAGES_PER_BLOCK: u32 = 1 << 20;

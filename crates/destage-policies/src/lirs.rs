@@ -45,9 +45,7 @@ pub static INFO: Info = Info {
     title: "Low Inter-reference Recency Set",
     source: "Jiang, Zhang, SIGMETRICS 2002",
     about: "Keep pages with a small distance between their last two references.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {
@@ -67,6 +65,7 @@ pub static INFO: Info = Info {
             about: "Ghosts that S may hold; the paper has no limit.",
         },
     ],
+    ..Info::BLANK
 };
 
 // Tag of a page's node: in S (whatever its status), or in Q alone.

@@ -17,11 +17,8 @@ pub static INFO: Info = Info {
     title: "Least Recently Used",
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page unused for longest.",
-    flash_aware: false,
-    ghosts: false,
-    clusters: false,
     time: "O(1)",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The policy.

@@ -47,9 +47,7 @@ pub static INFO: Info = Info {
     title: "LRU-K",
     source: "O'Neil, O'Neil, Weikum, SIGMOD 1993",
     about: "Evict the page whose K-th last uncorrelated reference is oldest.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(log s)",
     params: &[
         Param {
@@ -77,6 +75,7 @@ pub static INFO: Info = Info {
             about: "Time for which the history of an evicted page is kept; the default is ours.",
         },
     ],
+    ..Info::BLANK
 };
 
 // Where a page is: the tag of its node. Only the pages of the correlated period are on a list.

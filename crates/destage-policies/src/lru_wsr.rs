@@ -26,10 +26,8 @@ pub static INFO: Info = Info {
              reordering for flash memory. IEEE Transactions on Consumer Electronics 54(3), 2008",
     about: "Give dirty pages that are not cold a second chance.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The policy. A node's `mark` is its *cold* bit.

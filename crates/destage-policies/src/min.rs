@@ -46,11 +46,8 @@ pub static INFO: Info = Info {
     title: "Belady's MIN, the offline optimum",
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page whose next access lies farthest ahead: a bound for all others.",
-    flash_aware: false,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// End of a chain.

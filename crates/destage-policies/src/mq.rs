@@ -34,9 +34,7 @@ pub static INFO: Info = Info {
     title: "Multi-Queue",
     source: "Zhou, Philbin, Li, USENIX ATC 2001",
     about: "Rank pages by reference count, with ageing, for second-level caches.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(m), m queues",
     params: &[
         Param {
@@ -64,6 +62,7 @@ pub static INFO: Info = Info {
             about: "Entries of Qout; default of the paper.",
         },
     ],
+    ..Info::BLANK
 };
 
 /// What MQ counts of a page.

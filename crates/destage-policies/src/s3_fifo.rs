@@ -35,9 +35,7 @@ pub static INFO: Info = Info {
     title: "S3-FIFO, simple and scalable with three static FIFOs",
     source: "Yang, Zhang, Qiu, Yue, Vinayak, SOSP 2023",
     about: "Filter one-hit wonders with a small FIFO in front of the main one.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {
@@ -57,6 +55,7 @@ pub static INFO: Info = Info {
             about: "Entries of the ghost FIFO; default: as many as the main FIFO (the paper).",
         },
     ],
+    ..Info::BLANK
 };
 
 // The mark of a page: where it is, above its freq.

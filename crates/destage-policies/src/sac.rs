@@ -56,8 +56,6 @@ pub static INFO: Info = Info {
              systems. SYSTOR 2012",
     about: "Dual Queue that first gives up pages of idle channels, which answer fast.",
     flash_aware: true,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {
@@ -88,6 +86,7 @@ pub static INFO: Info = Info {
                     has none.",
         },
     ],
+    ..Info::BLANK
 };
 
 /// Queues of part 2: `floor(log2 N)` of a 64-bit N.

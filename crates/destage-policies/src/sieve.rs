@@ -32,11 +32,8 @@ pub static INFO: Info = Info {
     title: "SIEVE",
     source: "Zhang, Yang, Yue, Vigfusson, Rashmi, NSDI 2024",
     about: "CLOCK without moving survivors: the hand sifts old pages from new ones.",
-    flash_aware: false,
-    ghosts: false,
-    clusters: false,
     time: "O(1) amortised",
-    params: &[],
+    ..Info::BLANK
 };
 
 /// The mark of a page: it was hit since the hand last passed it.

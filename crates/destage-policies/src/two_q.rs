@@ -32,9 +32,7 @@ pub static INFO: Info = Info {
     title: "2Q, full version",
     source: "Johnson, Shasha, VLDB 1994",
     about: "Keep pages that come back after their first burst; let the rest pass through.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(1)",
     params: &[
         Param {
@@ -54,6 +52,7 @@ pub static INFO: Info = Info {
             about: "Entries of A1out; default of the paper.",
         },
     ],
+    ..Info::BLANK
 };
 
 // Where a page is: the tag of its node. Only Am is a list of nodes.

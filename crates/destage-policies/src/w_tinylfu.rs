@@ -36,9 +36,7 @@ pub static INFO: Info = Info {
     title: "W-TinyLFU with exact counts",
     source: "Einziger, Friedman, Manes, ACM TOS 13(4), 2017",
     about: "Admit to the main part only what is more popular than its victim.",
-    flash_aware: false,
     ghosts: true,
-    clusters: false,
     time: "O(1) amortised",
     params: &[
         Param {
@@ -66,6 +64,7 @@ pub static INFO: Info = Info {
             about: "Accesses between two halvings; default of the reference implementation.",
         },
     ],
+    ..Info::BLANK
 };
 
 const WINDOW: u8 = 1;
