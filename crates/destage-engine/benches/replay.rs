@@ -7,7 +7,8 @@
 //! ```
 
 use destage_core::{Dense, Policy};
-use destage_engine::run::{Input, needs_next_use};
+use destage_engine::input::Input;
+use destage_engine::run::needs_next_use;
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
 use destage_engine::{Columns, Extent, Replay, Unobserved};
@@ -235,7 +236,7 @@ impl Visitor for Misses<'_> {
         let replay = Replay {
             columns: self.0.columns,
             next_uses: self.0.next_uses,
-            warmup: destage_engine::result::Warmup::None,
+            warmup: destage_engine::warmup::Warmup::None,
             arrivals_ns: &[],
         };
         replay.run(&mut policy, &mut Unobserved).map_or(0, |replayed| replayed.counters.misses())

@@ -10,7 +10,9 @@
 //! Without a trace the requests are 4-KiB writes to random pages of the whole drive, which arrive
 //! as fast as the drive can take them on the average (`--gap-ns`).
 
-use destage_engine::run::{Hooks, Input, Mounted, RunOptions, needs_next_use, run};
+use destage_engine::control::Control;
+use destage_engine::input::Input;
+use destage_engine::run::{Mounted, RunOptions, needs_next_use, run};
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
 use destage_engine::{Columns, Extent, NextUses, Unobserved};
@@ -151,7 +153,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             for _ in 0..arguments.rounds {
                 let before = cpu_time::ProcessTime::now();
                 let result =
-                    run(&input, spec, frames, &options, &Hooks::default(), &mut Unobserved);
+                    run(&input, spec, frames, &options, &Control::default(), &mut Unobserved);
                 best = best.min(before.elapsed().as_secs_f64());
                 last = Some(result.map_err(|e| e.to_string())?);
             }

@@ -1,6 +1,6 @@
 //! What a run counts, for every policy alike (`docs/spec/page-policies.md` 2.5).
 
-use crate::timed::{Summary, Values};
+use crate::distribution::{Summary, Values};
 use destage_core::{Op, Plan, Policy};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Every decision of a run as JSON lines (`docs/spec/page-policies.md` 2.4): index, operation,
 //! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs.
 
-use crate::replay::Observer;
+use crate::observe::Observer;
 use destage_core::{Op, Page, Plan, Request};
 use std::io::{self, Write};
 

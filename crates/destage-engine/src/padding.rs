@@ -3,8 +3,11 @@
 //! Yao et al. An advanced adaptive least recently used buffer management algorithm for SSD. IEEE
 //! Access 2019, figure 3, of BPLRU.
 
-use crate::replay::Observer;
-use crate::run::{Hooks, Input, RunError, RunOptions, run};
+use crate::control::Control;
+use crate::error::RunError;
+use crate::input::Input;
+use crate::observe::Observer;
+use crate::run::{RunOptions, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use destage_core::{Plan, Request};
@@ -41,12 +44,12 @@ impl Padding {
         spec: &PolicySpec,
         frames: &Frames,
         pages_per_block: u32,
-        hooks: &Hooks,
+        control: &Control,
     ) -> Result<Self, RunError> {
         let options =
             RunOptions { pages_per_block: Some(pages_per_block), ..RunOptions::default() };
         let mut seen = Seen::default();
-        run(input, spec, frames, &options, hooks, &mut seen)?;
+        run(input, spec, frames, &options, control, &mut seen)?;
         let destages = seen.by_padded.iter().sum();
         let by_padded = seen.by_padded.iter().enumerate();
         let padded_pages: Vec<(u32, u64)> = by_padded
@@ -88,7 +91,7 @@ impl Observer for Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::Unobserved;
+    use crate::observe::Unobserved;
     use destage_trace::decode::{DecodeOptions, NoHooks};
     use destage_trace::synth::Workload;
     use destage_trace::{Trace, decode_records};
@@ -105,7 +108,7 @@ mod tests {
     fn padding(trace: &Trace, policy: &str, frames: u32) -> Padding {
         let spec = PolicySpec::parse(policy).expect("a policy");
         let frames = Frames { frames, given: format!("{frames}p") };
-        Padding::of(&Input::new(trace, None), &spec, &frames, 8, &Hooks::default()).expect("runs")
+        Padding::of(&Input::new(trace, None), &spec, &frames, 8, &Control::default()).expect("runs")
     }
 
     #[test]
@@ -138,8 +141,8 @@ mod tests {
             let spec = PolicySpec::parse(policy).expect("a policy");
             let frames = Frames { frames: 100, given: "100p".into() };
             let options = RunOptions { pages_per_block: Some(8), ..RunOptions::default() };
-            let (input, hooks) = (Input::new(&trace, None), Hooks::default());
-            let counters = run(&input, &spec, &frames, &options, &hooks, &mut Unobserved)
+            let (input, control) = (Input::new(&trace, None), Control::default());
+            let counters = run(&input, &spec, &frames, &options, &control, &mut Unobserved)
                 .expect("runs")
                 .counters;
             assert_eq!(found.destages, counters.destages, "{policy}");

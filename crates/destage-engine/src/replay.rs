@@ -5,12 +5,10 @@
 
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::counters::{Counters, DestageSizes, OwnCounters};
-use crate::result::Warmup;
-use destage_core::{
-    Blind, Lookup, Lpn, NEVER, Nanos, Needs, Op, Page, Plan, Policy, Request, Units,
-};
-use destage_ssd::OperationRecord;
-use std::ops::Range;
+use crate::input::NextUses;
+use crate::observe::{Observer, show_gauges};
+use crate::warmup::Warmup;
+use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
 
 /// How far ahead a page's node is asked for. A cache miss lasts about 100 ns, an access 10 to 25.
 const AHEAD: usize = 16;
@@ -24,106 +22,6 @@ const NEIGHBOURS_AHEAD: usize = 3;
 /// Runs of padding pages that are collected before they are counted: more would not stay in the
 /// processor's first cache.
 const MOST_PADS: usize = 512;
-
-/// A request of a run with a device.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Completed {
-    /// Its number, from 0, warm-up included.
-    pub number: u64,
-    /// Read or write.
-    pub op: Op,
-    /// When it was issued, nanoseconds.
-    pub issued_ns: Nanos,
-    /// When it completes, nanoseconds.
-    pub completion_ns: Nanos,
-    /// Numbers of the host operations (R and W) that it caused, among all of the run.
-    pub operations: Range<u64>,
-}
-
-/// Sees every decision of a run; the empty one costs nothing.
-pub trait Observer {
-    /// It wants to be shown every access. If not, evictions are counted a block at a time, which
-    /// saves a third of the instructions of a miss.
-    const SEES_ACCESSES: bool = true;
-
-    /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
-    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
-
-    /// It wants to be shown the operations of the device.
-    const SEES_OPERATIONS: bool = false;
-
-    /// It wants to be shown them in this run; asked once, before the first. A drive that nobody
-    /// watches keeps no record of them.
-    fn wants_operations(&self) -> bool {
-        Self::SEES_OPERATIONS
-    }
-
-    /// With a device: it is known when a request completes. In the order of requests, but where
-    /// reads go first.
-    fn completed(&mut self, _: &Completed) {}
-
-    /// With a device: operations of its units, those of a unit in the order of service.
-    fn operations(&mut self, _: &mut dyn Iterator<Item = OperationRecord>) {}
-
-    /// It wants to be shown where the policy has adapted to.
-    const SEES_GAUGES: bool = false;
-
-    /// It wants to be shown now, after an access.
-    fn wants_gauges(&self) -> bool {
-        false
-    }
-
-    /// A gauge of the policy ([`Policy::gauges`]), when it was asked for and when the run has ended.
-    fn gauge(&mut self, _name: &'static str, _value: f64) {}
-
-    /// After each block of accesses: how many in all. False stops the run.
-    fn progress(&mut self, _accesses: u64) -> bool {
-        true
-    }
-}
-
-/// Shows the policy's gauges to an observer that wants them now. Nothing, if it never does.
-#[inline(always)]
-pub fn show_gauges<P: Policy, O: Observer>(policy: &P, observer: &mut O) {
-    if O::SEES_GAUGES && observer.wants_gauges() {
-        policy.gauges(&mut |name, value| observer.gauge(name, value));
-    }
-}
-
-/// Sees nothing.
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    const SEES_ACCESSES: bool = false;
-
-    #[inline(always)]
-    fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
-}
-
-/// The next use of each access, as wide as the trace is long.
-#[derive(Clone, Copy, Debug)]
-pub enum NextUses<'a> {
-    /// No policy of the run needs them.
-    None,
-    /// Fewer than 2^32 - 1 accesses; `u32::MAX` is never.
-    Short(&'a [u32]),
-    /// More; `u64::MAX` is never.
-    Long(&'a [u64]),
-}
-
-impl NextUses<'_> {
-    #[inline(always)]
-    pub(crate) fn of(&self, access: usize) -> u64 {
-        match self {
-            NextUses::None => NEVER,
-            NextUses::Short(next) => match next[access] {
-                u32::MAX => NEVER,
-                next => next.into(),
-            },
-            NextUses::Long(next) => next[access],
-        }
-    }
-}
 
 /// What a run leaves behind.
 #[derive(Clone, Default, Debug)]

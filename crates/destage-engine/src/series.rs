@@ -1,9 +1,8 @@
 //! How a run develops: what was counted in each period of so many accesses.
 
 use crate::counters::Counters;
-use crate::replay::{Completed, Observer};
+use crate::observe::Observer;
 use destage_core::{Plan, Request};
-use destage_ssd::OperationRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -89,97 +88,6 @@ impl Observer for Series {
 
     fn gauge(&mut self, name: &'static str, value: f64) {
         self.current.gauges.insert(name.to_string(), value);
-    }
-}
-
-/// Two observers of one run.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    const SEES_ACCESSES: bool = A::SEES_ACCESSES || B::SEES_ACCESSES;
-    const SEES_OPERATIONS: bool = A::SEES_OPERATIONS || B::SEES_OPERATIONS;
-    const SEES_GAUGES: bool = A::SEES_GAUGES || B::SEES_GAUGES;
-
-    fn wants_operations(&self) -> bool {
-        self.0.wants_operations() || self.1.wants_operations()
-    }
-
-    fn wants_gauges(&self) -> bool {
-        self.0.wants_gauges() || self.1.wants_gauges()
-    }
-
-    fn gauge(&mut self, name: &'static str, value: f64) {
-        self.0.gauge(name, value);
-        self.1.gauge(name, value);
-    }
-
-    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
-        self.0.access(r, hit, plan);
-        self.1.access(r, hit, plan);
-    }
-
-    fn completed(&mut self, request: &Completed) {
-        self.0.completed(request);
-        self.1.completed(request);
-    }
-
-    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
-        if !(A::SEES_OPERATIONS && B::SEES_OPERATIONS) {
-            // At most one of them looks.
-            self.0.operations(operations);
-            self.1.operations(operations);
-            return;
-        }
-        for op in operations {
-            self.0.operations(&mut std::iter::once(op));
-            self.1.operations(&mut std::iter::once(op));
-        }
-    }
-
-    fn progress(&mut self, accesses: u64) -> bool {
-        let first = self.0.progress(accesses);
-        self.1.progress(accesses) && first
-    }
-}
-
-/// An observer that may be absent.
-impl<O: Observer> Observer for Option<O> {
-    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
-    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
-    const SEES_GAUGES: bool = O::SEES_GAUGES;
-
-    fn wants_operations(&self) -> bool {
-        self.as_ref().is_some_and(Observer::wants_operations)
-    }
-
-    fn wants_gauges(&self) -> bool {
-        self.as_ref().is_some_and(Observer::wants_gauges)
-    }
-
-    fn gauge(&mut self, name: &'static str, value: f64) {
-        if let Some(observer) = self {
-            observer.gauge(name, value);
-        }
-    }
-
-    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
-        if let Some(observer) = self {
-            observer.access(r, hit, plan);
-        }
-    }
-
-    fn completed(&mut self, request: &Completed) {
-        if let Some(observer) = self {
-            observer.completed(request);
-        }
-    }
-
-    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
-        if let Some(observer) = self {
-            observer.operations(operations);
-        }
-    }
-
-    fn progress(&mut self, accesses: u64) -> bool {
-        self.as_mut().is_none_or(|observer| observer.progress(accesses))
     }
 }
 

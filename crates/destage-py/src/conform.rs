@@ -1,11 +1,11 @@
 //! Conformance vectors, through built-in policies or one written in Python.
 
-use crate::convert::json_of;
 use crate::errors::{IntoPyErr, Kind, error, raise};
 use crate::follow::{Watch, follow};
 use crate::policy::{Failure, PyPolicy};
 use destage_engine::conform as engine;
 use destage_engine::conform::{ConformError, Fault, Outcome, PageVector, Report, run_vector};
+use destage_engine::spec::json_of;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -45,7 +45,7 @@ fn found(report: &Report) -> Found {
 #[pyfunction]
 pub fn conform(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Found> {
     let watch = Watch::default();
-    let report = follow(py, None, &watch, |watch| engine::conform(&files, &watch.hooks))?;
+    let report = follow(py, None, &watch, |watch| engine::conform(&files, &watch.control))?;
     Ok(found(&raise(py, report)?))
 }
 
@@ -61,13 +61,13 @@ pub fn conform_own(
     let watch = Watch::default();
     let failure = Failure::default();
     // Python code runs in it, so it stays on this thread and keeps the GIL.
-    let report = engine::conform_own(&files, only.as_deref(), &watch.hooks, |vector| {
+    let report = engine::conform_own(&files, only.as_deref(), &watch.control, |vector| {
         let outcome = run_own(py, &factory, vector, &failure);
         if let Err(e) = py.check_signals() {
             failure.set(e);
         }
         if failure.is_set() {
-            watch.hooks.stop.store(true, Ordering::Relaxed);
+            watch.control.stop.store(true, Ordering::Relaxed);
         }
         outcome
     });
@@ -104,7 +104,7 @@ pub fn conform_emit<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, 
     let watch = Watch::default();
     let lines = follow(py, None, &watch, |watch| {
         let mut lines = Vec::new();
-        engine::emit(&file, &mut lines, &watch.hooks).map(|()| lines)
+        engine::emit(&file, &mut lines, &watch.control).map(|()| lines)
     })?;
     Ok(PyBytes::new(py, &raise(py, lines)?))
 }

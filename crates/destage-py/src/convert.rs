@@ -1,4 +1,4 @@
-//! Values of policies' parameters and JSON, in both directions.
+//! Values of policies' parameters out of JSON.
 
 use destage_policies::params::Value;
 
@@ -20,15 +20,4 @@ pub fn value_of(json: &serde_json::Value) -> Result<Value, String> {
             return Err(format!("expected a number, a word, true, false or null, found {other}"));
         }
     })
-}
-
-/// JSON of a parameter's value.
-pub fn json_of(value: &Value) -> serde_json::Value {
-    match value {
-        Value::None => serde_json::Value::Null,
-        Value::Bool(b) => (*b).into(),
-        Value::Int(i) => u64::try_from(*i).map_or_else(|_| (*i as f64).into(), Into::into),
-        Value::Real(r) => (*r).into(),
-        Value::Text(t) => t.clone().into(),
-    }
 }

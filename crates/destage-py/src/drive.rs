@@ -3,7 +3,8 @@
 use crate::errors::{IntoPyErr, Kind, error, raise};
 use crate::follow::Watch;
 use crate::trace::cache_options;
-use destage_engine::run::{Mounted, RunError};
+use destage_engine::error::RunError;
+use destage_engine::run::Mounted;
 use destage_ssd::config::{HostConfig, KEYS, Table, Value as Given};
 use destage_ssd::drive::{DriveError, Fault};
 use destage_ssd::{CacheConfig, PRESETS};

@@ -1,6 +1,6 @@
 //! Errors of the crates below as exceptions of `destage.errors`, by exit status.
 
-use destage_engine::run::RunError;
+use destage_engine::error::RunError;
 use destage_policies::BuildError;
 use destage_trace::TraceError;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError};

@@ -6,7 +6,8 @@
 //! is told to stop and the exception goes on.
 
 use crate::errors::{Kind, error};
-use destage_engine::run::{Hooks, RunError};
+use destage_engine::control::Control;
+use destage_engine::error::RunError;
 use destage_ssd::{Device, DeviceConfig};
 use destage_trace::decode::{self, Progress, Stage};
 use destage_trace::stream;
@@ -23,7 +24,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 #[derive(Default)]
 pub struct Watch {
     /// Stop flag, and what was done.
-    pub hooks: Hooks,
+    pub control: Control,
     /// The stop flag once more, for readers that keep it.
     stop_reading: Arc<AtomicBool>,
     total: AtomicU64,
@@ -35,7 +36,7 @@ impl Watch {
     /// The work enters a stage of `total` units; 0 if unknown.
     pub fn enter(&self, stage: &'static str, total: u64) {
         *locked(&self.stage) = stage;
-        self.hooks.accesses_done.store(0, Ordering::Relaxed);
+        self.control.accesses_done.store(0, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
     }
 
@@ -52,9 +53,9 @@ impl Watch {
     ) -> Result<Device, RunError> {
         self.enter("preparing the drive", 0);
         let prepared = Device::prepare(config, folder, &mut |done, total| {
-            self.hooks.accesses_done.store(done, Ordering::Relaxed);
+            self.control.accesses_done.store(done, Ordering::Relaxed);
             self.total.store(total, Ordering::Relaxed);
-            !self.hooks.stop.load(Ordering::Relaxed)
+            !self.control.stop.load(Ordering::Relaxed)
         });
         prepared.map(|(device, _)| device).map_err(|_| RunError::Interrupted)
     }
@@ -65,7 +66,7 @@ impl Watch {
     }
 
     fn stop(&self) {
-        self.hooks.stop.store(true, Ordering::Relaxed);
+        self.control.stop.store(true, Ordering::Relaxed);
         self.stop_reading.store(true, Ordering::Relaxed);
     }
 
@@ -76,7 +77,7 @@ impl Watch {
         if stage.is_empty() {
             return Ok(());
         }
-        let done = self.hooks.accesses_done.load(Ordering::Relaxed);
+        let done = self.control.accesses_done.load(Ordering::Relaxed);
         let total = Some(self.total.load(Ordering::Relaxed)).filter(|&t| t > 0);
         progress.call1(py, (done, total, stage))?;
         Ok(())
@@ -93,12 +94,12 @@ impl decode::Hooks for &Watch {
             Stage::Looking => "looking",
         };
         *locked(&self.stage) = stage;
-        self.hooks.accesses_done.store(progress.done, Ordering::Relaxed);
+        self.control.accesses_done.store(progress.done, Ordering::Relaxed);
         self.total.store(progress.total.unwrap_or(0), Ordering::Relaxed);
     }
 
     fn interrupted(&mut self) -> bool {
-        self.hooks.stop.load(Ordering::Relaxed)
+        self.control.stop.load(Ordering::Relaxed)
     }
 
     fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {

@@ -1,19 +1,20 @@
 //! Runs: many side by side, or one with everything recorded.
 
-use crate::convert::{json_of, value_of};
+use crate::convert::value_of;
 use crate::drive::Drive;
 use crate::errors::{Kind, error, raise, raise_usage, usage};
 use crate::follow::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::cost::Cost;
+use destage_engine::error::RunError;
+use destage_engine::input::Input;
 use destage_engine::mrc::{MrcOptions, Sampling, planned_accesses};
 use destage_engine::padding::Padding;
-use destage_engine::result::{METRICS, ResultSet, RunResult, SCHEMA_VERSION, Warmup};
-use destage_engine::run::{
-    Input, RunError, RunOptions, compare_each, needs_next_use, runs_of, supplies,
-};
+use destage_engine::result::{METRICS, ResultSet, RunResult, SCHEMA_VERSION};
+use destage_engine::run::{RunOptions, compare_each, needs_next_use, runs_of, supplies};
 use destage_engine::sizes::{CacheSize, Frames};
-use destage_engine::spec::PolicySpec;
+use destage_engine::spec::{PolicySpec, json_of};
+use destage_engine::warmup::Warmup;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::Value as Param;
 use destage_trace::TraceError;
@@ -243,7 +244,7 @@ pub fn compare(
         let input = Input::new(&trace.trace, uses.as_deref());
         let runs: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
         watch.enter("replaying", trace.trace.accesses() * runs as u64);
-        let each = compare_each(&input, &specs, &sizes, &options, jobs, &watch.hooks)
+        let each = compare_each(&input, &specs, &sizes, &options, jobs, &watch.control)
             .map_err(Failed::Run)?;
         let mut runs = Vec::new();
         for result in each {
@@ -333,7 +334,7 @@ pub fn mrc(
         let accesses = trace.trace.accesses();
         watch.enter("replaying", planned_accesses(accesses, &specs, &sizes, &options));
         let input = Input::new(&trace.trace, uses.as_deref());
-        destage_engine::mrc::mrc(&input, &specs, &sizes, &options, &watch.hooks)
+        destage_engine::mrc::mrc(&input, &specs, &sizes, &options, &watch.control)
             .map_err(Failed::Run)
     })?;
     Ok(json!({ "trace": trace.identity(), "mrc": raise(py, curves)? }).to_string())
@@ -361,7 +362,7 @@ pub fn padding(
         let uses = looked_ahead(trace, specs, &mut watch).map_err(Failed::Trace)?;
         watch.enter("replaying", trace.trace.accesses());
         let input = Input::new(&trace.trace, uses.as_deref());
-        Padding::of(&input, &spec, frames, pages_per_block, &watch.hooks).map_err(Failed::Run)
+        Padding::of(&input, &spec, frames, pages_per_block, &watch.control).map_err(Failed::Run)
     })?;
     Ok(json!(raise(py, found)?).to_string())
 }

@@ -10,8 +10,9 @@ use crate::runs::{
 use crate::trace::Trace;
 use destage_core::{Plan, Policy, Request};
 use destage_engine::decisions::DecisionLog;
+use destage_engine::input::Input;
 use destage_engine::result::RunResult;
-use destage_engine::run::{Input, Named, RunOptions, run, run_own};
+use destage_engine::run::{Named, RunOptions, run, run_own};
 use destage_engine::series::{Period, Series};
 use destage_engine::sizes::Frames;
 use destage_engine::timed::Timeline;
@@ -195,7 +196,7 @@ pub fn run_one(
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         watch.enter("replaying", trace.trace.accesses());
         let input = Input::new(&trace.trace, uses.as_deref());
-        let hooks = &watch.hooks;
+        let hooks = &watch.control;
         match wanted.timeline {
             None => looked_at::<_, false>(trace, &wanted, |lookers| {
                 run(&input, &spec, &frames, &options, hooks, lookers)
@@ -228,7 +229,7 @@ impl Observer for Listener<'_, '_, '_> {
     }
 
     fn progress(&mut self, accesses: u64) -> bool {
-        self.watch.hooks.accesses_done.store(accesses, Ordering::Relaxed);
+        self.watch.control.accesses_done.store(accesses, Ordering::Relaxed);
         let listened =
             self.py.check_signals().and_then(|()| self.watch.report(self.py, self.progress));
         if let Err(e) = listened {
@@ -335,7 +336,7 @@ impl Own {
         input: &Input<'_>,
         watch: &Watch,
         failure: &Failure,
-    ) -> Result<(RunResult, Vec<Period>), Ended<destage_engine::run::RunError>> {
+    ) -> Result<(RunResult, Vec<Period>), Ended<destage_engine::error::RunError>> {
         let wanted = Wanted {
             decisions: self.decisions.as_deref(),
             period: self.period,
@@ -351,7 +352,15 @@ impl Own {
                 failure: failure.clone(),
             };
             let named = self.named.clone();
-            run_own(input, named, policy, &self.frames, &self.options, &watch.hooks, &mut listener)
+            run_own(
+                input,
+                named,
+                policy,
+                &self.frames,
+                &self.options,
+                &watch.control,
+                &mut listener,
+            )
         })
     }
 }

@@ -11,8 +11,10 @@ use super::vector::{
 };
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
-use crate::replay::{NextUses, Observer, Replay};
-use crate::result::Warmup;
+use crate::input::NextUses;
+use crate::observe::Observer;
+use crate::replay::Replay;
+use crate::warmup::Warmup;
 use destage_core::{
     Blind, Completion, Dense, Hashed, Lookup, Lpn, Nanos, Needs, Op, Page, Part, Plan, Policy,
     Request,

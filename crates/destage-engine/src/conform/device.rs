@@ -6,11 +6,12 @@ use super::report::Found;
 use super::vector::{
     Decision, Expected, Malformed, decisions, given, list, malformed, note, text, unexpected,
 };
-use crate::replay::{Completed, Observer};
-use crate::result::Warmup;
-use crate::run::{RunError, nominal_times, on_drive};
+use crate::error::RunError;
+use crate::observe::{Completed, Observer};
+use crate::run::{nominal_times, on_drive};
 use crate::spec::PolicySpec;
 use crate::timed::{TimedOutcome, TimedReplay, Workload};
+use crate::warmup::Warmup;
 use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
 use destage_policies::{Setup, Visitor, build};

@@ -32,7 +32,8 @@ pub use report::{Difference, FileReport, Found, Over, Report};
 pub use run::{Fault, Outcome, run_vector};
 pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};
 
-use crate::run::{Hooks, RunError};
+use crate::control::Control;
+use crate::error::RunError;
 use block::{BlockRuns, Refused, block_vector, run_block};
 use destage_core::Hashed;
 use destage_policies::{BuildError, Setup, build, check_params};
@@ -100,12 +101,12 @@ pub enum ConformError {
 /// # Errors
 ///
 /// [`ConformError`] at the first line that is not a vector. A vector that differs is no error.
-pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError> {
-    report_on(files, hooks, |entry, place| {
+pub fn conform(files: &[PathBuf], control: &Control) -> Result<Report, ConformError> {
+    report_on(files, control, |entry, place| {
         let vector = match entry {
             Entry::Page(vector) => vector,
             Entry::Block(vector) => {
-                let BlockRuns { dense, hashed } = run_both(vector, place, hooks)?;
+                let BlockRuns { dense, hashed } = run_both(vector, place, control)?;
                 let found = vector.first_difference(&dense);
                 return Ok(Compared::Found {
                     found: over_both(found, vector.first_difference(&hashed)),
@@ -113,7 +114,7 @@ pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError>
                 });
             }
             Entry::Device(vector) => {
-                let outcome = run_on_device(vector, place, hooks)?;
+                let outcome = run_on_device(vector, place, control)?;
                 let found = vector.first_difference(&outcome);
                 return Ok(Compared::Found {
                     found: found.map(|found| (Over::Device, found)),
@@ -121,7 +122,7 @@ pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError>
                 });
             }
             Entry::Ftl(vector) => {
-                let outcome = run_ftl(vector, place, hooks)?;
+                let outcome = run_ftl(vector, place, control)?;
                 let found = vector.first_difference(&outcome);
                 return Ok(Compared::Found {
                     found: found.map(|found| (Over::Ftl, found)),
@@ -129,7 +130,7 @@ pub fn conform(files: &[PathBuf], hooks: &Hooks) -> Result<Report, ConformError>
                 });
             }
         };
-        let Runs { dense, hashed } = run_built_in(vector, place, hooks)?;
+        let Runs { dense, hashed } = run_built_in(vector, place, control)?;
         let dense = first_difference(vector, &dense);
         let found = over_both(dense, first_difference(vector, &hashed));
         Ok(Compared::Found { found, not_compared: vector.unknown_keys.clone() })
@@ -157,10 +158,10 @@ fn over_both(dense: Option<Found>, hashed: Option<Found>) -> Option<(Over, Found
 pub fn conform_own(
     files: &[PathBuf],
     only: Option<&str>,
-    hooks: &Hooks,
+    control: &Control,
     mut run: impl FnMut(&PageVector) -> Result<Outcome, Fault>,
 ) -> Result<Report, ConformError> {
-    report_on(files, hooks, |entry, _| {
+    report_on(files, control, |entry, _| {
         let vector = match entry {
             Entry::Page(vector) => vector,
             Entry::Block(_) => {
@@ -191,7 +192,7 @@ pub fn conform_own(
 /// # Errors
 ///
 /// [`ConformError`] at the first line that is not a vector; what came before it has been written.
-pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), ConformError> {
+pub fn emit(input: &Path, output: &mut dyn Write, control: &Control) -> Result<(), ConformError> {
     #[derive(Serialize)]
     #[serde(untagged)]
     enum Emitted<'a> {
@@ -223,9 +224,9 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             .and_then(|()| output.write_all(b"\n"))
             .map_err(ConformError::Output)
     };
-    for_each_line(input, hooks, |place, entry, _| match entry {
+    for_each_line(input, control, |place, entry, _| match entry {
         Entry::Block(vector) => {
-            let BlockRuns { dense, hashed } = run_both(&vector, place, hooks)?;
+            let BlockRuns { dense, hashed } = run_both(&vector, place, control)?;
             if let Some(differs) = vector.claim(&dense).first_difference(&hashed) {
                 let what = format!("dense ids (expected) and hashed pages (got): {differs}");
                 return Err(place.bug(what));
@@ -233,7 +234,7 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             write(&Emitted::Block { line: place.line, outcome: &dense })
         }
         Entry::Device(vector) => {
-            let outcome = run_on_device(&vector, place, hooks)?;
+            let outcome = run_on_device(&vector, place, control)?;
             write(&Emitted::Device {
                 line: place.line,
                 decisions: &outcome.decisions,
@@ -242,7 +243,7 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             })
         }
         Entry::Ftl(vector) => {
-            let outcome = run_ftl(&vector, place, hooks)?;
+            let outcome = run_ftl(&vector, place, control)?;
             write(&Emitted::Ftl {
                 line: place.line,
                 steps: &outcome.steps,
@@ -250,7 +251,7 @@ pub fn emit(input: &Path, output: &mut dyn Write, hooks: &Hooks) -> Result<(), C
             })
         }
         Entry::Page(vector) => {
-            let Runs { dense, hashed } = run_built_in(&vector, place, hooks)?;
+            let Runs { dense, hashed } = run_built_in(&vector, place, control)?;
             if let Some(differs) = first_difference(&claim(*vector, &dense), &hashed) {
                 let what = format!("dense ids (expected) and hashed pages (got): {differs}");
                 return Err(place.bug(what));
@@ -339,7 +340,7 @@ fn unopened(error: &io::Error) -> String {
 
 fn for_each_line(
     path: &Path,
-    hooks: &Hooks,
+    control: &Control,
     mut visit: impl FnMut(Place<'_>, Entry, bool) -> Result<(), ConformError>,
 ) -> Result<(), ConformError> {
     let open = |source| ConformError::Open { path: path.to_path_buf(), source };
@@ -358,7 +359,7 @@ fn for_each_line(
         if read == 0 {
             break;
         }
-        if hooks.stop.load(Ordering::Relaxed) {
+        if control.stop.load(Ordering::Relaxed) {
             return Err(ConformError::Interrupted);
         }
         line += 1;
@@ -380,13 +381,13 @@ enum Compared {
 
 fn report_on(
     files: &[PathBuf],
-    hooks: &Hooks,
+    control: &Control,
     mut compare: impl FnMut(&Entry, Place<'_>) -> Result<Compared, ConformError>,
 ) -> Result<Report, ConformError> {
     let mut report = Report::default();
     for path in files {
         let mut file = FileReport { path: path.display().to_string(), ..FileReport::default() };
-        for_each_line(path, hooks, |place, entry, expects| {
+        for_each_line(path, control, |place, entry, expects| {
             if !expects {
                 // Whatever it decides would pass.
                 *file.skipped.entry("nothing is expected of it".into()).or_default() += 1;
@@ -422,14 +423,14 @@ fn report_on(
 fn run_on_device(
     vector: &DeviceVector,
     place: Place<'_>,
-    hooks: &Hooks,
+    control: &Control,
 ) -> Result<DeviceOutcome, ConformError> {
     let outcome = run_device(vector).map_err(|error| match error {
         RunError::Bug(_) | RunError::Broken(_) => place.bug(error),
         RunError::Interrupted => ConformError::Interrupted,
         RunError::Build(_) | RunError::Impossible(_) => place.malformed(error),
     })?;
-    hooks.accesses_done.fetch_add(outcome.decisions.len() as u64, Ordering::Relaxed);
+    control.accesses_done.fetch_add(outcome.decisions.len() as u64, Ordering::Relaxed);
     Ok(outcome)
 }
 
@@ -437,10 +438,10 @@ fn run_on_device(
 fn run_ftl(
     vector: &FtlVector,
     place: Place<'_>,
-    hooks: &Hooks,
+    control: &Control,
 ) -> Result<FtlOutcome, ConformError> {
     let outcome = vector.run().map_err(|error| place.malformed(format!("ops: {error}")))?;
-    hooks.accesses_done.fetch_add(outcome.steps.len() as u64, Ordering::Relaxed);
+    control.accesses_done.fetch_add(outcome.steps.len() as u64, Ordering::Relaxed);
     Ok(outcome)
 }
 
@@ -448,13 +449,13 @@ fn run_ftl(
 fn run_both(
     vector: &BlockVector,
     place: Place<'_>,
-    hooks: &Hooks,
+    control: &Control,
 ) -> Result<BlockRuns, ConformError> {
     let runs = run_block(vector).map_err(|refused| match refused {
         Refused::Malformed(what) => place.malformed(what),
         Refused::Fault(fault) => place.bug(Found::from(&fault)),
     })?;
-    hooks.accesses_done.fetch_add(vector.accesses(), Ordering::Relaxed);
+    control.accesses_done.fetch_add(vector.accesses(), Ordering::Relaxed);
     Ok(runs)
 }
 
@@ -467,7 +468,7 @@ struct Runs {
 fn run_built_in(
     vector: &PageVector,
     place: Place<'_>,
-    hooks: &Hooks,
+    control: &Control,
 ) -> Result<Runs, ConformError> {
     let refused = |error: BuildError| {
         let key = match &error {
@@ -490,11 +491,11 @@ fn run_built_in(
     let hashed = build(name, &setup, Hashed::new(), HashedRun(vector))
         .map_err(refused)?
         .map_err(|fault| place.bug(Found::from(&fault)))?;
-    let visitor = DenseRun { vector, dense: &dense, stop: &hooks.stop };
+    let visitor = DenseRun { vector, dense: &dense, stop: &control.stop };
     let directory = destage_core::Dense::new(dense.pages());
     let setup = setup.with_blocks_of(dense.lpns());
     let dense = build(name, &setup, directory, visitor).map_err(refused)?;
     let dense = dense.ok_or(ConformError::Interrupted)?;
-    hooks.accesses_done.fetch_add(vector.accesses.len() as u64, Ordering::Relaxed);
+    control.accesses_done.fetch_add(vector.accesses.len() as u64, Ordering::Relaxed);
     Ok(Runs { dense, hashed })
 }

@@ -7,8 +7,10 @@
 use super::vector::{Decision, PageCounters, PageVector};
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
-use crate::replay::{NextUses, Observer, Replay};
-use crate::result::Warmup;
+use crate::input::NextUses;
+use crate::observe::Observer;
+use crate::replay::Replay;
+use crate::warmup::Warmup;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
 use destage_policies::Visitor;
 use std::collections::HashMap;

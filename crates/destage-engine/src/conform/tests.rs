@@ -46,13 +46,13 @@ fn page_vectors() -> Vec<String> {
 
 fn conform_text(content: &str) -> Result<Report, ConformError> {
     let file = TempFile::new(content);
-    conform(std::slice::from_ref(&file.0), &Hooks::default())
+    conform(std::slice::from_ref(&file.0), &Control::default())
 }
 
 fn emit_text(content: &str) -> Result<Vec<Json>, ConformError> {
     let file = TempFile::new(content);
     let mut output = Vec::new();
-    emit(&file.0, &mut output, &Hooks::default())?;
+    emit(&file.0, &mut output, &Control::default())?;
     let text = String::from_utf8(output).expect("UTF-8");
     Ok(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
 }
@@ -77,7 +77,7 @@ fn every_page_vector_of_every_policy_passes_over_both_directories() {
         let of_policy = format!("\"policy\":\"{policy}\"");
         assert!(vectors.iter().any(|line| line.contains(&of_policy)), "{policy}");
     }
-    let report = conform(&[shipped("page-policies.jsonl")], &Hooks::default()).expect("vectors");
+    let report = conform(&[shipped("page-policies.jsonl")], &Control::default()).expect("vectors");
     let differences: Vec<String> =
         report.files[0].differences.iter().map(Difference::to_string).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -87,7 +87,7 @@ fn every_page_vector_of_every_policy_passes_over_both_directories() {
 #[test]
 fn every_device_vector_passes() {
     let names = ["device.jsonl", "device-policies.jsonl"].map(shipped);
-    let report = conform(&names, &Hooks::default()).expect("vectors");
+    let report = conform(&names, &Control::default()).expect("vectors");
     let differences: Vec<String> =
         report.files.iter().flat_map(|f| f.differences.iter().map(Difference::to_string)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -112,7 +112,7 @@ fn what_is_emitted_of_a_device_is_what_its_vectors_expect() {
 
 #[test]
 fn every_ftl_vector_passes_and_is_emitted_as_it_stands() {
-    let report = conform(&[shipped("ftl.jsonl")], &Hooks::default()).expect("vectors");
+    let report = conform(&[shipped("ftl.jsonl")], &Control::default()).expect("vectors");
     let differences: Vec<String> =
         report.files[0].differences.iter().map(Difference::to_string).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -297,7 +297,7 @@ fn emitting_needs_no_expectations_and_keeps_the_layout() {
     let bare = r#"{"policy":"lru","params":{"flush_at_end":true,"fetch_on_write_miss":true},"frames":4294967295,"accesses":[["w",18446744073709551615]]}"#;
     let file = TempFile::new(format!("{bare}\r\n"));
     let mut output = Vec::new();
-    emit(&file.0, &mut output, &Hooks::default()).expect("a vector");
+    emit(&file.0, &mut output, &Control::default()).expect("a vector");
     assert_eq!(
         String::from_utf8(output).expect("UTF-8"),
         concat!(
@@ -530,13 +530,13 @@ fn a_line_that_is_no_vector_is_an_error_with_file_line_and_key() {
 
 #[test]
 fn a_file_that_is_not_there_or_empty_or_not_text_is_an_error() {
-    let missing = conform(&[shipped("no-such-file.jsonl")], &Hooks::default());
+    let missing = conform(&[shipped("no-such-file.jsonl")], &Control::default());
     assert!(matches!(missing, Err(ConformError::Open { .. })));
     assert!(matches!(conform_text(""), Err(ConformError::File { .. })));
     let file = TempFile::new([0xff, 0xfe, b'\n']);
-    let binary = conform(std::slice::from_ref(&file.0), &Hooks::default());
+    let binary = conform(std::slice::from_ref(&file.0), &Control::default());
     assert!(matches!(binary, Err(ConformError::Line { line: 1, .. })));
-    let folder = conform(&[std::env::temp_dir()], &Hooks::default());
+    let folder = conform(&[std::env::temp_dir()], &Control::default());
     assert!(matches!(folder, Err(ConformError::File { .. })));
 }
 
@@ -552,16 +552,16 @@ fn an_output_that_takes_nothing_is_an_error() {
         }
     }
     let file = TempFile::new(MICRO);
-    let error = emit(&file.0, &mut Full, &Hooks::default());
+    let error = emit(&file.0, &mut Full, &Control::default());
     assert!(matches!(error, Err(ConformError::Output(_))), "{error:?}");
 }
 
 #[test]
 fn it_stops_when_it_is_told_to() {
-    let hooks = Hooks::default();
-    hooks.stop.store(true, Relaxed);
+    let control = Control::default();
+    control.stop.store(true, Relaxed);
     let file = TempFile::new(MICRO);
-    let stopped = conform(std::slice::from_ref(&file.0), &hooks);
+    let stopped = conform(std::slice::from_ref(&file.0), &control);
     assert!(matches!(stopped, Err(ConformError::Interrupted)));
 }
 
@@ -601,7 +601,7 @@ fn run_mine(keeps_victims: bool) -> Report {
         run_vector(Mine { lru, keeps_victims }, vector)
     };
     let file = shipped("page-policies.jsonl");
-    conform_own(&[file], Some("lru"), &Hooks::default(), run).expect("vectors")
+    conform_own(&[file], Some("lru"), &Control::default(), run).expect("vectors")
 }
 
 #[test]

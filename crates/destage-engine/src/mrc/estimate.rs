@@ -1,6 +1,7 @@
 //! From what a sample counted to what the trace would have: scaling, and the standard error.
 
-use super::{GROUPS, LruCurve, MrcOptions, Point, SampledPoint};
+use super::curve::{GROUPS, MrcOptions, Point, SampledPoint};
+use super::lru::LruCurve;
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::sizes::Frames;

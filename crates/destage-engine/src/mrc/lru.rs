@@ -20,8 +20,8 @@
 
 use super::recency::Recency;
 use crate::accesses::{Access, BLOCK, Columns, Expander};
+use crate::control::Control;
 use crate::counters::Counters;
-use crate::run::Hooks;
 use destage_core::pages::prefetch;
 use std::sync::atomic::Ordering;
 
@@ -59,18 +59,22 @@ impl LruCurve {
     /// One pass over the trace; the first `warmup_requests` are replayed and not counted.
     ///
     /// Returns `None` when it was stopped.
-    pub fn new(columns: Columns<'_>, warmup_requests: usize, hooks: &Hooks) -> Option<LruCurve> {
+    pub fn new(
+        columns: Columns<'_>,
+        warmup_requests: usize,
+        control: &Control,
+    ) -> Option<LruCurve> {
         let requests = columns.first_ids.len();
         let warm = warmup_requests.min(requests);
         let mut pass = Pass::new(columns.lpns.len());
         let mut warm_pages = 0;
         if warm > 0 {
-            pass.run(columns, 0, warm, hooks)?;
+            pass.run(columns, 0, warm, control)?;
             pass.settle();
             pass.forget_counts();
             warm_pages = pass.recency.live();
         }
-        pass.run(columns, warm, requests, hooks)?;
+        pass.run(columns, warm, requests, control)?;
         pass.settle();
         Some(pass.curve(warm_pages))
     }
@@ -122,7 +126,13 @@ impl Pass {
         }
     }
 
-    fn run(&mut self, columns: Columns<'_>, start: usize, end: usize, hooks: &Hooks) -> Option<()> {
+    fn run(
+        &mut self,
+        columns: Columns<'_>,
+        start: usize,
+        end: usize,
+        control: &Control,
+    ) -> Option<()> {
         let mut expander = Expander::new(columns, start, end);
         let mut block = [Access::default(); BLOCK + AHEAD];
         let mut filled = expander.fill(&mut block, 0);
@@ -135,8 +145,8 @@ impl Pass {
                 }
                 self.access(access);
             }
-            hooks.accesses_done.fetch_add(run as u64, Ordering::Relaxed);
-            if hooks.stop.load(Ordering::Relaxed) {
+            control.accesses_done.fetch_add(run as u64, Ordering::Relaxed);
+            if control.stop.load(Ordering::Relaxed) {
                 return None;
             }
             block.copy_within(run..filled, 0);

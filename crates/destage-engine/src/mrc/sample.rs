@@ -9,7 +9,7 @@
 //! the full trace, so the sample with `c * R` frames behaves as the full trace does with `c`.
 
 use crate::accesses::{Access, BLOCK, Columns, Expander, Extent};
-use crate::run::Hooks;
+use crate::control::Control;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
@@ -84,7 +84,7 @@ impl Sample {
     pub(super) fn new(
         columns: Columns<'_>,
         warmup_requests: usize,
-        hooks: &Hooks,
+        control: &Control,
         keep: impl Fn(u64) -> bool,
     ) -> Option<Sample> {
         let mut lpns = Vec::new();
@@ -102,9 +102,9 @@ impl Sample {
         let mut sample =
             Sample { first_ids: Vec::new(), extents: Vec::new(), lpns, warmup_requests: 0 };
         let warm = warmup_requests.min(columns.first_ids.len());
-        sample.take(columns, 0, warm, &ids, hooks)?;
+        sample.take(columns, 0, warm, &ids, control)?;
         sample.warmup_requests = sample.first_ids.len();
-        sample.take(columns, warm, columns.first_ids.len(), &ids, hooks)?;
+        sample.take(columns, warm, columns.first_ids.len(), &ids, control)?;
         Some(sample)
     }
 
@@ -114,7 +114,7 @@ impl Sample {
         start: usize,
         end: usize,
         ids: &[u32],
-        hooks: &Hooks,
+        control: &Control,
     ) -> Option<()> {
         let mut expander = Expander::new(columns, start, end);
         let mut block = [Access::default(); BLOCK];
@@ -130,7 +130,7 @@ impl Sample {
                     self.extents.push(Extent::new(1, access.op().is_write(), false, false).0);
                 }
             }
-            if hooks.stop.load(Ordering::Relaxed) {
+            if control.stop.load(Ordering::Relaxed) {
                 return None;
             }
         }
@@ -195,7 +195,7 @@ mod tests {
             extents: &[3 << 3 | 1, 1 << 3, 2 << 3],
             lpns: &[10, 11, 12, 13],
         };
-        let sample = Sample::new(columns, 1, &Hooks::default(), |lpn| lpn != 11).unwrap();
+        let sample = Sample::new(columns, 1, &Control::default(), |lpn| lpn != 11).unwrap();
         assert_eq!(sample.lpns, [10, 12, 13]);
         assert_eq!(sample.first_ids, [0, 1, 1, 2]);
         assert_eq!(sample.extents, [9, 9, 8, 8]);

@@ -1,13 +1,17 @@
 //! The passes and runs that curves are made of, on as many threads as there are.
 
+use super::curve::MrcOptions;
 use super::estimate::Estimate;
-use super::{LruCurve, MrcOptions};
+use super::lru::LruCurve;
+use crate::control::Control;
 use crate::counters::Counters;
-use crate::replay::Unobserved;
-use crate::result::Warmup;
-use crate::run::{Hooks, Input, RunError, RunOptions, run};
+use crate::error::RunError;
+use crate::input::Input;
+use crate::observe::Unobserved;
+use crate::run::{RunOptions, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use crate::warmup::Warmup;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -53,7 +57,7 @@ impl Outcome {
 }
 
 impl Task<'_> {
-    fn run(&self, options: &MrcOptions, hooks: &Hooks) -> Result<Outcome, RunError> {
+    fn run(&self, options: &MrcOptions, control: &Control) -> Result<Outcome, RunError> {
         let Task { trace, spec, size } = self;
         let warmup = match trace.warmup_requests {
             Some(requests) => Warmup::Requests(requests as u64),
@@ -61,7 +65,7 @@ impl Task<'_> {
         };
         let Some(size) = size else {
             let warmup_requests = trace.warmup_requests.unwrap_or(0);
-            return LruCurve::new(trace.input.columns, warmup_requests, hooks)
+            return LruCurve::new(trace.input.columns, warmup_requests, control)
                 .map(Outcome::OnePass)
                 .ok_or(RunError::Interrupted);
         };
@@ -69,7 +73,7 @@ impl Task<'_> {
         let frames = Frames { frames, given: size.given.clone() };
         // End flushes are counted always, and left out later if they are not wanted.
         let options = RunOptions { warmup, flush_at_end: true, ..options.run.clone() };
-        let result = run(&trace.input, spec, &frames, &options, hooks, &mut Unobserved)?;
+        let result = run(&trace.input, spec, &frames, &options, control, &mut Unobserved)?;
         Ok(Outcome::Run(result.counters))
     }
 }
@@ -78,7 +82,7 @@ impl Task<'_> {
 pub(super) fn in_parallel(
     tasks: &[Task<'_>],
     options: &MrcOptions,
-    hooks: &Hooks,
+    control: &Control,
 ) -> Result<Vec<Outcome>, RunError> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
@@ -87,10 +91,10 @@ pub(super) fn in_parallel(
     std::thread::scope(|scope| {
         for _ in 0..options.jobs.clamp(1, tasks.len().max(1)) {
             scope.spawn(|| {
-                while !failed.load(Ordering::Relaxed) && !hooks.stop.load(Ordering::Relaxed) {
+                while !failed.load(Ordering::Relaxed) && !control.stop.load(Ordering::Relaxed) {
                     let k = next.fetch_add(1, Ordering::Relaxed);
                     let Some(task) = tasks.get(k) else { break };
-                    let outcome = task.run(options, hooks);
+                    let outcome = task.run(options, control);
                     failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
                     outcomes.lock().expect("no thread panics while it holds the lock")[k] =
                         Some(outcome);

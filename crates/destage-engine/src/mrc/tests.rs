@@ -1,9 +1,15 @@
 //! Curves against runs, samples against whole traces.
 
 use super::*;
-use crate::accesses::Extent;
-use crate::replay::Unobserved;
-use crate::run::run;
+use crate::accesses::{Columns, Extent};
+use crate::control::Control;
+use crate::error::RunError;
+use crate::input::{Input, NextUses};
+use crate::observe::Unobserved;
+use crate::run::{RunOptions, run};
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use crate::warmup::Warmup;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A decoded trace that owns its columns.
@@ -87,7 +93,7 @@ fn options(run: RunOptions, sampling: Option<Sampling>) -> MrcOptions {
 }
 
 fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mrc {
-    mrc(&trace.input(), &specs(policies), sizes, &options(run, None), &Hooks::default())
+    mrc(&trace.input(), &specs(policies), sizes, &options(run, None), &Control::default())
         .expect("curves")
 }
 
@@ -95,7 +101,7 @@ fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mr
 fn assert_is_a_run(point: &Point, trace: &Owned, policy: &str, options: &RunOptions) {
     let size = &sizes([point.frames])[0];
     let spec = &specs(policy)[0];
-    let result = run(&trace.input(), spec, size, options, &Hooks::default(), &mut Unobserved);
+    let result = run(&trace.input(), spec, size, options, &Control::default(), &mut Unobserved);
     let counters = result.expect("a run").counters;
     let context = format!("{policy}, {} frames, {options:?}", point.frames);
     assert_eq!(point.accesses, counters.accesses(), "accesses: {context}");
@@ -169,7 +175,7 @@ fn the_number_of_threads_changes_nothing() {
         let with = |jobs| {
             let options = MrcOptions { jobs, ..options(RunOptions::default(), sampling) };
             let sizes = sizes([30, 300, 1_000]);
-            mrc(&trace.input(), &specs("lru,cflru"), &sizes, &options, &Hooks::default())
+            mrc(&trace.input(), &specs("lru,cflru"), &sizes, &options, &Control::default())
                 .expect("curves")
         };
         assert_eq!(with(1), with(2));
@@ -185,7 +191,7 @@ fn a_sample_of_everything_is_exact_and_says_so() {
     let policies = "lru,cflru";
     let everything = Some(Sampling::new(1.0, 3).expect("a rate"));
     let options = options(run.clone(), everything);
-    let sampled = mrc(&trace.input(), &specs(policies), &sizes, &options, &Hooks::default());
+    let sampled = mrc(&trace.input(), &specs(policies), &sizes, &options, &Control::default());
     let sampled = sampled.expect("curves");
     let accesses = trace.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum();
     let size = SampleSize { rate: 1.0, seed: 3, pages: 200, accesses, groups: GROUPS };
@@ -210,7 +216,7 @@ fn samples_of_a_zipf_trace_lie_as_near_as_their_errors_say() {
         .map(|seed| {
             let sampling = Some(Sampling::new(0.1, seed).expect("a rate"));
             let options = options(RunOptions::default(), sampling);
-            mrc(&trace.input(), &specs("lru,cflru"), &sizes, &options, &Hooks::default())
+            mrc(&trace.input(), &specs("lru,cflru"), &sizes, &options, &Control::default())
                 .expect("curves")
         })
         .collect();
@@ -252,7 +258,7 @@ fn an_offline_policy_gets_the_next_uses_of_its_sample() {
     let sampling = Some(Sampling::new(0.5, 1).expect("a rate"));
     let options = options(RunOptions::default(), sampling);
     let sizes = sizes([100, 400]);
-    let found = mrc(&trace.input(), &specs("min,lru"), &sizes, &options, &Hooks::default());
+    let found = mrc(&trace.input(), &specs("min,lru"), &sizes, &options, &Control::default());
     let curves = found.expect("curves").curves;
     for (min, lru) in curves[0].points.iter().zip(&curves[1].points) {
         assert!(min.misses < lru.misses, "{} against {}", min.misses, lru.misses);
@@ -269,7 +275,7 @@ fn the_error_is_left_out_and_the_size_called_rough_where_the_sample_is_too_small
         &specs("lru,cflru"),
         &sizes([20, 999, 1_100, 5_000]),
         &options,
-        &Hooks::default(),
+        &Control::default(),
     )
     .expect("curves");
     for curve in &found.curves {
@@ -287,7 +293,7 @@ fn the_error_is_left_out_and_the_size_called_rough_where_the_sample_is_too_small
 fn refusal(trace: &Owned, policies: &str, rate: f64) -> String {
     let sampling = Some(Sampling::new(rate, 0).expect("a rate"));
     let options = options(RunOptions::default(), sampling);
-    let found = mrc(&trace.input(), &specs(policies), &sizes([5]), &options, &Hooks::default());
+    let found = mrc(&trace.input(), &specs(policies), &sizes([5]), &options, &Control::default());
     match found {
         Err(RunError::Impossible(why)) => why,
         other => panic!("expected a refusal, got {other:?}"),
@@ -311,18 +317,18 @@ fn it_stops_when_it_is_told_to_and_counts_what_it_has_done() {
     let accesses: u64 = trace.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum();
     let options = options(RunOptions::default(), None);
     let (specs, sizes) = (specs("lru,cflru"), sizes([10, 50, 100]));
-    let hooks = Hooks::default();
-    mrc(&trace.input(), &specs, &sizes, &options, &hooks).expect("curves");
+    let control = Control::default();
+    mrc(&trace.input(), &specs, &sizes, &options, &control).expect("curves");
     let planned = planned_accesses(accesses, &specs, &sizes, &options);
     assert_eq!(planned, 4 * accesses, "one pass of LRU, three runs of CFLRU");
-    assert_eq!(hooks.accesses_done.load(Relaxed), planned);
+    assert_eq!(control.accesses_done.load(Relaxed), planned);
 
-    hooks.stop.store(true, Relaxed);
-    let stopped = mrc(&trace.input(), &specs, &sizes, &options, &hooks);
+    control.stop.store(true, Relaxed);
+    let stopped = mrc(&trace.input(), &specs, &sizes, &options, &control);
     assert!(matches!(stopped, Err(RunError::Interrupted)), "{stopped:?}");
     let sampling = Some(Sampling::new(0.9, 0).expect("a rate"));
     let options = MrcOptions { sampling, ..options };
-    let stopped = mrc(&trace.input(), &specs, &sizes, &options, &hooks);
+    let stopped = mrc(&trace.input(), &specs, &sizes, &options, &control);
     assert!(matches!(stopped, Err(RunError::Interrupted)), "{stopped:?}");
 }
 

@@ -1,8 +1,7 @@
 //! What a run with a device counts (`docs/spec/device.md` 8), warm-up left out.
 
-use super::response::{Summary, Values};
-use crate::counters::{Counters, DestageSizes};
-use destage_core::{Nanos, Op};
+use crate::distribution::Summary;
+use destage_core::Nanos;
 use destage_ssd::DeviceCounters;
 use serde::{Deserialize, Serialize};
 
@@ -32,76 +31,6 @@ pub struct TimedCounters {
     /// The drive's.
     #[serde(flatten)]
     pub device: DeviceCounters,
-}
-
-/// What is counted while the run goes on.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Tally {
-    pub(super) pages: Counters,
-    pub(super) destage_pages: DestageSizes,
-    pub(super) padding_reads: u64, // those that reached flash
-    pub(super) in_gc: u64,
-    pub(super) unbalance: Values, // thousandths of the rate
-    pub(super) unbalance_gt10: u64,
-    pub(super) reads: Values,
-    pub(super) writes: Values,
-    pub(super) last_ns: Nanos, // largest completion
-}
-
-impl Tally {
-    /// A request has completed.
-    #[inline]
-    pub(super) fn request(&mut self, op: Op, now: Nanos, completion: Nanos) {
-        let responses = match op {
-            Op::Read => &mut self.reads,
-            Op::Write => &mut self.writes,
-        };
-        responses.add(completion - now);
-        self.last_ns = self.last_ns.max(completion);
-    }
-
-    /// What is sampled at a dirty eviction, just before its submission.
-    #[inline]
-    pub(super) fn destage(&mut self, in_gc: bool, (longest, sum): (Nanos, u128), units: u32) {
-        self.in_gc += u64::from(in_gc);
-        let scaled = u128::from(longest) * u128::from(units);
-        // Without any queue there is no rate; with one it is at most the number of units.
-        if let Some(permille) = (scaled * 1000).checked_div(sum) {
-            self.unbalance.add(permille as u64);
-            self.unbalance_gt10 += u64::from(scaled > 10 * sum);
-        }
-    }
-
-    /// As vectors have them. `None` if a sum of responses does not fit into 64 bits.
-    pub(super) fn counters(
-        &self,
-        device: DeviceCounters,
-        started_ns: Nanos,
-    ) -> Option<TimedCounters> {
-        let pages = &self.pages;
-        Some(TimedCounters {
-            requests: self.reads.count() + self.writes.count(),
-            page_accesses: pages.accesses(),
-            hits: pages.hits(),
-            read_hits: pages.read_hits,
-            write_hits: pages.write_hits,
-            evictions: pages.evictions,
-            dirty_evictions: pages.destaged_pages,
-            dirty_evictions_in_gc: self.in_gc,
-            unbalance_samples: self.unbalance.count(),
-            unbalance_gt10: self.unbalance_gt10,
-            read_requests: self.reads.count(),
-            read_response_ns_sum: self.reads.sum().try_into().ok()?,
-            read_response_ns_max: self.reads.max(),
-            write_requests: self.writes.count(),
-            write_response_ns_sum: self.writes.sum().try_into().ok()?,
-            write_response_ns_max: self.writes.max(),
-            eviction_wait_ns_sum: 0, // without a cache nothing is evicted
-            read_misses: device.flash_reads - self.padding_reads,
-            makespan_ns: self.last_ns.saturating_sub(started_ns),
-            device,
-        })
-    }
 }
 
 /// What a drive has done since it had done `before`; erase counts of blocks stay as they are.
@@ -197,17 +126,6 @@ mod tests {
         assert_eq!(max_deviation([0, 0].into_iter()), 0.0);
         assert_eq!(max_deviation([0, 8].into_iter()), 2.0);
     }
-
-    #[test]
-    fn an_idle_drive_has_no_unbalance_and_a_rate_of_ten_is_not_over_ten() {
-        let mut tally = Tally::default();
-        tally.destage(true, (0, 0), 16);
-        tally.destage(false, (100, 160), 16); // exactly 10
-        tally.destage(false, (101, 160), 16);
-        assert_eq!((tally.in_gc, tally.unbalance.count(), tally.unbalance_gt10), (1, 2, 1));
-        assert_eq!(tally.unbalance.max(), 10_100);
-    }
-
     #[test]
     fn the_spread_of_erases_is_over_all_blocks() {
         let spread = EraseSpread::of([0, 4].into_iter());

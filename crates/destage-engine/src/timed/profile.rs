@@ -1,6 +1,6 @@
 //! How a run with a device develops: responses, and what each unit was busy with, over time.
 
-use crate::replay::{Completed, Observer};
+use crate::observe::{Completed, Observer};
 use destage_core::{Nanos, Plan, Request};
 use destage_ssd::OperationRecord;
 use destage_ssd::timing::Kind;

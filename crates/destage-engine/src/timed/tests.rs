@@ -2,15 +2,18 @@
 //! vectors themselves are run by `conform`, random ones against a twin in `tests/device_twin`.
 
 use super::*;
-use crate::replay::Unobserved;
-use crate::run::{Hooks, Mounted, RunOptions, run};
+use crate::control::Control;
+use crate::error::RunError;
+use crate::observe::{Completed, Observer, Unobserved};
+use crate::run::{Mounted, RunOptions, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use destage_core::{Dense, DeviceView, Lookup, Lpn, Page, Plan, Request, Slot};
+use crate::warmup::Warmup;
+use destage_core::{Dense, DeviceView, Lookup, Lpn, Nanos, Op, Page, Plan, Policy, Request, Slot};
 use destage_policies::lru::Lru;
 use destage_policies::{POLICIES, Setup};
 use destage_ssd::config::{Table, Value as Given};
-use destage_ssd::{DeviceConfig, Drive, OperationRecord};
+use destage_ssd::{CacheConfig, Device, DeviceConfig, Drive, HostConfig, OperationRecord, When};
 use std::sync::Arc;
 
 /// A drive of 4 chips and 4-KiB pages, full after preconditioning, with collections soon.
@@ -405,7 +408,7 @@ fn one(
 ) -> Result<crate::result::RunResult, RunError> {
     let spec = PolicySpec::parse(policy).expect("a policy");
     let frames = Frames { frames: 30, given: "30p".into() };
-    run(&workload.input(), &spec, &frames, options, &Hooks::default(), &mut Unobserved)
+    run(&workload.input(), &spec, &frames, options, &Control::default(), &mut Unobserved)
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! JSON, one event a line, written as the run goes on. Times are microseconds with three digits
 //! behind the point, which is what the format asks for and keeps every nanosecond.
 
-use crate::replay::{Completed, Observer};
+use crate::observe::{Completed, Observer};
 use destage_core::{NEVER, Nanos, Op, Plan, Request};
 use destage_ssd::OperationRecord;
 use destage_ssd::timing::Kind;

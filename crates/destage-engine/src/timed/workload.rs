@@ -1,8 +1,9 @@
 //! Requests of a vector, as columns: the same form that a decoded trace has.
 
 use crate::accesses::{Columns, Extent};
-use crate::replay::NextUses;
-use crate::run::{Input, RunError};
+use crate::error::RunError;
+use crate::input::Input;
+use crate::input::NextUses;
 use destage_core::{Nanos, Op, Page};
 use destage_ssd::DeviceConfig;
 use destage_ssd::config::AddressMode;

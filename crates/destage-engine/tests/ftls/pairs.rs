@@ -2,7 +2,8 @@
 //! in docs/ftls.md.
 
 use super::{FTLS, drive, requests};
-use destage_engine::run::{Hooks, Mounted, RunOptions, compare};
+use destage_engine::control::Control;
+use destage_engine::run::{Mounted, RunOptions, compare};
 use destage_engine::sizes::Frames;
 use destage_engine::spec::PolicySpec;
 use destage_engine::timed::Workload;
@@ -34,7 +35,7 @@ fn every_policy_runs_over_every_ftl_and_programs_what_the_document_says() {
         let options =
             RunOptions { drive: Some(Arc::new(mounted)), check: true, ..RunOptions::default() };
         let frames = [Frames { frames: 64, given: "64p".into() }];
-        let runs = compare(&workload.input(), &specs, &frames, &options, 1, &Hooks::default());
+        let runs = compare(&workload.input(), &specs, &frames, &options, 1, &Control::default());
         let runs = runs.unwrap_or_else(|error| panic!("{}: {error}", ftl.name()));
         for ((row, run), spec) in rows.iter_mut().zip(runs).zip(&specs) {
             let timing = run.timing.expect("a timed run");

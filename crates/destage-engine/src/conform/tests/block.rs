@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 #[test]
 fn every_block_vector_passes_in_decisions_counters_and_lists() {
-    let report = conform(&[shipped("block-policies.jsonl")], &Hooks::default()).expect("vectors");
+    let report = conform(&[shipped("block-policies.jsonl")], &Control::default()).expect("vectors");
     let differences: Vec<String> =
         report.files[0].differences.iter().map(Difference::to_string).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));

@@ -2,9 +2,10 @@
 //! say them once.
 
 use crate::counters::Counters;
-use crate::result::Warmup;
-use crate::run::{Input, RunOptions};
+use crate::input::Input;
+use crate::run::RunOptions;
 use crate::timed::Timing;
+use crate::warmup::Warmup;
 use destage_ssd::Ftl;
 use destage_ssd::config::HostMode;
 

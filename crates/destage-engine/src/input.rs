@@ -1,0 +1,60 @@
+//! What a run reads: the columns of a decoded trace, and what is known of its future.
+
+use crate::accesses::Columns;
+use destage_core::NEVER;
+use destage_trace::Trace;
+use destage_trace::next_use::NextUse;
+
+/// What a run is made of.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The decoded trace.
+    pub columns: Columns<'a>,
+    /// Next uses of its accesses, if a policy of the run needs them.
+    pub next_uses: NextUses<'a>,
+    /// Arrivals of its rows, nanoseconds, not decreasing; for a warm-up by time, and for a device.
+    pub arrivals_ns: &'a [u64],
+    /// Rows that go on with the request of the row before them, ascending; for a device.
+    pub continuations: &'a [u64],
+}
+
+impl<'a> Input<'a> {
+    /// A whole trace, and its next uses if a policy of the run needs them.
+    pub fn new(trace: &'a Trace, next_use: Option<&'a NextUse>) -> Self {
+        Input {
+            columns: Columns::of(trace),
+            next_uses: match next_use.map(NextUse::uses) {
+                None => NextUses::None,
+                Some(destage_trace::next_use::NextUses::Narrow(uses)) => NextUses::Short(uses),
+                Some(destage_trace::next_use::NextUses::Wide(uses)) => NextUses::Long(uses),
+            },
+            arrivals_ns: trace.arrivals_ns(),
+            continuations: trace.continuations(),
+        }
+    }
+}
+
+/// The next use of each access, as wide as the trace is long.
+#[derive(Clone, Copy, Debug)]
+pub enum NextUses<'a> {
+    /// No policy of the run needs them.
+    None,
+    /// Fewer than 2^32 - 1 accesses; `u32::MAX` is never.
+    Short(&'a [u32]),
+    /// More; `u64::MAX` is never.
+    Long(&'a [u64]),
+}
+
+impl NextUses<'_> {
+    #[inline(always)]
+    pub(crate) fn of(&self, access: usize) -> u64 {
+        match self {
+            NextUses::None => NEVER,
+            NextUses::Short(next) => match next[access] {
+                u32::MAX => NEVER,
+                next => next.into(),
+            },
+            NextUses::Long(next) => next[access],
+        }
+    }
+}

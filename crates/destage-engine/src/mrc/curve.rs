@@ -1,0 +1,113 @@
+//! What a curve is, and how one is made.
+
+use super::sample::Sampling;
+use crate::run::RunOptions;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Random groups that the error is estimated from.
+pub const GROUPS: u64 = 10;
+
+/// How curves are made.
+#[derive(Clone, Debug)]
+pub struct MrcOptions {
+    /// Options of every run.
+    pub run: RunOptions,
+    /// Page size, bytes.
+    pub page_bytes: u64,
+    /// The whole trace if `None`.
+    pub sampling: Option<Sampling>,
+    /// Threads, at least 1. The result does not depend on them.
+    pub jobs: usize,
+}
+
+/// Curves of some policies over one trace.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Mrc {
+    /// The sample, if there is one.
+    pub sample: Option<SampleSize>,
+    /// One per policy, in the order given.
+    pub curves: Vec<Curve>,
+    /// What a reader of these numbers must know.
+    pub warnings: Vec<String>,
+}
+
+/// What was sampled.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SampleSize {
+    /// R, the rate that was used.
+    pub rate: f64,
+    /// Seed of the hash.
+    pub seed: u64,
+    /// Distinct pages.
+    pub pages: u64,
+    /// Accesses to them, warm-up included.
+    pub accesses: u64,
+    /// Groups that the errors come from.
+    pub groups: u64,
+}
+
+/// How a curve was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// All sizes in one pass over stack distances.
+    OnePass,
+    /// One run per size.
+    Runs,
+}
+
+/// A policy over cache sizes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Curve {
+    /// Name of the policy.
+    pub policy: String,
+    /// As in a table: `cflru[window_fraction=0.75]`.
+    pub label: String,
+    /// All parameters, after defaults.
+    pub params: BTreeMap<String, serde_json::Value>,
+    /// How it was made.
+    pub method: Method,
+    /// One per size, in the order given.
+    pub points: Vec<Point>,
+}
+
+/// One size of a curve. Counts start after the warm-up; in a sample they are estimates, rounded.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// Frames of the cache.
+    pub frames: u32,
+    /// The size as the user gave it.
+    pub cache: String,
+    /// The size in bytes.
+    pub cache_bytes: u64,
+    /// Page accesses; exact in a sample too, unless the warm-up lasts until the cache is full.
+    pub accesses: u64,
+    /// Accesses whose page was not resident.
+    pub misses: u64,
+    /// Those that read.
+    pub read_misses: u64,
+    /// Those that wrote.
+    pub write_misses: u64,
+    /// Misses / accesses, 0..1; 0 if nothing was counted.
+    pub miss_ratio: f64,
+    /// Pages read from flash.
+    pub physical_reads: u64,
+    /// Pages written to flash.
+    pub physical_writes: u64,
+    /// Pages that left the cache because of a miss.
+    pub evictions: u64,
+    /// What stands behind it, if it comes from a sample; `None`: it is exact.
+    pub sampled: Option<SampledPoint>,
+}
+
+/// What stands behind a sampled point.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SampledPoint {
+    /// Frames that the sample had; with LRU between two whole numbers.
+    pub frames: f64,
+    /// Standard error of `miss_ratio`; `None` where a group would have less than one frame.
+    pub miss_ratio_error: Option<f64>,
+    /// Standard error of `physical_writes`, pages.
+    pub physical_writes_error: Option<f64>,
+}

@@ -1,0 +1,226 @@
+//! Makes curves: samples, tasks, estimates.
+
+use super::curve::{Curve, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
+use super::estimate::{Estimate, Totals, point};
+use super::sample::{Sample, Sampling};
+use super::tasks::{Task, Trace, in_parallel};
+use crate::accesses::Columns;
+use crate::control::Control;
+use crate::cost::Cost;
+use crate::error::RunError;
+use crate::input::{Input, NextUses};
+use crate::run::needs_next_use;
+use crate::sizes::Frames;
+use crate::spec::{PolicySpec, json_of};
+use crate::warmup::Warmup;
+use destage_policies::info;
+use destage_policies::params::{Params, Value};
+
+/// Frames in the sample below which a size is called rough: a step of the curve is wider than a
+/// sixteenth of the size.
+const ROUGH_FRAMES: f64 = 16.0;
+
+/// Page accesses that [`mrc`] will have done at its end, for a progress bar: exact without
+/// sampling, expected with it. `accesses` are those of the trace.
+pub fn planned_accesses(
+    accesses: u64,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &MrcOptions,
+) -> u64 {
+    let passes: u64 = specs.iter().map(|spec| passes(spec, sizes, options) as u64).sum();
+    let each = match options.sampling {
+        None => accesses,
+        // Every access of the sample once in the whole of it and once in its group.
+        Some(sampling) => (2.0 * sampling.rounded_rate() * accesses as f64) as u64,
+    };
+    passes * each
+}
+
+/// All sizes in one pass? A warm-up that ends when the cache is full ends elsewhere at each size,
+/// and checking the policy's laws takes a policy that runs.
+fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
+    spec.name == "lru" && options.run.warmup != Warmup::Full && !options.run.check
+}
+
+fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
+    if in_one_pass(spec, options) { 1 } else { sizes.len() }
+}
+
+/// Makes the curves of `specs` over `sizes`.
+///
+/// `input.next_uses` are needed if a policy asks for them and there is no sampling.
+///
+/// # Errors
+///
+/// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
+/// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
+/// for one that clusters by erase block, which it takes apart.
+pub fn mrc(
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &MrcOptions,
+    control: &Control,
+) -> Result<Mrc, RunError> {
+    let params = specs
+        .iter()
+        .map(|spec| spec.params(&Cost::policy_defaults(options.run.cost)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let warmup_requests = options.run.warmup.rows(input.columns.first_ids.len(), input.arrivals_ns);
+
+    let mut warnings = Vec::new();
+    let samples = match options.sampling {
+        None => Vec::new(),
+        Some(sampling) => {
+            for (spec, params) in specs.iter().zip(&params) {
+                refuse_absolute_parameters(spec, params)?;
+            }
+            warn_of_rough_sizes(sampling, sizes, &mut warnings);
+            samples(input.columns, sampling, warmup_requests.unwrap_or(0), control)?
+        }
+    };
+    let next_uses: Vec<Vec<u64>> = match needs_next_use(specs) {
+        true => samples.iter().map(Sample::next_uses).collect(),
+        false => samples.iter().map(|_| Vec::new()).collect(),
+    };
+    let traces = match options.sampling {
+        None => vec![Trace { input: *input, rate: 1.0, warmup_requests }],
+        Some(sampling) => samples
+            .iter()
+            .zip(&next_uses)
+            .enumerate()
+            .map(|(i, (sample, next_uses))| Trace {
+                input: Input {
+                    continuations: &[],
+                    columns: sample.columns(),
+                    next_uses: NextUses::Long(next_uses),
+                    arrivals_ns: &[],
+                },
+                rate: sampling.rounded_rate() / if i == 0 { 1.0 } else { GROUPS as f64 },
+                warmup_requests: warmup_requests.map(|_| sample.warmup_requests),
+            })
+            .collect(),
+    };
+
+    // One list for all threads; the whole sample, the longest, before its groups.
+    let tasks: Vec<Task<'_>> = traces
+        .iter()
+        .flat_map(|trace| specs.iter().map(move |spec| (trace, spec)))
+        .flat_map(|(trace, spec)| {
+            let one_pass = in_one_pass(spec, options);
+            let sizes: Vec<_> =
+                if one_pass { vec![None] } else { sizes.iter().map(Some).collect() };
+            sizes.into_iter().map(move |size| Task { trace, spec, size })
+        })
+        .collect();
+    let outcomes = in_parallel(&tasks, options, control)?;
+
+    // Outcomes lie by trace, then policy, then size.
+    let totals = warmup_requests.map(|warm| Totals::of(input.columns, warm));
+    let stride = tasks.len() / traces.len();
+    let mut first = 0;
+    let mut curves = Vec::new();
+    for (spec, params) in specs.iter().zip(&params) {
+        let passes = passes(spec, sizes, options);
+        let points = sizes.iter().enumerate().map(|(k, size)| {
+            let task = first + if passes == 1 { 0 } else { k };
+            let estimates: Vec<Estimate> = traces
+                .iter()
+                .zip(outcomes.chunks(stride))
+                .map(|(trace, outcomes)| outcomes[task].estimate(size, trace))
+                .collect();
+            point(size, &estimates, totals, options)
+        });
+        let points: Vec<Point> = points.collect();
+        if let Some(point) = points.iter().find(|point| point.accesses == 0) {
+            warnings.push(format!(
+                "{} at {}: nothing was counted after the warm-up",
+                spec.label(),
+                point.cache
+            ));
+        }
+        curves.push(Curve {
+            policy: spec.name.to_string(),
+            label: spec.label(),
+            params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
+            method: if in_one_pass(spec, options) { Method::OnePass } else { Method::Runs },
+            points,
+        });
+        first += passes;
+    }
+    let sample = options.sampling.map(|sampling| SampleSize {
+        rate: sampling.rounded_rate(),
+        seed: sampling.seed,
+        pages: samples[0].lpns.len() as u64,
+        accesses: samples[0].first_ids.len() as u64,
+        groups: GROUPS,
+    });
+    Ok(Mrc { sample, curves, warnings })
+}
+
+/// The sample, then its groups.
+fn samples(
+    columns: Columns<'_>,
+    sampling: Sampling,
+    warmup_requests: usize,
+    control: &Control,
+) -> Result<Vec<Sample>, RunError> {
+    let take = |columns, warmup, keep: &dyn Fn(u64) -> bool| {
+        Sample::new(columns, warmup, control, keep).ok_or(RunError::Interrupted)
+    };
+    let whole = take(columns, warmup_requests, &|lpn| sampling.holds(lpn))?;
+    if whole.lpns.is_empty() {
+        return Err(RunError::Impossible(format!(
+            "the sample is empty: rate {} of {} pages with seed {}; choose a higher rate",
+            sampling.rounded_rate(),
+            columns.lpns.len(),
+            sampling.seed
+        )));
+    }
+    let groups = (0..GROUPS)
+        .map(|group| {
+            let keep = |lpn| sampling.group(lpn, GROUPS) == group;
+            take(whole.columns(), whole.warmup_requests, &keep)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(std::iter::once(whole).chain(groups).collect())
+}
+
+/// A sample scales frames and what is a share of them. It does not scale a number of accesses, and
+/// it takes the neighbours away from pages that are counted in clusters.
+fn refuse_absolute_parameters(spec: &PolicySpec, params: &Params) -> Result<(), RunError> {
+    if info(spec.name)?.clusters {
+        return Err(RunError::Impossible(format!(
+            "{}: it clusters by erase block, and a sample of single pages takes blocks apart; \
+             leave sampling out for this policy",
+            spec.label()
+        )));
+    }
+    for (key, value) in params.iter() {
+        let unit = info(spec.name)?.params.iter().find(|p| p.name == key).map_or("", |p| p.unit);
+        if ["pages", "accesses"].contains(&unit) && matches!(value, Value::Int(n) if *n > 0) {
+            return Err(RunError::Impossible(format!(
+                "{}: {key} = {value} counts {unit}, which a sample of the pages does not scale; \
+                 leave sampling out for this policy",
+                spec.label()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn warn_of_rough_sizes(sampling: Sampling, sizes: &[Frames], warnings: &mut Vec<String>) {
+    let rate = sampling.rounded_rate();
+    let rough: Vec<&str> = sizes
+        .iter()
+        .filter(|size| f64::from(size.frames) * rate < ROUGH_FRAMES)
+        .map(|size| size.given.as_str())
+        .collect();
+    if !rough.is_empty() {
+        warnings.push(format!(
+            "fewer than {ROUGH_FRAMES} frames in the sample at {}: rough; a higher rate helps",
+            rough.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,171 @@
+//! Who sees what a run decides: observers, alone, in pairs, or absent.
+
+use destage_core::{Nanos, Op, Plan, Policy, Request};
+use destage_ssd::OperationRecord;
+use std::ops::Range;
+
+/// A request of a run with a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Completed {
+    /// Its number, from 0, warm-up included.
+    pub number: u64,
+    /// Read or write.
+    pub op: Op,
+    /// When it was issued, nanoseconds.
+    pub issued_ns: Nanos,
+    /// When it completes, nanoseconds.
+    pub completion_ns: Nanos,
+    /// Numbers of the host operations (R and W) that it caused, among all of the run.
+    pub operations: Range<u64>,
+}
+
+/// Sees every decision of a run; the empty one costs nothing.
+pub trait Observer {
+    /// It wants to be shown every access. If not, evictions are counted a block at a time, which
+    /// saves a third of the instructions of a miss.
+    const SEES_ACCESSES: bool = true;
+
+    /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
+
+    /// It wants to be shown the operations of the device.
+    const SEES_OPERATIONS: bool = false;
+
+    /// It wants to be shown them in this run; asked once, before the first. A drive that nobody
+    /// watches keeps no record of them.
+    fn wants_operations(&self) -> bool {
+        Self::SEES_OPERATIONS
+    }
+
+    /// With a device: it is known when a request completes. In the order of requests, but where
+    /// reads go first.
+    fn completed(&mut self, _: &Completed) {}
+
+    /// With a device: operations of its units, those of a unit in the order of service.
+    fn operations(&mut self, _: &mut dyn Iterator<Item = OperationRecord>) {}
+
+    /// It wants to be shown where the policy has adapted to.
+    const SEES_GAUGES: bool = false;
+
+    /// It wants to be shown now, after an access.
+    fn wants_gauges(&self) -> bool {
+        false
+    }
+
+    /// A gauge of the policy ([`Policy::gauges`]), when it was asked for and when the run has ended.
+    fn gauge(&mut self, _name: &'static str, _value: f64) {}
+
+    /// After each block of accesses: how many in all. False stops the run.
+    fn progress(&mut self, _accesses: u64) -> bool {
+        true
+    }
+}
+
+/// Shows the policy's gauges to an observer that wants them now. Nothing, if it never does.
+#[inline(always)]
+pub fn show_gauges<P: Policy, O: Observer>(policy: &P, observer: &mut O) {
+    if O::SEES_GAUGES && observer.wants_gauges() {
+        policy.gauges(&mut |name, value| observer.gauge(name, value));
+    }
+}
+
+/// Sees nothing.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    const SEES_ACCESSES: bool = false;
+
+    #[inline(always)]
+    fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
+}
+
+/// Two observers of one run.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const SEES_ACCESSES: bool = A::SEES_ACCESSES || B::SEES_ACCESSES;
+    const SEES_OPERATIONS: bool = A::SEES_OPERATIONS || B::SEES_OPERATIONS;
+    const SEES_GAUGES: bool = A::SEES_GAUGES || B::SEES_GAUGES;
+
+    fn wants_operations(&self) -> bool {
+        self.0.wants_operations() || self.1.wants_operations()
+    }
+
+    fn wants_gauges(&self) -> bool {
+        self.0.wants_gauges() || self.1.wants_gauges()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.0.gauge(name, value);
+        self.1.gauge(name, value);
+    }
+
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        self.0.access(r, hit, plan);
+        self.1.access(r, hit, plan);
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        self.0.completed(request);
+        self.1.completed(request);
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        if !(A::SEES_OPERATIONS && B::SEES_OPERATIONS) {
+            // At most one of them looks.
+            self.0.operations(operations);
+            self.1.operations(operations);
+            return;
+        }
+        for op in operations {
+            self.0.operations(&mut std::iter::once(op));
+            self.1.operations(&mut std::iter::once(op));
+        }
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        let first = self.0.progress(accesses);
+        self.1.progress(accesses) && first
+    }
+}
+
+/// An observer that may be absent.
+impl<O: Observer> Observer for Option<O> {
+    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
+    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
+    const SEES_GAUGES: bool = O::SEES_GAUGES;
+
+    fn wants_operations(&self) -> bool {
+        self.as_ref().is_some_and(Observer::wants_operations)
+    }
+
+    fn wants_gauges(&self) -> bool {
+        self.as_ref().is_some_and(Observer::wants_gauges)
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        if let Some(observer) = self {
+            observer.gauge(name, value);
+        }
+    }
+
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        if let Some(observer) = self {
+            observer.access(r, hit, plan);
+        }
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        if let Some(observer) = self {
+            observer.completed(request);
+        }
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        if let Some(observer) = self {
+            observer.operations(operations);
+        }
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        self.as_mut().is_none_or(|observer| observer.progress(accesses))
+    }
+}

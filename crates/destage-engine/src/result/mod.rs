@@ -1,0 +1,24 @@
+//! What a run leaves behind: enough to read it, and enough to make it again.
+//!
+//! One schema for JSON, CSV, Parquet, Python and the report. Every derived number is listed in
+//! [`METRICS`], once; the tables' columns, their units and which way is better come from there.
+//!
+//! ```text
+//!  identity  which trace was replayed       config   what was asked for
+//!  run       the outcome of one run         metric   what a derived number is
+//!  metrics   every derived number           set      the runs of one call over one trace
+//! ```
+
+mod config;
+mod identity;
+mod metric;
+mod metrics;
+mod run;
+mod set;
+
+pub use config::RunConfig;
+pub use identity::TraceIdentity;
+pub use metric::{Better, Kind, Metric, Number, Shown};
+pub use metrics::METRICS;
+pub use run::RunResult;
+pub use set::{ResultSet, SCHEMA_VERSION};

@@ -1,0 +1,50 @@
+//! The outcome of one run.
+
+use super::config::RunConfig;
+use crate::counters::Counters;
+use crate::distribution::Summary;
+use crate::timed::{Profile, Timing};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The outcome of one run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunResult {
+    /// What was asked.
+    pub config: RunConfig,
+    /// Requests that were replayed before counting began.
+    pub warmup_requests: u64,
+    /// What was counted.
+    pub counters: Counters,
+    /// What only this policy counts, such as hits by list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_counters: BTreeMap<String, u64>,
+    /// Where an adaptive policy had adapted to at the end, such as AALRU's tau.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_gauges: BTreeMap<String, f64>,
+    /// Pages of the buffer per flush group; absent if no group had more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destage_pages: Option<Summary>,
+    /// Cost model's running time, in the unit of the costs.
+    pub running_time: Option<u64>,
+    /// Times and what the drive did, in a run with a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+    /// How the run developed, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// What a reader of these numbers must know.
+    pub warnings: Vec<String>,
+}
+
+impl RunResult {
+    /// As in a table: `cflru[window_fraction=0.75]`.
+    pub fn label(&self) -> String {
+        if self.config.given.is_empty() {
+            return self.config.policy.clone();
+        }
+        let pairs: Vec<String> =
+            self.config.given.iter().map(|(k, v)| format!("{k}={v}").replace('"', "")).collect();
+        format!("{}[{}]", self.config.policy, pairs.join(";"))
+    }
+}

@@ -1,0 +1,93 @@
+//! Runs side by side.
+
+use super::needs::supplies;
+use super::one::run;
+use super::options::RunOptions;
+use crate::control::Control;
+use crate::error::RunError;
+use crate::input::Input;
+use crate::observe::Unobserved;
+use crate::result::{RunConfig, RunResult};
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs every policy at every size on `jobs` threads.
+///
+/// The result's order is that of policies, then sizes, whatever the number of threads.
+pub fn compare(
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &RunOptions,
+    jobs: usize,
+    control: &Control,
+) -> Result<Vec<RunResult>, RunError> {
+    compare_each(input, specs, sizes, options, jobs, control)?.into_iter().collect()
+}
+
+/// As [`compare`], with an outcome for each run: when it is stopped, those that ended are kept.
+pub fn compare_each(
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &RunOptions,
+    jobs: usize,
+    control: &Control,
+) -> Result<Vec<Result<RunResult, RunError>>, RunError> {
+    // All are built once before the first runs: a typing error shows at once, not after an hour.
+    for spec in specs {
+        spec.params(&options.policy_defaults())?;
+        options.suit(spec)?;
+        supplies(spec, options.drive.is_some())?;
+    }
+    let runs = |spec: &PolicySpec| runs_of(spec, sizes.len());
+    let tasks: Vec<_> =
+        specs.iter().flat_map(|p| sizes[..runs(p)].iter().map(move |s| (p, s))).collect();
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Result<RunResult, RunError>>>> =
+        Mutex::new((0..tasks.len()).map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((spec, size)) = tasks.get(k) else { break };
+                    if control.stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let result = run(input, spec, size, options, control, &mut Unobserved);
+                    results.lock().expect("no thread panics while it holds the lock")[k] =
+                        Some(result);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().expect("all threads have ended");
+    let mut done = results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted)));
+    let mut all = Vec::with_capacity(specs.len() * sizes.len());
+    for spec in specs {
+        let first = all.len();
+        all.extend(done.by_ref().take(runs(spec)));
+        for size in &sizes[runs(spec)..] {
+            let same = match &all[first] {
+                Ok(run) => Ok(at_size(run, size)),
+                Err(_) => Err(RunError::Interrupted),
+            };
+            all.push(same);
+        }
+    }
+    Ok(all)
+}
+
+/// Runs that a policy takes for so many sizes: without a cache one does for all.
+pub fn runs_of(spec: &PolicySpec, sizes: usize) -> usize {
+    if spec.is_none() { sizes.min(1) } else { sizes }
+}
+
+/// A run without a cache, under another size of the cache that it does not have.
+fn at_size(run: &RunResult, size: &Frames) -> RunResult {
+    let config = RunConfig { frames: size.frames, cache: size.given.clone(), ..run.config.clone() };
+    RunResult { config, ..run.clone() }
+}

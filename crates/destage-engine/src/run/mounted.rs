@@ -1,0 +1,57 @@
+//! A drive that is ready to run, and what policies are told of it.
+
+use crate::error::RunError;
+use destage_core::DeviceView;
+use destage_policies::params::Value;
+use destage_policies::{Setup, aalru};
+use destage_ssd::{CacheConfig, Device, Ftl, HostConfig};
+
+/// A drive that is ready to run: prepared once, and cloned for each run.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// Name, for tables.
+    pub name: String,
+    /// All that is needed to make it again, as a result keeps it.
+    pub record: serde_json::Value,
+    /// The drive at time 0.
+    pub device: Device,
+    /// When a page has its frame, and its data; `policy` and `frames` are those of each run.
+    pub cache: CacheConfig,
+    /// Open or closed loop.
+    pub host: HostConfig,
+}
+
+impl Mounted {
+    /// Every page of a trace is one of the drive.
+    pub(super) fn holds(&self, lpns: &[u64]) -> Result<(), RunError> {
+        let logical = self.device.geometry().logical_pages;
+        match lpns.last() {
+            Some(&last) if last >= logical.into() => Err(RunError::Impossible(format!(
+                "page {last} of the trace is beyond the drive {}, which has {logical} pages: wrap \
+                 the trace into it (wrap = modulo) or make it larger (wrap = extend)",
+                self.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// AALRU's F_r and F_w: the drive's own page times (`docs/spec/block-policies.md` 6.3).
+pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(&'static str, Value)> {
+    let times = device.nominal_times();
+    times.map_or(Vec::new(), |times| {
+        vec![
+            (aalru::PAGE_READ_NS, Value::Int(times.read_ns.into())),
+            (aalru::PAGE_WRITE_NS, Value::Int(times.program_ns.into())),
+        ]
+    })
+}
+
+/// With a device, blocks and pages are the drive's (`docs/spec/block-policies.md` 1.9).
+pub(crate) fn on_drive<F: Ftl>(setup: Setup, device: &Device<F>) -> Setup {
+    Setup {
+        pages_per_block: device.pages_per_block(),
+        device_pages: device.logical_pages(),
+        ..setup
+    }
+}

@@ -1,0 +1,86 @@
+//! One run: a policy, a cache size, a trace.
+
+use super::needs::{clusters, needs, supplies};
+use super::options::RunOptions;
+use super::outcome::{Named, record};
+use super::runner::Runner;
+use crate::control::Control;
+use crate::error::RunError;
+use crate::input::Input;
+use crate::observe::Observer;
+use crate::result::RunResult;
+use crate::sizes::Frames;
+use crate::spec::{PolicySpec, json_of};
+use destage_core::{Dense, Needs, Policy};
+use destage_policies::params::Value;
+use destage_policies::{Visitor, build};
+
+/// Runs one policy at one size; `observer` sees every decision.
+pub fn run(
+    input: &Input<'_>,
+    spec: &PolicySpec,
+    frames: &Frames,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut impl Observer,
+) -> Result<RunResult, RunError> {
+    supplies(spec, options.drive.is_some())?;
+    options.suit(spec)?;
+    let params = spec.params(&options.policy_defaults())?;
+    let mut setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
+    if clusters(spec) {
+        setup = setup.with_blocks_of(input.columns.lpns);
+    }
+    let directory = Dense::new(input.columns.lpns.len() as u32);
+    let runner = Runner { input, options, control, observer };
+    let outcome = match spec.is_none() {
+        true => runner.without_a_cache(),
+        false => build(spec.name, &setup, directory, runner)?,
+    };
+    let outcome = outcome.map_err(|error| match error {
+        RunError::Broken(law) => RunError::Broken(format!("{}: {law}", spec.label())),
+        other => other,
+    })?;
+    let json = |(k, v): (&str, &Value)| (k.to_string(), json_of(v));
+    let named = Named {
+        policy: spec.name.to_string(),
+        given: spec.given.iter().map(|(k, v)| json((k, v))).collect(),
+        params: params.iter().map(json).collect(),
+    };
+    let mut result = record(outcome, named, input, frames, options)?;
+    if clusters(spec) && options.drive.is_none() {
+        result.config.pages_per_block = Some(setup.pages_per_block);
+        result.config.device_pages = setup.device_pages;
+    }
+    if needs(spec).contains(Needs::LATENCIES) && options.drive.is_none() {
+        result.warnings.push(format!(
+            "{}: without a device every flash operation takes its nominal time, so nothing is \
+             ever padded",
+            spec.label()
+        ));
+    }
+    Ok(result)
+}
+
+/// Runs a policy that is not in the table, at the size that it was made with; always checked.
+///
+/// # Errors
+///
+/// As [`run`]; [`RunError::Broken`] with the first law that it breaks.
+pub fn run_own<P: Policy>(
+    input: &Input<'_>,
+    named: Named,
+    policy: P,
+    frames: &Frames,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut impl Observer,
+) -> Result<RunResult, RunError> {
+    let options = &RunOptions { check: true, ..options.clone() };
+    let outcome = Runner { input, options, control, observer }.visit(policy);
+    let outcome = outcome.map_err(|error| match error {
+        RunError::Broken(law) => RunError::Broken(format!("{}: {law}", named.policy)),
+        other => other,
+    })?;
+    record(outcome, named, input, frames, options)
+}

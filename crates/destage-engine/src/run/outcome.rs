@@ -1,0 +1,88 @@
+//! From what a run counted to a result.
+
+use super::options::RunOptions;
+use super::warnings;
+use crate::counters::{Counters, OwnCounters};
+use crate::distribution::Summary;
+use crate::error::RunError;
+use crate::input::Input;
+use crate::result::{RunConfig, RunResult};
+use crate::sizes::Frames;
+use crate::timed::{Profile, Timing};
+use std::collections::BTreeMap;
+
+/// What a run counted.
+pub(super) struct Outcome {
+    pub(super) counters: Counters,
+    pub(super) own: OwnCounters,
+    pub(super) gauges: BTreeMap<String, f64>, // at the end
+    pub(super) destage_pages: Option<Summary>,
+    pub(super) warmup_requests: u64,
+    pub(super) timing: Option<Timing>,
+    pub(super) profile: Option<Profile>,
+}
+
+/// A policy of the user's own, as a result names it.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// Its name.
+    pub policy: String,
+    /// Parameters that were given.
+    pub given: BTreeMap<String, serde_json::Value>,
+    /// All parameters, as far as they are known.
+    pub params: BTreeMap<String, serde_json::Value>,
+}
+
+/// What a run leaves behind.
+pub(super) fn record(
+    outcome: Outcome,
+    named: Named,
+    input: &Input<'_>,
+    frames: &Frames,
+    options: &RunOptions,
+) -> Result<RunResult, RunError> {
+    let timing = outcome.timing.as_ref();
+    let warnings = warnings::of(&named.policy, &outcome.counters, timing, input, options);
+    let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
+        None => None,
+        Some(time) => Some(u64::try_from(time).map_err(|_| {
+            RunError::Impossible(
+                "the running time is beyond 2^64 cost units: choose a coarser unit".into(),
+            )
+        })?),
+    };
+    Ok(RunResult {
+        config: RunConfig {
+            policy: named.policy,
+            given: named.given,
+            params: named.params,
+            frames: frames.frames,
+            cache: frames.given.clone(),
+            warmup: options.warmup,
+            fetch_on_write_miss: options.fetch_on_write_miss,
+            flush_at_end: options.flush_at_end,
+            check: options.check,
+            cost: options.cost,
+            device: options.drive.as_ref().map(|drive| drive.name.clone()),
+            pages_per_block: None,
+            device_pages: None,
+        },
+        warmup_requests: outcome.warmup_requests,
+        counters: outcome.counters,
+        policy_counters: outcome.own.by_name(),
+        policy_gauges: outcome.gauges,
+        destage_pages: outcome.destage_pages,
+        running_time,
+        timing: outcome.timing,
+        profile: outcome.profile,
+        warnings,
+    })
+}
+
+/// What went to flash, by the options of the run.
+pub(super) fn physical(counters: &mut Counters, options: &RunOptions) {
+    let fetches = if options.fetch_on_write_miss { counters.write_misses } else { 0 };
+    counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;
+    counters.physical_writes =
+        counters.destaged_pages + counters.padding_writes + counters.end_flushes;
+}

@@ -1,0 +1,181 @@
+//! The loop that a run takes: with or without a drive, checked or not, followed from outside.
+
+use super::mounted::Mounted;
+use super::needs::needs_a_device;
+use super::options::RunOptions;
+use super::outcome::{Outcome, physical};
+use crate::checked::Checked;
+use crate::control::Control;
+use crate::error::RunError;
+use crate::input::Input;
+use crate::observe::{Completed, Observer};
+use crate::replay::Replay;
+use crate::timed::{Profiler, TimedOutcome, TimedReplay};
+use destage_core::{Policy, Request};
+use destage_policies::Visitor;
+use destage_ssd::{Device, OperationRecord};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+/// One run.
+pub(super) struct Runner<'a, O> {
+    pub(super) input: &'a Input<'a>,
+    pub(super) options: &'a RunOptions,
+    pub(super) control: &'a Control,
+    pub(super) observer: &'a mut O,
+}
+
+impl<O: Observer> Visitor for Runner<'_, O> {
+    type Output = Result<Outcome, RunError>;
+
+    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
+        if !self.options.check {
+            return self.replay(&mut policy);
+        }
+        // Whole contents as often as there are frames: a constant time per access.
+        let every = u64::from(policy.frames());
+        let mut checked = Checked::new(policy, every);
+        let outcome = self.replay(&mut checked);
+        checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
+        outcome
+    }
+}
+
+impl<O: Observer> Runner<'_, O> {
+    fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
+        if let Some(drive) = self.options.drive.clone() {
+            let mut outcome = self.timed(&drive, |replay, device, observer| {
+                replay.run(device, policy, &drive.cache, observer)
+            })?;
+            outcome.gauges = gauges(policy);
+            return Ok(outcome);
+        }
+        let replay = Replay {
+            columns: self.input.columns,
+            next_uses: self.input.next_uses,
+            warmup: self.options.warmup,
+            arrivals_ns: self.input.arrivals_ns,
+        };
+        let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
+        let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
+        let mut counters = replayed.counters;
+        if self.options.flush_at_end {
+            let mut dirty = 0;
+            policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
+            counters.end_flushes = dirty;
+        }
+        physical(&mut counters, self.options);
+        Ok(Outcome {
+            counters,
+            own: replayed.own,
+            gauges: gauges(policy),
+            destage_pages: replayed.destage_pages.summary(),
+            warmup_requests: replayed.warmup_requests,
+            timing: None,
+            profile: None,
+        })
+    }
+
+    pub(super) fn without_a_cache(self) -> Result<Outcome, RunError> {
+        let Some(drive) = self.options.drive.clone() else {
+            return Err(needs_a_device("none"));
+        };
+        let outcome =
+            self.timed(&drive, |replay, device, observer| replay.run_bare(device, observer))?;
+        let mut counters = outcome.counters;
+        counters.physical_reads = counters.read_misses;
+        counters.physical_writes = counters.write_misses;
+        Ok(Outcome { counters, ..outcome })
+    }
+
+    /// A run in front of a clone of the drive.
+    fn timed(
+        self,
+        drive: &Mounted,
+        run: impl FnOnce(
+            &TimedReplay<'_>,
+            &mut Device,
+            &mut (Followed<'_, O>, Option<Profiler>),
+        ) -> Result<TimedOutcome, RunError>,
+    ) -> Result<Outcome, RunError> {
+        drive.holds(self.input.columns.lpns)?;
+        let mut device = drive.device.clone();
+        let replay = TimedReplay {
+            input: *self.input,
+            host: drive.host,
+            warmup: self.options.warmup,
+            fetch_on_write_miss: self.options.fetch_on_write_miss,
+            flush_at_end: self.options.flush_at_end,
+        };
+        let profiler = self.options.profile.then(|| Profiler::new(device.geometry().units));
+        let followed = Followed { observer: self.observer, control: self.control, reported: 0 };
+        let mut observers = (followed, profiler);
+        let outcome = run(&replay, &mut device, &mut observers)?;
+        let TimedOutcome { warmup_requests, pages: mut counters, own, destage_pages, timing } =
+            outcome;
+        physical(&mut counters, self.options);
+        Ok(Outcome {
+            counters,
+            own,
+            gauges: BTreeMap::new(),
+            destage_pages: destage_pages.summary(),
+            warmup_requests,
+            timing: Some(timing),
+            profile: observers.1.map(Profiler::finish),
+        })
+    }
+}
+
+/// Where a policy has adapted to.
+fn gauges<P: Policy>(policy: &P) -> BTreeMap<String, f64> {
+    let mut gauges = BTreeMap::new();
+    policy.gauges(&mut |name, value| {
+        gauges.insert(name.to_string(), value);
+    });
+    gauges
+}
+
+/// Passes decisions on to the caller's observer, and progress to the control.
+struct Followed<'a, O> {
+    observer: &'a mut O,
+    control: &'a Control,
+    reported: u64,
+}
+
+impl<O: Observer> Observer for Followed<'_, O> {
+    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
+    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
+    const SEES_GAUGES: bool = O::SEES_GAUGES;
+
+    fn wants_operations(&self) -> bool {
+        self.observer.wants_operations()
+    }
+
+    #[inline(always)]
+    fn wants_gauges(&self) -> bool {
+        self.observer.wants_gauges()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.observer.gauge(name, value);
+    }
+
+    #[inline(always)]
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
+        self.observer.access(r, hit, plan);
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        self.observer.completed(request);
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        self.observer.operations(operations);
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        self.control.accesses_done.fetch_add(accesses - self.reported, Ordering::Relaxed);
+        self.reported = accesses;
+        self.observer.progress(accesses) && !self.control.stop.load(Ordering::Relaxed)
+    }
+}

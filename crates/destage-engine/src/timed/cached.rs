@@ -1,0 +1,377 @@
+//! A cache run by a policy in front of the drive (`docs/spec/device.md` 7.3, 7.4).
+
+use super::front::{Access, Front};
+use super::ledger::Ledger;
+use crate::counters::OwnCounters;
+use crate::error::RunError;
+use crate::input::NextUses;
+use crate::observe::Observer;
+use destage_core::huge;
+use destage_core::pages::prefetch;
+use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, PadRun, Page, Plan};
+use destage_core::{Policy, Request, UnitId};
+use destage_ssd::config::{EvictWait, ReadWait};
+use destage_ssd::{CacheConfig, Device, Ftl, Settled, When};
+
+/// When a cached page has its frame, and when its data are there (7.4).
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    frame: When,
+    ready: When,
+}
+
+/// A host operation, for when the policy is told of its end.
+#[derive(Clone, Copy, Debug)]
+struct Submitted {
+    page: Option<Page>, // a padding page may have no name in the run
+    op: Op,
+    at_ns: Nanos,
+}
+
+/// A cache in front of the drive (7.3, 7.4).
+pub(super) struct Cached<'a, P> {
+    policy: &'a mut P,
+    cache: &'a CacheConfig,
+    fetch_on_write_miss: bool,
+    lpns: &'a [u64],
+    next_uses: NextUses<'a>,
+    held: Vec<Held>, // by page
+    plan: Plan,
+    reads: u64,
+    programs: u64,
+    coming: [u64; 3], // pages that are likely to be evicted soon, the next one first
+    // Operations that have not ended, by submission number, if the policy listens.
+    submitted: Outstanding,
+}
+
+/// A window over a growing sequence: numbers come in order, and leave in any.
+#[derive(Default)]
+struct Outstanding {
+    first: u64,
+    ops: std::collections::VecDeque<Option<Submitted>>,
+}
+
+impl Outstanding {
+    fn push(&mut self, op: Submitted) {
+        self.ops.push_back(Some(op));
+    }
+
+    fn take(&mut self, submission: u64) -> Option<Submitted> {
+        let at = submission.checked_sub(self.first)?;
+        let op = self.ops.get_mut(usize::try_from(at).ok()?)?.take();
+        while let Some(None) = self.ops.front() {
+            self.ops.pop_front();
+            self.first += 1;
+        }
+        op
+    }
+}
+
+impl<'a, P: Policy> Cached<'a, P> {
+    /// An empty cache; tells the drive what the policy will ask it.
+    pub(super) fn new<F: Ftl>(
+        policy: &'a mut P,
+        cache: &'a CacheConfig,
+        fetch_on_write_miss: bool,
+        lpns: &'a [u64],
+        next_uses: NextUses<'a>,
+        device: &mut Device<F>,
+    ) -> Self {
+        if policy.counts_operations() {
+            device.queues().keep_unfinished();
+        }
+        if P::NEEDS.completions() {
+            device.queues().keep_ends();
+        }
+        let held = Held { frame: When::at(0), ready: When::at(0) };
+        device.queues().times().free_frames(When::at(0), policy.frames());
+        Cached {
+            policy,
+            cache,
+            fetch_on_write_miss,
+            lpns,
+            next_uses,
+            held: huge::table(held, lpns.len()),
+            plan: Plan::new(),
+            reads: 0,
+            programs: 0,
+            coming: [u64::MAX; 3],
+            submitted: Outstanding::default(),
+        }
+    }
+
+    /// Counts a host operation, and remembers what its completion will be about; operations are numbered as they are submitted.
+    #[inline]
+    fn submitted(&mut self, page: Option<Page>, op: Op, at_ns: Nanos) {
+        match op {
+            Op::Read => self.reads += 1,
+            Op::Write => self.programs += 1,
+        }
+        if P::NEEDS.completions() {
+            self.submitted.push(Submitted { page, op, at_ns });
+        }
+    }
+
+    /// Evicts until a frame is free, and says when it is.
+    #[inline]
+    fn make_room<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        miss: &mut P::Miss,
+        ledger: &mut Ledger,
+    ) -> When {
+        if self.policy.resident() < self.policy.frames() {
+            // One that nobody has had yet, or one that an earlier group left.
+            let frame = device.queues().times().take_frame();
+            return device.queues().times().later(When::at(now), frame);
+        }
+        let mut frame = When::at(now);
+        while self.policy.resident() >= self.policy.frames() {
+            let before = (self.plan.evicted().len(), self.plan.group_count());
+            self.policy.evict(miss, &*device, &mut self.plan);
+            if self.cache.evict_wait != EvictWait::None {
+                for at in before.0..self.plan.evicted().len() {
+                    let victim = self.plan.evicted()[at].page;
+                    let held = self.held[victim.0 as usize].frame;
+                    frame = device.queues().times().later(frame, held);
+                }
+            }
+            for group in before.1..self.plan.group_count() {
+                frame = self.destage(device, now, group, frame, ledger);
+            }
+        }
+        ledger.pages.evicted(&self.plan);
+        ledger.destage_pages.add(&self.plan);
+        let left = self.policy.frames() - self.policy.resident() - 1;
+        if left > 0 {
+            device.queues().times().free_frames(frame, left);
+        }
+        self.warm_victims(device);
+        frame
+    }
+
+    /// Writes a flush group of the plan; `frame`, or the instant at which the frames that it leaves
+    /// are free if that is later (`docs/spec/device.md` 12).
+    #[inline]
+    fn destage<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        group: usize,
+        mut frame: When,
+        ledger: &mut Ledger,
+    ) -> When {
+        let (flushed, pads) = self.plan.group_ranges(group);
+        // Padding is no miss and no write-back: its latencies are not among theirs.
+        let counted = device.queues().count_latencies(false);
+        for at in pads.clone() {
+            let PadRun { first, pages, in_buffer } = self.plan.pad_runs()[at];
+            for lpn in first.0..first.0 + pages {
+                if !in_buffer && device.read(lpn as u32).is_some() {
+                    self.submitted(None, Op::Read, now);
+                    ledger.padding_reads += 1;
+                }
+            }
+        }
+        let mut next_flushed = flushed.start;
+        let (mut next_run, mut next_in_run) = (pads.start, 0);
+        loop {
+            // Both ascend; the block is written in one pass.
+            let page = self.plan.flushed()[..flushed.end].get(next_flushed).copied();
+            let lpn = page.map_or(u64::MAX, |page| self.lpns[page.0 as usize]);
+            let run = self.plan.pad_runs()[..pads.end].get(next_run);
+            let pad = run.map(|run| run.first.0 + next_in_run);
+            let lpn = match pad {
+                Some(pad) if pad < lpn => {
+                    next_in_run += 1;
+                    if run.is_some_and(|run| run.pages == next_in_run) {
+                        (next_run, next_in_run) = (next_run + 1, 0);
+                    }
+                    pad
+                }
+                _ if page.is_none() => break,
+                _ => {
+                    next_flushed += 1;
+                    let unit = device.unit_of(device.target(Lpn(lpn)));
+                    ledger.destage(device.in_gc(unit), loads(device), device.units());
+                    lpn
+                }
+            };
+            let is_pad = pad == Some(lpn);
+            device.queues().count_latencies(counted && !is_pad);
+            let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
+            self.submitted(if is_pad { None } else { page }, Op::Write, now);
+            let free = match self.cache.evict_wait {
+                EvictWait::Program => served.end,
+                EvictWait::Transfer => served.transferred,
+                EvictWait::None => frame,
+            };
+            frame = device.queues().times().later(frame, free);
+        }
+        device.queues().count_latencies(counted);
+        frame
+    }
+
+    /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
+    /// place on flash, the block that it leaves. One step per eviction, for three victims at once.
+    #[inline(always)]
+    fn warm_victims<F: Ftl>(&mut self, device: &Device<F>) {
+        let [nearest, near, far] = self.coming;
+        self.coming = [near, far, self.policy.coming_victim().map_or(u64::MAX, |page| page.0)];
+        prefetch(self.lpns, self.coming[2] as usize);
+        prefetch(&self.held, self.coming[2] as usize);
+        let lpn_of = |page: u64| self.lpns.get(page as usize).map(|&lpn| lpn as u32);
+        if let Some(lpn) = lpn_of(near) {
+            device.warm(lpn);
+        }
+        if let Some(lpn) = lpn_of(nearest) {
+            device.warm_old(lpn);
+        }
+    }
+}
+
+/// The longest queue and the sum of all, nanoseconds.
+#[inline]
+fn loads<F: Ftl>(device: &Device<F>) -> (Nanos, u128) {
+    let backlogs = (0..device.units()).map(|unit| device.backlog_ns(UnitId(unit)));
+    backlogs.fold((0, 0), |(longest, sum), q| (q.max(longest), sum + u128::from(q)))
+}
+
+impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
+    /// All completions by now, in the order of (end, number), before anything is decided.
+    fn arrive(&mut self, device: &mut Device<F>) {
+        if !P::NEEDS.completions() {
+            return;
+        }
+        while let Some((end, submission, service_ns)) = device.queues().next_end() {
+            let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
+                continue; // written at the end of the run, of which no policy is told
+            };
+            let done = Completion { page, submission, latency_ns: end - at_ns, service_ns };
+            match op {
+                Op::Read => self.policy.fetched(&done),
+                Op::Write => self.policy.destaged(&done),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn warm(&self, device: &Device<F>, id: u32, lpn: u32, op: Op) {
+        self.policy.warm(Page(id.into()));
+        prefetch(&self.held, id as usize);
+        if op == Op::Read {
+            device.warm(lpn); // a write reaches the drive only when it is evicted
+        }
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, _: &Device<F>, id: u32, _: u32) {
+        self.policy.warm_links(Page(id.into()));
+    }
+
+    #[inline]
+    fn access<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        access: Access,
+        ledger: &mut Ledger,
+        observer: &mut O,
+    ) -> Result<When, RunError> {
+        let Access { now, op, id, lpn, .. } = access;
+        let page = Page(id.into());
+        let mut r = Request::new(page, Lpn(lpn.into()), op);
+        r.first_of_request = access.first_of_request;
+        if P::NEEDS.contains(Needs::NEXT_USE) {
+            r.next_use = self.next_uses.of(access.index as usize);
+        }
+        if P::NEEDS.contains(Needs::UNITS) {
+            r.units = device.units_of(lpn);
+        }
+        match self.policy.request(&r) {
+            Lookup::Hit(_) => {
+                ledger.pages.hit(op);
+                observer.access(&r, true, None);
+                let ready = self.held[id as usize].ready;
+                Ok(device.queues().times().later(When::at(now), ready))
+            }
+            Lookup::Miss(mut miss) => {
+                ledger.pages.miss(op);
+                let mut data = When::at(now);
+                let fetches = op == Op::Read || self.fetch_on_write_miss;
+                if fetches && let Some(served) = device.read(lpn) {
+                    self.submitted(Some(page), Op::Read, now);
+                    (data, r.fetch) = (served.end, served.submission);
+                }
+                self.plan.clear();
+                let frame = self.make_room(device, now, &mut miss, ledger);
+                if P::NEEDS.contains(Needs::UNITS) {
+                    r.units = device.units_of(lpn);
+                }
+                self.policy.admit(&r, miss);
+                observer.access(&r, false, Some(&self.plan));
+                let ready = device.queues().times().later(frame, data);
+                self.held[id as usize] = Held { frame, ready };
+                Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
+            }
+            Lookup::Bypass => {
+                ledger.pages.miss(op);
+                ledger.pages.bypasses += 1;
+                self.plan.clear();
+                observer.access(&r, false, Some(&self.plan));
+                Ok(match device.read(lpn) {
+                    Some(served) => {
+                        self.submitted(Some(page), Op::Read, now);
+                        served.end
+                    }
+                    None => When::at(now),
+                })
+            }
+        }
+    }
+
+    fn after_ns(&self) -> Nanos {
+        self.cache.hit_ns
+    }
+
+    fn host_operations(&self) -> (u64, u64) {
+        (self.reads, self.programs)
+    }
+
+    fn settle(&mut self, settled: &Settled) {
+        for held in &mut self.held {
+            *held = Held { frame: settled.now(held.frame), ready: settled.now(held.ready) };
+        }
+    }
+
+    fn pages(&self) -> usize {
+        self.held.len()
+    }
+
+    fn own_counters(&self) -> OwnCounters {
+        OwnCounters::of(&*self.policy)
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.gauges(show);
+    }
+
+    fn is_full(&self) -> bool {
+        self.policy.resident() >= self.policy.frames()
+    }
+
+    fn flush(&mut self, device: &mut Device<F>, lpns: &[u64]) -> u64 {
+        let mut dirty = Vec::new();
+        self.policy.for_each_resident(&mut |page, is_dirty| {
+            if is_dirty {
+                dirty.push(lpns[page.0 as usize]);
+            }
+        });
+        dirty.sort_unstable(); // policies name their pages in any order
+        for &lpn in &dirty {
+            device.write(lpn as u32); // pages of the drive: fewer than 2^32
+        }
+        self.programs += dirty.len() as u64;
+        dirty.len() as u64
+    }
+}

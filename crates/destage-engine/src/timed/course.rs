@@ -1,0 +1,194 @@
+//! The course of a run: the request that is being served, and what was counted.
+
+use super::counters::{EraseSpread, TimedCounters, Timing, since};
+use super::front::Front;
+use super::ledger::Ledger;
+use crate::counters::{Counters, DestageSizes, OwnCounters};
+use crate::error::RunError;
+use crate::observe::{Completed, Observer};
+use destage_core::{Nanos, Op};
+use destage_ssd::config::HostMode;
+use destage_ssd::{Device, DeviceCounters, Ftl, HostConfig, When};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What a run with a device leaves behind.
+#[derive(Clone, Debug)]
+pub struct TimedOutcome {
+    /// Requests that were not counted.
+    pub warmup_requests: u64,
+    /// What a run without a device counts too; `physical_reads` and `physical_writes` are left to
+    /// the caller.
+    pub pages: Counters,
+    /// What only this policy counts.
+    pub own: OwnCounters,
+    /// Sizes of the flush groups.
+    pub destage_pages: DestageSizes,
+    /// Times, and what the drive did.
+    pub timing: Timing,
+}
+
+/// The course of a run: the request that is being served, and what was counted.
+pub(super) struct Course {
+    host: HostConfig,
+    after_ns: Nanos,
+    outstanding: BinaryHeap<Reverse<Nanos>>,
+    pub(super) ledger: Ledger,
+    pub(super) now: Nanos,
+    pub(super) op: Op,
+    pub(super) end: When,
+    pub(super) pages: u32,
+    is_open: bool,
+    pub(super) requests: u64, // closed so far
+    operations: u64,          // that they caused
+    pub(super) warming: bool,
+    warmup_requests: u64,
+    started_ns: Nanos,
+    before: DeviceCounters, // what the drive had done when counting began
+    own_before: OwnCounters,
+    unresolved: Vec<Unresolved>,
+}
+
+/// A request whose end is only a name yet.
+struct Unresolved {
+    request: Completed,
+    end: When,
+    after_ns: Nanos,
+}
+
+impl Course {
+    pub(super) fn new(host: HostConfig, after_ns: Nanos) -> Self {
+        Course {
+            host,
+            after_ns,
+            outstanding: BinaryHeap::new(),
+            ledger: Ledger::default(),
+            now: 0,
+            op: Op::Read,
+            end: When::at(0),
+            pages: 0,
+            is_open: false,
+            requests: 0,
+            operations: 0,
+            warming: true,
+            warmup_requests: 0,
+            started_ns: 0,
+            before: DeviceCounters::default(),
+            own_before: OwnCounters::default(),
+            unresolved: Vec::new(),
+        }
+    }
+
+    /// The next request; when it is issued decides everything that follows.
+    #[inline]
+    pub(super) fn issue(&mut self, arrival_ns: Nanos, is_write: bool) {
+        match self.host.mode {
+            HostMode::Open => self.now = arrival_ns,
+            HostMode::Closed if self.outstanding.len() < self.host.queue_depth as usize => {}
+            HostMode::Closed => {
+                if let Some(Reverse(done)) = self.outstanding.pop() {
+                    self.now = self.now.max(done);
+                }
+            }
+        }
+        self.op = if is_write { Op::Write } else { Op::Read };
+        self.end = When::at(self.now);
+        self.pages = 0;
+        self.is_open = true;
+    }
+
+    /// All pages of the request have been served.
+    #[inline]
+    pub(super) fn close<O: Observer>(&mut self, (reads, programs): (u64, u64), observer: &mut O) {
+        if !self.is_open {
+            return;
+        }
+        self.is_open = false;
+        let operations = self.operations..reads + programs;
+        self.operations = operations.end;
+        // A request without pages does not touch the cache's memory.
+        let after_ns = if self.pages == 0 { 0 } else { self.after_ns };
+        let request = Completed {
+            number: self.requests,
+            op: self.op,
+            issued_ns: self.now,
+            completion_ns: 0,
+            operations,
+        };
+        self.requests += 1;
+        let Some(end_ns) = self.end.known() else {
+            self.unresolved.push(Unresolved { request, end: self.end, after_ns });
+            return;
+        };
+        let completion_ns = end_ns + after_ns;
+        if self.host.mode == HostMode::Closed {
+            self.outstanding.push(Reverse(completion_ns));
+        }
+        self.ledger.request(self.op, self.now, completion_ns);
+        observer.completed(&Completed { completion_ns, ..request });
+    }
+
+    /// Everything so far was warm-up; the request that has been issued is the first that counts.
+    pub(super) fn start_counting<F: Ftl>(&mut self, device: &mut Device<F>, own: OwnCounters) {
+        self.warming = false;
+        device.queues().count_latencies(true);
+        self.warmup_requests = self.requests;
+        if self.requests > 0 {
+            self.ledger = Ledger::default();
+            self.before = device.counters();
+            self.own_before = own;
+            self.started_ns = self.now;
+        }
+    }
+
+    /// Requests whose end is known by now have completed. At the end of the run that is all of
+    /// them, since all operations have ended.
+    pub(super) fn settle<C: Front<F>, F: Ftl, O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        front: &mut C,
+        observer: &mut O,
+    ) {
+        let settled = device.queues().times().settle();
+        front.settle(&settled);
+        let Course { ledger, unresolved, warming, warmup_requests, .. } = self;
+        unresolved.retain_mut(|Unresolved { request, end, after_ns }| {
+            *end = settled.now(*end);
+            let Some(end_ns) = end.known() else { return true };
+            request.completion_ns = end_ns + *after_ns;
+            observer.completed(request);
+            if *warming || request.number >= *warmup_requests {
+                ledger.request(request.op, request.issued_ns, request.completion_ns);
+            }
+            false
+        });
+    }
+
+    pub(super) fn outcome<F: Ftl>(
+        self,
+        device: &Device<F>,
+        own: &OwnCounters,
+    ) -> Result<TimedOutcome, RunError> {
+        let Course { ledger, before, own_before, started_ns, warmup_requests, .. } = self;
+        let counters = ledger.counters(since(device.counters(), &before), started_ns);
+        let in_range = |c: &TimedCounters| {
+            c.device.program_wait_ns_sum.max(c.device.read_miss_latency_ns_sum) < Nanos::MAX
+        };
+        let counters = counters.filter(in_range).ok_or_else(|| {
+            let what = "response or waiting times add up to more than 2^64 ns: the drive is far too slow for \
+                        this trace";
+            RunError::Impossible(what.into())
+        })?;
+        let timing = Timing {
+            counters,
+            response_ns: ledger.reads.with(&ledger.writes).summary(),
+            read_response_ns: ledger.reads.summary(),
+            write_response_ns: ledger.writes.summary(),
+            unbalance_permille: ledger.unbalance.summary(),
+            block_erases: EraseSpread::of(device.ftl().erase_counts()),
+        };
+        let own = own.clone().since(&own_before);
+        let Ledger { pages, destage_pages, .. } = ledger;
+        Ok(TimedOutcome { warmup_requests, pages, own, destage_pages, timing })
+    }
+}

@@ -1,0 +1,211 @@
+//! The host side of a run: issues requests, open or closed, and counts.
+
+use super::cached::Cached;
+use super::course::{Course, TimedOutcome};
+use super::front::{Access, Bare, Front};
+use crate::accesses::Extent;
+use crate::error::RunError;
+use crate::input::Input;
+use crate::observe::Observer;
+use crate::warmup::Warmup;
+use destage_core::pages::prefetch;
+use destage_core::{Op, Policy};
+use destage_ssd::{CacheConfig, Device, Ftl, HostConfig};
+
+/// How far ahead the LPN of a request's first page is asked for.
+const LPNS_AHEAD: usize = 24;
+
+/// How far ahead the page itself is.
+const AHEAD: usize = 12;
+
+/// How far ahead the neighbours of its node are.
+const LINKS_AHEAD: usize = 4;
+
+/// Names of instants between two settlements, at least. A settlement looks at every page, so there
+/// must also have been that many names.
+const NAMES: usize = 1 << 16;
+
+/// Page accesses between two looks at the observer's progress.
+const PERIOD: u64 = 1 << 12;
+
+/// A run with a device, but for policy and drive.
+#[derive(Clone, Copy)]
+pub struct TimedReplay<'a> {
+    /// Requests; every LPN is one of the drive.
+    pub input: Input<'a>,
+    /// The table `[host]`.
+    pub host: HostConfig,
+    /// Before what nothing counts; cache, drive and clock go on.
+    pub warmup: Warmup,
+    /// A write miss reads the page from flash first.
+    pub fetch_on_write_miss: bool,
+    /// Dirty pages are written after the last request; no request waits for them.
+    pub flush_at_end: bool,
+}
+
+impl TimedReplay<'_> {
+    /// Runs without a cache (7.2).
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](TimedReplay::run).
+    pub fn run_bare<F: Ftl>(
+        &self,
+        device: &mut Device<F>,
+        observer: &mut impl Observer,
+    ) -> Result<TimedOutcome, RunError> {
+        self.drive(device, &mut Bare::default(), observer)
+    }
+
+    /// Runs through a policy (7.3, 7.4).
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Impossible`] if response times add up to more than 2^64 ns;
+    /// [`RunError::Interrupted`] if the observer stops it; [`RunError::Bug`] if anything was lost.
+    pub fn run<P: Policy, F: Ftl>(
+        &self,
+        device: &mut Device<F>,
+        policy: &mut P,
+        cache: &CacheConfig,
+        observer: &mut impl Observer,
+    ) -> Result<TimedOutcome, RunError> {
+        let Input { columns, next_uses, .. } = self.input;
+        let fetch = self.fetch_on_write_miss;
+        let mut front = Cached::new(policy, cache, fetch, columns.lpns, next_uses, device);
+        let mut outcome = self.drive(device, &mut front, observer)?;
+        let counters = &mut outcome.timing.counters;
+        counters.eviction_wait_ns_sum = counters.device.program_wait_ns_sum;
+        Ok(outcome)
+    }
+
+    /// Issues requests, open or closed (7.5, 7.6), and counts responses.
+    fn drive<C: Front<F>, F: Ftl, O: Observer>(
+        &self,
+        device: &mut Device<F>,
+        front: &mut C,
+        observer: &mut O,
+    ) -> Result<TimedOutcome, RunError> {
+        let Input { columns, arrivals_ns, continuations, .. } = self.input;
+        let rows = columns.first_ids.len();
+        let warm_rows = self.warmup.rows(rows, arrivals_ns);
+        let mut continued = continuations.iter().copied().peekable();
+        let mut course = Course::new(self.host, front.after_ns());
+        goes_on(device)?;
+        let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
+        if operations_seen {
+            device.queues().keep_operations();
+        }
+        device.queues().count_latencies(false);
+        let (mut index, mut reported) = (0, 0);
+        let mut names = NAMES.max(2 * front.pages());
+        for (row, (&arrival_ns, &extent)) in arrivals_ns.iter().zip(columns.extents).enumerate() {
+            let extent = Extent(extent);
+            if continued.next_if_eq(&(row as u64)).is_none() {
+                course.close(front.host_operations(), observer);
+                if device.queues().times().names() >= names {
+                    course.settle(device, front, observer);
+                    names = device.queues().times().names() + NAMES.max(2 * front.pages());
+                }
+                course.issue(arrival_ns, extent.is_write());
+                if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
+                    course.start_counting(device, front.own_counters());
+                }
+                device.advance(course.now);
+                front.arrive(device);
+            }
+            if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
+                prefetch(columns.lpns, farther as usize);
+            }
+            // Below 2^32, since it is of the drive. The first id of a request without pages may be
+            // one past the last: a hint, which must not panic.
+            let lpn_of = |id: u32| columns.lpns.get(id as usize).copied().unwrap_or(0) as u32;
+            if let Some(&far) = columns.first_ids.get(row + AHEAD) {
+                let is_write = Extent(columns.extents[row + AHEAD]).is_write();
+                let op = if is_write { Op::Write } else { Op::Read };
+                front.warm(device, far, lpn_of(far), op);
+            }
+            if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
+                front.warm_links(device, near, lpn_of(near));
+            }
+            let first = columns.first_ids[row];
+            for id in first..first + extent.pages() {
+                let access = Access {
+                    now: course.now,
+                    op: course.op,
+                    id,
+                    lpn: lpn_of(id),
+                    index,
+                    first_of_request: course.pages == 0,
+                };
+                let done = front.access(device, access, &mut course.ledger, observer)?;
+                course.end = device.queues().times().later(course.end, done);
+                course.pages += 1;
+                index += 1;
+                if O::SEES_GAUGES && observer.wants_gauges() {
+                    front.gauges(&mut |name, value| observer.gauge(name, value));
+                }
+            }
+            if operations_seen {
+                observer.operations(&mut device.queues().take_operations());
+            }
+            if index - reported >= PERIOD {
+                reported = index;
+                goes_on(device)?;
+                if !observer.progress(index) {
+                    return Err(RunError::Interrupted);
+                }
+            }
+        }
+        course.close(front.host_operations(), observer);
+        if course.warming {
+            course.start_counting(device, front.own_counters());
+        }
+        if O::SEES_GAUGES {
+            front.gauges(&mut |name, value| observer.gauge(name, value));
+        }
+        if self.flush_at_end {
+            // No request waits for these: they are no evictions.
+            device.queues().count_latencies(false);
+            course.ledger.pages.end_flushes = front.flush(device, columns.lpns);
+        }
+        device.finish();
+        if operations_seen {
+            observer.operations(&mut device.queues().take_operations());
+        }
+        course.settle(device, front, observer);
+        observer.progress(index);
+        let requests = rows as u64 - continuations.len() as u64;
+        goes_on(device)?;
+        nothing_lost(device, front.host_operations(), (course.requests, requests))?;
+        course.outcome(device, &front.own_counters())
+    }
+}
+
+/// The FTL has not run out of blocks: what it did since then would be no result.
+fn goes_on<F: Ftl>(device: &Device<F>) -> Result<(), RunError> {
+    match device.failure() {
+        None => Ok(()),
+        Some(full) => Err(RunError::Impossible(full.to_string())),
+    }
+}
+
+/// Every request was served, every page access reached the drive that should have, and the drive
+/// accounts for every page: a simulator that loses work reports better numbers than it has.
+fn nothing_lost<F: Ftl>(
+    device: &Device<F>,
+    (reads, programs): (u64, u64),
+    (served, given): (u64, u64),
+) -> Result<(), RunError> {
+    let totals = device.counters();
+    for (what, expected, found) in [
+        ("requests completed", given, served),
+        ("flash reads", reads, totals.flash_reads),
+        ("flash programs for the host", programs, totals.flash_programs),
+    ] {
+        if expected != found {
+            return Err(RunError::Bug(format!("{what}: {found} instead of {expected}")));
+        }
+    }
+    device.check_conservation().map_err(RunError::Bug)
+}

@@ -1,0 +1,92 @@
+//! What is counted while a run goes on.
+
+use super::counters::TimedCounters;
+use crate::counters::{Counters, DestageSizes};
+use crate::distribution::Values;
+use destage_core::{Nanos, Op};
+use destage_ssd::DeviceCounters;
+
+/// What is counted while the run goes on.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Ledger {
+    pub(super) pages: Counters,
+    pub(super) destage_pages: DestageSizes,
+    pub(super) padding_reads: u64, // those that reached flash
+    pub(super) in_gc: u64,
+    pub(super) unbalance: Values, // thousandths of the rate
+    pub(super) unbalance_gt10: u64,
+    pub(super) reads: Values,
+    pub(super) writes: Values,
+    pub(super) last_ns: Nanos, // largest completion
+}
+
+impl Ledger {
+    /// A request has completed.
+    #[inline]
+    pub(super) fn request(&mut self, op: Op, now: Nanos, completion: Nanos) {
+        let responses = match op {
+            Op::Read => &mut self.reads,
+            Op::Write => &mut self.writes,
+        };
+        responses.add(completion - now);
+        self.last_ns = self.last_ns.max(completion);
+    }
+
+    /// What is sampled at a dirty eviction, just before its submission.
+    #[inline]
+    pub(super) fn destage(&mut self, in_gc: bool, (longest, sum): (Nanos, u128), units: u32) {
+        self.in_gc += u64::from(in_gc);
+        let scaled = u128::from(longest) * u128::from(units);
+        // Without any queue there is no rate; with one it is at most the number of units.
+        if let Some(permille) = (scaled * 1000).checked_div(sum) {
+            self.unbalance.add(permille as u64);
+            self.unbalance_gt10 += u64::from(scaled > 10 * sum);
+        }
+    }
+
+    /// As vectors have them. `None` if a sum of responses does not fit into 64 bits.
+    pub(super) fn counters(
+        &self,
+        device: DeviceCounters,
+        started_ns: Nanos,
+    ) -> Option<TimedCounters> {
+        let pages = &self.pages;
+        Some(TimedCounters {
+            requests: self.reads.count() + self.writes.count(),
+            page_accesses: pages.accesses(),
+            hits: pages.hits(),
+            read_hits: pages.read_hits,
+            write_hits: pages.write_hits,
+            evictions: pages.evictions,
+            dirty_evictions: pages.destaged_pages,
+            dirty_evictions_in_gc: self.in_gc,
+            unbalance_samples: self.unbalance.count(),
+            unbalance_gt10: self.unbalance_gt10,
+            read_requests: self.reads.count(),
+            read_response_ns_sum: self.reads.sum().try_into().ok()?,
+            read_response_ns_max: self.reads.max(),
+            write_requests: self.writes.count(),
+            write_response_ns_sum: self.writes.sum().try_into().ok()?,
+            write_response_ns_max: self.writes.max(),
+            eviction_wait_ns_sum: 0, // without a cache nothing is evicted
+            read_misses: device.flash_reads - self.padding_reads,
+            makespan_ns: self.last_ns.saturating_sub(started_ns),
+            device,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_drive_has_no_unbalance_and_a_rate_of_ten_is_not_over_ten() {
+        let mut ledger = Ledger::default();
+        ledger.destage(true, (0, 0), 16);
+        ledger.destage(false, (100, 160), 16); // exactly 10
+        ledger.destage(false, (101, 160), 16);
+        assert_eq!((ledger.in_gc, ledger.unbalance.count(), ledger.unbalance_gt10), (1, 2, 1));
+        assert_eq!(ledger.unbalance.max(), 10_100);
+    }
+}

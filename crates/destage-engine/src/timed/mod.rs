@@ -1,0 +1,35 @@
+//! Runs with a device: the host side of `docs/spec/device.md` 7. Any policy in front of any drive.
+//!
+//! Everything that decides happens at the instant of a request; only completions lie in the future.
+//! When reads go first, some of them are not known for a while, hence [`When`].
+//!
+//! ```text
+//!  workload   requests of a vector as columns (a decoded trace has them already)
+//!  host       issues requests, and counts                                7.5, 7.6
+//!  course     the request that is being served, and what was counted
+//!  front      what stands between host and drive, or nothing             7.2
+//!  cached     a cache                                                    7.3, 7.4
+//!  ledger     what is counted while a run goes on
+//!  counters   what was counted                                           8
+//!  profile    how a run develops over time
+//!  timeline   every operation, for Perfetto
+//! ```
+
+mod cached;
+mod counters;
+mod course;
+mod front;
+mod host;
+mod ledger;
+mod profile;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod workload;
+
+pub use counters::{EraseSpread, TimedCounters, Timing, max_deviation};
+pub use course::TimedOutcome;
+pub use host::TimedReplay;
+pub use profile::{Period, Profile, Profiler};
+pub use timeline::Timeline;
+pub use workload::Workload;

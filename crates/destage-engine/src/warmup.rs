@@ -1,0 +1,78 @@
+//! Requests before which nothing counts.
+
+use serde::{Deserialize, Serialize};
+
+/// Requests before which nothing counts.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warmup {
+    /// Everything counts.
+    #[default]
+    None,
+    /// So many per cent of the requests, 0..100.
+    Percent(f64),
+    /// So many requests.
+    Requests(u64),
+    /// Requests that arrive within so many nanoseconds of the trace's first.
+    Nanos(u64),
+    /// Until the cache is full, to the end of the request that fills it.
+    Full,
+}
+
+impl Warmup {
+    /// Rows of a trace before which nothing counts, if that is known before the run.
+    pub(crate) fn rows(self, rows: usize, arrivals_ns: &[u64]) -> Option<usize> {
+        let warm = match self {
+            Warmup::None => 0,
+            Warmup::Percent(p) => (p / 100.0 * rows as f64).round() as usize,
+            Warmup::Requests(n) => usize::try_from(n).unwrap_or(rows),
+            Warmup::Nanos(ns) => {
+                let first = arrivals_ns.first().copied().unwrap_or(0);
+                arrivals_ns.partition_point(|&t| t - first < ns)
+            }
+            Warmup::Full => return None,
+        };
+        Some(warm.min(rows))
+    }
+
+    /// Reads `10%`, `100000r`, `60s` (also `ms`, `m`, `h`), `full`, `none`.
+    pub fn parse(text: &str) -> Result<Warmup, String> {
+        let text = text.trim();
+        let wrong = || format!("warm-up {text:?}: expected e.g. 10%, 100000r, 60s, full or none");
+        match text {
+            "full" => return Ok(Warmup::Full),
+            "none" | "0" => return Ok(Warmup::None),
+            _ => {}
+        }
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+        let (number, unit) = (&text[..digits], text[digits..].trim());
+        let value: f64 = number.parse().map_err(|_| wrong())?;
+        let seconds = match unit {
+            "%" if value <= 100.0 => return Ok(Warmup::Percent(value)),
+            "r" => return number.parse().map(Warmup::Requests).map_err(|_| wrong()),
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(wrong()),
+        };
+        let nanos = value * seconds * 1e9;
+        if nanos < u64::MAX as f64 { Ok(Warmup::Nanos(nanos as u64)) } else { Err(wrong()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warm_up_is_read_as_written() {
+        assert_eq!(Warmup::parse("10%"), Ok(Warmup::Percent(10.0)));
+        assert_eq!(Warmup::parse("100000r"), Ok(Warmup::Requests(100_000)));
+        assert_eq!(Warmup::parse("1.5s"), Ok(Warmup::Nanos(1_500_000_000)));
+        assert_eq!(Warmup::parse("full"), Ok(Warmup::Full));
+        for text in ["", "10", "101%", "-1s", "r", "1.5r", "ten%"] {
+            assert!(Warmup::parse(text).unwrap_err().contains("expected e.g. 10%"), "{text}");
+        }
+    }
+}
