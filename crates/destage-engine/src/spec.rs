@@ -114,13 +114,7 @@ impl PolicySpec {
 
 /// JSON of a parameter's value.
 pub fn json_of(value: &Value) -> serde_json::Value {
-    match value {
-        Value::None => serde_json::Value::Null,
-        Value::Bool(b) => (*b).into(),
-        Value::Int(i) => u64::try_from(*i).map_or_else(|_| (*i as f64).into(), Into::into),
-        Value::Real(r) => (*r).into(),
-        Value::Text(t) => t.clone().into(),
-    }
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 #[cfg(test)]

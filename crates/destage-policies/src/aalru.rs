@@ -53,7 +53,7 @@
 //! Cost. O(1) per access, O(b) per write-back.
 
 use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
-use crate::params::{Default as Preset, Kind, Param, ParamError};
+use crate::params::{IfAbsent, Kind, Param, ParamError};
 use crate::{BuildError, Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Setup, Takes};
 use destage_core::{
     Completion, DeviceView, Directory, Lookup, Nanos, Needs, Page, Part, Plan, Policy, Request,
@@ -81,51 +81,55 @@ pub static INFO: Info = Info {
             name: "period",
             symbol: "T",
             kind: Kind::Int { min: 1, max: u64::MAX },
-            default: Preset::Int(8192),
+            default: IfAbsent::Int(8192),
             unit: "page accesses",
             about: "How often tau and Th are set anew. Default: section IV.",
+            ..Param::BLANK
         },
         Param {
             name: "beta",
             symbol: "beta",
             kind: Kind::RealAbove { above: 1.0 },
-            default: Preset::Real(5.0),
-            unit: "",
+            default: IfAbsent::Real(5.0),
             about: "Write amplification from which on everything is padded. Default: section IV.",
+            ..Param::BLANK
         },
         Param {
             name: "latency",
             symbol: "D_r, D_w",
             kind: Kind::Choice(&["response", "service"]),
-            default: Preset::Word("response"),
-            unit: "",
+            default: IfAbsent::Word("response"),
             about: "What counts as an operation's latency: from submission to end, waiting for other \
                     pages of the same destage included, or only while its chip worked for it, \
                     collections included, as a simulator without queues returns it.",
+            ..Param::BLANK
         },
         Param {
             name: PAGE_READ_NS,
             symbol: "F_r",
             kind: Kind::Int { min: 1, max: u64::MAX },
-            default: Preset::Int(32_700),
+            default: IfAbsent::Int(32_700),
             unit: "ns",
             about: "Nominal time of a page read. Default: the run's drive, else table 3.",
+            ..Param::BLANK
         },
         Param {
             name: PAGE_WRITE_NS,
             symbol: "F_w",
             kind: Kind::Int { min: 1, max: u64::MAX },
-            default: Preset::Int(101_500),
+            default: IfAbsent::Int(101_500),
             unit: "ns",
             about: "Nominal time of a page write. Default: the run's drive, else table 3.",
+            ..Param::BLANK
         },
         Param {
             name: "initial_tau",
             symbol: "tau",
             kind: Kind::OptionalReal { min: 0.0, max: u32::MAX as f64 },
-            default: Preset::None("half of the frames"),
+            default: IfAbsent::None("half of the frames"),
             unit: "pages, at most the frames",
             about: "Wanted size of the read buffer at first. Default: a neutral split.",
+            ..Param::BLANK
         },
     ],
     takes: &[

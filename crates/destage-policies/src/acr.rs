@@ -56,7 +56,7 @@
 
 mod cost;
 
-use crate::params::{Default, Kind, Param, ParamError};
+use crate::params::{IfAbsent, Kind, Param, ParamError};
 use crate::{BuildError, FromRun, Gauge, Info, Setup, Takes};
 use cost::{Costs, Scheme, counted};
 use destage_core::{
@@ -67,15 +67,16 @@ const COST_READ: Param = Param {
     name: "cost_read",
     symbol: "C_r",
     kind: Kind::Int { min: 1, max: u32::MAX as u64 },
-    default: Default::Int(1),
+    default: IfAbsent::Int(1),
     unit: "any, the same as cost_write",
     about: "Cost of reading a page; only the ratio matters. Default: the run's cost model, else \
             the paper's first device.",
+    ..Param::BLANK
 };
 const COST_WRITE: Param = Param {
     name: "cost_write",
     symbol: "C_w",
-    default: Default::Int(118),
+    default: IfAbsent::Int(118),
     unit: "any, the same as cost_read",
     about: "Cost of writing a page at random; only the ratio matters. Default: the run's cost \
             model, else the paper's first device (its second is 1:2).",
@@ -85,26 +86,29 @@ const GHOST_FRACTION: Param = Param {
     name: "ghost_fraction",
     symbol: "|L_CH u L_DH|/s",
     kind: Kind::Real { min: 0.0, max: 16.0 },
-    default: Default::Real(0.5),
+    default: IfAbsent::Real(0.5),
     unit: "of frames",
     about: "Ghosts of both lists together. Default: the paper's experiments (III.A).",
+    ..Param::BLANK
 };
 const WINDOW_FRACTION: Param = Param {
     name: "window_fraction",
     symbol: "m/s",
     kind: Kind::Real { min: 0.0, max: 16.0 },
-    default: Default::Real(0.5),
+    default: IfAbsent::Real(0.5),
     unit: "of frames",
     about: "Accesses over which costs are counted, at least one. Default: the paper's experiments \
             (III.B).",
+    ..Param::BLANK
 };
 const FILE_PAGES: Param = Param {
     name: "file_pages",
     symbol: "n",
     kind: Kind::OptionalInt { min: 1, max: u64::MAX },
-    default: Default::None("distinct pages of the trace"),
+    default: IfAbsent::None("distinct pages of the trace"),
     unit: "pages",
     about: "Pages of the file: an operation is physical with probability 1 - s/n (III.B.3).",
+    ..Param::BLANK
 };
 
 const SOURCE: &str = "Tang, Meng. ACR: an adaptive cost-aware buffer replacement algorithm for \

@@ -21,7 +21,7 @@
 //!
 //! Cost. O(1) amortised: a page goes round only if a hit or its admission has set *ref*.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
@@ -40,9 +40,10 @@ pub static INFO: Info = Info {
         name: "min_lc_fraction",
         symbol: "min_lc/s",
         kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Default::Real(0.2),
+        default: IfAbsent::Real(0.2),
         unit: "of frames",
         about: "Size below which the cold list gives no victims. Default: AALRU's experiments.",
+        ..Param::BLANK
     }],
     ..Info::BLANK
 };

@@ -57,7 +57,7 @@ mod knee;
 mod pattern;
 
 use crate::clusters::{Blocks, Chain, Padding, Share};
-use crate::params::{Default as Preset, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Counter, Gauge, Info, Setup};
 use b_list::{BList, Own, Rule};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
@@ -76,57 +76,57 @@ pub static INFO: Info = Info {
     params: &[
         Param {
             name: "sampling_period",
-            symbol: "",
             kind: Kind::Int { min: 1, max: u64::MAX },
-            default: Preset::Int(10_000),
+            default: IfAbsent::Int(10_000),
             unit: "page writes",
             about: "How long distances are collected before they set the thresholds. Default: \
                     section 4.4.1.",
+            ..Param::BLANK
         },
         Param {
             name: "initial_pird_thd",
             symbol: "PIRD_thd",
             kind: Kind::OptionalInt { min: 0, max: u64::MAX },
-            default: Preset::None("sampling_period"),
+            default: IfAbsent::None("sampling_period"),
             unit: "page writes",
             about: "Lifetime of hot pages in the first period. Default: no longer distance can be \
                     seen in one period.",
+            ..Param::BLANK
         },
         Param {
             name: "initial_bird_thd",
             symbol: "BIRD_thd",
             kind: Kind::OptionalInt { min: 0, max: u64::MAX },
-            default: Preset::None("sampling_period"),
+            default: IfAbsent::None("sampling_period"),
             unit: "page writes",
             about: "Lifetime of clusters in the first period. Default: as initial_pird_thd.",
+            ..Param::BLANK
         },
         Param {
             name: "seq_min_pages",
-            symbol: "",
             kind: Kind::Int { min: 2, max: u64::MAX },
-            default: Preset::Int(2),
+            default: IfAbsent::Int(2),
             unit: "pages",
             about: "From this length on a gapless ascending run is sequential. Default: the shortest \
                     sequence.",
+            ..Param::BLANK
         },
         Param {
             name: "seq_expiry",
-            symbol: "",
             kind: Kind::Bool,
-            default: Preset::Bool(true),
-            unit: "",
+            default: IfAbsent::Bool(true),
             about: "Sequential clusters expire like others; false is section 4.5 to the letter. \
                     Default: a stream that stopped would hold its frames.",
+            ..Param::BLANK
         },
         Param {
             name: "pird_sampling",
-            symbol: "",
             kind: Kind::Choice(&["all_hits", "p_list"]),
-            default: Preset::Word("all_hits"),
-            unit: "",
+            default: IfAbsent::Word("all_hits"),
             about: "Which hits give a PIRD: those that make a page hot too (section 4.4.3), or only \
                     those in the p-list (Algorithm 1). Default: with the latter PIRD_thd can only \
                     fall.",
+            ..Param::BLANK
         },
     ],
     counters: &[

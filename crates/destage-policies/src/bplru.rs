@@ -39,7 +39,7 @@
 
 use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
-use crate::params::{Default as Preset, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Pads, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
@@ -57,20 +57,18 @@ pub static INFO: Info = Info {
     params: &[
         Param {
             name: "padding",
-            symbol: "",
             kind: Kind::Bool,
-            default: Preset::Bool(true),
-            unit: "",
+            default: IfAbsent::Bool(true),
             about: "Pages that are missing are read and written with their block. Default: as \
                     published.",
+            ..Param::BLANK
         },
         Param {
             name: "compensation",
-            symbol: "",
             kind: Kind::Bool,
-            default: Preset::Bool(true),
-            unit: "",
+            default: IfAbsent::Bool(true),
             about: "A block written in order moves to the LRU end. Default: as published.",
+            ..Param::BLANK
         },
         READ_RECENCY,
     ],

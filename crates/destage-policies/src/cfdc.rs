@@ -42,7 +42,7 @@
 mod clusters;
 mod waiting;
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use clusters::Clusters;
 use destage_core::{
@@ -63,17 +63,19 @@ pub static INFO: Info = Info {
             name: "priority_fraction",
             symbol: "w",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(0.5),
+            default: IfAbsent::Real(0.5),
             unit: "of frames",
             about: "The priority region, from which victims come. Default: ACR's experiments.",
+            ..Param::BLANK
         },
         Param {
             name: "cluster_size",
             symbol: "MAX_CLUSTER_SIZE",
             kind: Kind::Int { min: 1, max: 1 << 20 },
-            default: Default::Int(64),
+            default: IfAbsent::Int(64),
             unit: "pages",
             about: "Page numbers that share a cluster. Default: ACR's experiments.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

@@ -26,7 +26,7 @@
 //!
 //! Cost. O(1).
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
@@ -45,10 +45,11 @@ pub static INFO: Info = Info {
         name: "window_fraction",
         symbol: "w/s",
         kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Default::Real(0.5),
+        default: IfAbsent::Real(0.5),
         unit: "of frames",
         about: "The clean-first region. Default: chosen, the source has none; ACR uses 0.75, \
                 AALRU 0.4, ECR 1/x for x = 1..6.",
+        ..Param::BLANK
     }],
     ..Info::BLANK
 };

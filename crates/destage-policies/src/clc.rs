@@ -33,7 +33,7 @@
 
 use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes};
 use crate::fab::READ_RECENCY;
-use crate::params::{Default as Preset, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
@@ -52,10 +52,11 @@ pub static INFO: Info = Info {
             name: "alpha",
             symbol: "alpha",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Preset::Real(0.1),
+            default: IfAbsent::Real(0.1),
             unit: "of clusters",
             about: "Clusters that are safe because they are recent. Default: the lower end of the \
                     best values in BPAC section 5.2.1.",
+            ..Param::BLANK
         },
         READ_RECENCY,
     ],

@@ -27,7 +27,7 @@
 //!
 //! Cost. O(1) amortised: a page goes round only if a hit has set its bit.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
@@ -42,11 +42,11 @@ pub static INFO: Info = Info {
     time: "O(1) amortised",
     params: &[Param {
         name: "first_fraction",
-        symbol: "",
         kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Default::Real(1.0 / 3.0),
+        default: IfAbsent::Real(1.0 / 3.0),
         unit: "of frames",
         about: "Longest first queue, at most frames - 1. Default: SAC's \"about one third\".",
+        ..Param::BLANK
     }],
     ..Info::BLANK
 };

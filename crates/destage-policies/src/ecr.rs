@@ -43,7 +43,7 @@
 //!
 //! Cost. O(1) per access, O(chips) per eviction; `eq1` and `eq1_strict` count queues.
 
-use crate::params::{Default, Kind, Param, Params};
+use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::unit_lists::{EMPTY, UnitLists, set_by_frame};
 use crate::{BuildError, Caveat, Circumstance, Info, Setup};
 use destage_core::{
@@ -59,11 +59,11 @@ const PARAMS: &[Param] = &[Param {
     name: "cqct",
     symbol: "CQCT",
     kind: Kind::Choice(&["backlog", "wait", "eq1_strict", "eq1"]),
-    default: Default::Word("backlog"),
-    unit: "",
+    default: IfAbsent::Word("backlog"),
     about: "Chip queue complete time: remaining work; that and the collection to come; unfinished \
             operations at nominal times (equation 1), without and with the collection to come. \
             Default: table 1's reading.",
+    ..Param::BLANK
 }];
 
 /// Catalogue entry of `ecr`.

@@ -23,19 +23,18 @@
 //! it joins the new end of its next list, and each list stays in the order of use.
 
 use crate::clusters::{Blocks, Linked, Padding, Pair, Share, Sizes};
-use crate::params::{Default as Preset, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// What a read that hits does, in all three policies that have it.
 pub(crate) const READ_RECENCY: Param = Param {
     name: "read_recency",
-    symbol: "",
     kind: Kind::Bool,
-    default: Preset::Bool(false),
-    unit: "",
+    default: IfAbsent::Bool(false),
     about: "A read that finds its page makes its block the most recent, as a write does. Default: \
             reads change nothing in a write buffer.",
+    ..Param::BLANK
 };
 
 /// Catalogue entry.

@@ -27,7 +27,7 @@
 //! Cost. O(1) per access, O(chips) per eviction.
 
 use crate::gcar_lru::SOURCE;
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::unit_lists::{NIL, UnitLists, set_by_frame};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
@@ -46,9 +46,10 @@ pub static INFO: Info = Info {
         name: "window_fraction",
         symbol: "w/s",
         kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Default::Real(0.5),
+        default: IfAbsent::Real(0.5),
         unit: "of frames",
         about: "The clean-first region, as of cflru.",
+        ..Param::BLANK
     }],
     ..Info::BLANK
 };

@@ -32,7 +32,7 @@
 //!
 //! Cost. O(1) amortised; two links per page of `S`, two words per page of `Q`.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Places, Plan, Policy, Queue, Request, Slot,
@@ -52,17 +52,18 @@ pub static INFO: Info = Info {
             name: "hir_fraction",
             symbol: "Lhirs/s",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(0.01),
+            default: IfAbsent::Real(0.01),
             unit: "of frames",
             about: "Frames for HIR pages, at least one; default of the paper, section 3.",
+            ..Param::BLANK
         },
         Param {
             name: "ghost_max",
-            symbol: "",
             kind: Kind::OptionalInt { min: 0, max: u64::MAX },
-            default: Default::None("unlimited"),
+            default: IfAbsent::None("unlimited"),
             unit: "pages",
             about: "Ghosts that S may hold; the paper has no limit.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

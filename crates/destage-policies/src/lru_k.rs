@@ -33,7 +33,7 @@
 
 mod heap;
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::pages::prefetch;
 use destage_core::{
@@ -54,25 +54,28 @@ pub static INFO: Info = Info {
             name: "k",
             symbol: "K",
             kind: Kind::Int { min: 1, max: 16 },
-            default: Default::Int(2),
+            default: IfAbsent::Int(2),
             unit: "references",
             about: "Which reference counts, from the last; the paper recommends 2.",
+            ..Param::BLANK
         },
         Param {
             name: "correlated_period",
             symbol: "CRP",
             kind: Kind::Int { min: 0, max: u64::MAX },
-            default: Default::Int(0),
+            default: IfAbsent::Int(0),
             unit: "accesses",
             about: "References that close together count as one; the paper has no default, 0 is ours.",
+            ..Param::BLANK
         },
         Param {
             name: "retained_period",
             symbol: "RIP",
             kind: Kind::OptionalInt { min: 0, max: u64::MAX },
-            default: Default::None("unlimited"),
+            default: IfAbsent::None("unlimited"),
             unit: "accesses",
             about: "Time for which the history of an evicted page is kept; the default is ours.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

@@ -21,7 +21,7 @@
 //! Cost. O(m) for an access at which a page may expire, else O(1); two links and two counters per
 //! page, and a word more per ghost.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, NEVER, Page, Pages, PerSlot, Places, Plan, Policy, Queue,
@@ -41,32 +41,35 @@ pub static INFO: Info = Info {
             name: "queues",
             symbol: "m",
             kind: Kind::Int { min: 1, max: 64 },
-            default: Default::Int(8),
+            default: IfAbsent::Int(8),
             unit: "queues",
             about: "Queue k holds pages referenced 2^k times or more; default of the paper.",
+            ..Param::BLANK
         },
         Param {
             name: "life_time",
             symbol: "lifeTime",
             kind: Kind::OptionalInt { min: 1, max: u64::MAX },
-            default: Default::None("frames"),
+            default: IfAbsent::None("frames"),
             unit: "accesses",
             about: "Time in a queue until a page moves down; the paper tunes it, the default is ours.",
+            ..Param::BLANK
         },
         Param {
             name: "out_fraction",
             symbol: "Qout/s",
             kind: Kind::Real { min: 0.0, max: 64.0 },
-            default: Default::Real(4.0),
+            default: IfAbsent::Real(4.0),
             unit: "of frames",
             about: "Entries of Qout; default of the paper.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK
 };
 
 /// What MQ counts of a page.
-#[derive(Clone, Copy, std::default::Default)]
+#[derive(Clone, Copy, Default)]
 struct Rank {
     count: u64,  // references while resident or a ghost
     expiry: u64, // last access at which it stays in its queue

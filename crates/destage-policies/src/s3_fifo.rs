@@ -21,7 +21,7 @@
 //!
 //! Cost. O(1) amortised; a byte per page, a word per frame and two per ghost.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Places, Plan, Policy, Queue, Request, Slot, Table,
@@ -40,19 +40,19 @@ pub static INFO: Info = Info {
     params: &[
         Param {
             name: "small_fraction",
-            symbol: "",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(0.1),
+            default: IfAbsent::Real(0.1),
             unit: "of frames",
             about: "Size of the small FIFO, at least one frame; default of the paper, section 4.",
+            ..Param::BLANK
         },
         Param {
             name: "ghost_fraction",
-            symbol: "",
             kind: Kind::Real { min: 0.0, max: 16.0 },
-            default: Default::Real(0.9),
+            default: IfAbsent::Real(0.9),
             unit: "of frames",
             about: "Entries of the ghost FIFO; default: as many as the main FIFO (the paper).",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

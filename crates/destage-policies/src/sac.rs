@@ -40,7 +40,7 @@
 //!
 //! Cost. O(1) amortised. Stamps take one bit for each operation since the oldest that waits.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     Completion, DeviceView, Directory, List, Lookup, NEVER, Needs, Page, Pages, PerSlot, Plan,
@@ -62,28 +62,29 @@ pub static INFO: Info = Info {
             name: "first_fraction",
             symbol: "T0",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(1.0 / 3.0),
+            default: IfAbsent::Real(1.0 / 3.0),
             unit: "of frames",
             about: "Protection queue, at most frames - 1. Default: \"one-third of the cache \
                     capacity\".",
+            ..Param::BLANK
         },
         Param {
             name: "starve_limit",
-            symbol: "",
             kind: Kind::OptionalInt { min: 1, max: u64::MAX },
-            default: Default::None("frames"),
+            default: IfAbsent::None("frames"),
             unit: "evictions",
             about: "Evictions that pass over queue 0 before the protection queue grows. Default: \
                     chosen, the source has none.",
+            ..Param::BLANK
         },
         Param {
             name: "resize_step",
-            symbol: "",
             kind: Kind::OptionalInt { min: 1, max: u64::MAX },
-            default: Default::None("max(1, frames/16)"),
+            default: IfAbsent::None("max(1, frames/16)"),
             unit: "frames",
             about: "How much the protection queue grows at a time. Default: chosen, the source \
                     has none.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

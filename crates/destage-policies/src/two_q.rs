@@ -18,7 +18,7 @@
 //!
 //! Cost. O(1); two links per page of `Am`, a word per page of `A1in`, two per ghost.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Places, Plan, Policy, Queue, Request, Slot,
@@ -39,17 +39,19 @@ pub static INFO: Info = Info {
             name: "in_fraction",
             symbol: "Kin/s",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(0.25),
+            default: IfAbsent::Real(0.25),
             unit: "of frames",
             about: "Pages that A1in may keep while Am has some; default of the paper.",
+            ..Param::BLANK
         },
         Param {
             name: "out_fraction",
             symbol: "Kout/s",
             kind: Kind::Real { min: 0.0, max: 16.0 },
-            default: Default::Real(0.5),
+            default: IfAbsent::Real(0.5),
             unit: "of frames",
             about: "Entries of A1out; default of the paper.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

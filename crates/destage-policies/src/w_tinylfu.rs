@@ -24,7 +24,7 @@
 //!
 //! Cost. O(1) amortised; two links and two bytes per page with a count.
 
-use crate::params::{Default, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
@@ -41,27 +41,28 @@ pub static INFO: Info = Info {
     params: &[
         Param {
             name: "window_fraction",
-            symbol: "",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(0.01),
+            default: IfAbsent::Real(0.01),
             unit: "of frames",
             about: "Size of the window, at least one frame; default of the paper, section 4.",
+            ..Param::BLANK
         },
         Param {
             name: "protected_fraction",
-            symbol: "",
             kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Default::Real(0.8),
+            default: IfAbsent::Real(0.8),
             unit: "of the main part",
             about: "Size of the protected list; default of the paper, section 4.",
+            ..Param::BLANK
         },
         Param {
             name: "sample_factor",
             symbol: "W/C",
             kind: Kind::Int { min: 1, max: 1000 },
-            default: Default::Int(10),
+            default: IfAbsent::Int(10),
             unit: "accesses per frame",
             about: "Accesses between two halvings; default of the reference implementation.",
+            ..Param::BLANK
         },
     ],
     ..Info::BLANK

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Outcome, Over, run};
 use destage_core::Op;
-use destage_policies::params::{Default, Kind, Param, Value};
+use destage_policies::params::{Kind, Param, Typing, Value};
 use destage_policies::{Info, POLICIES, info, needs};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -111,7 +111,11 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
                 .prop_map(Value::Real)
                 .boxed()
         }
-        Kind::RealAbove { .. } | Kind::OptionalReal { .. } => {
+        Kind::RealAbove { .. }
+        | Kind::OptionalReal { .. }
+        | Kind::Ints { .. }
+        | Kind::OptionalBool
+        | Kind::Form(_) => {
             unreachable!("no page policy has {}, of this kind", param.name)
         }
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
@@ -132,14 +136,8 @@ fn params(policy: &str) -> impl Strategy<Value = Vec<(String, Value)>> + use<> {
 }
 
 fn json(params: &[(String, Value)]) -> serde_json::Map<String, serde_json::Value> {
-    let value = |value: &Value| match value {
-        Value::None => serde_json::Value::Null,
-        Value::Bool(b) => (*b).into(),
-        Value::Int(i) => i64::try_from(*i).expect("small in these tests").into(),
-        Value::Real(r) => (*r).into(),
-        Value::Text(t) => t.as_str().into(),
-    };
-    params.iter().map(|(key, v)| (key.clone(), value(v))).collect()
+    let value = |value| serde_json::to_value(value).expect("small in these tests");
+    params.iter().map(|(key, given)| (key.clone(), value(given))).collect()
 }
 
 fn twin_op(op: Op) -> destage_twins::Op {
@@ -391,6 +389,9 @@ fn the_ends_of_every_range_are_taken() {
                 Kind::Choice(words) => {
                     [words[0], words[words.len() - 1]].map(|word| Value::Text(word.to_string()))
                 }
+                Kind::Ints { .. } | Kind::OptionalBool | Kind::Form(_) => {
+                    unreachable!("{} has {}, of this kind", policy.name, param.name)
+                }
             };
             for end in ends {
                 for frames in [1, 2, 30] {
@@ -408,15 +409,9 @@ fn the_ends_of_every_range_are_taken() {
 fn every_default_is_in_its_range() {
     for policy in POLICIES {
         for param in policy.params {
-            let inside = match (param.kind, param.default) {
-                (Kind::Int { min, max } | Kind::OptionalInt { min, max }, Default::Int(i)) => {
-                    (min..=max).contains(&i)
-                }
-                (Kind::OptionalInt { .. } | Kind::OptionalReal { .. }, Default::None(_)) => true,
-                (Kind::Real { min, max }, Default::Real(r)) => (min..=max).contains(&r),
-                (Kind::RealAbove { above }, Default::Real(r)) => r > above,
-                (Kind::Bool, Default::Bool(_)) => true,
-                (Kind::Choice(words), Default::Word(word)) => words.contains(&word),
+            let inside = match (param.kind, param.default.value()) {
+                (Kind::OptionalInt { .. } | Kind::OptionalReal { .. }, Some(Value::None)) => true,
+                (_, Some(default)) => param.read(&default, Typing::Exact) == Some(default),
                 _ => false,
             };
             assert!(inside, "{}: {}", policy.name, param.name);

@@ -96,5 +96,5 @@ pub fn metrics() -> String {
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "Python hands its list over")]
 pub fn nearest(word: &str, known: Vec<String>) -> Option<String> {
-    destage_policies::params::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
+    destage_keys::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
 }
