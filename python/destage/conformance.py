@@ -9,6 +9,7 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import UsageError
+from destage.io.clash import reading
 from destage.policy import OwnPolicy, Policy
 from destage.trace import PathLike, _paths
 
@@ -95,6 +96,7 @@ def conform(
     no error but counted (`ok`, `failed`).
     """
     files = _paths(vectors)
+    reading("the vectors", *files)
     if policy is None:
         if only is not None:
             raise UsageError("only: it chooses vectors for a policy of your own (policy=)")
@@ -131,4 +133,5 @@ def conform_emit(vectors: PathLike) -> bytes:
     Raises as `conform`.
     """
     (path,) = _paths([vectors])
+    reading("the vectors", path)
     return _destage.conform_emit(path)

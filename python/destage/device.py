@@ -10,6 +10,8 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import UsageError
+from destage.io.clash import reading
+from destage.io.names import path_of
 
 __all__ = ["DeviceLike", "Drive", "open_device"]
 
@@ -173,6 +175,7 @@ def open_device(
     if isinstance(spec, Drive):
         drive = spec
     elif isinstance(spec, (str, os.PathLike)) and isinstance(os.fspath(spec), str):
+        reading("the drive", path_of(spec, "device"))
         drive = Drive(_destage.open_drive(os.fspath(spec), bool(cache)))
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from destage import _destage
 from destage.errors import DataError, UsageError
-from destage.io.files import Destination, unreadable
+from destage.io.clash import reading
+from destage.io.files import Destination, read_text
 from destage.io.frames import Tabled, by_column
+from destage.io.names import path_of, printable
 
 if TYPE_CHECKING:
     from destage.charts.plots import Plots
@@ -383,17 +385,20 @@ class Results(Tabled, Sequence[Run]):
 
         Raises `DataError` if it is something else.
         """
+        name = printable(name)
         try:
             data = json.loads(text)
+            again = [json.dumps(s) for s in (data if isinstance(data, list) else [data])]
         except UnicodeDecodeError as e:
             raise DataError(f"{name}: no JSON: it is not UTF-8") from e
+        except RecursionError as e:
+            raise DataError(f"{name}: it is not a result: it is nested too deeply") from e
         except ValueError as e:
             what = f"no JSON: {e}" if text.strip() else "the file is empty: expected results"
             raise DataError(f"{name}: {what}") from e
-        sets = data if isinstance(data, list) else [data]
-        if not sets:
+        if not again:
             raise DataError(f"{name}: expected results, found an empty array")
-        return cls([json.loads(_destage.read_result(json.dumps(s), name)) for s in sets])
+        return cls([json.loads(_destage.read_result(one, name)) for one in again])
 
     @classmethod
     def load(cls, path: Destination) -> Results:
@@ -401,12 +406,8 @@ class Results(Tabled, Sequence[Run]):
 
         Raises `MissingFile` or `DataError`.
         """
-        try:
-            with open(path, "rb") as file:
-                text = file.read()
-        except OSError as e:
-            raise unreadable(path, e) from e
-        return cls.from_json(text, os.fspath(path))
+        reading("the result", path_of(path, "result"))
+        return cls.from_json(read_text(path, "a result"), os.fspath(path))
 
 
 def warnings_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:

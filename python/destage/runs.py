@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, UsageError
+from destage.io.clash import Named, refuse
 from destage.io.files import Destination, written_whole
 from destage.io.frames import Tabled, by_column
 from destage.policy import OwnPolicy, Policy
@@ -604,6 +605,15 @@ def run(
     )
     _in_front([trace], drive)
 
+    recorded = {"decisions": decisions, "timeline": timeline}
+    refuse(
+        [
+            Named.output(name, os.fspath(path))
+            for name, path in recorded.items()
+            if path is not None
+        ],
+        [Named.input("the trace", source) for source in trace.identity["sources"]],
+    )
     with _recording(decisions) as log, _recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
             text = _own(trace, spec, size, options, log, series, progress, drive)

@@ -14,7 +14,9 @@ from destage import _destage
 from destage.catalogue import policy
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
+from destage.io.clash import Named, reading, refuse
 from destage.io.files import Destination
+from destage.io.names import path_of
 from destage.profile import Counted, TraceProfile
 
 __all__ = [
@@ -283,10 +285,7 @@ def _paths(paths: PathLike | Sequence[PathLike]) -> list[Path]:
         raise UsageError(f"paths: expected a path or several, got {paths!r}")
     if not given:
         raise UsageError("paths: expected at least one")
-    for path in given:
-        if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"paths: expected a path, got {path!r}")
-    return [Path(p) for p in given]
+    return [Path(path_of(p, "paths")) for p in given]
 
 
 def _page_size(page_size: int | str | None) -> str | None:
@@ -413,6 +412,7 @@ def read_decoded(
     span_align_bytes: int | None,
 ) -> Trace:
     """Read a trace as a result says it was read; `reader` is JSON."""
+    reading("the trace", *paths)
     raw, notes = _destage.open_trace(
         paths, reader, page_size, bool(cache), progress, wrap_pages, span_align_bytes
     )
@@ -599,9 +599,14 @@ def convert(
     if not isinstance(to, str):
         raise UsageError(f"to: expected the name of a format, got {to!r}")
     (target,) = _paths([destination])
+    sources = _paths(paths)
+    refuse(
+        [Named.output("the destination", str(target))],
+        [Named.input("the trace", path) for path in sources],
+    )
     data = json.loads(
         _destage.convert(
-            _paths(paths), _options(options), to, target, bool(lossy), target_time_unit, progress
+            sources, _options(options), to, target, bool(lossy), target_time_unit, progress
         )
     )
     return Converted(**(data | {"notes": tuple(data["notes"])}))

@@ -11,16 +11,14 @@ import click
 from destage.catalogue import PolicyInfo
 from destage.catalogue import policies as all_policies
 from destage.catalogue import policy as one_policy
-from destage.cli.options import COMMON, Command, apply, flag
-from destage.cli.output import print_table
+from destage.cli.options import COMMON, Command, apply
+from destage.cli.output import file_flag, print_table
 from destage.io.files import write_whole
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["policies", "wrapped"]
 
-JSON = [
-    flag("--json", "json_file", metavar="FILE", section="Output", help="As JSON; - for stdout.")
-]
+JSON = [file_flag("--json", "json_file", help="As JSON; - for stdout.")]
 
 EPILOG = """\b
 Examples:

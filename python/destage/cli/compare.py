@@ -21,7 +21,7 @@ from destage.cli.options import (
     run_values,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
 from destage.results import Results, warnings_of
@@ -50,11 +50,10 @@ def policy_flag(default: str) -> list[Decorated]:
 JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]")]
 
 REPORT = [
-    flag(
+    file_flag(
         "--report",
         "report_file",
         metavar="FILE.html",
-        section="Output",
         help="A report in one file that opens offline (needs the extra 'report').",
     )
 ]

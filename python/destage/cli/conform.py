@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from destage.cli.options import COMMON, Command, apply, flag
-from destage.cli.output import look_at
+from destage.cli.options import COMMON, Command, Input, apply, flag
+from destage.cli.output import file_flag, look_at
 from destage.conformance import conform as run_vectors
 from destage.conformance import conform_emit
 from destage.io.files import write_whole
@@ -27,12 +27,19 @@ Examples:
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.argument("vectors", nargs=-1, required=True, metavar="VECTORS.jsonl...")
+@click.argument(
+    "vectors", nargs=-1, required=True, type=Input("the vectors"), metavar="VECTORS.jsonl..."
+)
 @apply(
     [
         flag("--strict", is_flag=True, help="A vector that is skipped is a failure."),
-        flag("--emit", metavar="OUT.jsonl", help="Write what every line decides; compare nothing."),
-        flag("--json", "json_file", metavar="FILE", section="Output", help="The report, as JSON."),
+        file_flag(
+            "--emit",
+            metavar="OUT.jsonl",
+            section="Flags",
+            help="Write what every line decides; compare nothing.",
+        ),
+        file_flag("--json", "json_file", help="The report, as JSON."),
     ],
     COMMON,
 )

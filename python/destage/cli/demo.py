@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from destage.cli.options import COMMON, Command, apply, flag
-from destage.cli.output import look_at, print_table
+from destage.cli.options import COMMON, Command, apply
+from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
 from destage.demo import compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
@@ -35,12 +35,11 @@ Next:
 @click.command(cls=Command)
 @apply(
     [
-        flag(
+        file_flag(
             "--report",
             "report_file",
             metavar="FILE.html",
             default="destage-report.html",
-            section="Output",
             help="Where the report goes. [destage-report.html]",
         )
     ],

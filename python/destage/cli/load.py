@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from destage.cli.options import placed, reader_values
+from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
 from destage.tables.info import plausibility, size
@@ -17,7 +17,9 @@ __all__ = ["TRACES", "load", "load_one"]
 
 
 #: The argument of commands that read a trace; several files are one.
-TRACES = click.argument("trace", nargs=-1, required=True, metavar="TRACE...")
+TRACES = click.argument(
+    "trace", nargs=-1, required=True, type=Input("the trace"), metavar="TRACE..."
+)
 
 
 def load(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,9 @@ from destage.catalogue import ReaderOption, reader_options
 from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
 from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, UsageError
-from destage.io.files import unreadable
+from destage.io.clash import Named, watching
+from destage.io.files import SETTINGS_BYTES, read_text
+from destage.io.names import path_of, printable
 
 __all__ = [
     "COMMON",
@@ -30,7 +32,11 @@ __all__ = [
     "RUN",
     "TRACE",
     "TRACE_ALONE",
+    "FOLDER",
+    "OUTPUT",
     "Command",
+    "Input",
+    "Output",
     "apply",
     "drive_of",
     "placed",
@@ -67,8 +73,74 @@ CACHE_KEYS = {
 Decorated = Callable[..., Any]
 
 
+if TYPE_CHECKING:
+    _Word = click.ParamType[str, str]
+else:
+    # Older versions of click have no type arguments.
+    _Word = click.ParamType
+
+
+class File(_Word):
+    """A name that can be a file's. Which of the two it is, `Output` and `Input` say."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what no file can be called."""
+        return path_of(value, _flag_of(param) if param else "file")
+
+
+class Output(File):
+    """A file, or a folder of them, that the command writes."""
+
+
+class Input(File):
+    """A file that the command reads; `what` is its word in a sentence: `the trace`."""
+
+    def __init__(self, what: str) -> None:
+        """Take the word."""
+        self.what = what
+
+
+#: The type of every flag that names a file to write, or a folder for several.
+OUTPUT = Output()
+#: The type of every flag that names a folder to read from.
+FOLDER = File()
+
+
+def _flag_of(param: click.Parameter) -> str:
+    """How a user calls it: `--csv`, `TRACE`."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param.human_readable_name.rstrip(".")
+
+
+def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
+    """What a command writes and what it reads, as far as its arguments say."""
+    outputs: list[Named] = []
+    inputs = [Named.input("the file of --config", ctx.meta[CONFIG])] if CONFIG in ctx.meta else []
+    for param in ctx.command.params:
+        if not isinstance(param.type, File):
+            continue
+        value = ctx.params.get(param.name or "")
+        given = [] if value is None else [value] if isinstance(value, str) else list(value)
+        if isinstance(param.type, Output):
+            outputs += [Named.output(_flag_of(param), path) for path in given]
+        elif isinstance(param.type, Input):
+            inputs += [Named.input(param.type.what, path) for path in given]
+    return outputs, inputs
+
+
 class Command(click.Command):
-    """A command that knows near misses of its flags, and lists its flags in sections."""
+    """A command that knows near misses of its flags, and lists its flags in sections.
+
+    Nothing that it writes is something that it reads, nor another thing that it writes.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Hold outputs against inputs, then run."""
+        with watching(*_named_files(ctx)):
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the nearest flag."""
@@ -154,14 +226,13 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
-            data = tomllib.load(file)
+        data = tomllib.loads(read_text(path, "TOML", SETTINGS_BYTES).decode())
     except tomllib.TOMLDecodeError as e:
-        raise DataError(f"{path}: no TOML: {e}") from e
+        raise DataError(f"{printable(path)}: no TOML: {e}") from e
     except UnicodeDecodeError as e:
-        raise DataError(f"{path}: no TOML: it is not UTF-8") from e
-    except OSError as e:
-        raise unreadable(path, e) from e
+        raise DataError(f"{printable(path)}: no TOML: it is not UTF-8") from e
+    except RecursionError as e:
+        raise DataError(f"{printable(path)}: no TOML of ours: it is nested too deeply") from e
     values, others = _flat(path, data)
     if "device" in data and any(p.name == "device" for p in ctx.command.params):
         ctx.meta[SHARED] = (path, others)
@@ -306,6 +377,7 @@ def _trace_flags(drive: bool) -> list[Decorated]:
         ),
         flag(
             "--config",
+            type=Input("the file of --config"),
             metavar="FILE.toml",
             is_eager=True,
             expose_value=False,
@@ -338,6 +410,7 @@ DEVICE = [
     flag(
         "-d",
         "--device",
+        type=Input("the drive"),
         metavar="DRIVE",
         section="Drive",
         help="The drive behind the cache: a preset (small, ecr, ...; `destage devices` lists them)"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from destage.cli.options import Decorated, flag
-from destage.errors import OutputError, UsageError
+from destage.cli.options import OUTPUT, Decorated, flag
+from destage.errors import OutputError
 
 if TYPE_CHECKING:
     from destage.io.frames import Tabled
@@ -22,18 +22,22 @@ if TYPE_CHECKING:
     from destage.tables.table import Table
     from destage.trace import Trace
 
-__all__ = ["FILES", "Outputs", "print_table"]
+__all__ = ["FILES", "Outputs", "file_flag", "print_table"]
+
+
+def file_flag(*names: str, metavar: str = "FILE", **kwargs: Any) -> Decorated:
+    """The flag for a file that a command writes."""
+    return flag(*names, type=OUTPUT, metavar=metavar, **{"section": "Output", **kwargs})
+
 
 #: Flags for the files that a command writes.
 FILES: list[Decorated] = [
-    flag("--json", "json_file", metavar="FILE", section="Output", help="Everything, as JSON."),
-    flag("--csv", "csv_file", metavar="FILE", section="Output", help="One row per run, as CSV."),
-    flag("--parquet", "parquet_file", metavar="FILE", section="Output", help="As Parquet."),
-    flag(
+    file_flag("--json", "json_file", help="Everything, as JSON."),
+    file_flag("--csv", "csv_file", help="One row per run, as CSV."),
+    file_flag("--parquet", "parquet_file", help="As Parquet."),
+    file_flag(
         "--markdown",
         "markdown_file",
-        metavar="FILE",
-        section="Output",
         help="The table, as Markdown. FILE may be -, standard output, in all of these.",
     ),
 ]
@@ -58,9 +62,6 @@ class Outputs:
         return outputs
 
     def _look(self) -> None:
-        names = [f for f in self.files.values() if f == "-"]
-        if len(names) > 1:
-            raise UsageError("only one output can go to standard output (-)")
         for name in self.files.values():
             if name != "-":
                 look_at(name)

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from destage.cli.load import TRACES, load
-from destage.cli.options import COMMON, TRACE_ALONE, Command, apply, flag
-from destage.cli.output import Outputs, look_at_folder
+from destage.cli.options import COMMON, OUTPUT, TRACE_ALONE, Command, apply, flag
+from destage.cli.output import Outputs, file_flag, look_at_folder
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
 from destage.io.files import write_whole
@@ -75,31 +75,27 @@ PROFILE = [
     flag("-c", "--cache", default="8MiB", metavar="SIZE", help="Its cache size. [8MiB]"),
 ]
 
-OUTPUT = [
-    flag("--json", "json_file", metavar="FILE", section="Output", help="Everything, as JSON."),
-    flag(
+FILES = [
+    file_flag("--json", "json_file", help="Everything, as JSON."),
+    file_flag(
         "--csv",
         "csv_file",
-        metavar="FILE",
-        section="Output",
         help="Every figure's points in one long table, as CSV.",
     ),
-    flag(
+    file_flag(
         "--parquet",
         "parquet_file",
-        metavar="FILE",
-        section="Output",
         help="The same as Parquet. FILE may be -, standard output, in all of these.",
     ),
-    flag(
+    file_flag(
         "--report",
         "report_file",
         metavar="FILE.html",
-        section="Output",
         help="A page that opens offline (needs the extra 'report').",
     ),
     flag(
         "--figures",
+        type=OUTPUT,
         metavar="FOLDER",
         section="Output",
         help="Every chart as SVG and PNG, each with its data as CSV.",
@@ -131,7 +127,7 @@ _LOOKED_FOR = (
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(PROFILE, OUTPUT, TRACE_ALONE, COMMON)
+@apply(PROFILE, FILES, TRACE_ALONE, COMMON)
 def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> None:
     """Heat of blocks, distances of references, hot and cold pages: what BPAC and AALRU draw."""
     outputs = Outputs.of(arguments)

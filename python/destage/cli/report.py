@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from destage.cli.options import COMMON, Command, apply, flag
-from destage.cli.output import command_line, look_at, look_at_folder
+from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.errors import UsageError
 from destage.reports import need_report, write_report
@@ -31,18 +31,20 @@ How a run developed over time is in results that were written with --report besi
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.argument("result", nargs=-1, required=True, metavar="RESULT.json...")
+@click.argument(
+    "result", nargs=-1, required=True, type=Input("the result"), metavar="RESULT.json..."
+)
 @apply(
     [
-        flag(
+        file_flag(
             "--html",
             "html_file",
             metavar="FILE.html",
-            section="Output",
             help=f"Where the page goes; - is standard output. [{PAGE}, unless --figures is given]",
         ),
         flag(
             "--figures",
+            type=OUTPUT,
             metavar="FOLDER",
             section="Output",
             help="Every chart as SVG and PNG, each with its data as CSV.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
 from destage.errors import UsageError
@@ -34,9 +34,10 @@ Originals are recognised by name and checked; where one is not there, a stand-in
 called so. docs/reproduce.md says where originals are to be had.
 """
 
-OUTPUT = [
+RESULTS = [
     flag(
         "--out",
+        type=OUTPUT,
         default="destage-reproduce",
         metavar="DIR",
         section="Output",
@@ -51,8 +52,13 @@ OUTPUT = [
 ]
 
 LOADS = [
-    flag("--traces", metavar="DIR", help="Folder with original traces."),
-    flag("--recordings", metavar="DIR", help="Folder with this project's recordings. [DIR/own]"),
+    flag("--traces", type=FOLDER, metavar="DIR", help="Folder with original traces."),
+    flag(
+        "--recordings",
+        type=FOLDER,
+        metavar="DIR",
+        help="Folder with this project's recordings. [DIR/own]",
+    ),
     flag(
         "--scale",
         type=float,
@@ -75,7 +81,7 @@ WHAT = [
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("name", nargs=-1, required=True, metavar="PAPER...")
-@apply(WHAT, LOADS, OUTPUT, COMMON)
+@apply(WHAT, LOADS, RESULTS, COMMON)
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
     from destage.report import need_extra

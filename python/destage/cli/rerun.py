@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage.cli.compare import JOBS
-from destage.cli.options import COMMON, Command, apply, flag
+from destage.cli.options import COMMON, Command, Input, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.rerunning import rerun as run_again
@@ -28,13 +28,14 @@ Exit status 1 if a counter is not as it was.
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.argument("result", metavar="RESULT.json")
+@click.argument("result", type=Input("the result"), metavar="RESULT.json")
 @apply(
     [
         flag(
             "--trace",
             "traces",
             multiple=True,
+            type=Input("the trace"),
             metavar="FILE",
             help="The trace, where it has moved; repeat it for several files.",
         )

@@ -21,7 +21,7 @@ from destage.cli.options import (
     flag,
     run_values,
 )
-from destage.cli.output import FILES, Outputs
+from destage.cli.output import FILES, Outputs, file_flag
 from destage.cli.screen import progress
 from destage.errors import UsageError
 from destage.io.files import write_whole
@@ -41,22 +41,18 @@ RECORDED = ("decisions", "series", "timeline")
 PERIODS = 200
 
 RECORDS = [
-    flag(
+    file_flag(
         "--decisions",
         metavar="FILE.jsonl",
-        section="Output",
         help="Every decision, one JSON object a line.",
     ),
-    flag(
+    file_flag(
         "--timeline",
         metavar="FILE.json",
-        section="Output",
         help="With a drive: what its units did when, for Perfetto (ui.perfetto.dev).",
     ),
-    flag(
+    file_flag(
         "--series",
-        metavar="FILE",
-        section="Output",
         help="What each period counted: Parquet if FILE ends in .parquet, else CSV.",
     ),
     flag(

@@ -14,7 +14,7 @@ from destage.catalogue import formats as all_formats
 from destage.cli.catalogue import JSON, wrapped
 from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, TRACE_ALONE, Command, Decorated, apply, flag, reader_values
-from destage.cli.output import look_at, print_table
+from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
@@ -115,7 +115,7 @@ def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments:
 @apply(
     [
         flag("--to", required=True, metavar="FORMAT", help="mqsim, disksim, fio, blktrace, ..."),
-        flag("-o", "--output", required=True, metavar="FILE", help="The file; - for stdout."),
+        file_flag("-o", "--output", required=True, section="Flags", help="The file; - for stdout."),
         flag("--lossy", is_flag=True, help="Leave out what FORMAT cannot hold, and count it."),
         flag("--target-time-unit", metavar="ns|us|ps", help="Unit of the times of mqsim. [ns]"),
     ],
@@ -192,7 +192,7 @@ def _parameter_flags() -> list[Decorated]:
 @apply(
     [flag("--list", "listed", is_flag=True, help="Kinds, presets and parameters.")],
     [
-        flag("-o", "--output", metavar="FILE", help="Write the requests; - for stdout."),
+        file_flag("-o", "--output", section="Flags", help="Write the requests; - for stdout."),
         flag("--to", metavar="FORMAT", default="csv", help="Their format. [csv]"),
     ],
     JSON,

@@ -11,6 +11,7 @@ from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
+    OUTPUT,
     RUN,
     TRACE,
     Command,
@@ -58,6 +59,7 @@ TUNE = [
 FIGURES = [
     flag(
         "--figures",
+        type=OUTPUT,
         metavar="FOLDER",
         section="Output",
         help="The curve of each parameter as SVG, PNG and CSV (needs the extra 'report').",

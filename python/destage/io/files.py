@@ -6,18 +6,37 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
-from destage.errors import MissingFile, OutputError
+from destage.errors import DataError, MissingFile, OutputError
+from destage.io.clash import writing
+from destage.io.names import path_of, printable
 
-__all__ = ["Destination", "made_folder", "unreadable", "write_whole", "written_whole"]
+__all__ = [
+    "Destination",
+    "made_folder",
+    "read_text",
+    "unreadable",
+    "write_whole",
+    "written_whole",
+]
+
+#: More than any table of settings, and less than what fills the memory.
+SETTINGS_BYTES = 16 << 20
+#: More than any result that we write; read in pieces, since nobody knows how long a pipe is.
+RESULT_BYTES = 4 << 30
+_PIECE = 1 << 20
 
 #: Where an output goes: a path, or `-` for standard output.
 Destination = str | os.PathLike[str]
 
 
 def _refused(path: Destination, error: OSError) -> OutputError:
-    return OutputError(f"{os.fspath(path)}: {error.strerror or error}")
+    if isinstance(error, BrokenPipeError):
+        # The reader has gone: nothing is wrong with the output.
+        raise error
+    return OutputError(f"{printable(os.fspath(path))}: {error.strerror or error}")
 
 
 def unreadable(path: Destination, error: OSError) -> MissingFile:
@@ -27,7 +46,37 @@ def unreadable(path: Destination, error: OSError) -> MissingFile:
         why = "no such file"
     if isinstance(error, IsADirectoryError):
         why = "expected a file, found a folder"
-    return MissingFile(f"{os.fspath(path)}: {why}")
+    return MissingFile(f"{printable(os.fspath(path))}: {why}")
+
+
+def read_text(path: Destination, what: str, limit: int = RESULT_BYTES) -> bytes:
+    """Read a file of text, which is `what` in a sentence, up to `limit` bytes.
+
+    Raises `MissingFile`, and `DataError` for what goes on for ever or holds NUL bytes.
+    """
+    name = path_of(path)
+    pieces = bytearray()
+    try:
+        with open(name, "rb") as file:
+            while piece := file.read(_PIECE):
+                if b"\0" in piece:
+                    raise DataError(f"{printable(name)}: it is not {what}: it holds NUL bytes")
+                pieces += piece
+                if len(pieces) > limit:
+                    raise DataError(f"{printable(name)}: it is not {what}: over {limit:,} bytes")
+    except OSError as e:
+        raise unreadable(path, e) from e
+    return bytes(pieces)
+
+
+#: Numbers of temporary files: two outputs may be open at a time.
+_numbers = count()
+#: Of the name that an output will have, so much is in its temporary one: names have 255 bytes.
+_KEPT = 40
+
+
+def _temporary(name: str) -> str:
+    return f".{name[:_KEPT]}.{os.getpid()}.{next(_numbers)}.tmp"
 
 
 @contextmanager
@@ -36,18 +85,19 @@ def written_whole(path: Destination) -> Iterator[Path]:
 
     Raises `OutputError` where that cannot be.
     """
-    target = Path(path)
+    target = Path(path_of(path))
+    writing(target)
     try:
         # What a link points to is written; the link stays.
         if target.is_symlink():
             target = target.resolve()
         if target.is_dir():
-            raise OutputError(f"{target}: expected a file, found a directory")
+            raise OutputError(f"{printable(target)}: expected a file, found a directory")
         # Special files (/dev/null, a pipe) are written as they are: a rename would replace them.
         if target.exists() and not target.is_file():
             yield target
             return
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        temporary = target.with_name(_temporary(target.name))
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as e:
         raise e if isinstance(e, OutputError) else _refused(path, e) from e
@@ -64,11 +114,11 @@ def written_whole(path: Destination) -> Iterator[Path]:
 
 def made_folder(folder: Destination) -> Path:
     """The folder, made if it is not there. Raises `OutputError` if it cannot be."""
-    target = Path(folder)
+    target = Path(path_of(folder, "folder"))
     try:
         target.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as e:
-        raise OutputError(f"{target}: expected a folder, found a file") from e
+        raise OutputError(f"{printable(target)}: expected a folder, found a file") from e
     except OSError as e:
         raise _refused(folder, e) from e
     return target

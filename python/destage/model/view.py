@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from destage import _destage
 from destage.errors import DataError, DestageError
+from destage.io.names import printable
 
 __all__ = [
     "METRICS",
@@ -89,14 +90,6 @@ def finite(value: object) -> float | int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if math.isfinite(value) else None
-
-
-def printable(text: object) -> str:
-    """Text without characters that cannot be shown; they appear as escapes."""
-    return "".join(
-        c if c.isprintable() or c == "\u00a0" else c.encode("unicode_escape").decode("ascii")
-        for c in str(text)
-    )
 
 
 def label_of(config: Mapping[str, Any]) -> str:

@@ -1,0 +1,36 @@
+"""Names of files: what can be one, and how it is shown."""
+
+from __future__ import annotations
+
+import os
+
+from destage.errors import UsageError
+
+__all__ = ["path_of", "printable"]
+
+
+def printable(text: object) -> str:
+    """Text without characters that cannot be shown; they appear as escapes."""
+    return "".join(
+        c if c.isprintable() or c == "\u00a0" else c.encode("unicode_escape").decode("ascii")
+        for c in str(text)
+    )
+
+
+def path_of(name: object, what: str = "file") -> str:
+    """The path that is meant.
+
+    Raises `UsageError` for what no file can be called: nothing, a NUL byte, what is no text.
+    """
+    if not isinstance(name, (str, os.PathLike)) or not isinstance(os.fspath(name), str):
+        raise UsageError(f"{what}: expected a path, got {name!r}")
+    path = os.fspath(name)
+    if path == "":
+        raise UsageError(f"{what}: expected a path, got an empty one")
+    if "\0" in path:
+        raise UsageError(f"{what}: {printable(path)}: a path cannot hold a NUL character")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as e:
+        raise UsageError(f"{what}: {printable(path)}: no file can have this name") from e
+    return path
