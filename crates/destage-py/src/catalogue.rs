@@ -6,10 +6,11 @@ use destage_core::Needs;
 use destage_engine::result::METRICS;
 use destage_engine::run::needs;
 use destage_engine::spec::PolicySpec;
+use destage_keys::Field;
 use destage_policies::{Info, POLICIES, info};
 use destage_ssd::ftl::FTLS;
-use destage_trace::FORMATS;
-use destage_trace::options::OPTIONS;
+use destage_trace::options::{OPTIONS, takes};
+use destage_trace::{FORMATS, ReaderOptions};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -81,8 +82,17 @@ pub fn formats() -> String {
 /// Every key of the `[trace]` table, as a JSON array.
 #[pyfunction]
 pub fn reader_options() -> String {
-    Value::from_iter(OPTIONS.iter().map(|o| serde_json::to_value(o).unwrap_or_default()))
-        .to_string()
+    let describe = |option: &Field<ReaderOptions>| {
+        let key = &option.key;
+        json!({
+            "key": key.name,
+            "values": takes(key),
+            "default": key.default.to_string(),
+            "about": key.about,
+            "formats": key.of,
+        })
+    };
+    OPTIONS.iter().map(describe).collect::<Value>().to_string()
 }
 
 /// Every metric of a result, in the order of the columns, as a JSON array.

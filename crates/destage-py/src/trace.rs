@@ -4,13 +4,14 @@ use crate::errors::{raise, raise_usage, usage};
 use crate::follow::{Watch, follow};
 use destage_engine::result::TraceIdentity;
 use destage_engine::sizes;
+use destage_keys::Field;
 use destage_trace::convert as export;
 use destage_trace::convert::{ConvertOptions, TARGETS};
 use destage_trace::info::TraceInfo;
 use destage_trace::options::{TimeOrigin, TimeUnit};
 use destage_trace::profile::{ProfileOptions, TraceProfile};
 use destage_trace::stream::with_stream;
-use destage_trace::synth::{KINDS, PARAMETERS, PRESETS, Workload, open_workload};
+use destage_trace::synth::{KINDS, PARAMETERS, PRESETS, Workload, open_workload, takes};
 use destage_trace::{Cache, CacheOptions, DecodeOptions, NO_RESPONSE, ReaderOptions};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -188,7 +189,20 @@ pub fn synth(
 pub fn workloads() -> String {
     let kinds: Vec<Value> =
         KINDS.iter().map(|(name, _, about)| json!({ "name": name, "about": about })).collect();
-    json!({ "kinds": kinds, "presets": PRESETS, "parameters": PARAMETERS }).to_string()
+    let describe = |parameter: &Field<Workload>| {
+        let key = &parameter.key;
+        json!({
+            "key": key.name,
+            "unit": key.unit,
+            "range": takes(key),
+            "default": key.default.to_string(),
+            "about": key.about,
+            "source": key.source,
+            "kinds": key.of,
+        })
+    };
+    let parameters: Vec<Value> = PARAMETERS.iter().map(describe).collect();
+    json!({ "kinds": kinds, "presets": PRESETS, "parameters": parameters }).to_string()
 }
 
 /// The cache folder and what is in it, as JSON.

@@ -32,6 +32,7 @@ pub mod formats;
 pub mod hooks;
 pub mod info;
 pub mod input;
+mod json;
 pub mod meta;
 pub mod next_use;
 mod open;

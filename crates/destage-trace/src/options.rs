@@ -8,15 +8,16 @@ mod kinds;
 mod table;
 mod values;
 
+use destage_keys::{AsValue, Key, Kind, Typing, find};
 use serde_json::{Map, Value};
 
 use crate::error::{Result, TraceError};
+use crate::json::{given, json};
 use crate::record::RecordOp;
 
 pub use kinds::*;
-pub use table::{OPTIONS, OptionInfo};
+pub use table::OPTIONS;
 pub(crate) use values::is_major_minor;
-use values::*;
 
 /// How a trace is to be read. Fields are named as their keys; times in ns, sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,11 +133,11 @@ impl ReaderOptions {
 
     /// Sets one key. Numbers, sizes and truth values may also come as text, as from a flag.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
-        let Some(info) = OPTIONS.iter().find(|o| o.key == key) else {
-            return Err(unknown_key(key));
-        };
-        let taken = self.assign(key, value);
-        taken.ok_or_else(|| usage(format!("{key}: expected {}, found {value}", info.values)))
+        let field = find(OPTIONS, key).map_err(|unknown| {
+            usage(format!("{key}: no such key of [trace]; {}", unknown.hint()))
+        })?;
+        let set = field.set(self, &given(value), Typing::Loose);
+        set.ok_or_else(|| usage(format!("{key}: expected {}, found {value}", takes(&field.key))))
     }
 
     /// Sets one key from a flag's text.
@@ -144,111 +145,24 @@ impl ReaderOptions {
         self.set(key, &Value::String(text.to_owned()))
     }
 
-    /// `None`: not a value of this key.
-    fn assign(&mut self, key: &str, value: &Value) -> Option<()> {
-        match key {
-            "format" => self.format = optional(value, |v| v.as_str().map(str::to_owned))?,
-            "on_error" => self.on_error = choice(ON_ERROR, value)?,
-            "max_errors" => self.max_errors = optional(value, whole)?,
-            "max_request_bytes" => self.max_request_bytes = size(value).filter(|&b| b > 0)?,
-            "allow_truncated" => self.allow_truncated = truth(value)?,
-            "time_origin" => self.time_origin = choice(TIME_ORIGIN, value)?,
-            "concat" => self.concat = truth(value)?,
-            "order" => self.order = choice(ORDER, value)?,
-            "spread" => self.spread = choice(SPREAD, value)?,
-            "device" => self.device = names(value)?,
-            "devices" => self.devices = choice(DEVICES, value)?,
-            "wrap" => self.wrap = choice(WRAP, value)?,
-            "from" => self.from_ns = optional(value, duration_ns)?,
-            "for" => self.for_ns = optional(value, duration_ns)?,
-            "requests" => self.requests = optional(value, whole)?,
-            "ops" => {
-                let parts = names(value)?;
-                self.ops = parts.iter().map(|p| find(OPS, p)).collect::<Option<Vec<_>>>()?;
-            }
-            "offset_from" => self.offset_from = optional(value, size)?,
-            "offset_to" => self.offset_to = optional(value, size)?,
-            "time_unit" => self.time_unit = choice(TIME_UNIT, value)?,
-            "block_bytes" => self.block_bytes = unit_bytes(value)?,
-            "page_bytes" => self.page_bytes = unit_bytes(value)?,
-            "sector_bytes" => self.sector_bytes = unit_bytes(value)?,
-            "srt_header" => self.srt_header = truth(value)?,
-            "event" => self.event = choice(EVENT, value)?,
-            "only_this_file" => self.only_this_file = truth(value)?,
-            "etw_time" => self.etw_time = choice(ETW_TIME, value)?,
-            "etw_flush" => self.etw_flush = truth(value)?,
-            "object" => self.object = choice(OBJECT, value)?,
-            "default_op" => self.default_op = choice(DEFAULT_OP, value)?,
-            "tenant_is_device" => self.tenant_is_device = truth(value)?,
-            "columns" => self.columns = columns(value)?,
-            "offset_unit" => self.offset_unit = unit(value)?,
-            "length_unit" => self.length_unit = unit(value)?,
-            "response_unit" => self.response_unit = choice(RESPONSE_UNIT, value)?,
-            "op_read" => self.op_read = texts(value)?,
-            "op_write" => self.op_write = texts(value)?,
-            "op_trim" => self.op_trim = texts(value)?,
-            "op_flush" => self.op_flush = texts(value)?,
-            "delimiter" => self.delimiter = optional(value, delimiter)?,
-            "header" => self.header = optional(value, truth)?,
-            _ => return None,
-        }
-        Some(())
-    }
-
     /// The keys that differ from their defaults, as `from_map` reads them: for results and the
     /// cache's key.
     pub fn to_map(&self) -> Map<String, Value> {
         let plain = ReaderOptions::default();
-        let mut map = Map::new();
-        let mut put = |key: &str, differs: bool, value: Value| {
-            if differs {
-                map.insert(key.to_owned(), value);
-            }
-        };
-        macro_rules! named {
-            ($($field:ident: $list:ident),*) => {$(
-                put(stringify!($field), self.$field != plain.$field, name_of($list, self.$field).into());
-            )*};
+        let differ = OPTIONS.iter().filter(|field| field.get(self) != field.get(&plain));
+        differ.map(|field| (field.key.name.to_owned(), json(&field.get(self)))).collect()
+    }
+}
+
+/// The values that a key takes, as an error message names them.
+pub fn takes(key: &Key) -> String {
+    match key.kind {
+        Kind::OptionalInt { .. } => "a whole number".to_owned(),
+        Kind::OptionalBool => Kind::Bool.to_string(),
+        Kind::Choice([most @ .., last]) if !most.is_empty() => {
+            format!("{} or {last}", most.join(", "))
         }
-        macro_rules! direct {
-            ($($field:ident),*) => {$(
-                put(stringify!($field), self.$field != plain.$field, self.$field.clone().into());
-            )*};
-        }
-        direct!(format);
-        named!(on_error: ON_ERROR);
-        direct!(max_errors, max_request_bytes, allow_truncated);
-        named!(time_origin: TIME_ORIGIN);
-        direct!(concat);
-        named!(order: ORDER, spread: SPREAD);
-        direct!(device);
-        named!(devices: DEVICES, wrap: WRAP);
-        put("from", self.from_ns.is_some(), self.from_ns.map(|ns| format!("{ns}ns")).into());
-        put("for", self.for_ns.is_some(), self.for_ns.map(|ns| format!("{ns}ns")).into());
-        direct!(requests);
-        let ops: Vec<&str> = self.ops.iter().map(|&op| name_of(OPS, op)).collect();
-        put("ops", !ops.is_empty(), ops.into());
-        direct!(offset_from, offset_to);
-        named!(time_unit: TIME_UNIT);
-        direct!(block_bytes, page_bytes, sector_bytes, srt_header);
-        named!(event: EVENT);
-        direct!(only_this_file);
-        named!(etw_time: ETW_TIME);
-        direct!(etw_flush);
-        named!(object: OBJECT, default_op: DEFAULT_OP);
-        direct!(tenant_is_device);
-        put("columns", self.columns != plain.columns, self.columns.to_value());
-        put("offset_unit", self.offset_unit.is_some(), unit_value(self.offset_unit));
-        put("length_unit", self.length_unit.is_some(), unit_value(self.length_unit));
-        named!(response_unit: RESPONSE_UNIT);
-        direct!(op_read, op_write, op_trim, op_flush);
-        put(
-            "delimiter",
-            self.delimiter.is_some(),
-            self.delimiter.map(|c| char::from(c).to_string()).into(),
-        );
-        direct!(header);
-        map
+        other => other.to_string(),
     }
 }
 
@@ -265,16 +179,16 @@ impl Columns {
         })
     }
 
-    fn to_value(&self) -> Value {
+    fn value(&self) -> destage_keys::Value {
         let all = [&self.time, &self.device, &self.op, &self.offset, &self.length, &self.response];
         let given = COLUMN_ROLES.iter().zip(all).filter_map(|(role, column)| {
             let value = match column.as_ref()? {
-                Column::Name(name) => Value::from(name.as_str()),
-                Column::Number(number) => Value::from(*number),
+                Column::Name(name) => name.value(),
+                Column::Number(number) => (*number as u64).value(),
             };
             Some((role.to_string(), value))
         });
-        Value::Object(given.collect())
+        destage_keys::Value::Map(given.collect())
     }
 }
 
@@ -298,44 +212,6 @@ impl<'de> serde::Deserialize<'de> for ReaderOptions {
 
 fn usage(message: String) -> TraceError {
     TraceError::Usage { message }
-}
-
-fn unknown_key(key: &str) -> TraceError {
-    let nearest = nearest(key, OPTIONS.iter().map(|o| o.key));
-    usage(match nearest {
-        Some(near) => format!("{key}: no such key of [trace]; did you mean {near}?"),
-        None => {
-            let keys: Vec<&str> = OPTIONS.iter().map(|o| o.key).collect();
-            format!("{key}: no such key of [trace]; expected one of {}", keys.join(", "))
-        }
-    })
-}
-
-/// The name nearest to `given` by edit distance, if any is near enough to be meant.
-pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let given = given.to_ascii_lowercase().replace('-', "_");
-    let reach = (given.chars().count() / 3).max(1);
-    names
-        .into_iter()
-        .map(|name| (edit_distance(&given, &name.to_ascii_lowercase().replace('-', "_")), name))
-        .filter(|&(distance, _)| distance <= reach)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -364,15 +240,23 @@ mod tests {
         });
         let options = read(table.clone()).unwrap();
         assert_eq!(serde_json::to_value(&options).unwrap(), table);
-        let keys: Vec<&str> = OPTIONS.iter().map(|o| o.key).collect();
+        let keys: Vec<&str> = OPTIONS.iter().map(|field| field.key.name).collect();
         assert!(keys.iter().all(|k| table.get(k).is_some()), "every key of the list is tried here");
     }
 
     #[test]
+    fn the_defaults_of_the_list_are_those_of_the_struct() {
+        let mut options = ReaderOptions::default();
+        OPTIONS.iter().for_each(|field| field.reset(&mut options));
+        assert_eq!(options, ReaderOptions::default());
+    }
+
+    #[test]
     fn every_key_refuses_a_wrong_value_and_names_what_it_takes() {
-        for info in OPTIONS {
-            let error = read(json!({ info.key: {"x": {"y": 1}} })).unwrap_err();
-            assert!(error.contains(info.key) && error.contains(info.values), "{error}");
+        for field in OPTIONS {
+            let (key, takes) = (field.key.name, takes(&field.key));
+            let error = read(json!({ key: {"x": {"y": 1}} })).unwrap_err();
+            assert_eq!(error, format!("{key}: expected {takes}, found {{\"x\":{{\"y\":1}}}}"));
         }
     }
 

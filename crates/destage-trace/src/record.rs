@@ -1,18 +1,22 @@
 //! The record that every reader produces (`docs/spec/trace-formats.md` section 1), and the batch
 //! that carries records from a reader to the decoder.
 
-/// What a record asks of the device.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RecordOp {
-    /// Read an extent.
-    Read,
-    /// Write an extent.
-    Write,
-    /// The extent's content is no longer wanted.
-    Trim,
-    /// Make earlier writes durable; no extent.
-    Flush,
+use destage_keys::words;
+
+words! {
+    /// What a record asks of the device.
+    #[derive(Hash, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    RecordOp {
+        /// Read an extent.
+        Read = "read",
+        /// Write an extent.
+        Write = "write",
+        /// The extent's content is no longer wanted.
+        Trim = "trim",
+        /// Make earlier writes durable; no extent.
+        Flush = "flush",
+    }
 }
 
 /// One request of a trace, as read: not yet sorted, rebased or split into pages.

@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use destage_keys::{Unknown, nearest_alone};
+
 use crate::detect;
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
 use crate::format::{BATCH_RECORDS, Format, Opening};
 use crate::formats;
-use crate::options::{ReaderOptions, Spread, TimeOrigin, is_major_minor, nearest};
+use crate::options::{ReaderOptions, Spread, TimeOrigin, is_major_minor};
 use crate::record::{Record, RecordOp};
 use crate::sample::Sample;
 use crate::sorting::{Lane, Reach, Shared};
@@ -443,7 +445,7 @@ impl Stream {
 
     fn no_such_device(&self, name: &str) -> TraceError {
         let mut names = self.shared.devices.names();
-        let near = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
+        let near = nearest_alone(name, names.iter().map(String::as_str)).map(str::to_owned);
         let count = names.len();
         names.truncate(20);
         let more = if count > names.len() { ", ..." } else { "" };
@@ -514,14 +516,9 @@ fn device_names(name: &str, blocks: bool) -> Vec<String> {
 
 fn known_format(name: &str) -> Result<&'static Format> {
     formats::find(name).ok_or_else(|| {
-        let names = formats::FORMATS.iter().map(|f| f.name);
-        let message = match nearest(name, names.clone()) {
-            Some(near) => format!("format {name}: no such format; did you mean {near}?"),
-            None => format!(
-                "format {name}: no such format; expected one of {}",
-                names.collect::<Vec<_>>().join(", ")
-            ),
-        };
+        let known = formats::FORMATS.iter().map(|f| f.name).collect();
+        let hint = Unknown { name: name.into(), known }.hint();
+        let message = format!("format {name}: no such format; {hint}");
         TraceError::Usage { message }
     })
 }

@@ -321,12 +321,13 @@ fn wrong_descriptions_are_refused_with_what_would_be_right() {
 #[test]
 fn every_parameter_is_described_and_belongs_to_a_kind() {
     for parameter in PARAMETERS {
-        assert!(!parameter.about.is_empty() && !parameter.source.is_empty());
-        assert!(KINDS.iter().any(|k| parameter.applies_to(k.1)), "{}", parameter.key);
+        let key = &parameter.key;
+        assert!(!key.about.is_empty() && !key.source.is_empty());
+        assert!(KINDS.iter().any(|k| key.applies_to(k.0)), "{}", key.name);
     }
     for kind in [Kind::Zipf, Kind::Oltp] {
-        let keys: Vec<&str> =
-            PARAMETERS.iter().filter(|p| p.applies_to(kind)).map(|p| p.key).collect();
+        let keys = PARAMETERS.iter().map(|p| p.key).filter(|key| key.applies_to(kind.name()));
+        let keys: Vec<&str> = keys.map(|key| key.name).collect();
         let mut once = keys.clone();
         once.dedup();
         assert_eq!(keys, once, "one default a kind");

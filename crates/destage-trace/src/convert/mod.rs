@@ -20,10 +20,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
+use destage_keys::Unknown;
+
 use crate::decode::{Hooks, Progress, RecordSource, Stage};
 use crate::device_table::DeviceTable;
 use crate::error::{Result, TraceError};
-use crate::options::{TimeUnit, nearest};
+use crate::options::TimeUnit;
 use crate::record::{NO_RESPONSE, Record};
 
 pub use output::Output;
@@ -95,17 +97,9 @@ pub fn find(name: &str) -> Result<&'static Target> {
     let found =
         found.or_else(|| TARGETS.iter().find(|target| target.name == "fio" && name == "fio-iolog"));
     found.copied().ok_or_else(|| {
-        let names = || TARGETS.iter().map(|target| target.name);
-        let message = match nearest(name, names()) {
-            Some(near) => format!("{name}: no format that can be written; did you mean {near}?"),
-            None => {
-                let list: Vec<&str> = names().collect();
-                format!(
-                    "{name}: no format that can be written; expected one of {}",
-                    list.join(", ")
-                )
-            }
-        };
+        let known = TARGETS.iter().map(|target| target.name).collect();
+        let hint = Unknown { name: name.into(), known }.hint();
+        let message = format!("{name}: no format that can be written; {hint}");
         TraceError::Usage { message }
     })
 }

@@ -1,99 +1,115 @@
 //! The choices that options offer, as types.
 
-/// What a malformed record does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnError {
-    /// Ends the run.
-    #[default]
-    Stop,
-    /// Is skipped and counted.
-    Skip,
+use destage_keys::words;
+
+words! {
+    /// What a malformed record does.
+    #[derive(Default)]
+    OnError {
+        /// Ends the run.
+        #[default]
+        Stop = "stop",
+        /// Is skipped and counted.
+        Skip = "skip",
+    }
 }
 
-/// What time 0 is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeOrigin {
-    /// The smallest time over all files of the run (the decoder subtracts it).
-    #[default]
-    Run,
-    /// Each file's own first record.
-    File,
-    /// As the format has it.
-    Absolute,
+words! {
+    /// What time 0 is.
+    #[derive(Default)]
+    TimeOrigin {
+        /// The smallest time over all files of the run (the decoder subtracts it).
+        #[default]
+        Run = "run",
+        /// Each file's own first record.
+        File = "file",
+        /// As the format has it.
+        Absolute = "absolute",
+    }
 }
 
-/// In which order records come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Stable by time; ties keep file order, then the order of the files.
-    #[default]
-    Time,
-    /// As stored; a late record gets its predecessor's time.
-    File,
-    /// As stored; a step back is an error.
-    Strict,
+words! {
+    /// In which order records come.
+    #[derive(Default)]
+    Order {
+        /// Stable by time; ties keep file order, then the order of the files.
+        #[default]
+        Time = "time",
+        /// As stored; a late record gets its predecessor's time.
+        File = "file",
+        /// As stored; a step back is an error.
+        Strict = "strict",
+    }
 }
 
-/// What a coarse clock's tick does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// Keeps the burst.
-    None,
-    /// The i-th of n requests of a tick comes at tick + i/n.
-    Uniform,
+words! {
+    /// What a coarse clock's tick does.
+    Spread {
+        /// Keeps the burst.
+        None = "none",
+        /// The i-th of n requests of a tick comes at tick + i/n.
+        Uniform = "uniform",
+    }
 }
 
-/// What becomes of several devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Devices {
-    /// One after another in one address space.
-    #[default]
-    Stack,
-    /// A run of its own for each.
-    Separate,
+words! {
+    /// What becomes of several devices.
+    #[derive(Default)]
+    Devices {
+        /// One after another in one address space.
+        #[default]
+        Stack = "stack",
+        /// A run of its own for each.
+        Separate = "separate",
+    }
 }
 
-/// What addresses past the end of the modelled device do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wrap {
-    /// An error.
-    #[default]
-    None,
-    /// Page number modulo the device's logical pages.
-    Modulo,
-    /// The device gets as many more blocks per plane as it takes.
-    Extend,
+words! {
+    /// What addresses past the end of the modelled device do.
+    #[derive(Default)]
+    Wrap {
+        /// An error.
+        #[default]
+        None = "error",
+        /// Page number modulo the device's logical pages.
+        Modulo = "modulo",
+        /// The device gets as many more blocks per plane as it takes.
+        Extend = "extend",
+    }
 }
 
-/// Unit of a time column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Seconds.
-    S,
-    /// Milliseconds.
-    Ms,
-    /// Microseconds.
-    Us,
-    /// Nanoseconds.
-    Ns,
-    /// Picoseconds.
-    Ps,
-    /// 100-nanosecond ticks since 1601.
-    Filetime,
-    /// There is no time.
-    None,
+words! {
+    /// Unit of a time column.
+    TimeUnit {
+        /// Seconds.
+        S = "s",
+        /// Milliseconds.
+        Ms = "ms",
+        /// Microseconds.
+        Us = "us",
+        /// Nanoseconds.
+        Ns = "ns",
+        /// Picoseconds.
+        Ps = "ps",
+        /// 100-nanosecond ticks since 1601.
+        Filetime = "filetime",
+        /// There is no time.
+        None = "none",
+    }
 }
 
-/// Which event of a block-layer trace is the request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Event {
-    /// Issued to the driver, after merging.
-    #[default]
-    D,
-    /// Submitted to the block layer.
-    Q,
-    /// Completed.
-    C,
+words! {
+    /// Which event of a block-layer trace is the request.
+    #[derive(Default)]
+    Event {
+        /// Issued to the driver, after merging.
+        #[default]
+        D = "D",
+        /// Submitted to the block layer.
+        Q = "Q",
+        /// Completed.
+        C = "C",
+    }
 }
 
 impl Event {
@@ -107,25 +123,28 @@ impl Event {
     }
 }
 
-/// When an event of `ms-etw` happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EtwTime {
-    /// TimeStamp minus ElapsedTime.
-    #[default]
-    Issue,
-    /// TimeStamp.
-    Completion,
+words! {
+    /// When an event of `ms-etw` happened.
+    #[derive(Default)]
+    EtwTime {
+        /// TimeStamp minus ElapsedTime.
+        #[default]
+        Issue = "issue",
+        /// TimeStamp.
+        Completion = "completion",
+    }
 }
 
-/// What an object id is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Object {
-    /// Number of a 4096-byte block.
-    Page,
-    /// Number of a 512-byte sector.
-    Sector,
-    /// A name: each id is one page, sizes are ignored.
-    Opaque,
+words! {
+    /// What an object id is.
+    Object {
+        /// Number of a 4096-byte block.
+        Page = "page",
+        /// Number of a 512-byte sector.
+        Sector = "sector",
+        /// A name: each id is one page, sizes are ignored.
+        Opaque = "opaque",
+    }
 }
 
 /// Unit of an address or length column.

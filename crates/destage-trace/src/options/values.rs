@@ -1,109 +1,23 @@
-//! Values of options as JSON, TOML, Python or a flag give them: names, sizes, durations, lists.
+//! Values of options that have a form of their own: names, sizes, durations, lists.
 
-use serde_json::Value;
+use destage_keys::{AsValue, Value, Word};
 
-use super::{
-    Column, Columns, Devices, EtwTime, Event, Object, OnError, Order, Spread, TimeOrigin, TimeUnit,
-    Unit, Wrap,
-};
+use super::{Column, Columns, Unit, Wrap};
 use crate::record::RecordOp;
 
-/// A list of names and what each stands for, read in both directions.
-pub(super) type Choices<T> = &'static [(&'static str, T)];
-
-pub(super) const ON_ERROR: Choices<OnError> = &[("stop", OnError::Stop), ("skip", OnError::Skip)];
-pub(super) const TIME_ORIGIN: Choices<TimeOrigin> =
-    &[("run", TimeOrigin::Run), ("file", TimeOrigin::File), ("absolute", TimeOrigin::Absolute)];
-pub(super) const ORDER: Choices<Order> =
-    &[("time", Order::Time), ("file", Order::File), ("strict", Order::Strict)];
-pub(super) const SPREAD: Choices<Option<Spread>> =
-    &[("none", Some(Spread::None)), ("uniform", Some(Spread::Uniform))];
-pub(super) const DEVICES: Choices<Option<Devices>> =
-    &[("stack", Some(Devices::Stack)), ("separate", Some(Devices::Separate))];
-pub(super) const WRAP: Choices<Wrap> = &[
-    ("error", Wrap::None),
-    ("modulo", Wrap::Modulo),
-    ("extend", Wrap::Extend),
-    ("none", Wrap::None),
-];
-pub(super) const EVENT: Choices<Event> = &[("D", Event::D), ("Q", Event::Q), ("C", Event::C)];
-pub(super) const ETW_TIME: Choices<EtwTime> =
-    &[("issue", EtwTime::Issue), ("completion", EtwTime::Completion)];
-pub(super) const OBJECT: Choices<Option<Object>> = &[
-    ("page", Some(Object::Page)),
-    ("sector", Some(Object::Sector)),
-    ("opaque", Some(Object::Opaque)),
-];
-pub(super) const OPS: Choices<RecordOp> = &[
-    ("read", RecordOp::Read),
-    ("write", RecordOp::Write),
-    ("trim", RecordOp::Trim),
-    ("flush", RecordOp::Flush),
-];
-pub(super) const DEFAULT_OP: Choices<Option<RecordOp>> =
-    &[("read", Some(RecordOp::Read)), ("write", Some(RecordOp::Write)), ("", None)];
-pub(super) const TIME_UNIT: Choices<Option<TimeUnit>> = &[
-    ("s", Some(TimeUnit::S)),
-    ("ms", Some(TimeUnit::Ms)),
-    ("us", Some(TimeUnit::Us)),
-    ("ns", Some(TimeUnit::Ns)),
-    ("ps", Some(TimeUnit::Ps)),
-    ("filetime", Some(TimeUnit::Filetime)),
-    ("none", Some(TimeUnit::None)),
-];
-pub(super) const RESPONSE_UNIT: Choices<Option<TimeUnit>> = &[
-    ("s", Some(TimeUnit::S)),
-    ("ms", Some(TimeUnit::Ms)),
-    ("us", Some(TimeUnit::Us)),
-    ("ns", Some(TimeUnit::Ns)),
-    ("ps", Some(TimeUnit::Ps)),
-    ("filetime", Some(TimeUnit::Filetime)),
-];
-pub(super) const UNIT: Choices<Option<Unit>> = &[
-    ("byte", Some(Unit::Bytes(1))),
-    ("sector", Some(Unit::Bytes(512))),
-    ("page", Some(Unit::Page)),
-];
-
-pub(super) fn find<T: Copy>(list: Choices<T>, text: &str) -> Option<T> {
-    list.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, value)| value)
+/// The value of this word, in any case.
+fn word<T: Word>(text: &str) -> Option<T> {
+    T::NAMES.iter().find(|name| name.eq_ignore_ascii_case(text)).and_then(|name| T::parse(name))
 }
 
-pub(super) fn choice<T: Copy>(list: Choices<T>, value: &Value) -> Option<T> {
-    find(list, value.as_str()?)
-}
-
-pub(super) fn name_of<T: Copy + PartialEq>(list: Choices<T>, value: T) -> &'static str {
-    list.iter().find(|&&(_, v)| v == value).map_or("", |&(name, _)| name)
-}
-
-/// `null` takes the option back.
-pub(super) fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
-    if value.is_null() { Some(None) } else { read(value).map(Some) }
-}
-
-pub(super) fn truth(value: &Value) -> Option<bool> {
-    match value {
-        Value::Bool(truth) => Some(*truth),
-        Value::String(text) => match text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" | "1" => Some(true),
-            "false" | "no" | "off" | "0" => Some(false),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-pub(super) fn whole(value: &Value) -> Option<u64> {
-    match value {
-        Value::String(text) => text.parse().ok(),
-        other => other.as_u64(),
-    }
+/// `none` takes the option back.
+fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
+    if *value == Value::None { Some(None) } else { read(value).map(Some) }
 }
 
 /// Bytes: a whole number, or text with `B`, `KiB`, `MiB`, `GiB`, `TiB` or their decimal cousins.
-pub(super) fn size(value: &Value) -> Option<u64> {
-    let Value::String(text) = value else { return whole(value) };
+fn size(value: &Value) -> Option<u64> {
+    let Value::Text(text) = value else { return value.as_whole() };
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let count: u64 = text[..digits].parse().ok()?;
     let scale = match text[digits..].trim().to_ascii_lowercase().as_str() {
@@ -121,14 +35,27 @@ pub(super) fn size(value: &Value) -> Option<u64> {
     count.checked_mul(scale)
 }
 
+pub(super) fn optional_size(value: &Value) -> Option<Option<u64>> {
+    optional(value, size)
+}
+
+/// More than none.
+pub(super) fn some_bytes(value: &Value) -> Option<u64> {
+    size(value).filter(|&bytes| bytes > 0)
+}
+
 /// Sector, block and page sizes: 1 byte to 1 GiB.
+fn unit_size(value: &Value) -> Option<u64> {
+    size(value).filter(|&bytes| (1..=1 << 30).contains(&bytes))
+}
+
 pub(super) fn unit_bytes(value: &Value) -> Option<Option<u64>> {
-    optional(value, |v| size(v).filter(|&bytes| (1..=1 << 30).contains(&bytes)))
+    optional(value, unit_size)
 }
 
 /// `90s`, `1.5h`, `250ms`: nanoseconds. A bare number has no unit and is refused.
-pub(super) fn duration_ns(value: &Value) -> Option<u64> {
-    let text = value.as_str()?.trim();
+fn duration_ns(value: &Value) -> Option<u64> {
+    let text = value.as_text()?.trim();
     let number = text.bytes().take_while(|c| c.is_ascii_digit() || *c == b'.').count();
     let unit: u128 = match &text[number..] {
         "ns" => 1,
@@ -151,16 +78,42 @@ pub(super) fn duration_ns(value: &Value) -> Option<u64> {
     u64::try_from(ns).ok()
 }
 
+pub(super) fn optional_duration(value: &Value) -> Option<Option<u64>> {
+    optional(value, duration_ns)
+}
+
+pub(super) fn duration_text(ns: &Option<u64>) -> Value {
+    ns.map_or(Value::None, |ns| Value::Text(format!("{ns}ns")))
+}
+
+/// A choice of `Wrap`, or `none`, which is what an error is.
+pub(super) fn wrap(value: &Value) -> Option<Wrap> {
+    let text = value.as_text()?;
+    if text.eq_ignore_ascii_case("none") { Some(Wrap::None) } else { word(text) }
+}
+
+/// Operations by name.
+pub(super) fn ops(value: &Value) -> Option<Vec<RecordOp>> {
+    names(value)?.iter().map(|name| word(name)).collect()
+}
+
+/// Read or write; an empty text takes it back.
+pub(super) fn default_op(value: &Value) -> Option<Option<RecordOp>> {
+    match value.as_text()? {
+        "" => Some(None),
+        text => word(text).filter(|op| matches!(op, RecordOp::Read | RecordOp::Write)).map(Some),
+    }
+}
+
 /// One name or a list of names; a comma in text separates, unless it is that of a block device's
 /// `major,minor`.
 pub(super) fn names(value: &Value) -> Option<Vec<String>> {
     match value {
-        Value::String(text) if is_major_minor(text) => Some(vec![text.clone()]),
-        Value::String(text) => {
+        Value::Text(text) if is_major_minor(text) => Some(vec![text.clone()]),
+        Value::Text(text) => {
             let parts: Vec<String> = text.split(',').map(|p| p.trim().to_owned()).collect();
             parts.iter().all(|p| !p.is_empty()).then_some(parts)
         }
-        Value::Number(number) => Some(vec![number.to_string()]),
         other => texts(other),
     }
 }
@@ -174,36 +127,35 @@ pub(crate) fn is_major_minor(text: &str) -> bool {
     })
 }
 
-/// One text or a list of texts, taken as they are.
+/// One text or a list of texts, taken as they are; a number is its own text.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::Null => Some(Vec::new()),
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Number(number) => Some(vec![number.to_string()]),
-        Value::Array(items) => items
-            .iter()
-            .map(|item| match item {
-                Value::String(text) => Some(text.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            })
-            .collect(),
+    let text = |item: &Value| match item {
+        Value::Text(_) | Value::Int(_) | Value::Real(_) => Some(item.spelled()),
         _ => None,
+    };
+    match value {
+        Value::None => Some(Vec::new()),
+        Value::List(items) => items.iter().map(text).collect(),
+        one => text(one).map(|text| vec![text]),
     }
 }
 
+/// A named unit, or a size.
 pub(super) fn unit(value: &Value) -> Option<Option<Unit>> {
-    optional(value, |v| match v.as_str().and_then(|text| find(UNIT, text)) {
-        Some(named) => named,
-        None => size(v).filter(|&bytes| (1..=1 << 30).contains(&bytes)).map(Unit::Bytes),
+    let lower = value.as_text().map(str::to_ascii_lowercase);
+    optional(value, |value| match lower.as_deref() {
+        Some("byte") => Some(Unit::Bytes(1)),
+        Some("sector") => Some(Unit::Bytes(512)),
+        Some("page") => Some(Unit::Page),
+        _ => unit_size(value).map(Unit::Bytes),
     })
 }
 
-pub(super) fn unit_value(unit: Option<Unit>) -> Value {
+pub(super) fn unit_value(unit: &Option<Unit>) -> Value {
     match unit {
-        Some(Unit::Bytes(bytes)) => bytes.into(),
+        Some(Unit::Bytes(bytes)) => bytes.value(),
         Some(Unit::Page) => "page".into(),
-        None => Value::Null,
+        None => Value::None,
     }
 }
 
@@ -215,28 +167,21 @@ pub(super) fn columns(value: &Value) -> Option<Columns> {
         Some(())
     };
     match value {
-        Value::Object(map) => {
-            for (role, column) in map {
-                put(
-                    role,
-                    match column {
-                        Value::String(name) => Column::Name(name.clone()),
-                        other => Column::Number(usize::try_from(other.as_u64()?).ok()?),
-                    },
-                )?;
+        Value::Map(pairs) => {
+            for (role, column) in pairs {
+                let column = match column {
+                    Value::Text(name) => Column::Name(name.clone()),
+                    other => Column::Number(usize::try_from(other.as_whole()?).ok()?),
+                };
+                put(role, column)?;
             }
         }
-        Value::String(text) => {
+        Value::Text(text) => {
             for part in text.split(',') {
                 let (role, column) = part.split_once('=')?;
                 let column = column.trim();
-                put(
-                    role,
-                    match column.parse() {
-                        Ok(number) => Column::Number(number),
-                        Err(_) => Column::Name(column.to_owned()),
-                    },
-                )?;
+                let number = column.parse().map(Column::Number);
+                put(role, number.unwrap_or_else(|_| Column::Name(column.to_owned())))?;
             }
         }
         _ => return None,
@@ -244,11 +189,15 @@ pub(super) fn columns(value: &Value) -> Option<Columns> {
     Some(columns)
 }
 
-pub(super) fn delimiter(value: &Value) -> Option<u8> {
-    match value.as_str()? {
+pub(super) fn delimiter(value: &Value) -> Option<Option<u8>> {
+    optional(value, |value| match value.as_text()? {
         "tab" | "\\t" => Some(b'\t'),
         "blank" | "blanks" | "space" => Some(b' '),
         text if text.len() == 1 => text.bytes().next().filter(|c| !c.is_ascii_alphanumeric()),
         _ => None,
-    }
+    })
+}
+
+pub(super) fn delimiter_text(delimiter: &Option<u8>) -> Value {
+    delimiter.map_or(Value::None, |byte| Value::Text(char::from(byte).to_string()))
 }

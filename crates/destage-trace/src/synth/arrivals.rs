@@ -1,24 +1,22 @@
 //! When requests come.
 
+use destage_keys::words;
 use rand::distr::Distribution;
 use rand_distr::Exp1;
 use rand_pcg::Pcg64;
 
-/// Kind of the arrival process.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrivals {
-    /// Exponential gaps with the mean `gap_ns`.
-    Poisson,
-    /// Every gap is `gap_ns`.
-    Constant,
-    /// Poisson during on-periods, silence between them; both periods exponential with the means
-    /// `on_ns` and `off_ns`.
-    OnOff,
+words! {
+    /// Kind of the arrival process.
+    Arrivals {
+        /// Exponential gaps with the mean `gap_ns`.
+        Poisson = "poisson",
+        /// Every gap is `gap_ns`.
+        Constant = "constant",
+        /// Poisson during on-periods, silence between them; both periods exponential with the
+        /// means `on_ns` and `off_ns`.
+        OnOff = "onoff",
+    }
 }
-
-/// Names of the processes.
-pub(crate) const ARRIVALS: &[(&str, Arrivals)] =
-    &[("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("onoff", Arrivals::OnOff)];
 
 /// The clock that arrivals are read off, ns. The first request comes at 0.
 pub(crate) struct ArrivalClock {

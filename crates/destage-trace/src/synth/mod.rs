@@ -19,9 +19,10 @@ mod source;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, TraceError};
+use crate::json::json;
 
 pub use arrivals::Arrivals;
-pub use parameters::{PARAMETERS, Parameter, Range};
+pub use parameters::{PARAMETERS, takes};
 pub use presets::{PRESETS, Preset};
 pub use sizes::Sizes;
 pub use source::{SynthSource, open_workload};
@@ -128,10 +129,7 @@ impl Workload {
             log_share: 0.0,
             log_page_share: 0.0,
         };
-        for parameter in PARAMETERS.iter().filter(|p| p.applies_to(kind)) {
-            let default = Value::String(parameter.default.to_owned());
-            workload.set(parameter.key, &default).expect("defaults lie in their ranges");
-        }
+        parameters::of(kind).for_each(|parameter| parameter.reset(&mut workload));
         workload
     }
 
@@ -173,8 +171,8 @@ impl Workload {
     pub fn to_map(&self) -> Map<String, Value> {
         let mut map = Map::new();
         map.insert("kind".into(), self.kind.name().into());
-        for parameter in PARAMETERS.iter().filter(|p| p.applies_to(self.kind)) {
-            map.insert(parameter.key.into(), self.get(parameter.key));
+        for parameter in parameters::of(self.kind) {
+            map.insert(parameter.key.name.into(), json(&parameter.get(self)));
         }
         map
     }
@@ -186,10 +184,6 @@ impl Workload {
     /// As [`from_map`](Self::from_map).
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         parameters::set(self, key, value)
-    }
-
-    fn get(&self, key: &str) -> Value {
-        parameters::get(self, key)
     }
 
     /// Rules between parameters; ranges were checked as they were set.

@@ -10,9 +10,10 @@
 //! page. The counts of reads and writes are drawn, not exact. Times are not in the paper: the
 //! default of 1,000 requests/s.
 
+use destage_keys::Unknown;
+
 use super::{Kind, Workload, usage};
 use crate::error::Result;
-use crate::options::nearest;
 
 /// A named workload.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -71,12 +72,8 @@ pub const PRESETS: &[Preset] = &[
 
 pub(super) fn preset(name: &str) -> Result<Workload> {
     let Some(preset) = PRESETS.iter().find(|p| p.name.eq_ignore_ascii_case(name)) else {
-        let names = PRESETS.iter().map(|p| p.name);
-        let hint = match nearest(name, names.clone()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("expected one of {}", names.collect::<Vec<_>>().join(", ")),
-        };
-        return Err(usage(format!("preset: there is no workload {name:?}; {hint}")));
+        let known = Unknown { name: name.into(), known: PRESETS.iter().map(|p| p.name).collect() };
+        return Err(usage(format!("preset: there is no workload {name:?}; {}", known.hint())));
     };
     Ok(Workload {
         requests: 3_000_000,
