@@ -460,18 +460,7 @@ impl<D: Directory> Policy for Aalru<D> {
         self.d_w.add(self.latency_ns(write));
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each(&mut |page, own| visit(page, own.dirty));
-    }
+    in_blocks! { self.pages: |own: &PageOwn| own.dirty; frames: self.frames }
 
     #[inline(always)]
     fn warm(&self, page: Page) {

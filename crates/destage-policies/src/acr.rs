@@ -60,7 +60,7 @@ use crate::params::{IfAbsent, Kind, Param, ParamError};
 use crate::{BuildError, FromRun, Gauge, Info, Setup, Takes};
 use cost::{Costs, Scheme, counted};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
 };
 
 const COST_READ: Param = Param {
@@ -389,31 +389,9 @@ impl<D: Directory> Policy for Acr<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    on_lists! { self.pages: [self.c.top, self.c.bottom, self.d.top, self.d.bottom]; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.c.len() + self.d.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.c.top, &self.c.bottom, &self.d.top, &self.d.bottom] {
-            list.iter(&self.pages)
-                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
-        }
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("beta", self.costs.beta());

@@ -24,7 +24,7 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
 };
 
 /// Catalogue entry.
@@ -162,31 +162,9 @@ impl<D: Directory> Policy for AdLru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    on_lists! { self.pages: [self.cold.clean, self.cold.dirty, self.hot.clean, self.hot.dirty]; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.cold.len() + self.hot.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.cold.clean, &self.cold.dirty, &self.hot.clean, &self.hot.dirty] {
-            list.iter(&self.pages)
-                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
-        }
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links }
 
     fn check(&self) {
         for region in [&self.cold, &self.hot] {

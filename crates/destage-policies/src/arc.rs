@@ -23,7 +23,7 @@
 //! Cost. O(1); two links per page, resident or ghost, at most `2c` of them.
 
 use crate::{BuildError, Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -173,36 +173,15 @@ impl<D: Directory> Policy for Arc<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.c
-    }
+    on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.t1.len() + self.t2.len()
-    }
+    hints! { self.pages: warm, warm_links }
 
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for slot in self.t1.iter(&self.pages).chain(self.t2.iter(&self.pages)) {
-            visit(self.pages.page(slot), self.pages[slot].dirty);
-        }
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
-
-    /// The invariants of the paper, section III.B, as far as they hold of |L1| and |L2|.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("p", self.p);
     }
 
+    /// The invariants of the paper, section III.B, as far as they hold of |L1| and |L2|.
     fn check(&self) {
         for list in [&self.t1, &self.t2, &self.b1, &self.b2] {
             list.check(&self.pages);

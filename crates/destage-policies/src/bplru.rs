@@ -41,7 +41,7 @@ use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Pads, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -188,33 +188,9 @@ impl<D: Directory> Policy for Bplru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    in_blocks! { self.pages: |_: &()| true; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each(&mut |page, ()| visit(page, true));
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_held(page);
-    }
-
-    #[inline(always)]
-    fn warm_neighbours(&self, page: Page) {
-        self.pages.warm_block(page);
-    }
+    hints! { self.pages: warm, warm_held, warm_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let clusters = self.list.iter(&self.pages.blocks);
@@ -236,7 +212,7 @@ mod tests {
     use super::*;
     use crate::params::Value;
     use crate::testing::{drive, setup, victims, writes};
-    use destage_core::{Blind, Dense, Lpn};
+    use destage_core::{Blind, Dense, Lpn, Page};
 
     fn bplru(frames: u32, padding: bool, device_pages: Option<u64>) -> Bplru<Dense> {
         let setup = setup("bplru", frames, &[("padding", Value::Bool(padding))]);

@@ -19,7 +19,7 @@
 //! Cost. O(1) amortised: only a hit makes a page hot.
 
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -113,31 +113,9 @@ impl<D: Directory> Policy for CcfLru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    on_lists! { self.pages: [self.cold_clean, self.mixed]; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.cold_clean.len() + self.mixed.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.cold_clean, &self.mixed] {
-            list.iter(&self.pages)
-                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
-        }
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links }
 
     fn check(&self) {
         self.cold_clean.check(&self.pages);

@@ -35,7 +35,7 @@ use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -229,33 +229,9 @@ impl<D: Directory> Policy for Clc<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    in_blocks! { self.pages: |_: &()| true; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each(&mut |page, ()| visit(page, true));
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_held(page);
-    }
-
-    #[inline(always)]
-    fn warm_neighbours(&self, page: Page) {
-        self.pages.warm_block(page);
-    }
+    hints! { self.pages: warm, warm_held, warm_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let region = |chain: &Chain<1>| {

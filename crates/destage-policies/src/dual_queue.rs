@@ -30,7 +30,7 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
 };
 
 /// Catalogue entry.
@@ -129,26 +129,9 @@ impl<D: Directory> Policy for DualQueue<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    on_lists! { self.pages: [self.first, self.second]; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.first.len() + self.second.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.first, &self.second] {
-            list.iter(&self.pages)
-                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
-        }
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
+    hints! { self.pages: warm }
 
     fn check(&self) {
         self.first.check(&self.pages);

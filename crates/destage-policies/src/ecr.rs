@@ -325,32 +325,13 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.lists.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.lists.for_each(visit);
-    }
+    in_unit_lists! { self.lists; frames: self.frames }
 
     fn counts_operations(&self) -> bool {
         matches!(self.cqct, Cqct::Eq1Strict | Cqct::Eq1)
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.lists.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.lists.warm_held(page);
-    }
+    hints! { self.lists: warm, warm_held }
 
     fn check(&self) {
         self.lists.check();

@@ -25,7 +25,7 @@
 use crate::clusters::{Blocks, Linked, Padding, Pair, Share, Sizes};
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
 
 /// What a read that hits does, in all three policies that have it.
 pub(crate) const READ_RECENCY: Param = Param {
@@ -146,33 +146,9 @@ impl<D: Directory> Policy for Fab<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    in_blocks! { self.pages: |_: &()| true; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each(&mut |page, ()| visit(page, true));
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_held(page);
-    }
-
-    #[inline(always)]
-    fn warm_neighbours(&self, page: Page) {
-        self.pages.warm_block(page);
-    }
+    hints! { self.pages: warm, warm_held, warm_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let mut blocks: Vec<u32> = self.pages.known().collect();
@@ -203,7 +179,7 @@ mod tests {
     use super::*;
     use crate::params::Value;
     use crate::testing::{drive, setup, victims, writes};
-    use destage_core::{Dense, Op};
+    use destage_core::{Dense, Op, Page};
 
     fn fab(frames: u32, read_recency: bool) -> Fab<Dense> {
         let params = [("read_recency", Value::Bool(read_recency))];

@@ -31,7 +31,7 @@ use crate::params::{IfAbsent, Kind, Param};
 use crate::unit_lists::{NIL, UnitLists, set_by_frame};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId, share,
+    DeviceView, Directory, Lookup, Needs, Plan, Policy, Request, Slot, UnitId, share,
 };
 
 /// Catalogue entry.
@@ -144,28 +144,9 @@ impl<D: Directory> Policy for GcarCflru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    in_unit_lists! { self.lists; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.lists.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.lists.for_each(visit);
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.lists.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.lists.warm_held(page);
-    }
+    hints! { self.lists: warm, warm_held }
 
     fn check(&self) {
         self.lists.check();

@@ -19,9 +19,7 @@
 
 use crate::unit_lists::UnitLists;
 use crate::{BuildError, Info, Setup};
-use destage_core::{
-    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId,
-};
+use destage_core::{DeviceView, Directory, Lookup, Needs, Plan, Policy, Request, Slot, UnitId};
 
 pub(crate) const SOURCE: &str = "Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache \
                                  Management with Improved Performance for Flash-based SSDs. ICS \
@@ -91,28 +89,9 @@ impl<D: Directory> Policy for GcarLru<D> {
         self.lists.insert(r.page, unit(r, dirty), dirty).0
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    in_unit_lists! { self.lists; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.lists.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.lists.for_each(visit);
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.lists.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.lists.warm_held(page);
-    }
+    hints! { self.lists: warm, warm_held }
 
     fn check(&self) {
         self.lists.check();

@@ -22,6 +22,8 @@
 //! assert_eq!(plan.evicted()[0].page, Page(20));
 //! ```
 
+#[macro_use]
+mod alike;
 mod clusters;
 pub mod info;
 pub mod params;

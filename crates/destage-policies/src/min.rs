@@ -254,10 +254,7 @@ impl<D: Directory> Policy for Min<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
+    hints! { self.pages: warm }
 
     fn check(&self) {
         assert!(self.resident <= self.frames);

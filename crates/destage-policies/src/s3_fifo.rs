@@ -215,13 +215,7 @@ impl<D: Directory> Policy for S3Fifo<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-        if D::DENSE {
-            self.places.warm(page);
-        }
-    }
+    hints! { self.pages: warm; beside: self.places }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

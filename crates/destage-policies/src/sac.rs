@@ -267,10 +267,7 @@ impl<D: Directory> Policy for Sac<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
+    hints! { self.pages: warm }
 
     fn check(&self) {
         self.pq.check(&self.pages);

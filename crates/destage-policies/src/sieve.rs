@@ -123,10 +123,7 @@ impl<D: Directory> Policy for Sieve<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
+    hints! { self.pages: warm }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

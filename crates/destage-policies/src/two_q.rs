@@ -185,18 +185,7 @@ impl<D: Directory> Policy for TwoQ<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-        if D::DENSE {
-            self.places.warm(page);
-        }
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links; beside: self.places }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

@@ -27,7 +27,7 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
 };
 
 /// Catalogue entry.
@@ -249,32 +249,9 @@ impl<D: Directory> Policy for WTinyLfu<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    on_lists! { self.pages: [self.window, self.probation, self.protected]; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.window.len() + self.probation.len() + self.protected.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.window, &self.probation, &self.protected] {
-            for slot in list.iter(&self.pages) {
-                visit(self.pages.page(slot), self.pages[slot].dirty);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links }
 
     fn check(&self) {
         for list in [&self.window, &self.probation, &self.protected] {

@@ -1,0 +1,104 @@
+//! What many policies answer alike, once: which pages are resident, and where the hints go.
+//!
+//! A policy says in its `impl Policy` what it keeps its pages in; the rest of the answer is here.
+//!
+//! ```text
+//!   on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }      resident: on these lists
+//!   in_blocks! { self.pages: |own| own.dirty; frames: self.frames }   resident: in Blocks
+//!   in_unit_lists! { self.lists; frames: self.frames }                resident: in UnitLists
+//!   hints! { self.pages: warm, warm_links; beside: self.places }      each hint, in their order
+//! ```
+//!
+//! Macros, because the answers are methods of the policy's own `impl`: a trait between would be one
+//! more thing to implement, for policies in other crates as well.
+
+/// `frames`, `resident` and `for_each_resident` of a policy whose resident pages are those on some
+/// lists over one table of nodes.
+macro_rules! on_lists {
+    ($self:ident.$pages:ident: [$($list:expr),+]; frames: $frames:expr) => {
+        fn frames(&$self) -> u32 {
+            $frames
+        }
+
+        #[inline(always)]
+        fn resident(&$self) -> u32 {
+            [$($list.len()),+].iter().sum()
+        }
+
+        fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
+            let pages = &$self.$pages;
+            for list in [$(&$list),+] {
+                list.iter(pages).for_each(|slot| visit(pages.page(slot), pages[slot].dirty));
+            }
+        }
+    };
+}
+
+/// The same of a policy that keeps its pages in [`Blocks`](crate::clusters::Blocks); `dirty` says of
+/// what it keeps of a page whether the page is.
+macro_rules! in_blocks {
+    ($self:ident.$pages:ident: $dirty:expr; frames: $frames:expr) => {
+        fn frames(&$self) -> u32 {
+            $frames
+        }
+
+        #[inline(always)]
+        fn resident(&$self) -> u32 {
+            $self.$pages.resident()
+        }
+
+        fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
+            let dirty = $dirty;
+            $self.$pages.for_each(&mut |page, own| visit(page, dirty(own)));
+        }
+    };
+}
+
+/// The same of a policy that keeps its pages in [`UnitLists`](crate::unit_lists::UnitLists).
+macro_rules! in_unit_lists {
+    ($self:ident.$lists:ident; frames: $frames:expr) => {
+        fn frames(&$self) -> u32 {
+            $frames
+        }
+
+        #[inline(always)]
+        fn resident(&$self) -> u32 {
+            $self.$lists.resident()
+        }
+
+        fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
+            $self.$lists.for_each(visit);
+        }
+    };
+}
+
+/// The hints, from the earliest to the last before the access: each is handed to a method of what
+/// the policy keeps its pages in; the first one to columns beside it as well, by dense page.
+macro_rules! hints {
+    (
+        $self:ident.$pages:ident: $warm:ident $(, $links:ident $(, $neighbours:ident)?)?
+        $(; beside: $($beside:expr),+)?
+    ) => {
+        #[inline(always)]
+        fn warm(&$self, page: destage_core::Page) {
+            $self.$pages.$warm(page);
+            $(if D::DENSE {
+                $($beside.warm(page);)+
+            })?
+        }
+
+        $(
+            #[inline(always)]
+            fn warm_links(&$self, page: destage_core::Page) {
+                $self.$pages.$links(page);
+            }
+
+            $(
+                #[inline(always)]
+                fn warm_neighbours(&$self, page: destage_core::Page) {
+                    $self.$pages.$neighbours(page);
+                }
+            )?
+        )?
+    };
+}
