@@ -161,6 +161,11 @@ impl List {
         })
     }
 
+    /// All pages, LRU to MRU.
+    pub fn oldest_first<D: Directory>(&self, pages: &Pages<D>) -> impl Iterator<Item = Slot> {
+        std::iter::successors(self.lru(pages), |&slot| self.newer(pages, slot))
+    }
+
     /// Asserts that links agree in both directions, tags are right and the length is true.
     pub fn check<D: Directory>(&self, pages: &Pages<D>) {
         let mut newer = self.head;

@@ -14,7 +14,7 @@
 //! as a value in [`Policy::Miss`], so the eviction that follows cannot destroy it; what an eviction
 //! learns for the admission goes into the same value.
 
-use crate::{DeviceView, Lookup, Nanos, Page, Part, Plan, Request, Slot};
+use crate::{DeviceView, Lookup, Nanos, Page, Part, Plan, Request, Slot, UnitId};
 
 /// What a policy needs beyond the access itself; a run that cannot supply it is refused when it
 /// is built.
@@ -35,6 +35,9 @@ impl Needs {
     /// The same, but only where there is a device: without one the policy assumes nominal times,
     /// and a result says so.
     pub const LATENCIES: Needs = Needs(16);
+    /// The instants in which a unit of the device is idle, in [`Policy::idle`], where there is a
+    /// device.
+    pub const IDLE: Needs = Needs(32);
 
     /// Both.
     pub const fn and(self, other: Needs) -> Needs {
@@ -114,6 +117,23 @@ pub trait Policy {
 
     /// A flash program that the buffer caused has ended.
     fn destaged(&mut self, _: &Completion) {}
+
+    /// It has an order of eviction: [`next_victims`](Policy::next_victims) shows it, and
+    /// [`cleaned`](Policy::cleaned) may be called. A constant, so that who needs it can refuse the
+    /// others when a run is built.
+    const ORDERED: bool = false;
+
+    /// Shows the resident pages, each with its dirty bit, in the order in which it would evict them
+    /// if every access from now on were the write of a new page; as many as `show` wants, which
+    /// answers whether it wants another. Changes nothing.
+    fn next_victims(&self, _show: &mut dyn FnMut(Page, bool) -> bool) {}
+
+    /// A resident dirty page has been written to the device, and stays: it is clean from now on.
+    fn cleaned(&mut self, _: Page) {}
+
+    /// With [`Needs::IDLE`]: a unit of the device has nothing to do at this instant. The policy may
+    /// write back pages that stay ([`Plan::flush_and_keep`]), and evicts none.
+    fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
 
     /// The host has trimmed the page: drop it without writing it. True if it was resident.
     fn forget(&mut self, _: Page) -> bool {

@@ -133,6 +133,11 @@ impl Brief {
         self.0 |= u8::from(write) << 1;
     }
 
+    /// The page has been written to flash.
+    pub fn clean(&mut self) {
+        self.0 &= !Brief::DIRTY;
+    }
+
     /// The policy's own bits.
     #[inline(always)]
     pub fn mark(self) -> u8 {

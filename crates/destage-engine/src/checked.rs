@@ -26,7 +26,7 @@
 
 use destage_core::{
     Completion, DeviceView, Directory, Hashed, Lookup, Lpn, Needs, Page, Part, Plan, Policy,
-    Request, Slot,
+    Request, Slot, UnitId,
 };
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -110,7 +110,7 @@ pub struct Checked<P> {
     shadow: Shadow,
     every: u64,
     accesses: u64,  // begun
-    evictions: u64, // calls of `evict`
+    evictions: u64, // calls of `evict` and `idle`
     missed: Option<Page>,
     violation: Option<Violation>,
 }
@@ -240,8 +240,8 @@ impl<P: Policy> Checked<P> {
         }
     }
 
-    /// Holds what an eviction has added to the plan against the shadow.
-    fn given_up(&mut self, plan: &Plan, evicted: usize, groups: usize) -> Result<(), String> {
+    /// Holds the flush groups that a call has added to the plan against the shadow.
+    fn flushed(&mut self, plan: &Plan, groups: usize) -> Result<(), String> {
         self.evictions += 1;
         for (flushed, padded) in plan.groups().skip(groups) {
             let mut last = None;
@@ -274,6 +274,12 @@ impl<P: Policy> Checked<P> {
                 ascend(&mut last, pad.lpn)?;
             }
         }
+        Ok(())
+    }
+
+    /// Holds what an eviction has added to the plan against the shadow.
+    fn given_up(&mut self, plan: &Plan, evicted: usize, groups: usize) -> Result<(), String> {
+        self.flushed(plan, groups)?;
         let evicted = &plan.evicted()[evicted..];
         if evicted.is_empty() {
             return Err("an eviction gives up no page".to_string());
@@ -314,6 +320,8 @@ impl<P: Policy> Policy for Checked<P> {
     type Miss = P::Miss;
 
     const NEEDS: Needs = P::NEEDS;
+
+    const ORDERED: bool = P::ORDERED;
 
     fn request(&mut self, r: &Request) -> Lookup<P::Miss> {
         if self.violation.is_some() {
@@ -397,6 +405,39 @@ impl<P: Policy> Policy for Checked<P> {
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         self.inner.inside()
+    }
+
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        self.inner.next_victims(show);
+    }
+
+    fn cleaned(&mut self, page: Page) {
+        if self.violation.is_some() {
+            return;
+        }
+        let outcome = match self.shadow.find(page) {
+            None => Err(format!("page {} is written: it is not resident", page.0)),
+            Some(held) if held.dirty => {
+                held.dirty = false;
+                self.inner.cleaned(page);
+                Ok(())
+            }
+            Some(_) => Err(format!("page {} is written: it is clean", page.0)),
+        };
+        self.judge(outcome);
+    }
+
+    fn idle(&mut self, unit: UnitId, device: &dyn DeviceView, plan: &mut Plan) {
+        if self.violation.is_some() {
+            return;
+        }
+        let (evicted, groups) = (plan.evicted().len(), plan.group_count());
+        self.inner.idle(unit, device, plan);
+        let outcome = match plan.evicted().get(evicted) {
+            Some(e) => Err(format!("page {} is evicted while there is no miss", e.page.0)),
+            None => self.flushed(plan, groups).and_then(|()| self.counts()),
+        };
+        self.judge(outcome);
     }
 
     fn forget(&mut self, page: Page) -> bool {

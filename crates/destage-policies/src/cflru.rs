@@ -9,7 +9,9 @@
 //!
 //! Readings. This is the variant with a fixed `w`, a parameter; the source has no default for it.
 //! The working region may hold clean and dirty pages alike. `w = 0` is LRU, and so is any `w`
-//! while nothing is written; tests say so.
+//! while nothing is written; tests say so. A page of the region that is written and stays (a policy
+//! over this one, a background writer) becomes the newest of the region's clean pages: its turn among
+//! them would take a search, and is the same wherever pages are written in the order of eviction.
 //!
 //! The one list is kept as three, so that no search is needed:
 //!
@@ -31,6 +33,7 @@ use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
 };
+use std::collections::VecDeque;
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -101,6 +104,8 @@ impl<D: Directory> Cflru<D> {
 impl<D: Directory> Policy for Cflru<D> {
     type Miss = (); // a miss has nothing to remember: CFLRU keeps no history
 
+    const ORDERED: bool = true;
+
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
@@ -136,31 +141,45 @@ impl<D: Directory> Policy for Cflru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
+    on_lists! { self.pages: [self.working, self.clean, self.dirty]; frames: self.frames }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.working.len() + self.clean.len() + self.dirty.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.working, &self.clean, &self.dirty] {
-            list.iter(&self.pages)
-                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
+    /// Each eviction lets the oldest page of the working region into the window: behind the window's
+    /// own pages, clean ones among the clean, dirty ones among the dirty.
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        let [mut clean, mut dirty, mut working] =
+            [&self.clean, &self.dirty, &self.working].map(|list| list.oldest_first(&self.pages));
+        let (mut clean_entered, mut dirty_entered) = (VecDeque::new(), VecDeque::new());
+        loop {
+            let victim = clean
+                .next()
+                .or_else(|| clean_entered.pop_front())
+                .or_else(|| dirty.next())
+                .or_else(|| dirty_entered.pop_front())
+                .or_else(|| working.next()); // w = 0
+            let Some(slot) = victim else { return };
+            if !show(self.pages.page(slot), self.pages[slot].dirty) {
+                return;
+            }
+            if self.window > 0
+                && let Some(slot) = working.next()
+            {
+                let entered =
+                    if self.pages[slot].dirty { &mut dirty_entered } else { &mut clean_entered };
+                entered.push_back(slot);
+            }
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    fn cleaned(&mut self, page: Page) {
+        let slot = self.pages.find(page).expect("a page that is cleaned is resident");
+        self.pages[slot].dirty = false;
+        if self.dirty.holds(&self.pages, slot) {
+            self.dirty.unlink(&mut self.pages, slot);
+            self.clean.push_mru(&mut self.pages, slot);
+        }
     }
 
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links }
 
     fn check(&self) {
         for list in [&self.working, &self.clean, &self.dirty] {

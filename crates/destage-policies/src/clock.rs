@@ -78,6 +78,8 @@ impl<D: Directory> Clock<D> {
 impl<D: Directory> Policy for Clock<D> {
     type Miss = ();
 
+    const ORDERED: bool = true;
+
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
@@ -130,10 +132,19 @@ impl<D: Directory> Policy for Clock<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    /// In its first round the hand takes the pages that it does not pass, in its second the others.
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        let round = |mark| self.iter().filter(move |&slot| self.pages[slot].mark() == mark);
+        let mut order = round(0).chain(round(REF));
+        order.all(|slot| show(self.pages.page(slot), self.pages[slot].dirty()));
     }
+
+    fn cleaned(&mut self, page: Page) {
+        let slot = self.pages.find(page).expect("a page that is cleaned is resident");
+        self.pages[slot].clean();
+    }
+
+    hints! { self.pages: warm }
 
     fn check(&self) {
         assert!(self.resident <= self.frames);

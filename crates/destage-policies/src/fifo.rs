@@ -45,6 +45,8 @@ impl<D: Directory> Fifo<D> {
 impl<D: Directory> Policy for Fifo<D> {
     type Miss = ();
 
+    const ORDERED: bool = true;
+
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
@@ -64,6 +66,15 @@ impl<D: Directory> Policy for Fifo<D> {
         let slot = self.pages.insert(r.page, Brief::new(r.op.is_write(), 0));
         self.fifo.push_back(slot);
         slot
+    }
+
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        self.fifo.iter().all(|&slot| show(self.pages.page(slot), self.pages[slot].dirty()));
+    }
+
+    fn cleaned(&mut self, page: Page) {
+        let slot = self.pages.find(page).expect("a page that is cleaned is resident");
+        self.pages[slot].clean();
     }
 
     #[inline(always)]
@@ -86,10 +97,7 @@ impl<D: Directory> Policy for Fifo<D> {
         }
     }
 
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
+    hints! { self.pages: warm }
 
     fn check(&self) {
         assert!(self.fifo.len() <= self.frames as usize);

@@ -44,6 +44,8 @@ impl<D: Directory> Lru<D> {
 impl<D: Directory> Policy for Lru<D> {
     type Miss = ();
 
+    const ORDERED: bool = true;
+
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
@@ -68,29 +70,18 @@ impl<D: Directory> Policy for Lru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
+    on_lists! { self.pages: [self.list]; frames: self.frames }
+
+    hints! { self.pages: warm, warm_links }
+
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        let shown = |slot| show(self.pages.page(slot), self.pages[slot].dirty);
+        self.list.oldest_first(&self.pages).all(shown);
     }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.list.len()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.list
-            .iter(&self.pages)
-            .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
+    fn cleaned(&mut self, page: Page) {
+        let slot = self.pages.find(page).expect("a page that is cleaned is resident");
+        self.pages[slot].dirty = false;
     }
 
     #[inline(always)]

@@ -53,6 +53,8 @@ impl<D: Directory> LruWsr<D> {
 impl<D: Directory> Policy for LruWsr<D> {
     type Miss = ();
 
+    const ORDERED: bool = true;
+
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
@@ -87,30 +89,25 @@ impl<D: Directory> Policy for LruWsr<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
+    on_lists! { self.pages: [self.list]; frames: self.frames }
+
+    /// Dirty pages that are not cold are passed once: they follow all others.
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        let passed = |slot| self.pages[slot].dirty && self.pages[slot].mark == 0;
+        let pages = || self.list.oldest_first(&self.pages);
+        let mut order =
+            pages().filter(|&slot| !passed(slot)).chain(pages().filter(|&slot| passed(slot)));
+        order.all(|slot| show(self.pages.page(slot), self.pages[slot].dirty));
     }
 
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.list.len()
+    /// A clean page is neither cold nor not: it goes when its turn comes.
+    fn cleaned(&mut self, page: Page) {
+        let slot = self.pages.find(page).expect("a page that is cleaned is resident");
+        let node = &mut self.pages[slot];
+        (node.dirty, node.mark) = (false, 0);
     }
 
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.list
-            .iter(&self.pages)
-            .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
-    }
-
-    #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
-    }
-
-    #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
-    }
+    hints! { self.pages: warm, warm_links }
 
     fn check(&self) {
         self.list.check(&self.pages);

@@ -314,3 +314,87 @@ fn contents_are_compared_as_often_as_asked_and_at_the_end() {
     assert_eq!(seldom.violation(), None);
     assert!(seldom.finish().is_err());
 }
+
+/// An LRU that writes back what it is told to in idle instants.
+struct Writer {
+    lru: destage_policies::lru::Lru<Dense>,
+    gives_up: bool,
+}
+
+impl Policy for Writer {
+    type Miss = ();
+
+    fn request(&mut self, r: &Request) -> Lookup<()> {
+        self.lru.request(r)
+    }
+    fn evict(&mut self, (): &mut (), device: &dyn DeviceView, plan: &mut Plan) {
+        self.lru.evict(&mut (), device, plan);
+    }
+    fn admit(&mut self, r: &Request, (): ()) -> Slot {
+        self.lru.admit(r, ())
+    }
+    fn frames(&self) -> u32 {
+        self.lru.frames()
+    }
+    fn resident(&self) -> u32 {
+        self.lru.resident()
+    }
+    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
+        self.lru.for_each_resident(visit);
+    }
+    fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
+        self.lru.next_victims(show);
+    }
+    fn cleaned(&mut self, page: Page) {
+        self.lru.cleaned(page);
+    }
+    fn idle(&mut self, _: UnitId, device: &dyn DeviceView, plan: &mut Plan) {
+        if self.gives_up {
+            return self.lru.evict(&mut (), device, plan);
+        }
+        let mut first = None;
+        self.lru.next_victims(&mut |page, _| {
+            first = Some(page);
+            false
+        });
+        let page = first.expect("a page is resident");
+        plan.open_group();
+        plan.flush_and_keep(page);
+        self.lru.cleaned(page);
+    }
+}
+
+fn writer(gives_up: bool) -> Checked<Writer> {
+    let lru = destage_policies::lru::Lru::new(&Setup::new(4), Dense::new(8));
+    let mut policy = Checked::new(Writer { lru, gives_up }, 1);
+    drive(&mut policy, &[(Write, 1), (Read, 2), (Write, 3)]);
+    policy
+}
+
+#[test]
+fn a_page_that_is_written_and_stays_was_dirty_and_is_clean() {
+    let mut policy = writer(false);
+    policy.cleaned(Page(3));
+    policy.idle(UnitId(0), &Blind, &mut Plan::new()); // writes page 1
+    assert_eq!(drive(&mut policy, &[(Read, 3), (Read, 1)]), 2);
+    assert_eq!(policy.violation(), None);
+    policy.cleaned(Page(1));
+    assert_eq!(policy.violation().unwrap().law, "page 1 is written: it is clean");
+
+    let mut policy = writer(false);
+    policy.cleaned(Page(5));
+    assert_eq!(policy.violation().unwrap().law, "page 5 is written: it is not resident");
+
+    let mut policy = writer(false);
+    let mut plan = Plan::new();
+    policy.idle(UnitId(0), &Blind, &mut plan);
+    policy.idle(UnitId(0), &Blind, &mut plan);
+    assert_eq!(policy.violation().unwrap().law, "page 1 is flushed: it is clean");
+}
+
+#[test]
+fn no_page_leaves_in_an_idle_instant() {
+    let mut policy = writer(true);
+    policy.idle(UnitId(0), &Blind, &mut Plan::new());
+    assert_eq!(policy.violation().unwrap().law, "page 1 is evicted while there is no miss");
+}
