@@ -35,6 +35,8 @@ from destage.catalogue import (
 from destage.catalogue import device as _one_device
 from destage.catalogue import policy as _one_policy
 from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
+from destage.conversion import Converted, convert, trace_head, trace_info, write_workload
+from destage.curves import Curves, mrc
 from destage.demo import demo, demo_trace
 from destage.device import Drive, open_device
 from destage.errors import (
@@ -47,6 +49,7 @@ from destage.errors import (
     OutputError,
     UsageError,
 )
+from destage.options import ProgressCallback, RunOptions
 from destage.policy import (
     BYPASS,
     HIT,
@@ -57,40 +60,16 @@ from destage.policy import (
     Miss,
     Plan,
     Policy,
+    PolicyLike,
     Request,
 )
-from destage.profile import TraceProfile
+from destage.profile import TraceInfo, TraceProfile
 from destage.reports import write_report
 from destage.rerunning import Rerun, rerun
 from destage.results import Metric, Results, Run, TraceIdentity, metrics
-from destage.runs import (
-    Curves,
-    Interrupted,
-    Planned,
-    PolicyLike,
-    ProgressCallback,
-    Recorded,
-    compare,
-    mrc,
-    plan,
-    run,
-)
-from destage.trace import (
-    CacheEntry,
-    Converted,
-    Trace,
-    TraceCache,
-    TraceInfo,
-    convert,
-    open_trace,
-    open_volumes,
-    synth,
-    trace_cache,
-    trace_head,
-    trace_info,
-    workloads,
-    write_workload,
-)
+from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
+from destage.trace import Trace, open_trace, open_volumes, synth, workloads
+from destage.trace_cache import CacheEntry, TraceCache, trace_cache
 from destage.tuning import Tuned, tune
 
 __version__ = _destage.VERSION
@@ -135,6 +114,7 @@ __all__ = [
     "Planned",
     "PolicyLike",
     "ProgressCallback",
+    "RunOptions",
     # results
     "Results",
     "Run",

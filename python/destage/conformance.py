@@ -11,7 +11,7 @@ from destage import _destage
 from destage.errors import UsageError
 from destage.io.clash import reading
 from destage.policy import OwnPolicy, Policy
-from destage.trace import PathLike, _paths
+from destage.trace import PathLike, paths_of
 
 __all__ = ["ConformanceReport", "VectorFile", "conform", "conform_emit"]
 
@@ -95,7 +95,7 @@ def conform(
     Raises `MissingFile`, and `DataError` for a line that is not a vector; a vector that differs is
     no error but counted (`ok`, `failed`).
     """
-    files = _paths(vectors)
+    files = paths_of(vectors)
     reading("the vectors", *files)
     if policy is None:
         if only is not None:
@@ -132,6 +132,6 @@ def conform_emit(vectors: PathLike) -> bytes:
 
     Raises as `conform`.
     """
-    (path,) = _paths([vectors])
+    (path,) = paths_of([vectors])
     reading("the vectors", path)
     return _destage.conform_emit(path)

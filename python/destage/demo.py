@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from destage.device import DeviceLike
+from destage.options import ProgressCallback
 from destage.results import Results
-from destage.runs import ProgressCallback, compare
+from destage.runs import compare
 from destage.trace import Trace, open_trace
 
 __all__ = ["COST", "DEVICE", "POLICIES", "SIZES", "TRACE", "demo", "demo_trace"]

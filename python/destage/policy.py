@@ -15,11 +15,13 @@ decides alike.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from destage import _destage
 from destage._destage import Bypass, DeviceView, Hit, Miss, Plan, Request
 from destage.errors import UsageError
 
@@ -33,7 +35,11 @@ __all__ = [
     "Miss",
     "Plan",
     "Policy",
+    "PolicyLike",
     "Request",
+    "Spec",
+    "is_none",
+    "policy_specs",
 ]
 
 #: What `request` returns for a resident page.
@@ -139,3 +145,55 @@ class OwnPolicy:
             needs_next_use=bool(getattr(made, "NEEDS_NEXT_USE", False)),
             needs_device=bool(getattr(made, "NEEDS_DEVICE", False)),
         )
+
+
+#: A policy: `"lru"`, `"2q[in_fraction=0.3]"`, `("2q", {"in_fraction": 0.3})`, a class of your own.
+PolicyLike = str | tuple[str | Callable[..., Policy], Mapping[str, Any]] | Callable[..., Policy]
+
+#: A policy as the boundary takes it: name and parameters as JSON, or one of one's own.
+Spec = tuple[str, str] | OwnPolicy
+
+
+def policy_specs(
+    policies: str | PolicyLike | Sequence[PolicyLike],
+) -> list[Spec]:
+    """Policies as the boundary takes them. Raises `UsageError`."""
+    given: Sequence[PolicyLike]
+    if isinstance(policies, (str, Policy)) or callable(policies):
+        given = [policies]
+    elif isinstance(policies, tuple) and len(policies) == 2 and isinstance(policies[1], Mapping):
+        given = [(policies[0], policies[1])]
+    elif isinstance(policies, Sequence):
+        given = policies  # type: ignore[assignment]
+    else:
+        raise UsageError(f"policies: expected names or classes, got {policies!r}")
+    specs: list[Spec] = []
+    for one in given:
+        if isinstance(one, str):
+            specs.extend(_destage.parse_policies(one))
+        elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], Mapping):
+            name, params = one
+            own = OwnPolicy.of(name, dict(params))
+            specs.append(own or _destage.check_policy(str(name), params_json(params, "params")))
+        else:
+            own = OwnPolicy.of(one)
+            if own is None:
+                raise UsageError(
+                    f"policies: expected a name, (name, parameters) or a class, got {one!r}"
+                )
+            specs.append(own)
+    if not specs:
+        raise UsageError("policies: expected at least one")
+    return specs
+
+
+def params_json(value: object, what: str) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"{what}: {e}") from e
+
+
+def is_none(spec: Spec) -> bool:
+    """No cache at all."""
+    return not isinstance(spec, OwnPolicy) and spec[0] == "none"

@@ -1,4 +1,4 @@
-"""The pictures by which BPAC and AALRU judge a workload, as data and as charts."""
+"""What a trace looks like: in numbers, and in the pictures by which BPAC and AALRU judge one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,72 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from destage.errors import UsageError
-from destage.io.frames import Tidy, by_column
+from destage.io.files import Destination, write_whole
 from destage.model.profile import FIGURES, rows_of, warnings_of
+from destage.tables.frames import Tidy, by_column
+from destage.tables.profile import profile_text
+from destage.tables.trace_info import info_text
 
 if TYPE_CHECKING:
     from destage.charts.profile_plots import ProfilePlots
 
-__all__ = ["TraceProfile"]
+__all__ = ["Counted", "TraceInfo", "TraceProfile"]
 
 #: What counts as a reference: page writes, or page reads and page writes.
 Counted = Literal["writes", "all"]
+
+
+@dataclass(frozen=True, repr=False)
+class TraceInfo:
+    """A trace in numbers; `data` has all of them, by the names of the JSON form."""
+
+    data: Mapping[str, Any]
+    """Everything: counts, sizes, rates, gaps, sequentiality, re-references, devices."""
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a part by its name."""
+        return self.data[key]
+
+    @property
+    def requests(self) -> int:
+        """Read and write requests."""
+        return int(self.data["counts"]["requests"])
+
+    @property
+    def read_share(self) -> float:
+        """Share of requests that read, 0..1."""
+        return float(self.data["read_share"])
+
+    @property
+    def unique_pages(self) -> int:
+        """Different pages, read or written."""
+        return int(self.data["counts"]["unique_pages"])
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Different pages, in bytes."""
+        return int(self.data["counts"]["footprint_bytes"])
+
+    @property
+    def duration_ns(self) -> int | None:
+        """From the first to the last arrival; None if the trace has no times."""
+        return int(self.data["duration_ns"]) if self.data["timed"] else None
+
+    @property
+    def mean_rate_per_s(self) -> float:
+        """Requests per second over the duration; 0 without times."""
+        return float(self.data["mean_rate_per_s"])
+
+    def to_json(self, path: Destination | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
+        text = json.dumps(self.data, indent=1) + "\n"
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def __repr__(self) -> str:
+        """Return what `destage trace info` prints."""
+        return info_text(self.data)
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,9 +168,7 @@ class TraceProfile(Tidy):
 
     def __repr__(self) -> str:
         """Return a few lines of numbers."""
-        from destage.model.profile import text
-
-        return text(self.data)
+        return profile_text(self.data)
 
 
 #: Numbers of the long table. All are real, so that a column has one type.

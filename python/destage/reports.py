@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from destage.io.files import Destination
 
 if TYPE_CHECKING:
+    from destage.curves import Curves
     from destage.profile import TraceProfile
     from destage.results import Results
-    from destage.runs import Curves
     from destage.trace import Trace
 
 __all__ = ["need_report", "write_report"]
@@ -18,7 +18,7 @@ __all__ = ["need_report", "write_report"]
 
 def need_report() -> None:
     """Raise `MissingExtra` if the extra `report` is not installed."""
-    from destage.report import need_extra
+    from destage.io.extras import need_extra
 
     need_extra("the report")
 
@@ -51,12 +51,11 @@ def write_report(
     from destage.results import Results
 
     several = [results] if isinstance(results, Results) else list(results)
-    sets: list[Any] = [s for one in several for s in one.sets]
     draw(
         path,
-        results=sets,
+        results=[s for one in several for s in one.result_sets],
         infos=[trace.info().data for trace in traces],
-        curves=[c.data for c in curves],
+        curves=[c.result_set for c in curves],
         profiles=[p.data for p in profiles],
         series=series,
         command=command,

@@ -14,9 +14,9 @@ from destage.catalogue import policies
 from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.files import Destination
+from destage.options import ProgressCallback, thread_count
 from destage.results import Results
-from destage.runs import ProgressCallback, thread_count
-from destage.trace import PathLike, Trace, _paths, read_decoded, synth_decoded
+from destage.trace import PathLike, Trace, paths_of, read_decoded, synth_decoded
 
 __all__ = ["Rerun", "rerun"]
 
@@ -94,7 +94,9 @@ def _open(
         return synth_decoded(workload, str(page_size), cache, progress, options.get("wrap_pages"))
     if "reader" not in options:
         raise DataError("result: trace.options: expected how the trace was read (reader or synth)")
-    paths = _paths(given) if given is not None else [_found(s, beside) for s in identity["sources"]]
+    paths = (
+        paths_of(given) if given is not None else [_found(s, beside) for s in identity["sources"]]
+    )
     reader = json.dumps(options["reader"])
     wrap, align = options.get("wrap_pages"), options.get("span_align_bytes")
     return read_decoded(paths, reader, str(page_size), cache, progress, wrap, align)

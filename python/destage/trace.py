@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,26 +13,24 @@ from destage import _destage
 from destage.catalogue import policy
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
-from destage.io.clash import Named, reading, refuse
-from destage.io.files import Destination
+from destage.io.clash import reading
 from destage.io.names import path_of
-from destage.profile import Counted, TraceProfile
+from destage.model.run import trace_name
+from destage.profile import Counted, TraceInfo, TraceProfile
 
 __all__ = [
-    "CacheEntry",
-    "Converted",
+    "PathLike",
+    "Progress",
     "Trace",
-    "TraceCache",
-    "TraceInfo",
-    "convert",
     "open_trace",
     "open_volumes",
+    "paths_of",
+    "read_decoded",
+    "reader_json",
     "synth",
-    "trace_cache",
-    "trace_head",
-    "trace_info",
+    "synth_decoded",
+    "workload_json",
     "workloads",
-    "write_workload",
 ]
 
 PathLike = str | os.PathLike[str]
@@ -71,8 +68,6 @@ class Trace:
     @property
     def name(self) -> str:
         """What tables call it: file names without folders, and the device if one was chosen."""
-        from destage.results import trace_name
-
         return trace_name(self.identity["sources"], self.identity["options"])
 
     @property
@@ -190,23 +185,7 @@ class Trace:
             "hot_accesses": hot_accesses,
             "cold_accesses": cold_accesses,
         }
-        if counted not in ("writes", "all"):
-            raise UsageError(f"counted: expected writes or all, got {counted!r}")
-        for key, value in options.items():
-            if key == "counted":
-                continue
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or not 0 <= int(value) < 1 << 32:
-                raise UsageError(f"{key}: expected a whole number below 2^32, got {value!r}")
-        specs = [] if padding is None else _destage.parse_policies(padding)
-        if padding is not None and len(specs) != 1:
-            raise UsageError(f"padding: expected one policy, got {padding!r}")
-        for name, _ in specs:
-            if policy(name).needs_device:
-                raise UsageError(
-                    f"padding: {name} looks at the drive behind the cache, and a profile has none;"
-                    " take one such as bplru"
-                )
+        specs = _profiled(options, padding)
         found = json.loads(self.raw.profile(json.dumps(options), progress))
         for spec in specs:
             sizes = json.dumps([cache])
@@ -222,64 +201,30 @@ class Trace:
         )
 
 
-@dataclass(frozen=True, repr=False)
-class TraceInfo:
-    """A trace in numbers; `data` has all of them, by the names of the JSON form."""
-
-    data: Mapping[str, Any]
-    """Everything: counts, sizes, rates, gaps, sequentiality, re-references, devices."""
-
-    def __getitem__(self, key: str) -> Any:
-        """Return a part by its name."""
-        return self.data[key]
-
-    @property
-    def requests(self) -> int:
-        """Read and write requests."""
-        return int(self.data["counts"]["requests"])
-
-    @property
-    def read_share(self) -> float:
-        """Share of requests that read, 0..1."""
-        return float(self.data["read_share"])
-
-    @property
-    def unique_pages(self) -> int:
-        """Different pages, read or written."""
-        return int(self.data["counts"]["unique_pages"])
-
-    @property
-    def footprint_bytes(self) -> int:
-        """Different pages, in bytes."""
-        return int(self.data["counts"]["footprint_bytes"])
-
-    @property
-    def duration_ns(self) -> int | None:
-        """From the first to the last arrival; None if the trace has no times."""
-        return int(self.data["duration_ns"]) if self.data["timed"] else None
-
-    @property
-    def mean_rate_per_s(self) -> float:
-        """Requests per second over the duration; 0 without times."""
-        return float(self.data["mean_rate_per_s"])
-
-    def to_json(self, path: Destination | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
-        from destage.io.files import write_whole
-
-        text = json.dumps(self.data, indent=1) + "\n"
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def __repr__(self) -> str:
-        """Return what `destage trace info` prints."""
-        from destage.tables.info import info_text
-
-        return info_text(self)
+def _profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str, str]]:
+    """The policy whose padding a profile looks at, if any, when its options can be."""
+    if options["counted"] not in ("writes", "all"):
+        raise UsageError(f"counted: expected writes or all, got {options['counted']!r}")
+    for key, value in options.items():
+        if key == "counted":
+            continue
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not 0 <= int(value) < 1 << 32:
+            raise UsageError(f"{key}: expected a whole number below 2^32, got {value!r}")
+    specs = [] if padding is None else _destage.parse_policies(padding)
+    if padding is not None and len(specs) != 1:
+        raise UsageError(f"padding: expected one policy, got {padding!r}")
+    for name, _ in specs:
+        if policy(name).needs_device:
+            raise UsageError(
+                f"padding: {name} looks at the drive behind the cache, and a profile has none;"
+                " take one such as bplru"
+            )
+    return specs
 
 
-def _paths(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    """One path or several, as several. Raises `UsageError` for what is none."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(given, Sequence):
         raise UsageError(f"paths: expected a path or several, got {paths!r}")
@@ -296,7 +241,8 @@ def _page_size(page_size: int | str | None) -> str | None:
     return str(page_size)
 
 
-def _options(options: Mapping[str, Any]) -> str:
+def reader_json(options: Mapping[str, Any]) -> str:
+    """Reader options as the boundary takes them: JSON, without the underscore of Python's words."""
     given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
     try:
         text = json.dumps(given, allow_nan=False, ensure_ascii=False)
@@ -391,7 +337,7 @@ def open_trace(
 
     Raises `MissingFile`, `DataError` with the place of the first malformed record, `UsageError`.
     """
-    files = _paths(paths)
+    files = paths_of(paths)
     opened, size = _for_drive(drive, wrap, _page_size(page_size))
     given = _reader_options(opened, {**options, "wrap": wrap})
     align = opened.block_bytes if opened else None
@@ -443,7 +389,7 @@ def _reader_options(drive: Drive | None, options: Mapping[str, Any]) -> str:
             f"devices = separate: in front of the drive {drive.name} the trace's devices stand one"
             " after another (stack), or one is chosen"
         )
-    return _options(given)
+    return reader_json(given)
 
 
 def open_volumes(
@@ -495,7 +441,7 @@ def synth(
     >>> trace.requests
     1000
     """
-    workload = _workload(kind, parameters)
+    workload = workload_json(kind, parameters)
     opened, size = _for_drive(drive, wrap, _page_size(page_size))
 
     def make(wrap_pages: int | None) -> Trace:
@@ -504,176 +450,16 @@ def synth(
     return _fitted(make, opened, wrap)
 
 
-def write_workload(
-    kind: str,
-    destination: PathLike,
-    *,
-    to: str = "csv",
-    progress: Progress | None = None,
-    **parameters: Any,
-) -> Converted:
-    """Make a workload from a seed, and write its requests to a file.
-
-    Parameters: `kind` and `parameters` as in `synth`; `destination` and `to` as in `convert`.
-
-    Raises `UsageError`, `OutputError`.
-    """
-    (target,) = _paths([destination])
-    text = _destage.convert_workload(_workload(kind, parameters), to, target, progress)
-    data = json.loads(text)
-    return Converted(**(data | {"notes": tuple(data["notes"])}))
-
-
-def _workload(kind: str, parameters: Mapping[str, Any]) -> str:
+def workload_json(kind: str, parameters: Mapping[str, Any]) -> str:
+    """A workload as the boundary takes it; its kind may be a preset's name."""
     if not isinstance(kind, str):
         raise UsageError(f"kind: expected a word such as 'zipf', got {kind!r}")
     presets = {p["name"].lower() for p in workloads()["presets"]}
     named = "preset" if kind.lower() in presets else "kind"
-    return _options({**parameters, named: kind})
+    return reader_json({**parameters, named: kind})
 
 
 def workloads() -> Mapping[str, Any]:
     """What `synth` can make: kinds, presets and parameters with units, ranges and defaults."""
     data: dict[str, Any] = json.loads(_destage.workloads())
     return data
-
-
-def trace_head(
-    paths: PathLike | Sequence[PathLike], *, count: int = 10, **options: Any
-) -> list[dict[str, Any]]:
-    """Read the first requests, as the run would see them: sorted, rebased, filtered.
-
-    Parameters:
-        paths, options: as in `open_trace`.
-        count: how many, at least 1.
-
-    Returns dictionaries with `time_ns`, `device`, `op`, `offset_bytes`, `length_bytes` and
-    `response_ns` (None where the format has none). Raises as `open_trace`.
-    """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise UsageError(f"count: expected a whole number from 1, got {count!r}")
-    rows: list[dict[str, Any]] = json.loads(
-        _destage.trace_head(_paths(paths), _options(options), count)
-    )
-    return rows
-
-
-@dataclass(frozen=True)
-class Converted:
-    """What `convert` wrote."""
-
-    format: str
-    """Name of the format."""
-    requests: int
-    """Requests read."""
-    records: int
-    """Records written."""
-    losses: Mapping[str, int]
-    """What `lossy` allowed, each with the number of requests."""
-    notes: tuple[str, ...]
-    """What the format has no place for."""
-
-
-def convert(
-    paths: PathLike | Sequence[PathLike],
-    destination: PathLike,
-    *,
-    to: str,
-    lossy: bool = False,
-    target_time_unit: str | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Converted:
-    """Write a trace in another format.
-
-    Parameters:
-        paths, options: as in `open_trace`; several files become one.
-        destination: the file, which appears when it is whole; `-` is standard output. An ending
-            such as `.gz` or `.xz` compresses it.
-        to: `mqsim`, `disksim`, `fio`, `blktrace`, `oracle-general`, `csv` or `parquet`.
-        lossy: leave out what the format cannot hold, and count it, instead of an error.
-        target_time_unit: unit of the times of `mqsim`: ns (default), us, ps.
-
-    Raises as `open_trace`, and `OutputError`.
-    """
-    if not isinstance(to, str):
-        raise UsageError(f"to: expected the name of a format, got {to!r}")
-    (target,) = _paths([destination])
-    sources = _paths(paths)
-    refuse(
-        [Named.output("the destination", str(target))],
-        [Named.input("the trace", path) for path in sources],
-    )
-    data = json.loads(
-        _destage.convert(
-            sources, _options(options), to, target, bool(lossy), target_time_unit, progress
-        )
-    )
-    return Converted(**(data | {"notes": tuple(data["notes"])}))
-
-
-def trace_info(
-    trace: Trace | PathLike | Sequence[PathLike],
-    *,
-    progress: Progress | None = None,
-    **options: Any,
-) -> TraceInfo:
-    """Describe a trace, which may also be given as its files; options as in `open_trace`."""
-    if not isinstance(trace, Trace):
-        trace = open_trace(trace, progress=progress, **options)
-    elif options:
-        raise UsageError(f"{', '.join(options)}: the trace is open already")
-    return trace.info(progress=progress)
-
-
-@dataclass(frozen=True)
-class CacheEntry:
-    """A decoded trace that is kept, or its next uses."""
-
-    path: Path
-    """Its file."""
-    kind: str
-    """`trace` or `next`."""
-    bytes: int
-    """Its length."""
-    used_s: int
-    """When it was last used, seconds since 1970."""
-    sources: tuple[str, ...]
-    """Names of the files it was decoded from."""
-    requests: int
-    """Requests of the trace."""
-    page_bytes: int
-    """Page size."""
-    usable: bool
-    """Whether this version of the program can read it."""
-
-
-@dataclass(frozen=True)
-class TraceCache:
-    """The folder of decoded traces."""
-
-    folder: Path
-    """`$DESTAGE_CACHE`, else the user's cache folder."""
-    limit_bytes: int
-    """What was used longest ago goes when the folder outgrows this."""
-    entries: tuple[CacheEntry, ...]
-    """What is kept, used last first."""
-
-    @property
-    def bytes(self) -> int:
-        """Length of all entries."""
-        return sum(e.bytes for e in self.entries)
-
-    def clear(self) -> tuple[int, int]:
-        """Remove everything that Destage keeps there; return files and bytes removed."""
-        return _destage.trace_cache_clear()
-
-
-def trace_cache() -> TraceCache:
-    """Look at the folder of decoded traces. Raises `UsageError` if there is none."""
-    data = json.loads(_destage.trace_cache())
-    entries = (
-        CacheEntry(**(e | {"path": Path(e["path"]), "sources": tuple(e["sources"])}))
-        for e in data["entries"]
-    )
-    return TraceCache(Path(data["dir"]), data["limit_bytes"], tuple(entries))

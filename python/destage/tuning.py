@@ -9,256 +9,46 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
-from destage.catalogue import policies
 from destage.catalogue import policy as policy_info
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
 from destage.io.files import Destination
-from destage.io.frames import Tabled, by_column
-from destage.policy import OwnPolicy, Policy
-from destage.results import Metric, Results, Run, metrics, warnings_of
-from destage.runs import PolicyLike, ProgressCallback, compare, policy_specs
+from destage.model.metrics import Metric
+from destage.model.ranges import LARGEST_GRID, Range, Value, range_of
+from destage.model.run import Run
+from destage.model.tuned import Best, Objective, Point, TunedCurve, objective_of
+from destage.options import ProgressCallback, RunOptions
+from destage.policy import OwnPolicy, Policy, PolicyLike, policy_specs
+from destage.results import Results
+from destage.runs import compare
+from destage.tables.frames import Tabled, by_column
+from destage.tables.table import Table
+from destage.tables.tuned import tuned_table
 from destage.trace import Trace
 
 if TYPE_CHECKING:
     from altair import LayerChart
     from optuna.trial import Trial
 
-    from destage.tables.table import Table
-
 __all__ = ["Best", "Objective", "Point", "Range", "Tuned", "objective_of", "range_of", "tune"]
-
-#: A parameter's value, as a policy takes it.
-Value = bool | int | float | str
-
-#: Combinations of a grid, at most: beyond it a search is what one wants.
-LARGEST_GRID = 100_000
 
 #: Trials that a search asks for at a time. A constant: a search then does not depend on how many
 #: of them run side by side.
 BATCH = 8
 
-FORMS = "expected A:B:STEP (0:1:0.1), A:B:*FACTOR (16:4096:*2), A:B (with trials) or A,B,C"
-
-
-@dataclass(frozen=True)
-class Range:
-    """Values of one parameter."""
-
-    values: tuple[Value, ...] = ()
-    """All values, in order; empty if the range has no steps."""
-    bounds: tuple[float, float] | None = None
-    """First and last value, if they are numbers in steps or a range without any."""
-    whole: bool = False
-    """Only whole numbers between the bounds."""
-
-
-def range_of(key: str, given: str | Sequence[Value]) -> Range:
-    """Read a range; `key` is what messages call it.
-
-    Raises `UsageError`.
-
-    >>> range_of("alpha", "0:0.3:0.1").values
-    (0, 0.1, 0.2, 0.3)
-    >>> range_of("window", "16:64:*2").values
-    (16, 32, 64)
-    """
-    if not isinstance(given, str):
-        values = tuple(given) if isinstance(given, Iterable) else ()
-        if not values or not all(isinstance(v, (bool, int, float, str)) for v in values):
-            raise UsageError(f"{key}: expected values, got {given!r}")
-        return _unique(key, Range(values, _bounds(values)))
-    if ":" not in given:
-        words = [word.strip() for word in given.split(",")]
-        if not all(words):
-            raise UsageError(f"{key}={given}: {FORMS}")
-        values = tuple(_value(word) for word in words)
-        return _unique(key, Range(values, _bounds(values)))
-    parts = [part.strip() for part in given.split(":")]
-    if len(parts) not in (2, 3):
-        raise UsageError(f"{key}={given}: {FORMS}")
-    grows = len(parts) == 3 and parts[2].startswith("*")
-    try:
-        first, last, *step = (Decimal(part.removeprefix("*")) for part in parts)
-    except InvalidOperation:
-        raise UsageError(f"{key}={given}: {FORMS}") from None
-    if not all(number.is_finite() for number in (first, last, *step)) or first > last:
-        raise UsageError(f"{key}={given}: {FORMS}, A no more than B")
-    bounds = float(first), float(last)
-    if not step:
-        whole = first == first.to_integral() and last == last.to_integral() and "." not in given
-        return Range((), bounds, whole)
-    if (grows and (step[0] <= 1 or first <= 0)) or step[0] <= 0:
-        raise UsageError(f"{key}={given}: the step leads nowhere")
-    numbers = itertools.takewhile(lambda number: number <= last, _steps(first, step[0], grows))
-    # Decimals, so that 0.1 taken three times is 0.3.
-    values = tuple(_plain(number) for number in itertools.islice(numbers, LARGEST_GRID + 1))
-    return Range(values, bounds)
-
-
-def _steps(first: Decimal, step: Decimal, grows: bool) -> Iterator[Decimal]:
-    number = first
-    while True:
-        yield number
-        number = number * step if grows else number + step
-
-
-def _plain(number: Decimal) -> int | float:
-    return int(number) if number == number.to_integral() else float(number)
-
-
-def _value(word: str) -> Value:
-    if word in ("true", "false"):
-        return word == "true"
-    try:
-        number = Decimal(word)
-    except InvalidOperation:
-        return word
-    return _plain(number) if number.is_finite() else word
-
-
-def _bounds(values: Sequence[Value]) -> tuple[float, float] | None:
-    numbers = [float(v) for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    return (min(numbers), max(numbers)) if len(numbers) == len(values) > 1 else None
-
-
-def _unique(key: str, found: Range) -> Range:
-    if len(set(map(repr, found.values))) < len(found.values):
-        raise UsageError(f"{key}: a value is named twice")
-    return found
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What is to be made small or large."""
-
-    metric: Metric
-    largest: bool
-
-    def better(self, value: float, than: float) -> bool:
-        """Whether a value is better than another."""
-        return value > than if self.largest else value < than
-
-
-def objective_of(text: str) -> Objective:
-    """Read a metric's name, with `min:` or `max:` before it where the metric does not say itself.
-
-    Raises `UsageError`.
-    """
-    way, colon, name = text.rpartition(":")
-    if colon and way not in ("min", "max"):
-        raise UsageError(f"objective {text}: expected a metric, min:METRIC or max:METRIC")
-    known = {metric.name: metric for metric in metrics()}
-    metric = known.get(name)
-    if metric is None:
-        near = _destage.nearest(name, list(known))
-        meant = f", did you mean {near}?" if near else ""
-        raise UsageError(f"unknown objective {name!r}{meant} (known: {', '.join(known)})")
-    if not way and metric.better not in ("higher", "lower"):
-        raise UsageError(f"objective {name}: say which way: min:{name} or max:{name}")
-    return Objective(metric, way == "max" if way else metric.better == "higher")
-
-
-@dataclass(frozen=True)
-class Point:
-    """One combination of values at one cache size."""
-
-    values: Mapping[str, Value]
-    """The parameters that are tuned."""
-    run: Run
-    """What came of it."""
-    objective: float
-    """The metric."""
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best point of a cache size."""
-
-    point: Point
-    equal: int
-    """Other points that are exactly as good."""
-    at_the_end: tuple[str, ...]
-    """Parameters whose best value is the first or last of its range: it may lie beyond."""
-
 
 @dataclass(frozen=True, repr=False)
-class Tuned(Tabled):
+class Tuned(TunedCurve, Tabled):
     """The curve of an objective over a policy's parameters, and where it is best."""
 
-    policy: str
-    """The policy."""
-    objective: Objective
-    """What was to be made small or large."""
-    ranges: Mapping[str, Range]
-    """The parameters that were tuned."""
     results: Results
     """All runs, in the order of points."""
-    points: tuple[Point, ...] = field(repr=False)
-    """Every combination at every cache size."""
-    search: str
-    """`grid`, or how the points were chosen."""
-
-    @cached_property
-    def best(self) -> Mapping[str, Best]:
-        """The best point by cache size, as it was given; among equals the first."""
-        found: dict[str, Best] = {}
-        for size, points in self.by_size().items():
-            best = points[0]
-            for point in points[1:]:
-                if self.objective.better(point.objective, best.objective):
-                    best = point
-            equal = sum(point.objective == best.objective for point in points) - 1
-            found[size] = Best(best, equal, self._at_the_end(best))
-        return found
-
-    def by_size(self) -> dict[str, list[Point]]:
-        """The points by cache size, as it was given."""
-        sizes: dict[str, list[Point]] = {}
-        for point in self.points:
-            sizes.setdefault(point.run.cache, []).append(point)
-        return sizes
-
-    def _at_the_end(self, best: Point) -> tuple[str, ...]:
-        def ends(key: str, value: Value) -> bool:
-            bounds = self.ranges[key].bounds
-            if bounds is None or value not in bounds:
-                return False
-            # At the end of what the parameter may be there is nothing beyond.
-            step = 1 if isinstance(value, int) else 1e-9 * max(1.0, abs(float(value)))
-            beyond = float(value) + (step if value == bounds[1] else -step)
-            return _can_be(self.policy, key, int(beyond) if isinstance(value, int) else beyond)
-
-        return tuple(key for key, value in best.values.items() if ends(key, value))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a reader of the optimum must know."""
-        said = [
-            "the optimum was found on the very trace that it is reported for: on another it may be"
-            " worse than the default; try it there (compare) before relying on it"
-        ]
-        for size, best in self.best.items():
-            said += [
-                f"{size}: the best {key} is at an end of its range: the optimum may lie beyond"
-                for key in best.at_the_end
-            ]
-            if best.equal == len(self.by_size()[size]) - 1 and best.equal:
-                said.append(f"{size}: all values are equally good: this trace does not tell them")
-        labels = {run.label for run in self.results}
-        # What is said of every value is said once.
-        for message, named in warnings_of(self.results).items():
-            who = self.policy if len(named) == len(labels) else ", ".join(named)
-            said.append(f"{who}: {message}")
-        return tuple(said)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per point: the parameters, the objective, and every metric."""
@@ -312,9 +102,8 @@ class Tuned(Tabled):
     def _provenance(self) -> Mapping[str, str]:
         return {"destage.tuned": json.dumps({"policy": self.policy, "search": self.search})}
 
-    def _table(self) -> Table:
-        from destage.tables.table import tuned_table
-
+    def as_table(self) -> Table:
+        """Return the table that the command line prints, to be laid out otherwise."""
         return tuned_table(self)
 
     def plot(self, parameter: str | None = None) -> LayerChart:
@@ -352,15 +141,9 @@ def tune(
     queue_depth: int | None = None,
     trials: int | None = None,
     seed: int = 1,
-    cost: str | Mapping[str, int] | None = None,
-    warmup: str | None = None,
-    fetch_on_write_miss: bool = False,
-    flush_at_end: bool = False,
-    pages_per_block: int | None = None,
-    device_pages: int | None = None,
-    check: bool = False,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
+    **options: Unpack[RunOptions],
 ) -> Tuned:
     """Find the best values of a policy's parameters for a trace.
 
@@ -388,7 +171,7 @@ def tune(
     (5, True)
     """
     goal = objective_of(objective or ("hit_ratio" if device is None else "response_ns_mean"))
-    _check_goal(goal.metric, device is not None, cost is not None)
+    _check_goal(goal.metric, device is not None, options.get("cost") is not None)
     own, name, fixed = _policy(policy)
     ranges = _ranges(own or name, fixed, params)
 
@@ -400,15 +183,9 @@ def tune(
             device=device,
             ftl=ftl,
             queue_depth=queue_depth,
-            cost=cost,
-            warmup=warmup,
-            fetch_on_write_miss=fetch_on_write_miss,
-            flush_at_end=flush_at_end,
-            pages_per_block=pages_per_block,
-            device_pages=device_pages,
-            check=check,
             jobs=jobs,
             progress=progress,
+            **options,
         )
         each = len(results) // len(combinations)
         values = [combination for combination in combinations for _ in range(each)]
@@ -421,7 +198,7 @@ def tune(
     else:
         results, points = _search(run, ranges, goal, trials, seed)
         search = f"Optuna TPE, {trials} trials, seed {seed}"
-    return Tuned(name, goal, ranges, results, tuple(points), search)
+    return Tuned(name, goal, ranges, tuple(points), search, results)
 
 
 def check_tune(
@@ -456,15 +233,6 @@ def _check_goal(metric: Metric, has_device: bool, has_cost: bool) -> None:
 def _check_trials(trials: int) -> None:
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise UsageError(f"trials: expected a whole number from 1, got {trials!r}")
-
-
-def _can_be(policy: str, key: str, value: Value) -> bool:
-    try:
-        _destage.check_policy(policy, json.dumps({key: value}))
-    except UsageError:
-        # Nobody knows what a policy of one's own takes.
-        return policy not in {known.name for known in policies()}
-    return True
 
 
 def _policy(given: PolicyLike) -> tuple[Callable[..., Policy] | None, str, dict[str, Any]]:

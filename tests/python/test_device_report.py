@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from conftest import Destage
-from test_report import Page, many, result, run
+from test_report import Page, many, render_report, result, run, sets
 
 import destage as ds
 from destage.charts.plots import Plots
 from destage.errors import DataError, UsageError
 from destage.model import drive as data
-from destage.model.view import view
-from destage.report import render_report
+from destage.model.results import ResultSet
 from destage.tables.verdict import verdict
 
 #: Eight units of 40 blocks, nearly full: collections begin at once.
@@ -139,7 +138,7 @@ def test_a_curve_begins_at_the_share_that_took_no_time() -> None:
     summary = {"count": 100, "quantiles": [[0, 0], [0.2, 0], [0.4, 0], [0.6, 5000], [1, 9000]]}
     given = many(["lru"], [100])
     given["runs"][0]["timing"] = {"response_ns": summary}
-    (curve,) = data.response_curves(view(given))
+    (curve,) = data.response_curves(ResultSet.of(given))
     assert (curve["us"], curve["share"]) == ([0, 5, 9], [0.4, 0.6, 1])
 
 
@@ -156,7 +155,7 @@ def test_periods_and_units_that_are_joined_keep_their_sums() -> None:
         "unit_busy_ns": [[1_000_000_000] * 300 for _ in range(100)],
         "unit_collecting_ns": [[10_000_000 * (u % 2)] * 300 for u in range(100)],
     }
-    result = view(given)
+    result = ResultSet.of(given)
     (line,) = data.developments(result)
     assert line["step_s"] == 6
     assert line["mean_us"] == [6] * 100
@@ -171,7 +170,7 @@ def test_periods_and_units_that_are_joined_keep_their_sums() -> None:
 
 
 def test_heat_maps_hold_the_time_that_the_units_were_busy(timed: ds.Results) -> None:
-    result = view(timed.sets[0])
+    result = ResultSet.of(timed.sets[0])
     profile = timing(timed, "lru", 512)["profile"]
     rows = data.utilisations(result, [("lru", 512)])
     assert len(rows) == 8
@@ -232,7 +231,7 @@ def made_up(policy: str, frames: int, hits: int, writes: int, **numbers: float) 
 def said(runs: list[dict[str, Any]]) -> list[str]:
     given = result(runs)
     given["device"] = {"name": "small"}
-    return [s.replace("\u00a0", " ") for s in verdict(view(given))]
+    return [s.replace("\u00a0", " ") for s in verdict(ResultSet.of(given))]
 
 
 def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
@@ -286,7 +285,7 @@ def test_where_nobody_is_ahead_the_verdict_says_so() -> None:
 
 
 def test_runs_without_a_drive_have_no_verdict() -> None:
-    assert verdict(view(many(["lru", "arc"], [100, 200]))) == []
+    assert verdict(ResultSet.of(many(["lru", "arc"], [100, 200]))) == []
 
 
 # ---- figures
@@ -295,7 +294,7 @@ def test_runs_without_a_drive_have_no_verdict() -> None:
 def test_figures_of_timed_runs_come_with_their_data(timed: ds.Results, tmp_path: Path) -> None:
     small = deepcopy(dict(timed.sets[0]))
     small["runs"] = [r for r in small["runs"] if r["config"]["policy"] in ("lru", "ecr")]
-    plots = Plots(small)
+    plots = Plots(*sets(small))
     written = plots.save(tmp_path)
     assert {f.name for f in written} == {
         f"{name}.{suffix}" for name in plots.names() for suffix in ("svg", "png", "csv")
@@ -350,7 +349,7 @@ def test_a_figure_that_cannot_be_is_refused(timed: ds.Results, ask: Any, message
 
 
 def test_what_the_results_do_not_hold_is_no_figure(timed: ds.Results) -> None:
-    plots = Plots(without_profile(timed))
+    plots = Plots(*sets(without_profile(timed)))
     with pytest.raises(DataError, match="no response_over_time; they have response_ns_mean"):
         plots.response_over_time()
     with pytest.raises(DataError, match="these results have no running_time"):

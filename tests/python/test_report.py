@@ -9,15 +9,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from destage import report
 from destage.charts.plots import Plots, save_figures
 from destage.errors import DataError, MissingExtra, OutputError
-from destage.report import render_report, write_report
+from destage.model.results import ResultSet
 
 PAGE_BYTES = 4096
 UNIQUE_PAGES = 10_000
@@ -139,6 +141,18 @@ def curve() -> dict[str, Any]:
         "warnings": ["sizes below 160 frames are rough"],
     }
     return {"trace": result([])["trace"], "mrc": mrc}
+
+
+def sets(*given: dict[str, Any]) -> list[ResultSet]:
+    return [ResultSet.of(g, f"results[{i}]") for i, g in enumerate(given)]
+
+
+def render_report(
+    *, results: Sequence[dict[str, Any]], curves: Sequence[dict[str, Any]] = (), **more: Any
+) -> str:
+    """The report of results and curves in their JSON form."""
+    drawn = [ResultSet.of_curves(c) for c in curves]
+    return report.render_report(results=sets(*results), curves=drawn, **more)
 
 
 class Page(HTMLParser):
@@ -405,10 +419,13 @@ def test_the_same_inputs_give_the_same_bytes(full: str, tmp_path: Path) -> None:
     assert render_report(**given) == full
     (tmp_path / "given.json").write_text(json.dumps(given))
     script = (
-        "import json, sys; from destage.report import write_report;"
-        "write_report('again.html', **json.load(open('given.json')))"
+        "import json; from pathlib import Path; from test_report import render_report;"
+        "html = render_report(**json.load(open('given.json')));"
+        "Path('again.html').write_text(html, encoding='utf-8')"
     )
     environment = os.environ | {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
+    path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "again.html").read_bytes() == full.encode()
 
@@ -528,14 +545,14 @@ def test_what_is_no_result_is_refused_with_its_place(
     target = tmp_path / "report.html"
     target.write_text("as it was")
     with pytest.raises(DataError, match=re.escape(place)):
-        write_report(target, results=[given])
+        report.write_report(target, results=sets(given))
     assert target.read_text() == "as it was"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_report_that_cannot_be_written_is_an_output_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"report\.html"):
-        write_report(tmp_path / "absent" / "report.html", results=[many(["lru"], [100])])
+    with pytest.raises(OutputError, match=r"r\.html"):
+        report.write_report(tmp_path / "absent" / "r.html", results=sets(many(["lru"], [100])))
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,7 +563,7 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     with pytest.raises(MissingExtra, match=r"needs altair.*pip install 'destage\[report\]'"):
         render_report(results=[many(["lru"], [100])])
     with pytest.raises(MissingExtra, match=r"destage\[report\]"):
-        Plots(many(["lru"], [100])).hit_ratio()
+        Plots(*sets(many(["lru"], [100]))).hit_ratio()
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
@@ -559,7 +576,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
 
 def test_figures_come_with_their_data(tmp_path: Path) -> None:
     given = many(["lru", "arc", "min"], [100, 200, 400])
-    files = Plots(given).save(tmp_path / "figures")
+    files = Plots(*sets(given)).save(tmp_path / "figures")
     names = ["hit_ratio", "physical_reads", "physical_writes", "running_time", "writes_vs_lru"]
     assert [f.name for f in files] == [f"{n}.{s}" for n in names for s in ("svg", "png", "csv")]
     assert (tmp_path / "figures" / "hit_ratio.png").read_bytes().startswith(b"\x89PNG")
@@ -575,9 +592,10 @@ def test_figures_come_with_their_data(tmp_path: Path) -> None:
 
 
 def test_figures_have_the_same_bytes_each_time(tmp_path: Path) -> None:
-    given = [many(["lru", "arc"], [100, 200])]
-    first = save_figures(tmp_path / "a", results=given, curves=[curve()])
-    again = save_figures(tmp_path / "b", results=given, curves=[curve()])
+    given = sets(many(["lru", "arc"], [100, 200]))
+    curves = [ResultSet.of_curves(curve())]
+    first = save_figures(tmp_path / "a", results=given, curves=curves)
+    again = save_figures(tmp_path / "b", results=given, curves=curves)
     assert [f.name for f in first] == [f.name for f in again]
     assert {f.name for f in first} >= {"hit_ratio.svg", "mrc-hit_ratio.svg"}
     for one, other in zip(first, again, strict=True):
@@ -588,4 +606,4 @@ def test_a_chart_that_the_results_do_not_have_is_refused() -> None:
     given = many(["lru"], [100])
     given["runs"][0]["running_time"] = None
     with pytest.raises(DataError, match="no running_time; they have hit_ratio"):
-        Plots(given).running_time()
+        Plots(*sets(given)).running_time()

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Destage
-from test_report import Page
+from test_report import Page, render_report
 
 import destage as ds
 from destage.errors import DataError, UsageError
 from destage.model.series import GAUGES, gauges, names, rows_of
-from destage.report import render_report
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ from typing import Any
 import altair as alt
 
 from destage.charts.theme import LIGHT, Theme, styles
-from destage.model.view import BASELINE, METRICS, Metric, ResultView, Row
+from destage.model.metrics import BASELINE, METRICS, Metric
+from destage.model.results import ResultSet, Row
 from destage.model.words import size, time_unit
 
 __all__ = ["Charts", "chart_rows", "configure", "finish"]
@@ -95,7 +96,7 @@ def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
 
 
 def _axis_title(metric: Metric, domain: Sequence[float]) -> str:
-    unit = time_unit(domain).name if metric.kind == "time" else metric.unit
+    unit = time_unit(domain).name if metric.kind == "time" else metric.shown_unit
     return f"{metric.title} ({unit})" if unit else metric.title
 
 
@@ -129,21 +130,24 @@ def _time_text(field: str) -> str:
     )
 
 
-def chart_rows(result: ResultView) -> list[Row]:
+def chart_rows(result: ResultSet) -> list[Row]:
     """The rows as the charts take them: numbers that they draw, and the size as text."""
     drawn = [m for m in METRICS if m.name in CHARTED]
     # Of runs without a device half of the metrics would be a column of nothing.
-    names = [m.name for m in drawn if any(r[m.name] is not None for r in result.rows)]
-    keep = ["label", "frames", "cache_bytes", "cache_share", *names]
-    bounds = ["hit_ratio_low", "hit_ratio_high"]
-    return [
-        {
-            **{k: r[k] for k in keep},
-            **{k: r[k] for k in bounds if k in r},
-            "size": size(r["cache_bytes"]),
+    names = [m.name for m in drawn if any(run[m.name] is not None for run in result.runs)]
+    rows = []
+    for run in result.by_size:
+        row: Row = {
+            "label": run.label,
+            "frames": run.frames,
+            "cache_bytes": run.cache_bytes,
+            "cache_share": run.cache_share,
         }
-        for r in result.rows
-    ]
+        row |= {name: run[name] for name in names}
+        for name, (low, high) in run.bounds.items():
+            row |= {f"{name}_low": low, f"{name}_high": high}
+        rows.append(row | {"size": size(run.cache_bytes)})
+    return rows
 
 
 #: Metrics that have a chart.
@@ -189,7 +193,7 @@ class Charts:
 
     def __init__(
         self,
-        result: ResultView,
+        result: ResultSet,
         theme: Theme = LIGHT,
         *,
         page: bool = False,
@@ -200,13 +204,13 @@ class Charts:
         self.theme = theme
         self.page = page
         self.shown = list(shown)
-        self.look = styles(result.series, theme)
+        self.look = styles(result.labels, theme)
 
     def over_size(self, metric: Metric) -> Any:
         """A line a policy over cache sizes; bars if there is only one size."""
         if len(self.result.sizes) == 1:
             return self._at_one_size(metric)
-        sizes = [r["cache_bytes"] for r in self.result.rows]
+        sizes = [r.cache_bytes for r in self.result.by_size]
         hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
         footprint = self._footprint() if hero else None
         title = "Cache size, and its share of the trace's pages" if footprint else "Cache size"
@@ -215,7 +219,7 @@ class Charts:
         base = self._valid(metric).encode(x=x, y=y, detail="label:N")
         about = f"{metric.title} over cache size, one line a policy"
         layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
-        if metric.name == "hit_ratio" and any("hit_ratio_low" in r for r in self.result.rows):
+        if metric.name == "hit_ratio" and any("hit_ratio" in r.bounds for r in self.result.runs):
             layers.insert(0, self._errors(base))
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
 
@@ -228,7 +232,7 @@ class Charts:
         return base
 
     def _value_axis(self, metric: Metric) -> dict[str, Any]:
-        values = [r[metric.name] for r in self.result.rows if r[metric.name] is not None]
+        values = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]
         domain = _value_domain(values, metric.kind)
         return {
             "scale": alt.Scale(domain=domain, nice=False, zero=False),
@@ -239,9 +243,9 @@ class Charts:
 
     def relative_writes(self, metric: Metric) -> Any:
         """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
-        sizes = [size(b) for b in sorted({r["cache_bytes"] for r in self.result.rows})]
-        others = [label for label in self.result.series if label != BASELINE]
-        ratios = [r[metric.name] for r in self.result.rows if r[metric.name] is not None]
+        sizes = [size(b) for b in sorted({r.cache_bytes for r in self.result.by_size})]
+        others = [label for label in self.result.labels if label != BASELINE]
+        ratios = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]
         top = 1.04 * max([1.0, *ratios])
         base = (
             alt.Chart(self._data())
@@ -277,9 +281,9 @@ class Charts:
 
     def _at_one_size(self, metric: Metric) -> Any:
         """A bar a policy, the best on top, with its value."""
-        rows = [r for r in self.result.rows if r[metric.name] is not None]
+        rows = [r for r in self.result.by_size if r[metric.name] is not None]
         rows.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
-        order = [r["label"] for r in rows]
+        order = [r.label for r in rows]
         top = max((r[metric.name] for r in rows), default=0) or (
             0.01 if metric.kind == "ratio" else 1
         )
@@ -355,8 +359,7 @@ class Charts:
         return 42 if len(self.result.sizes) <= MARKED_SIZES else 0
 
     def _footprint(self) -> float | None:
-        unique, page = self.result.trace.get("unique_pages"), self.result.trace.get("page_bytes")
-        return unique * page if unique and page else None
+        return self.result.trace.footprint_bytes or None
 
     def _data(self) -> Any:
         if self.page:
@@ -369,13 +372,13 @@ class Charts:
         return "true"
 
     def _scale(self, channel: str) -> alt.Scale:
-        values = [getattr(self.look[label], channel) for label in self.result.series]
-        return alt.Scale(domain=list(self.result.series), range=values)
+        values = [getattr(self.look[label], channel) for label in self.result.labels]
+        return alt.Scale(domain=list(self.result.labels), range=values)
 
     def _legend(self, *, lines: bool = False) -> alt.Legend | None:
         """A legend off the page; `lines` need one where bars have their names beside them."""
         barred = len(self.result.sizes) == 1 and not lines
-        if self.page or len(self.result.series) < 2 or barred:
+        if self.page or len(self.result.labels) < 2 or barred:
             return None
         legend = alt.Legend(title=None, orient="right", labelLimit=240, symbolSize=80)
         if lines:

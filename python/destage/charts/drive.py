@@ -26,7 +26,8 @@ from destage.model.drive import (
     utilisations,
     wear,
 )
-from destage.model.view import METRICS, ResultView, Row
+from destage.model.metrics import METRICS
+from destage.model.results import ResultSet, Row
 
 __all__ = ["DeviceCharts"]
 
@@ -54,7 +55,7 @@ class DeviceCharts(Charts):
 
     def __init__(
         self,
-        result: ResultView,
+        result: ResultSet,
         theme: Theme = LIGHT,
         *,
         page: bool = False,
@@ -246,8 +247,8 @@ class DeviceCharts(Charts):
         # One place for every policy, wherever its drive's blocks stand.
         y = alt.Y(
             "label:N",
-            sort=list(self.result.series),
-            scale=alt.Scale(domain=[s for s in self.result.series if s in self._worn()]),
+            sort=list(self.result.labels),
+            scale=alt.Scale(domain=[s for s in self.result.labels if s in self._worn()]),
             axis=alt.Axis(title=None, labelLimit=170, ticks=False, domain=False, grid=False),
         )
 

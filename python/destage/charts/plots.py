@@ -16,17 +16,19 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from destage.charts.theme import VEGA_LITE
 from destage.errors import DataError, UsageError
+from destage.io.extras import need_extra
 from destage.io.files import made_folder, write_whole
 from destage.model import drive as data
-from destage.model.view import METRICS, Metric, ResultView, Row, curve_view, view
-from destage.report import need_extra
+from destage.model.metrics import METRICS, Metric
+from destage.model.results import ResultSet, Row
 
 if TYPE_CHECKING:
     from altair import LayerChart, VConcatChart
@@ -97,19 +99,14 @@ class Figures(ABC):
 
 
 class Plots(Figures):
-    """The charts of one result set.
+    """The charts of one result set; a metric that no run has raises `DataError`."""
 
-    Takes the JSON form of a result set or of what `mrc` gives. A metric that no run has (the
-    running time without costs) raises `DataError`.
-    """
-
-    def __init__(self, results: Mapping[str, Any]) -> None:
-        """Take the results apart. Raises `DataError` if they are not of a known schema."""
-        is_curve = isinstance(results, Mapping) and ("mrc" in results or "curves" in results)
-        self._view: ResultView = curve_view(results) if is_curve else view(results)
+    def __init__(self, results: ResultSet) -> None:
+        """Take what to draw."""
+        self._results = results
 
     def __repr__(self) -> str:
-        return f"<Plots of {self._view.name}: {', '.join(self.names())}>"
+        return f"<Plots of {self._results.name}: {', '.join(self.names())}>"
 
     def names(self) -> list[str]:
         """The charts that these results have, by the names of their methods."""
@@ -117,13 +114,13 @@ class Plots(Figures):
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        result = self._view
+        result = self._results
         wanted: tuple[str, ...] = _TIMED_FIGURES if result.timed else _FIGURES
         if data.destage_curves(result):
             wanted += _GROUPED_FIGURES
         known = {m.name for m in result.metrics()}
         names = [name for name in wanted if name in known]
-        if len(result.series) > 1 and len(result.sizes) > 1:
+        if len(result.labels) > 1 and len(result.sizes) > 1:
             names += ["writes_vs_lru"] if "writes_vs_lru" in known else []
             names += ["response_over_hits"] if result.timed and "hit_ratio" in known else []
         return (*names, *(name for name, detail in _DETAILS.items() if detail.rows(result)))
@@ -213,7 +210,7 @@ class Plots(Figures):
         found = next((m for m in METRICS if m.name == metric), None)
         if found is None:
             raise UsageError(f"there is no metric {metric}; destage.metrics() has them all")
-        if found not in self._view.metrics():
+        if found not in self._results.metrics():
             raise DataError(f"these results have no {metric}")
         if found.name == "writes_vs_lru":
             return self.writes_vs_lru()
@@ -265,10 +262,10 @@ class Plots(Figures):
 
         Of the policy with this label, or of lru and the fastest.
         """
-        if label is not None and label not in self._view.series:
+        if label is not None and label not in self._results.labels:
             raise UsageError(
                 f"there is no policy {label} in these results; there are "
-                f"{', '.join(self._view.series)}"
+                f"{', '.join(self._results.labels)}"
             )
         return cast("VConcatChart", self._detail("units", frames, label=label))
 
@@ -283,10 +280,10 @@ class Plots(Figures):
     def _charts(self, frames: int | None) -> DeviceCharts:
         from destage.charts.drive import DeviceCharts
 
-        if frames is not None and frames not in self._view.sizes:
-            sizes = ", ".join(map(str, self._view.sizes))
+        if frames is not None and frames not in self._results.sizes:
+            sizes = ", ".join(map(str, self._results.sizes))
             raise UsageError(f"no run has a cache of {frames} pages; the sizes are {sizes}")
-        return DeviceCharts(self._view, frames=frames)
+        return DeviceCharts(self._results, frames=frames)
 
     def _chart(self, name: str) -> LayerChart:
         self._must_have(name)
@@ -307,10 +304,15 @@ class Plots(Figures):
     def _csv(self, name: str) -> str:
         """The data of a chart: all cache sizes, also of one that shows one of them."""
         if name in _DETAILS:
-            return rows_text(_DETAILS[name].rows(self._view))
+            return rows_text(_DETAILS[name].rows(self._results))
         names = ["hit_ratio", "response_ns_mean"] if name == "response_over_hits" else [name]
-        rows = [r for r in self._view.rows if all(r[n] is not None for n in names)]
-        return rows_text([{key: r[key] for key in (*_FIXED_COLUMNS, *names)} for r in rows])
+        runs = [r for r in self._results.by_size if all(r[n] is not None for n in names)]
+        return rows_text(
+            [
+                {key: getattr(r, key) for key in _FIXED_COLUMNS} | {n: r[n] for n in names}
+                for r in runs
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -318,11 +320,11 @@ class _Detail:
     """A chart that looks at one cache size, and the rows that it is made of."""
 
     draw: Callable[..., Any]
-    rows: Callable[[ResultView], list[Row]]
+    rows: Callable[[ResultSet], list[Row]]
 
 
 def _over_time(what: str) -> _Detail:
-    def rows(result: ResultView) -> list[Row]:
+    def rows(result: ResultSet) -> list[Row]:
         found = data.flat(data.developments(result))
         idle = what == "collecting" and not any(r[what] for r in found)
         return [] if idle else [r for r in found if r[what] is not None]
@@ -369,8 +371,6 @@ def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:
     """Write one chart as SVG and PNG beside its data as CSV; return the files."""
     import vl_convert
 
-    from destage.report.comparison import VEGA_LITE
-
     written = []
     for suffix, content in (
         (".svg", _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))),
@@ -401,8 +401,8 @@ def _numbered(svg: str) -> str:
 def save_figures(
     folder: str | os.PathLike[str],
     *,
-    results: Sequence[Mapping[str, Any]],
-    curves: Sequence[Mapping[str, Any]] = (),
+    results: Sequence[ResultSet],
+    curves: Sequence[ResultSet] = (),
 ) -> list[Path]:
     """Write the figures of several result sets and curves; return the files.
 

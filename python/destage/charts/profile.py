@@ -16,7 +16,7 @@ import altair as alt
 from destage.charts.comparison import finish
 from destage.charts.theme import LIGHT, Theme
 from destage.model.profile import DISTANCES, RANKINGS, TEMPERATURES, merged_periods, rows_of
-from destage.model.view import Row
+from destage.model.results import Row
 
 __all__ = ["CHARTS", "chart"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from destage.charts.plots import Figures, rows_text
 from destage.errors import DataError
+from destage.io.extras import need_extra
 from destage.model.profile import FIGURES, rows_of
-from destage.report import need_extra
 
 if TYPE_CHECKING:
     from altair import LayerChart

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from destage.charts.plots import Figures, rows_text
 from destage.charts.theme import LIGHT, Theme
 from destage.errors import DataError, UsageError
+from destage.io.extras import need_extra
 from destage.model.series import GAUGES, Periods, names, rows_of
-from destage.report import need_extra
 
 if TYPE_CHECKING:
     from altair import Chart

@@ -11,9 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from destage.model.view import BASELINE, ORACLE
+from destage.model.metrics import BASELINE, ORACLE
 
-__all__ = ["DARK", "LIGHT", "MARKERS", "PAGE", "SeriesStyle", "Theme", "styles", "variables"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "MARKERS",
+    "PAGE",
+    "VEGA_LITE",
+    "SeriesStyle",
+    "Theme",
+    "styles",
+    "variables",
+]
+
+#: The grammar that Altair 6.3 writes, as vl-convert names it.
+VEGA_LITE = "6.4"
 
 #: Solid, dashed, dotted, dash-dotted.
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3])

@@ -12,8 +12,7 @@ import altair as alt
 
 from destage.charts.comparison import finish
 from destage.charts.theme import LIGHT, Theme
-from destage.model.view import finite
-from destage.model.words import significant, size
+from destage.model.words import finite, significant, size
 
 __all__ = [
     "hottest",

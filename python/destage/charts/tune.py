@@ -5,22 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from destage.charts.plots import rows_text, write_figure
 from destage.charts.theme import LIGHT, styles
-from destage.io.files import Destination
+from destage.io.extras import need_extra
+from destage.io.files import Destination, made_folder
+from destage.model.ranges import Value
+from destage.model.tuned import TunedCurve
 from destage.model.words import time_unit
-from destage.report import need_extra
 
 if TYPE_CHECKING:
     from altair import LayerChart
-
-    from destage.tuning import Tuned, Value
 
 __all__ = ["chart", "save"]
 
 Row = dict[str, Any]
 
 
-def rows(tuned: Tuned, parameter: str) -> list[Row]:
+def rows(tuned: TunedCurve, parameter: str) -> list[Row]:
     """The best objective at each value of a parameter, for each cache size."""
     found: list[Row] = []
     for size, points in tuned.by_size().items():
@@ -37,7 +38,7 @@ def rows(tuned: Tuned, parameter: str) -> list[Row]:
     return found
 
 
-def chart(tuned: Tuned, parameter: str) -> LayerChart:
+def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
     """The objective over one parameter, a line per cache size."""
     need_extra("the chart")
     import altair as alt
@@ -79,11 +80,8 @@ def chart(tuned: Tuned, parameter: str) -> LayerChart:
     return configured
 
 
-def save(tuned: Tuned, folder: Destination) -> list[Path]:
+def save(tuned: TunedCurve, folder: Destination) -> list[Path]:
     """Write a figure per parameter as SVG and PNG, beside its data as CSV; return the files."""
-    from destage.charts.plots import rows_text, write_figure
-    from destage.io.files import made_folder
-
     target = made_folder(folder)
     written: list[Path] = []
     for parameter in tuned.ranges:

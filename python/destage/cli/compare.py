@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from destage.checks import USUAL, check_request
 from destage.cli import INTERRUPTED
 from destage.cli.load import TRACES, load
 from destage.cli.options import (
@@ -24,11 +25,14 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
-from destage.results import Results, warnings_of
-from destage.runs import USUAL, Interrupted, check_request, plan, thread_count
+from destage.model.run import warnings_of
+from destage.model.words import counted, duration, number, plain
+from destage.options import thread_count
+from destage.results import Results
+from destage.runs import Interrupted, plan
 from destage.runs import compare as compare_policies
-from destage.tables.info import duration
-from destage.tables.table import Cell, Column, Table, counted, number, results_table
+from destage.tables.results import results_table
+from destage.tables.table import Cell, Column, Table
 from destage.trace import Trace
 
 __all__ = ["JOBS", "REPORT", "compare", "policy_flag", "say_warnings"]
@@ -88,9 +92,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         arguments["policy"],
         cache=arguments["cache"],
         device=drive,
-        cost=arguments["cost"],
-        warmup=arguments["warmup"],
         jobs=arguments["jobs"],
+        **run_values(arguments),
     )
     traces = load(trace, arguments, drive)
     # It may have been made larger for the trace.
@@ -148,7 +151,7 @@ def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]
     guess = duration(float(f"{seconds * 1e9:.2g}"))
     filling = ", and the time to fill the drive" if drive is not None else ""
     runs, on = counted(len(planned), "run"), counted(threads, "thread")
-    note = f"{runs} on {on}: about {guess}{filling}"
+    note = plain(f"{runs} on {on}: about {guess}{filling}")
     return Table("", columns, [rows], [note])
 
 

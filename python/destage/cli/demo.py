@@ -12,8 +12,8 @@ from destage.cli.screen import note, progress, warn
 from destage.demo import compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
 from destage.reports import need_report, write_report
-from destage.tables.info import plausibility
-from destage.tables.table import results_table
+from destage.tables.results import results_table
+from destage.tables.trace_info import plausibility
 
 __all__ = ["demo"]
 
@@ -51,7 +51,7 @@ def demo(report_file: str, quiet: bool, **_: Any) -> None:
         trace = demo_trace(progress=callback)
         results = compare_demo(trace, profile=True, progress=callback)
     if not quiet:
-        note(plausibility(trace))
+        note(plausibility(trace.meta, trace.from_cache))
     print_table(results_table(results))
     said = None
     try:

@@ -19,8 +19,8 @@ from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
 from destage.errors import UsageError
 from destage.io.files import write_whole
-from destage.tables.info import size
-from destage.tables.table import Cell, Column, Table, number
+from destage.model.words import number, plain, size
+from destage.tables.table import Cell, Column, Table
 
 __all__ = ["devices", "ftls"]
 
@@ -75,7 +75,7 @@ def _list(found: tuple[DeviceInfo, ...]) -> None:
     columns += [Column("op"), Column("units"), Column("what it is", right=False)]
     rows = []
     for d in found:
-        raw, logical = size(int(d.size["raw_bytes"])), size(int(d.size["logical_bytes"]))
+        raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
         cells = [d.name, raw, logical, _percent(d.size["op"]), number(d.size["units"]), d.about]
         rows.append([Cell(c) for c in cells])
     print_table(Table("", columns, [rows]))
@@ -107,7 +107,7 @@ def _describe(d: DeviceInfo) -> None:
         f"{drive['blocks_per_plane']:,} blocks",
         f"{drive['pages_per_block']} pages of {drive['page_bytes']:,} bytes",
     ]
-    raw, logical = size(int(d.size["raw_bytes"])), size(int(d.size["logical_bytes"]))
+    raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
     page_ns = drive["page_bytes"] * drive["bus_ps_per_byte"] / 1000
     frames = ", ".join(cache.get("frames", ())) or "none of its own"
     writes = (

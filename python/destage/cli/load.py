@@ -10,7 +10,8 @@ import click
 from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
-from destage.tables.info import plausibility, size
+from destage.model.words import plain, size
+from destage.tables.trace_info import plausibility
 from destage.trace import Trace, open_trace, open_volumes
 
 __all__ = ["TRACES", "load", "load_one"]
@@ -48,14 +49,14 @@ def load(
             traces = [open_trace(files, **shared)]
     if not quiet:
         for trace in traces:
-            note(plausibility(trace))
+            note(plausibility(trace.meta, trace.from_cache))
     for trace in traces:
         for message in trace.warnings:
             warn(message)
         if drive is not None and trace.drive is not None and trace.drive is not drive:
             large = trace.drive
             capacity = f"{large.logical_pages:,} pages ({size(large.logical_bytes)})"
-            warn(f"the drive {drive.name} was made larger: {capacity}")
+            warn(plain(f"the drive {drive.name} was made larger: {capacity}"))
         if arguments.get("verbose"):
             for message in trace.notes:
                 note(message)

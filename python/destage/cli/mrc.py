@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from destage.checks import check_request
 from destage.cli.compare import JOBS, REPORT, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -20,9 +21,7 @@ from destage.cli.options import (
 )
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import progress, warn
-from destage.runs import check_request
-from destage.runs import mrc as draw_curves
-from destage.tables.table import curves_table
+from destage.curves import mrc as draw_curves
 
 __all__ = ["mrc"]
 
@@ -59,10 +58,9 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     check_request(
         policies,
         cache=cache,
-        cost=arguments["cost"],
-        warmup=arguments["warmup"],
         jobs=arguments["jobs"],
         curves=True,
+        **run_values(arguments),
     )
     opened = load_one(trace, arguments)
     with progress(arguments["quiet"]) as callback:
@@ -79,7 +77,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     outputs.write(curves)
     outputs.write_report((), [opened], [curves])
     if outputs.to_screen:
-        print_table(curves_table(curves))
+        print_table(curves.as_table())
     else:
         for message in curves.warnings:
             warn(message)

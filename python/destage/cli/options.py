@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -25,6 +25,7 @@ from destage.errors import DataError, UsageError
 from destage.io.clash import Named, watching
 from destage.io.files import SETTINGS_BYTES, read_text
 from destage.io.names import path_of, printable
+from destage.options import RunOption, RunOptions, run_options
 
 __all__ = [
     "COMMON",
@@ -60,13 +61,7 @@ CONFIG = "destage.config"
 CACHE_KEYS = {
     "policy": "policy",
     "size": "cache",
-    "cost": "cost",
-    "warmup": "warmup",
-    "fetch_on_write_miss": "fetch_on_write_miss",
-    "flush_at_end": "flush_at_end",
-    "pages_per_block": "pages_per_block",
-    "device_pages": "device_pages",
-    "check": "check",
+    **{option.name: option.name for option in run_options() if option.flag},
     "jobs": "jobs",
 }
 
@@ -473,48 +468,18 @@ def sizes_flag(default: str) -> list[Decorated]:
     ]
 
 
+def _run_flag(option: RunOption) -> Decorated:
+    if option.kind == "flag":
+        return flag(option.flag, is_flag=True, help=option.about)
+    whole = {"type": int} if option.kind == "whole" else {}
+    return flag(option.flag, metavar=option.metavar, help=option.about, **whole)
+
+
 #: Flags of commands that run policies.
-RUN = [
-    flag(
-        "--cost",
-        metavar="read=R,write=W",
-        help="Cost of a page read and a page write in any unit (whole numbers): adds the running"
-        " time, and is what ACR decides by.",
-    ),
-    flag(
-        "--warmup",
-        metavar="AMOUNT",
-        help="Count nothing before this: 10%, 100000r (requests), 60s, or full. [none]",
-    ),
-    flag("--fetch-on-write-miss", is_flag=True, help="A write miss reads the page first."),
-    flag("--flush-at-end", is_flag=True, help="Write dirty pages after the last access."),
-    flag(
-        "--pages-per-block",
-        type=int,
-        metavar="PAGES",
-        help="Pages of an erase block, for policies that cluster by it. [64, or the drive's]",
-    ),
-    flag(
-        "--device-pages",
-        type=int,
-        metavar="PAGES",
-        help="Pages that exist: those from there on are never padded. [all, or the drive's]",
-    ),
-    flag("--check", is_flag=True, help="Check every law at every access (slow)."),
-]
+RUN = [_run_flag(option) for option in run_options() if option.flag]
 
 
-def run_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def run_values(arguments: Mapping[str, Any]) -> RunOptions:
     """The flags of `RUN` among a command's arguments, as `compare` and its like take them."""
-    return {name: arguments[name] for name in _RUN_NAMES}
-
-
-_RUN_NAMES = (
-    "cost",
-    "warmup",
-    "fetch_on_write_miss",
-    "flush_at_end",
-    "pages_per_block",
-    "device_pages",
-    "check",
-)
+    values = {o.name: arguments[o.name] for o in run_options() if o.flag}
+    return cast("RunOptions", values)

@@ -15,10 +15,10 @@ from destage.cli.options import OUTPUT, Decorated, flag
 from destage.errors import OutputError
 
 if TYPE_CHECKING:
-    from destage.io.frames import Tabled
+    from destage.curves import Curves
     from destage.profile import TraceProfile
     from destage.results import Results
-    from destage.runs import Curves
+    from destage.tables.frames import Tabled
     from destage.tables.table import Table
     from destage.trace import Trace
 

@@ -77,6 +77,6 @@ def report(
     if figures is not None:
         from destage.charts.plots import save_figures
 
-        files = save_figures(figures, results=[s for one in several for s in one.sets])
+        files = save_figures(figures, results=[s for one in several for s in one.result_sets])
         if not quiet:
             note(f"{figures}: {len(files)} files")

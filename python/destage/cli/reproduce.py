@@ -84,7 +84,7 @@ WHAT = [
 @apply(WHAT, LOADS, RESULTS, COMMON)
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
-    from destage.report import need_extra
+    from destage.io.extras import need_extra
     from destage.reproduce.pages import write, write_index
 
     need_extra("the report")

@@ -11,7 +11,7 @@ from destage.cli.options import COMMON, Command, Input, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.rerunning import rerun as run_again
-from destage.tables.table import results_table
+from destage.tables.results import results_table
 
 __all__ = ["rerun"]
 

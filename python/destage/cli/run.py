@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from destage import _destage
+from destage.checks import check_run
 from destage.cli.compare import REPORT, policy_flag, say_warnings
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -25,12 +26,12 @@ from destage.cli.output import FILES, Outputs, file_flag
 from destage.cli.screen import progress
 from destage.errors import UsageError
 from destage.io.files import write_whole
-from destage.io.frames import csv_text
-from destage.results import Run, metrics
-from destage.runs import Recorded, check_run
+from destage.model.metrics import metrics
+from destage.model.run import Run
+from destage.model.words import cell, counted, plain, size, time_unit
+from destage.runs import Recorded
 from destage.runs import run as run_policy
-from destage.tables.info import size
-from destage.tables.table import counted, number, percent, time_unit
+from destage.tables.frames import csv_text
 
 __all__ = ["run"]
 
@@ -96,8 +97,7 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
         arguments["policy"],
         cache=arguments["cache"],
         device=drive,
-        cost=arguments["cost"],
-        warmup=arguments["warmup"],
+        **run_values(arguments),
     )
     opened = load_one(trace, arguments, drive)
     # A report shows how the run developed.
@@ -149,12 +149,8 @@ def _text(run: Run) -> str:
         value = run[metric.name]
         if value is None:
             continue
-        if metric.kind == "time":
-            unit, length, digits = time_unit([value])
-            shown = f"{value / length:,.{digits}f}"
-        else:
-            shown = percent(value) if metric.kind == "ratio" else f"{value:,.2f}"
-            shown = number(value) if metric.kind == "count" else shown
-            unit = "%" if metric.kind == "ratio" else metric.unit
-        lines.append(f"  {metric.name:<23} {shown:>15} {unit:<10} {metric.about}".rstrip())
-    return "\n".join(lines)
+        unit = time_unit([value]) if metric.kind == "time" else None
+        shown = cell(metric, value, unit)
+        named = unit.name if unit else metric.shown_unit
+        lines.append(f"  {metric.name:<23} {shown:>15} {named:<10} {metric.about}".rstrip())
+    return plain("\n".join(lines))

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from destage.runs import ProgressCallback
+    from destage.options import ProgressCallback
 
 __all__ = ["note", "progress", "warn"]
 

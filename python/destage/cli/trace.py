@@ -17,13 +17,15 @@ from destage.cli.options import COMMON, TRACE_ALONE, Command, Decorated, apply, 
 from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
+from destage.conversion import convert as convert_trace
+from destage.conversion import trace_head, write_workload
 from destage.errors import UsageError
 from destage.io.files import write_whole
-from destage.tables.info import size
+from destage.model.words import plain, size
 from destage.tables.table import Cell, Column, Table
-from destage.trace import convert as convert_trace
 from destage.trace import synth as make
-from destage.trace import trace_cache, trace_head, workloads, write_workload
+from destage.trace import workloads
+from destage.trace_cache import trace_cache
 
 __all__ = ["trace"]
 
@@ -328,15 +330,15 @@ def cache(clear: bool, json_file: str | None, **_: Any) -> None:
     kept = trace_cache()
     if clear:
         files, count = kept.clear()
-        click.echo(f"{kept.folder}: {files:,} files removed, {size(count)}")
+        click.echo(f"{kept.folder}: {files:,} files removed, {plain(size(count))}")
         return
     if json_file is not None:
         data = dataclasses.asdict(kept)
         write_whole(json_file, json.dumps(data, indent=1, default=str) + "\n")
         if json_file == "-":
             return
-    limit = size(kept.limit_bytes)
-    click.echo(f"{kept.folder}: {len(kept.entries)} files, {size(kept.bytes)} of at most {limit}")
+    used = plain(f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}")
+    click.echo(f"{kept.folder}: {len(kept.entries)} files, {used}")
     rows = []
     for e in kept.entries:
         name = ", ".join(e.sources) or e.path.name

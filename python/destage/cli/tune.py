@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from destage.checks import check_request
 from destage.cli.compare import JOBS
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -25,8 +26,7 @@ from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.screen import progress, warn
 from destage.errors import UsageError
 from destage.reports import need_report
-from destage.runs import check_request
-from destage.tables.table import tuned_table
+from destage.tables.tuned import tuned_table
 from destage.tuning import check_tune
 from destage.tuning import tune as find_best
 
@@ -89,9 +89,8 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
         arguments["policy"],
         cache=arguments["cache"],
         device=drive,
-        cost=arguments["cost"],
-        warmup=arguments["warmup"],
         jobs=arguments["jobs"],
+        **run_values(arguments),
     )
     check_tune(
         arguments["policy"],

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from destage.model.view import BASELINE, ORACLE, ResultView, Row, finite, label_of
-from destage.model.words import size, winners
+from destage.model.metrics import BASELINE, METRICS, offline
+from destage.model.results import ResultSet, Row
+from destage.model.run import Run
+from destage.model.winners import winners
+from destage.model.words import finite, size
 
 __all__ = [
     "KINDS",
@@ -37,21 +40,14 @@ MOST_UNITS = 64
 _TAIL = {"p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
 
-def _runs(result: ResultView) -> Iterable[tuple[Row, Mapping[str, Any]]]:
-    """Every run in the order of the rows, with what identifies it; curves are no runs."""
-    order = {label: k for k, label in enumerate(result.series)}
-    page_bytes = result.trace.get("page_bytes", 0)
-    found = []
-    for run in result.runs:
-        if not isinstance(run.get("config"), Mapping):
-            continue
-        label, frames = label_of(run["config"]), run["config"]["frames"]
-        found.append(({"label": label, "frames": frames, "size": size(frames * page_bytes)}, run))
-    return sorted(found, key=lambda pair: (pair[0]["frames"], order[pair[0]["label"]]))
+def _runs(result: ResultSet) -> Iterable[tuple[Row, Run]]:
+    """Every run by cache size, with what identifies it in a chart."""
+    for run in result.by_size:
+        yield {"label": run.label, "frames": run.frames, "size": size(run.cache_bytes)}, run
 
 
-def _part(data: object, key: str) -> Mapping[str, Any]:
-    value = data.get(key) if isinstance(data, Mapping) else None
+def _part(data: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
+    value = (data or {}).get(key)
     return value if isinstance(value, Mapping) else {}
 
 
@@ -87,45 +83,45 @@ def _curve(summary: Mapping[str, Any], scale: float) -> tuple[list[float], list[
     return [values[k] for k in keep], [shares[k] for k in keep]
 
 
-def response_curves(result: ResultView) -> list[Row]:
+def response_curves(result: ResultSet) -> list[Row]:
     """A row for each run and kind of request: `us`, and the `share` that took at most so long."""
     rows = []
     for who, run in _runs(result):
         for kind, field in KINDS.items():
-            curve = _curve(_part(run.get("timing"), field), 1000)
+            curve = _curve(_part(run.timing, field), 1000)
             if curve:
                 rows.append(who | {"kind": kind, "us": curve[0], "share": curve[1]})
     return rows
 
 
-def unbalance_curves(result: ResultView) -> list[Row]:
+def unbalance_curves(result: ResultSet) -> list[Row]:
     """A row a run: `rate`, and the `share` of the dirty evictions with at most that."""
     rows = []
     for who, run in _runs(result):
-        curve = _curve(_part(run.get("timing"), "unbalance_permille"), 1000)
+        curve = _curve(_part(run.timing, "unbalance_permille"), 1000)
         if curve:
             rows.append(who | {"rate": curve[0], "share": curve[1]})
     return rows
 
 
-def destage_curves(result: ResultView) -> list[Row]:
+def destage_curves(result: ResultSet) -> list[Row]:
     """A row a run that destages in groups: `pages`, and the `share` of groups with at most that."""
     rows = []
     for who, run in _runs(result):
-        curve = _curve(_part(run, "destage_pages"), 1)
+        curve = _curve(run.destage_pages or {}, 1)
         if curve:
             rows.append(who | {"pages": curve[0], "share": curve[1]})
     return rows
 
 
-def developments(result: ResultView, labels: Sequence[str] | None = None) -> list[Row]:
+def developments(result: ResultSet, labels: Sequence[str] | None = None) -> list[Row]:
     """A row a run: per period `mean_us`, `max_us`, `collecting` (share of the units' time).
 
     Periods are `step_s` long, the first begins at 0. Only of these `labels`, if they are given.
     """
     rows = []
     for who, run in _runs(result):
-        profile = _part(run, "profile")
+        profile = run.profile or {}
         periods, step_ns = profile.get("periods"), finite(profile.get("period_ns"))
         if not periods or not step_ns or (labels is not None and who["label"] not in labels):
             continue
@@ -159,7 +155,7 @@ def _share(part: float, whole: float, digits: int = 3) -> float | int:
     return _digits(min(1.0, part / whole), digits) if whole else 0
 
 
-def utilisations(result: ResultView, runs: Sequence[tuple[str, int]] | None) -> list[Row]:
+def utilisations(result: ResultSet, runs: Sequence[tuple[str, int]] | None) -> list[Row]:
     """A row for each unit of these runs (label, frames), or of all: shares of time per period.
 
     `host` is what the unit did for the host, `collecting` what it did for collections; a row of
@@ -167,7 +163,7 @@ def utilisations(result: ResultView, runs: Sequence[tuple[str, int]] | None) -> 
     """
     rows = []
     for who, run in _runs(result):
-        profile = _part(run, "profile")
+        profile = run.profile or {}
         busy, collected = profile.get("unit_busy_ns"), profile.get("unit_collecting_ns")
         step_ns = finite(profile.get("period_ns"))
         if not busy or not collected or not step_ns:
@@ -198,16 +194,16 @@ def utilisations(result: ResultView, runs: Sequence[tuple[str, int]] | None) -> 
     return rows
 
 
-def wear(result: ResultView) -> list[Row]:
+def wear(result: ResultSet) -> list[Row]:
     """A row a run: erases of a block of the drive, mean, deviation, least and most.
 
     Empty if no block was erased more often than another.
     """
     fields = [f"block_erases_{what}" for what in ("mean", "std", "min", "max")]
     rows = [
-        {key: r[key] for key in ("label", "frames", *fields)} | {"size": size(r["cache_bytes"])}
-        for r in result.rows
-        if all(r[field] is not None for field in fields)
+        who | {field: run[field] for field in fields}
+        for who, run in _runs(result)
+        if all(run[field] is not None for field in fields)
     ]
     return rows if any(r["block_erases_max"] for r in rows) else []
 
@@ -225,16 +221,16 @@ def flat(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def telling_size(result: ResultView) -> int | None:
+def telling_size(result: ResultSet) -> int | None:
     """The cache size, frames, that shows most: where the fastest policy is furthest before lru.
 
     Without lru, or where nobody is before it, the largest. `None` without response times.
     """
     found = _fastest(result)
     if not found:
-        timed = [r["frames"] for r in result.rows if r["response_ns_mean"] is not None]
+        timed = [r.frames for r in result.by_size if r["response_ns_mean"] is not None]
         return max(timed, default=None)
-    base = {r["frames"]: r["response_ns_mean"] for r in result.rows if r["label"] == BASELINE}
+    base = {r.frames: r["response_ns_mean"] for r in result.by_size if r.label == BASELINE}
     gains = {
         frames: 1 - mean / base[frames]
         for frames, (label, mean) in found.items()
@@ -244,22 +240,21 @@ def telling_size(result: ResultView) -> int | None:
     return best if best is not None and gains[best] > 0.01 else max(found)
 
 
-def telling_runs(result: ResultView, frames: int) -> list[tuple[str, int]]:
+def telling_runs(result: ResultSet, frames: int) -> list[tuple[str, int]]:
     """The runs at one size that are worth a heat map each: lru's and the fastest."""
     at = [r for r in result.at(frames) if r["response_ns_mean"] is not None]
-    labels = [r["label"] for r in at if r["label"] == BASELINE]
+    labels = [r.label for r in at if r.label == BASELINE]
     found = _fastest(result).get(frames)
     if found and found[0] not in labels:
         labels.append(found[0])
     if not labels:
-        labels = [r["label"] for r in at[:1]]
+        labels = [r.label for r in at[:1]]
     if len(labels) == 1:
-        labels += [r["label"] for r in at if r["label"] not in labels and r["policy"] != ORACLE][:1]
+        labels += [r.label for r in at if r.label not in labels and r.policy not in offline()][:1]
     return [(label, frames) for label in labels]
 
 
-def _fastest(result: ResultView) -> dict[int, tuple[str, float]]:
+def _fastest(result: ResultSet) -> dict[int, tuple[str, float]]:
     """By frames, the policy with the shortest mean response, and that response, ns."""
-    metric = next((m for m in result.metrics() if m.name == "response_ns_mean"), None)
-    found = winners(result, metric) if metric else []
+    found = winners(result, next(m for m in METRICS if m.name == "response_ns_mean"))
     return {w.frames: (w.labels[0], float(w.value)) for w in found}

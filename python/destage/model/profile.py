@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from destage.model.view import Row
+from destage.model.results import Row
 
-__all__ = ["FIGURES", "merged_periods", "rows_of", "text", "warnings_of"]
+__all__ = ["DISTANCES", "FIGURES", "TEMPERATURES", "merged_periods", "rows_of", "warnings_of"]
 
 Data = Mapping[str, Any]
 
@@ -220,89 +220,3 @@ def warnings_of(data: Data) -> list[str]:
             " hot_accesses and cold_accesses are made for longer traces"
         )
     return found
-
-
-def text(data: Data) -> str:
-    """A few lines of numbers, as the command line prints them."""
-    from destage.model.words import NBSP, number, percent, significant
-    from destage.tables.info import size
-    from destage.tables.table import counted
-
-    options = data["options"]
-    block = size(options["pages_per_block"] * data["page_bytes"])
-    references = data["references"]
-    what = "page write" if options["counted"] == "writes" else "page access"
-    what += "" if references == 1 else "s" if options["counted"] == "writes" else "es"
-    lines = [
-        ("references", f"{number(references)} {what}"),
-        (
-            "pages",
-            f"{number(data['pages'])} in {counted(data['blocks'], 'erase block')} of"
-            f" {counted(options['pages_per_block'], 'page')} ({block})",
-        ),
-    ]
-    for kind, whose in DISTANCES.items():
-        distances, deviations = data[kind], data[f"{kind}_deviations"]
-        if not distances["samples"]:
-            lines.append((kind.upper(), f"none: no {whose} is referenced twice"))
-            continue
-        median, inflection = distances["cover"][49], distances["inflection"]
-        lines.append(
-            (
-                kind.upper(),
-                f"{counted(distances['samples'], 'distance')}, median {number(median)};"
-                f" inflection at {inflection['percent']} %: {number(inflection['threshold'])}",
-            )
-        )
-        if deviations["sequences"]:
-            lines.append(
-                (
-                    "",
-                    f"deviation of a {whose}'s: median {significant(deviations['median'])}"
-                    f" ({counted(deviations['sequences'], whose)})",
-                )
-            )
-    half = next((p for p in data["ranked"] if 2 * p["pages"] >= data["pages"]), None)
-    if half:
-        lines.append(
-            (
-                "heat",
-                f"the hotter half of the pages is in"
-                f" {counted(half['blocks_by_frequency'], 'block')};"
-                f" {number(half['blocks_at_least'])} could hold it",
-            )
-        )
-    ratios = [reads / requests for requests, reads in data["read_ratio"]]
-    if ratios:
-        lines.append(
-            (
-                "read ratio",
-                f"{percent(min(ratios), 1)} to {percent(max(ratios), 1)} over"
-                f" {counted(len(ratios), 'period')} of"
-                f" {counted(options['period_requests'], 'request')}",
-            )
-        )
-    hottest = data["hottest"]
-    if hottest:
-        shares = [sum(b[key] for b in hottest) / len(hottest) for key in TEMPERATURES]
-        lines.append(
-            (
-                "hottest blocks",
-                f"of {len(hottest)}: {significant(shares[0])} hot pages a block,"
-                f" {significant(shares[1])} warm, {significant(shares[2])} cold,"
-                f" {significant(shares[3])} untouched",
-            )
-        )
-    padding = data.get("padding")
-    if padding:
-        lines.append(
-            (
-                "padding",
-                f"{padding['policy']} at {counted(padding['frames'], 'page')}:"
-                f" {counted(padding['padding_writes'], 'page')} padded onto"
-                f" {number(padding['destaged_pages'])} dirty in"
-                f" {counted(padding['destages'], 'destage')}",
-            )
-        )
-    width = max(len(title) for title, _ in lines)
-    return "\n".join(f"{title:<{width}}  {value}" for title, value in lines).replace(NBSP, " ")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from destage.model.view import Row, finite
+from destage.model.results import Row
+from destage.model.words import finite
 
 __all__ = ["GAUGES", "gauges", "names", "rows_of"]
 

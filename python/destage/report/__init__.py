@@ -8,55 +8,33 @@ Needs the extra `report` (Altair, vl-convert, Jinja2).
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.errors import MissingExtra
+from destage.io.extras import need_extra
 from destage.io.files import write_whole
+from destage.model.results import ResultSet
 
-__all__ = ["need_extra", "render_report", "write_report"]
-
-_PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "jinja2"}
-
-
-def need_extra(what: str) -> None:
-    """Raise `MissingExtra` unless the packages of the extra `report` are installed.
-
-    `what` begins the sentence: `the report`.
-    """
-    missing = [name for module, name in _PACKAGES.items() if not _installed(module)]
-    if missing:
-        raise MissingExtra(
-            f"{what} needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
-            " not installed: pip install 'destage[report]'"
-        )
-
-
-def _installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ValueError:  # blocked in sys.modules
-        return False
+__all__ = ["render_report", "write_report"]
 
 
 def render_report(
     *,
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[ResultSet],
     infos: Sequence[Mapping[str, Any]] = (),
-    curves: Sequence[Mapping[str, Any]] = (),
+    curves: Sequence[ResultSet] = (),
     profiles: Sequence[Mapping[str, Any]] = (),
     series: Sequence[Sequence[Mapping[str, int | float]]] = (),
     command: str | None = None,
 ) -> str:
     """Return the report as HTML.
 
-    `results` are result sets in their JSON form, one a trace. `infos` (what `trace info` says),
-    `curves` (what `mrc` says) and `profiles` (what `trace profile` says) belong to them by
-    fingerprint or, without one, by position; those that belong to no result set get a part of their
-    own. `series` are the periods of single runs, by the position of their result set. `command` is
-    the command line that makes the report again.
+    `results` are one for each trace. `infos` (what `trace info` says, as JSON), `curves` and
+    `profiles` (what `trace profile` says, as JSON) belong to them by fingerprint or, without one,
+    by position; those that belong to no result set get a part of their own. `series` are the
+    periods of single runs, by the position of their result set. `command` is the command line that
+    makes the report again.
 
     Raises `DataError` if an input is not of its schema, `MissingExtra` without the extra `report`.
     """
@@ -69,9 +47,9 @@ def render_report(
 def write_report(
     path: str | os.PathLike[str],
     *,
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[ResultSet],
     infos: Sequence[Mapping[str, Any]] = (),
-    curves: Sequence[Mapping[str, Any]] = (),
+    curves: Sequence[ResultSet] = (),
     profiles: Sequence[Mapping[str, Any]] = (),
     series: Sequence[Sequence[Mapping[str, int | float]]] = (),
     command: str | None = None,

@@ -13,7 +13,7 @@ import vl_convert
 
 from destage.charts.comparison import Charts, chart_rows
 from destage.charts.drive import DeviceCharts
-from destage.charts.theme import MARKERS, PAGE, styles
+from destage.charts.theme import MARKERS, PAGE, VEGA_LITE, styles
 from destage.model.drive import (
     destage_curves,
     developments,
@@ -22,13 +22,12 @@ from destage.model.drive import (
     utilisations,
     wear,
 )
-from destage.model.view import BASELINE, METRICS, ORACLE, Metric, ResultView
-from destage.model.words import number, size, winners
+from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
+from destage.model.results import ResultSet
+from destage.model.winners import winners
+from destage.model.words import number, size
 
-__all__ = ["VEGA_LITE", "Part", "chart_part", "chips", "comparison", "highlighted"]
-
-#: The grammar that Altair 6.3 writes, as vl-convert names it.
-VEGA_LITE = "6.4"
+__all__ = ["Part", "chart_part", "chips", "comparison", "highlighted"]
 
 #: Up to so many policies are all drawn in colour unasked.
 FEW = 8
@@ -39,18 +38,18 @@ MOST_DEVELOPMENTS = 48
 Part = dict[str, Any]
 
 
-def comparison(group: str, result: ResultView, groups: list[Part]) -> Part | None:
+def comparison(group: str, result: ResultSet, groups: list[Part]) -> Part | None:
     """The charts of a comparison, with the legend they share; `None` if there is nothing to draw.
 
     Adds to `groups` what the page's script has to know of them.
     """
-    if not result.rows:
+    if not result.by_size:
         return None
     shown = highlighted(result)
     model: Part = {"id": group, "rows": chart_rows(result), "shown": shown, "data": {}}
     if result.timed:
         parts = _with_device(model, result, shown)
-    elif len(result.rows) > 1:
+    elif len(result.by_size) > 1:
         parts = _without_device(model, result, shown)
     else:
         return None
@@ -65,7 +64,7 @@ def _section(title: str, charts: list[Part], legend: list[Part], **more: object)
     return part | more
 
 
-def _legend(result: ResultView, shown: Sequence[str], *, lines: bool) -> list[Part]:
+def _legend(result: ResultSet, shown: Sequence[str], *, lines: bool) -> list[Part]:
     """Chips; none where bars have their names beside them."""
     return chips(result, shown) if lines or len(result.sizes) > 1 else []
 
@@ -75,7 +74,7 @@ def _over_sizes(
 ) -> list[Part]:
     """A chart for each of these metrics that says something."""
     drawn = []
-    rows = charts.result.rows
+    rows = charts.result.by_size
     for name in names:
         # A line at zero all along is better said: the summary does.
         if name in metrics and (name == "hit_ratio" or any(row[name] for row in rows)):
@@ -86,7 +85,7 @@ def _over_sizes(
 
 def _relative_writes(group: str, charts: Charts, metrics: Mapping[str, Metric]) -> Part | None:
     result = charts.result
-    if "writes_vs_lru" not in metrics or len(result.series) < 2 or len(result.sizes) < 2:
+    if "writes_vs_lru" not in metrics or len(result.labels) < 2 or len(result.sizes) < 2:
         return None
     chart = charts.relative_writes(metrics["writes_vs_lru"])
     title = f"Flash writes relative to {BASELINE}"
@@ -117,13 +116,13 @@ def _written_back(model: Part, charts: DeviceCharts) -> Part:
         return _section("", [], [])
     one = len(result.sizes) == 1
     metrics = {m.name: m for m in result.metrics()}
-    drawn = [] if len(result.rows) == 1 else _over_sizes(group, charts, metrics, _GROUPED)
+    drawn = [] if len(result.by_size) == 1 else _over_sizes(group, charts, metrics, _GROUPED)
     model["data"]["destages"] = curves
     title = "Pages in a destage"
     cdf = chart_part(group, "destage_cdf", title, charts.destage_cdf(), result.name)
     drawn.append(cdf | {"note": "policies that write page by page are left out"})
     _arrange(drawn, hero=False)
-    over = f"at {size(result.rows[0]['cache_bytes'])}" if one else "over cache size"
+    over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
     choices = [] if one else [_sizes_choice(charts, "Cache size of the distribution")]
     legend = _legend(result, charts.shown, lines=True)
     return _section(f"How pages are written back, {over}", drawn, legend, choices=choices)
@@ -131,7 +130,7 @@ def _written_back(model: Part, charts: DeviceCharts) -> Part:
 
 def _sizes_choice(charts: DeviceCharts, title: str) -> Part:
     """The selector of the cache size that detailed charts look at."""
-    page_bytes = charts.result.trace["page_bytes"]
+    page_bytes = charts.result.trace.page_bytes
     sizes = [
         {"value": f, "text": size(f * page_bytes), "chosen": f == charts.frames}
         for f in charts.result.sizes
@@ -139,7 +138,7 @@ def _sizes_choice(charts: DeviceCharts, title: str) -> Part:
     return {"signal": "frames", "title": title, "options": sizes}
 
 
-def _without_device(model: Part, result: ResultView, shown: Sequence[str]) -> list[Part]:
+def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
     group = model["id"]
     charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
@@ -153,7 +152,7 @@ def _without_device(model: Part, result: ResultView, shown: Sequence[str]) -> li
     if drawn:
         _arrange(drawn, hero=len(result.sizes) > 1)
     one = len(result.sizes) == 1
-    title = f"At {size(result.rows[0]['cache_bytes'])}" if one else "Over cache size"
+    title = f"At {size(result.by_size[0].cache_bytes)}" if one else "Over cache size"
     overview = _section(title, drawn, _legend(result, shown, lines=False))
     return [overview, _written_back(model, charts)]
 
@@ -167,14 +166,14 @@ def _arrange(drawn: list[Part], *, hero: bool) -> None:
         drawn[-1]["wide"] = True
 
 
-def _with_device(model: Part, result: ResultView, shown: Sequence[str]) -> list[Part]:
+def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
     """Four parts: response times, the same in detail, what lies behind them, the drive."""
     group = model["id"]
     charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
     one = len(result.sizes) == 1
-    over = f"at {size(result.rows[0]['cache_bytes'])}" if one else "over cache size"
-    single = len(result.rows) == 1
+    over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
+    single = len(result.by_size) == 1
 
     def bars(names: Iterable[str]) -> list[Part]:
         return [] if single else _over_sizes(group, charts, metrics, names)
@@ -236,11 +235,11 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         note = "the curves begin at the share that took no time" if idle else ""
         add("response_cdf", "Distribution", charts.response_cdf(), note)
         add("response_tail", "The slow half", charts.response_tail(), "to the left is better")
-    several = len(result.rows) > MOST_DEVELOPMENTS
+    several = len(result.by_size) > MOST_DEVELOPMENTS
     lines = developments(result, charts.shown if several else None)
     if lines:
         data["developments"] = lines
-        left_out = several and len(charts.shown) < len(result.series)
+        left_out = several and len(charts.shown) < len(result.labels)
         note = "policies in colour at first only" if left_out else ""
         title = "Mean response over time"
         add("response_over_time", title, charts.over_time("mean_us"), note, wide=True)
@@ -262,7 +261,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
             "at dirty evictions; 1 is even",
         )
     worn = wear(result)
-    if worn and len(result.rows) > 1:
+    if worn and len(result.by_size) > 1:
         data["wear"] = worn
         add("wear", "Wear of the blocks", charts.wear(), "line: least to most; bar: deviation")
     half = [part for part in drawn if not part["wide"]]
@@ -279,7 +278,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         )
     title = "In detail, at one cache size"
     if len(result.sizes) == 1:
-        title = f"In detail, at {size(result.rows[0]['cache_bytes'])}"
+        title = f"In detail, at {size(result.by_size[0].cache_bytes)}"
     return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
 
 
@@ -294,26 +293,26 @@ def _units(model: Part, charts: DeviceCharts) -> Part:
             chart = charts.heat_panel(run, what)
             name = f"units_{what}_{k}"
             drawn.append(chart_part(model["id"], name, f"{run[0]}: {title}", chart, result.name))
-    at = size(runs[0][1] * result.trace["page_bytes"]) if runs else ""
+    at = size(runs[0][1] * result.trace.page_bytes) if runs else ""
     note = "A row is a unit of the drive, a column a span of time; the stronger the colour,"
     note += " the busier."
-    if any(run["config"].get("warmup") not in (None, "none") for run in result.runs):
+    if any(run.config.get("warmup") not in (None, "none") for run in result.runs):
         note += " Time starts with the warm-up."
     return _section(f"Units over time, at {at}", drawn, [], note=note)
 
 
-def _cost(result: ResultView) -> str:
-    cost = result.runs[0]["config"].get("cost")
+def _cost(result: ResultSet) -> str:
+    cost = result.runs[0].config.get("cost")
     if not isinstance(cost, Mapping):
         return ""
     return f"{number(cost.get('read'))} a page read, {number(cost.get('write'))} a page written"
 
 
-def highlighted(result: ResultView) -> list[str]:
+def highlighted(result: ResultSet) -> list[str]:
     """The labels drawn in colour unasked: all of a few; of many, lru, min and who wins most."""
-    if len(result.series) <= FEW:
-        return list(result.series)
-    keep = {label for label in result.series if label in (BASELINE, ORACLE)}
+    if len(result.labels) <= FEW:
+        return list(result.labels)
+    keep = {label for label in result.labels if label in (BASELINE, ORACLE)}
     for metric in METRICS:
         if metric.name in ("response_ns_mean", "hit_ratio", "physical_writes", "running_time"):
             found = winners(result, metric)
@@ -322,14 +321,14 @@ def highlighted(result: ResultView) -> list[str]:
             wins: dict[str, int] = {}
             for winner in ahead:
                 wins[winner.labels[0]] = wins.get(winner.labels[0], 0) + 1
-            best = sorted(wins, key=lambda label: (-wins[label], result.series.index(label)))
+            best = sorted(wins, key=lambda label: (-wins[label], result.labels.index(label)))
             keep.update(best[:2])
-    return [label for label in result.series if label in keep]
+    return [label for label in result.labels if label in keep]
 
 
-def chips(result: ResultView, shown: Sequence[str]) -> list[Part]:
+def chips(result: ResultSet, shown: Sequence[str]) -> list[Part]:
     """The legend: one a policy, to be switched."""
-    look = styles(result.series, PAGE)
+    look = styles(result.labels, PAGE)
     return [
         {
             "label": label,

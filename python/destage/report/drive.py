@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.model.view import ResultView, finite, printable
-from destage.model.words import duration, number, percent, significant, size
+from destage.model.results import ResultSet
+from destage.model.words import duration, finite, number, percent, printable, significant, size
 
 __all__ = ["drive_facts", "drive_name"]
 
@@ -15,19 +15,16 @@ Pair = dict[str, Any]
 _ORDER = ("device", "cache", "host", "ftl")
 
 
-def drive_name(result: ResultView) -> str | None:
+def drive_name(result: ResultSet) -> str | None:
     """The drive's name; `None` without a drive."""
-    device = result.source.get("device")
-    if not isinstance(device, Mapping):
-        return None
-    return printable(device.get("name") or "drive")
+    drive = result.drive
+    return None if drive is None else printable(drive.get("name") or "drive")
 
 
-def drive_facts(result: ResultView) -> dict[str, Any] | None:
+def drive_facts(result: ResultSet) -> dict[str, Any] | None:
     """A few facts in words, and all keys; `None` without a drive."""
-    record = result.source.get("device")
-    name = drive_name(result)
-    if name is None or not isinstance(record, Mapping):
+    record, name = result.drive, drive_name(result)
+    if record is None or name is None:
         return None
     tables = {key: record[key] for key in _ORDER if isinstance(record.get(key), Mapping)}
     every = [

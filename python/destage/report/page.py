@@ -15,37 +15,33 @@ from markupsafe import Markup
 
 from destage.charts.comparison import Charts, chart_rows
 from destage.charts.series_plots import series_chart, series_title
-from destage.charts.theme import DARK, LIGHT, PAGE, variables
+from destage.charts.theme import DARK, LIGHT, PAGE, VEGA_LITE, variables
+from destage.model.metrics import METRICS
 from destage.model.profile import warnings_of
+from destage.model.results import ResultSet
+from destage.model.run import trace_name
+from destage.model.run import warnings_of as warnings_of_runs
 from destage.model.series import names
-from destage.model.view import (
-    METRICS,
-    ResultView,
-    curve_data,
-    curve_view,
-    printable,
-    trace_name,
-    view,
-)
-from destage.model.words import duration, join, number, percent, size, summary
-from destage.report.comparison import VEGA_LITE, Part, chart_part, chips, comparison, highlighted
+from destage.model.words import cell, counted, duration, join, number, percent, printable, size
+from destage.report.comparison import Part, chart_part, chips, comparison, highlighted
 from destage.report.drive import drive_facts, drive_name
 from destage.report.provenance import made
 from destage.report.tables import runs_table, wins_table
 from destage.report.trace import facts, profile_charts
 from destage.report.workload import workload
+from destage.tables.summary import summary
 from destage.tables.verdict import verdict
 
-__all__ = ["page"]
+__all__ = ["asset", "page", "style_variables"]
 
 #: What goes with a result set, if anything.
 Given = Mapping[str, Any] | None
 
 
 def page(
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[ResultSet],
     infos: Sequence[Mapping[str, Any]],
-    curves: Sequence[Mapping[str, Any]],
+    curves: Sequence[ResultSet],
     profiles: Sequence[Mapping[str, Any]],
     series: Sequence[Sequence[Mapping[str, int | float]]],
     command: str | None,
@@ -63,16 +59,16 @@ def page(
             sections.append(section)
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
-    version = next((str(r.get("version", "")) for r in results), "")
+    version = next((str(r.source.get("version", "")) for r in results), "")
     html: str = _template().render(
         title=title if names else "No results",
         lead=sections[0]["lead"] if len(sections) == 1 else "",
         version=version,
         sections=sections,
         command=printable(command) if command else None,
-        variables=Markup(_style_variables()),
-        css=Markup(_asset("report.css")),
-        js=Markup(_asset("report.js")),
+        variables=Markup(style_variables()),
+        css=Markup(asset("report.css")),
+        js=Markup(asset("report.js")),
         vega=Markup(_vega()),
         model=Markup(_json({"groups": groups, "paper": variables(LIGHT)})),
     )
@@ -81,16 +77,16 @@ def page(
 
 
 def _matched(
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[ResultSet],
     infos: Sequence[Mapping[str, Any]],
-    curves: Sequence[Mapping[str, Any]],
+    curves: Sequence[ResultSet],
     profiles: Sequence[Mapping[str, Any]],
-) -> list[tuple[ResultView | None, Given, Given, Given]]:
+) -> list[tuple[ResultSet | None, Given, ResultSet | None, Given]]:
     """What belongs to one trace, side by side."""
-    views = [view(r, f"results[{i}]") for i, r in enumerate(results)]
-    parts: list[list[Any]] = [[v, None, None, None] for v in views]
-    marks = [str(v.trace.get("fingerprint", "")) for v in views]
-    for place, given in ((1, infos), (2, [curve_data(c) for c in curves]), (3, profiles)):
+    parts: list[list[Any]] = [[r, None, None, None] for r in results]
+    marks = [r.trace.fingerprint for r in results]
+    kinds: tuple[Sequence[Mapping[str, Any] | ResultSet], ...] = (infos, curves, profiles)
+    for place, given in enumerate(kinds, start=1):
         for i, item in enumerate(given):
             mark = _fingerprint(item)
             # The two kinds of fingerprint have different lengths.
@@ -106,7 +102,9 @@ def _matched(
     return [(p[0], p[1], p[2], p[3]) for p in parts]
 
 
-def _fingerprint(item: Mapping[str, Any]) -> str:
+def _fingerprint(item: Mapping[str, Any] | ResultSet) -> str:
+    if isinstance(item, ResultSet):
+        return item.trace.fingerprint
     trace = item.get("trace")
     source = trace if isinstance(trace, Mapping) else item
     return str(source.get("fingerprint") or "")
@@ -114,9 +112,9 @@ def _fingerprint(item: Mapping[str, Any]) -> str:
 
 def _section(
     k: int,
-    result: ResultView | None,
+    result: ResultSet | None,
     info: Given,
-    curve: Given,
+    curve: ResultSet | None,
     profile: Given,
     groups: list[Part],
 ) -> Part:
@@ -129,14 +127,14 @@ def _section(
         section["summary"] = verdict(result) + summary(result)
         section["warnings"] = _warnings(result)
         section["group"] = comparison(f"c{k}", result, groups)
-        section["tiles"] = _tiles(result) if len(result.rows) == 1 else None
+        section["tiles"] = _tiles(result) if len(result.runs) == 1 else None
         section["wins"] = wins_table(result)
-        section["table"] = runs_table(result) if result.rows else None
+        section["table"] = runs_table(result) if result.runs else None
         section["drive"] = drive_facts(result)
         section["made"] = made(result)
     if curve is not None:
-        section["curves"] = _curves(k, curve, result, groups)
-        section["warnings"] += [printable(w) for w in curve.get("warnings") or []]
+        section["curves"] = _curves(k, curve, groups)
+        section["warnings"] += [printable(w) for w in curve.source["mrc"].get("warnings") or []]
     if info is not None:
         charts = [
             chart_part(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)
@@ -165,23 +163,21 @@ def _over_time(
     return {"charts": charts}
 
 
-def _name(
-    result: ResultView | None, info: Mapping[str, Any] | None, curve: Mapping[str, Any] | None
-) -> str:
-    if result is not None:
-        return result.name
-    for item in (info, curve):
-        if item is not None:
-            trace = item.get("trace")
-            source = trace if isinstance(trace, Mapping) else item
-            return trace_name(source)
-    return "trace"
+def _name(result: ResultSet | None, info: Given, curve: ResultSet | None) -> str:
+    known = result or curve
+    if known is not None:
+        return known.name
+    if info is None:
+        return "trace"
+    options = info.get("options")
+    sources = [s.get("name", "") if isinstance(s, Mapping) else s for s in info.get("sources", ())]
+    return trace_name(sources, options if isinstance(options, Mapping) else {})
 
 
-def _lead(result: ResultView) -> str:
+def _lead(result: ResultSet) -> str:
     trace = result.trace
-    parts = [_counted(len(result.series), "policy", "policies")]
-    sizes = [size(b) for b in sorted({r["cache_bytes"] for r in result.rows})]
+    parts = [counted(len(result.labels), "policy", "policies")]
+    sizes = [size(frames * trace.page_bytes) for frames in result.sizes]
     if len(sizes) == 1:
         parts.append(f"{sizes[0]} of cache")
     elif sizes:
@@ -189,47 +185,30 @@ def _lead(result: ResultView) -> str:
     drive = drive_name(result)
     if drive is not None:
         parts.append(f"in front of {drive}")
-    for key, word in (("requests", "requests"), ("accesses", "page accesses")):
-        if isinstance(trace.get(key), int):
-            parts.append(f"{number(trace[key])} {word}")
-    unique, page_bytes = trace.get("unique_pages"), trace.get("page_bytes")
-    if isinstance(unique, int) and isinstance(page_bytes, int):
-        parts.append(f"{number(unique)} pages of {size(page_bytes)}")
+    parts.append(f"{number(trace.requests)} requests")
+    parts.append(f"{number(trace.accesses)} page accesses")
+    parts.append(f"{number(trace.unique_pages)} pages of {size(trace.page_bytes)}")
     return " \u00b7 ".join(parts)
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
-def _warnings(result: ResultView) -> list[str]:
+def _warnings(result: ResultSet) -> list[str]:
     """Each warning once, with the policies that have it unless all do."""
-    whose: dict[str, dict[str, None]] = {}
-    for run in result.runs:
-        for warning in run.get("warnings") or []:
-            label = _label(run)
-            whose.setdefault(printable(warning), {})[label] = None
     found = []
-    for warning, labels in whose.items():
-        everyone = len(labels) == len(result.series) and len(labels) > 1
+    for message, labels in warnings_of_runs(result.runs).items():
+        warning = printable(message)
+        everyone = len(labels) == len(result.labels) > 1
         # A warning that names its policy need not be told whose it is.
-        named = len(labels) == 1 and next(iter(labels)) in warning
-        found.append(warning if everyone or named else f"{join(list(labels))}: {warning}")
+        named = len(labels) == 1 and labels[0] in warning
+        found.append(warning if everyone or named else f"{join(labels)}: {warning}")
     return found
 
 
-def _label(run: Mapping[str, Any]) -> str:
-    from destage.model.view import label_of
-
-    return label_of(run["config"])
-
-
-def _tiles(result: ResultView) -> list[Part]:
+def _tiles(result: ResultSet) -> list[Part]:
     """A single run: its numbers, large."""
-    row = result.rows[0]
+    run = result.runs[0]
     tiles = []
     for metric in METRICS:
-        value = row[metric.name]
+        value = run[metric.name]
         asked = metric.is_core(result.timed) and metric.name != "writes_vs_lru"
         if not asked or value is None:
             continue
@@ -237,19 +216,14 @@ def _tiles(result: ResultView) -> list[Part]:
             tiles.append({"title": metric.title, "value": percent(value), "note": ""})
         elif metric.kind == "time":
             tiles.append({"title": metric.title, "value": duration(value), "note": ""})
-        elif metric.kind == "real":
-            tiles.append({"title": metric.title, "value": number(value, 3), "note": metric.unit})
         else:
-            tiles.append({"title": metric.title, "value": number(value), "note": metric.unit})
+            tiles.append({"title": metric.title, "value": cell(metric, value), "note": metric.unit})
     return tiles
 
 
-def _curves(
-    k: int, curve: Mapping[str, Any], result: ResultView | None, groups: list[Part]
-) -> Part | None:
+def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
     """What `mrc` found, if it holds a curve."""
-    curved = curve_view(curve, result.trace if result is not None else None)
-    if not curved.rows:
+    if not curved.runs:
         return None
     shown = highlighted(curved)
     charts = Charts(curved, PAGE, page=True, shown=shown)
@@ -264,7 +238,7 @@ def _curves(
     for part in drawn:
         part["wide"] = True
     groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
-    sample = curve.get("sample")
+    sample = curved.source["mrc"].get("sample")
     note = ""
     if isinstance(sample, Mapping):
         note = (
@@ -279,7 +253,8 @@ def _curves(
     }
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page's own, as text."""
     return (files("destage") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -288,7 +263,7 @@ def _template() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(_asset("report.html.j2"))
+    return environment.from_string(asset("report.html.j2"))
 
 
 @cache
@@ -298,7 +273,9 @@ def _vega() -> str:
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _style_variables() -> str:
+def style_variables() -> str:
+    """The colours, light and dark, as style sheet."""
+
     def block(selector: str, scheme: str, colors: Mapping[str, str]) -> str:
         body = "; ".join(f"{name}: {color}" for name, color in colors.items())
         return f"{selector} {{ color-scheme: {scheme}; {body}; }}"

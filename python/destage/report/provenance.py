@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from destage.model.view import ResultView, label_of, printable
-from destage.model.words import duration, join, number, size
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.words import duration, join, number, plain_value, printable, size
 
 __all__ = ["made"]
 
 Pair = dict[str, Any]
 
 
-def made(result: ResultView) -> dict[str, Any]:
+def made(result: ResultSet) -> dict[str, Any]:
     """Version, trace, options of the run, reader options, and parameters after defaults."""
     trace = result.trace
     facts = [
@@ -25,19 +26,18 @@ def made(result: ResultView) -> dict[str, Any]:
         ),
         _pair(
             "Trace",
-            join([printable(s) for s in _texts(trace.get("sources"))]) or "unknown",
+            join([printable(s) for s in trace.sources]) or "unknown",
             mono=True,
         ),
-        _pair("Fingerprint", trace.get("fingerprint", "unknown"), mono=True),
-        _pair("Format", trace.get("format", "unknown")),
-        _pair("Page size", size(trace.get("page_bytes"))),
+        _pair("Fingerprint", trace.fingerprint, mono=True),
+        _pair("Format", trace.format),
+        _pair("Page size", size(trace.page_bytes)),
     ]
     facts += _run_options(result)
-    options = trace.get("options")
     params = [_parameters(run) for run in _one_run_a_policy(result)]
     return {
         "facts": facts,
-        "options": list(_flat(options)) if isinstance(options, Mapping) else [],
+        "options": list(_flat(trace.options)),
         "params": params,
     }
 
@@ -46,19 +46,13 @@ def _pair(title: str, value: object, *, mono: bool = False) -> Pair:
     return {"title": title, "value": printable(value), "mono": mono}
 
 
-def _texts(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [str(v) for v in value] if isinstance(value, list) else []
-
-
-def _run_options(result: ResultView) -> list[Pair]:
+def _run_options(result: ResultSet) -> list[Pair]:
     """Options that hold for the runs; where they differ, each with its policies."""
     pairs = []
     for title, read in _RUN_OPTIONS.items():
         whose: dict[str, dict[str, None]] = {}
         for run in result.runs:
-            whose.setdefault(read(run), {})[label_of(run["config"])] = None
+            whose.setdefault(read(run), {})[run.label] = None
         if len(whose) == 1:
             pairs.append(_pair(title, next(iter(whose))))
         elif whose:
@@ -88,14 +82,14 @@ def _cost(cost: object) -> str:
     return f"read={cost.get('read')},write={cost.get('write')}"
 
 
-def _choice(key: str, yes: str, no: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda run: yes if run["config"].get(key) else no
+def _choice(key: str, yes: str, no: str) -> Callable[[Run], str]:
+    return lambda run: yes if run.config.get(key) else no
 
 
 #: What a run was asked to do, in words.
-_RUN_OPTIONS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "Warm-up": lambda run: _warmup(run["config"].get("warmup"), run.get("warmup_requests")),
-    "Cost": lambda run: _cost(run["config"].get("cost")),
+_RUN_OPTIONS: dict[str, Callable[[Run], str]] = {
+    "Warm-up": lambda run: _warmup(run.config.get("warmup"), run.warmup_requests),
+    "Cost": lambda run: _cost(run.config.get("cost")),
     "Write miss": _choice(
         "fetch_on_write_miss", "reads the page from flash first", "reads nothing"
     ),
@@ -104,20 +98,19 @@ _RUN_OPTIONS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def _one_run_a_policy(result: ResultView) -> list[Mapping[str, Any]]:
-    first: dict[str, Mapping[str, Any]] = {}
+def _one_run_a_policy(result: ResultSet) -> list[Run]:
+    first: dict[str, Run] = {}
     for run in result.runs:
-        first.setdefault(label_of(run["config"]), run)
+        first.setdefault(run.label, run)
     return list(first.values())
 
 
-def _parameters(run: Mapping[str, Any]) -> dict[str, Any]:
-    config = run["config"]
-    params, given = config.get("params") or {}, config.get("given") or {}
+def _parameters(run: Run) -> dict[str, Any]:
+    given = run.config.get("given") or {}
     pairs = [
-        {"text": printable(f"{k}={_value(v)}"), "given": k in given} for k, v in params.items()
+        {"text": printable(f"{k}={_value(v)}"), "given": k in given} for k, v in run.params.items()
     ]
-    return {"title": label_of(config), "pairs": pairs}
+    return {"title": run.label, "pairs": pairs}
 
 
 def _flat(options: Mapping[str, Any], before: str = "") -> list[Pair]:
@@ -132,8 +125,4 @@ def _flat(options: Mapping[str, Any], before: str = "") -> list[Pair]:
 
 
 def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return ", ".join(_value(v) for v in value)
-    return str(value)
+    return ", ".join(map(_value, value)) if isinstance(value, list) else plain_value(value)

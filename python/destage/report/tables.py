@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from destage.model.view import METRICS, ORACLE, Metric, ResultView, Row
-from destage.model.words import (
-    NONE,
-    TimeUnit,
-    join,
-    number,
-    percent,
-    shown,
-    size,
-    time_unit,
-    valued,
-    winners,
-)
+from destage.model.metrics import METRICS, ORACLE, Metric
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.winners import winners
+from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit, valued
 
 __all__ = ["runs_table", "wins_table"]
 
@@ -37,9 +29,9 @@ CONTESTS = (
 MIB = 1 << 20
 
 
-def runs_table(result: ResultView) -> dict[str, Any]:
+def runs_table(result: ResultSet) -> dict[str, Any]:
     """One row a run; `v` is the value that sorting and the CSV take."""
-    metrics = [m for m in result.metrics() if m.name != "writes_vs_lru" or len(result.series) > 1]
+    metrics = [m for m in result.metrics() if m.name != "writes_vs_lru" or len(result.labels) > 1]
     best = {
         (w.metric.name, w.frames, w.labels[0])
         for m in metrics
@@ -47,37 +39,37 @@ def runs_table(result: ResultView) -> dict[str, Any]:
         if w.sole and m.better != "neither"
     }
     units = {
-        m.name: time_unit(row[m.name] for row in result.rows) for m in metrics if m.kind == "time"
+        m.name: time_unit(run[m.name] for run in result.runs) for m in metrics if m.kind == "time"
     }
     timed = result.timed
-    shares = [row["cache_share"] for row in result.rows if row["cache_share"]]
+    shares = [row.cache_share for row in result.by_size if row.cache_share]
     digits = 3 if shares and min(shares) < 0.001 else 2
     rows = []
     before: int | None = None
-    for row in result.rows:
-        sized = _no_size if row["policy"] == "none" else str
+    for row in result.by_size:
+        sized = _no_size if row.policy == "none" else str
         cells = [
-            {"v": row["label"], "text": row["label"], "css": ""},
+            {"v": row.label, "text": row.label, "css": ""},
             # No cache has no size; it still stands beside the others of a size.
-            _cell(row["cache_bytes"], sized(f"{row['cache_bytes'] / MIB:,.2f}"), ""),
-            _cell(row["frames"], sized(number(row["frames"])), ""),
-            _cell(row["cache_share"], sized(_share(row["cache_share"], digits)), ""),
+            _cell(row.cache_bytes, sized(f"{row.cache_bytes / MIB:,.2f}"), ""),
+            _cell(row.frames, sized(number(row.frames)), ""),
+            _cell(row.cache_share, sized(_share(row.cache_share, digits)), ""),
         ]
         for m in metrics:
             css = [] if m.is_core(timed) else ["extra"]
-            if (m.name, row["frames"], row["label"]) in best:
+            if (m.name, row.frames, row.label) in best:
                 css.append("best")
-            text = _text(m, row[m.name], units.get(m.name))
+            text = cell(m, row[m.name], units.get(m.name))
             cells.append(_cell(row[m.name], text, " ".join(css)))
         rows.append(
             {
-                "frames": row["frames"],
-                "first": before is not None and before != row["frames"],
+                "frames": row.frames,
+                "first": before is not None and before != row.frames,
                 "cells": cells,
             }
         )
-        before = row["frames"]
-    sizes = {row["frames"]: size(row["cache_bytes"]) for row in result.rows}
+        before = row.frames
+    sizes = {row.frames: size(row.cache_bytes) for row in result.by_size}
     return {
         "heads": [*_fixed_heads(), *(_head(m, units.get(m.name), timed) for m in metrics)],
         "rows": rows,
@@ -93,13 +85,6 @@ def _no_size(_: str) -> str:
 
 def _cell(value: float | int | None, text: str, css: str) -> dict[str, Any]:
     return {"v": "" if value is None else repr(value), "text": text, "css": css}
-
-
-def _text(metric: Metric, value: float | int | None, unit: TimeUnit | None) -> str:
-    """A cell's text; the times of a column have the unit of its head."""
-    if unit is None or value is None:
-        return shown(metric, value)
-    return unit.text(value)
 
 
 def _share(share: float | None, digits: int) -> str:
@@ -143,7 +128,7 @@ def _head(metric: Metric, unit: TimeUnit | None, timed: bool) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric.title,
-        "unit": unit.name if unit else metric.unit,
+        "unit": unit.name if unit else metric.shown_unit,
         "kind": "number",
         "first": "descending" if metric.better == "higher" else "ascending",
         "css": "" if metric.is_core(timed) else "extra",
@@ -152,7 +137,7 @@ def _head(metric: Metric, unit: TimeUnit | None, timed: bool) -> dict[str, Any]:
     }
 
 
-def wins_table(result: ResultView) -> dict[str, Any] | None:
+def wins_table(result: ResultSet) -> dict[str, Any] | None:
     """A row a metric, a column a cache size; nothing where nothing competes."""
     if len(result.sizes) < 2:
         return None
@@ -179,15 +164,15 @@ def wins_table(result: ResultView) -> dict[str, Any] | None:
         rows.append({"title": metric.title, "cells": cells})
     if not rows:
         return None
-    first: dict[int, Row] = {}
-    for row in result.rows:
-        first.setdefault(row["frames"], row)
+    first: dict[int, Run] = {}
+    for row in result.by_size:
+        first.setdefault(row.frames, row)
     heads = [
         {
-            "title": size(first[f]["cache_bytes"]),
-            "note": percent(first[f]["cache_share"], 1)
-            if (first[f]["cache_share"] or 0) >= 0.01
-            else percent(first[f]["cache_share"], 2),
+            "title": size(first[f].cache_bytes),
+            "note": percent(first[f].cache_share, 1)
+            if (first[f].cache_share or 0) >= 0.01
+            else percent(first[f].cache_share, 2),
         }
         for f in result.sizes
     ]

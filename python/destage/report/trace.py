@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from destage.charts.trace import hottest, request_sizes, rereferences
-from destage.model.view import finite
-from destage.model.words import duration, number, percent, significant, size
+from destage.model.words import duration, finite, number, percent, significant, size
 
 __all__ = ["facts", "profile_charts"]
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from destage.errors import UsageError
+from destage.options import ProgressCallback, thread_count
 from destage.reproduce.claims import PAPERS, Claim, Figure, Paper, load_paper, paper
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, evaluate
 from destage.reproduce.verdicts import Case, Verdict
-from destage.runs import ProgressCallback, thread_count
 
 __all__ = [
     "PAPERS",

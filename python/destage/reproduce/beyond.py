@@ -20,6 +20,7 @@ from destage.catalogue import policies
 from destage.device import Drive, open_device
 from destage.errors import UsageError
 from destage.io.files import made_folder, write_whole
+from destage.options import ProgressCallback
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
@@ -28,7 +29,7 @@ from destage.reproduce.pages import Cells, markdown_table
 from destage.reproduce.words import number
 from destage.reproduce.workloads import Load, Loads
 from destage.results import Run
-from destage.runs import ProgressCallback, compare, run
+from destage.runs import compare, run
 from destage.trace import Trace
 
 __all__ = ["Beyond", "beyond", "page_accesses", "write_beyond"]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from destage.options import ProgressCallback
 from destage.reproduce.claims import Claim, Paper, RunSet, Sensitivity, Variant
 from destage.reproduce.experiments import Rows, Runner
 from destage.reproduce.figures import Drawing, drawing
 from destage.reproduce.frame import Frame
 from destage.reproduce.verdicts import Verdict, decide
 from destage.reproduce.workloads import Load, Loads
-from destage.runs import ProgressCallback
 
 __all__ = ["Evaluation", "Options", "Swing", "evaluate"]
 

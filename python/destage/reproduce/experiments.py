@@ -8,11 +8,12 @@ from typing import Any
 
 from destage.device import Drive, open_device
 from destage.errors import UsageError
+from destage.options import ProgressCallback
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.measures import gauges, measures
 from destage.reproduce.workloads import RECORDED, Load, Loads
 from destage.results import Results, Run
-from destage.runs import ProgressCallback, compare, run
+from destage.runs import compare, run
 from destage.trace import Trace
 
 __all__ = ["Row", "Rows", "Runner", "with_keys"]

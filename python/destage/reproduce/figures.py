@@ -127,7 +127,7 @@ def svg(drawn: Drawing) -> str:
     """Draw a figure. Needs the extra `report`."""
     import vl_convert
 
-    from destage.report.comparison import VEGA_LITE
+    from destage.charts.theme import VEGA_LITE
 
     text = vl_convert.vegalite_to_svg(_chart(drawn).to_dict(), vl_version=VEGA_LITE)
     # The renderer counts its clip paths on from figure to figure.

@@ -24,7 +24,7 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
 
     Each file appears when it is whole. Raises `OutputError`, `MissingExtra` without `report`.
     """
-    from destage.report import need_extra
+    from destage.io.extras import need_extra
 
     need_extra("the report")
     name = evaluation.paper.name
@@ -323,9 +323,9 @@ def style() -> Any:
     """Return the style sheet of these pages."""
     from markupsafe import Markup
 
-    from destage.report.page import _asset, _style_variables
+    from destage.report.page import asset, style_variables
 
-    return Markup(_style_variables() + _asset("report.css") + _asset("reproduce.css"))
+    return Markup(style_variables() + asset("report.css") + asset("reproduce.css"))
 
 
 @cache

@@ -20,10 +20,11 @@ from typing import Any
 
 from destage.device import Drive
 from destage.errors import DataError, MissingFile
+from destage.options import ProgressCallback
+from destage.profile import TraceInfo
 from destage.reproduce.claims import OwnWorkload, Paper, RunSet
 from destage.reproduce.toml import Table, read
-from destage.runs import ProgressCallback
-from destage.trace import Trace, TraceInfo, open_trace, synth
+from destage.trace import Trace, open_trace, synth
 
 __all__ = ["Catalogue", "Fit", "Load", "Loads", "TraceSpec", "load_catalogue"]
 

@@ -1,28 +1,20 @@
 """What runs in front of a drive say in plain words: which policy, how large a cache, and why.
 
-The rules are those of `model.words`: differences below 1 % are ties, and MIN never wins. What lies
+Who wins is decided by the rule of `model.winners`. What lies
 behind a difference is not proven here; the sentences put beside it what moved with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from destage.model.drive import telling_size
-from destage.model.view import BASELINE, METRICS, ORACLE, Metric, ResultView, Row, printable
-from destage.model.words import (
-    TIE,
-    Winner,
-    join,
-    outcome,
-    percent,
-    size,
-    valued,
-    where,
-    who,
-    winners,
-)
+from destage.model.metrics import BASELINE, METRICS, Metric, offline
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.winners import Winner, change, winners
+from destage.model.words import join, percent, printable, size, valued
+from destage.tables.summary import outcome, where, who
 
 __all__ = ["verdict"]
 
@@ -56,7 +48,7 @@ _SIGNS = (
 )
 
 
-def verdict(result: ResultView) -> list[str]:
+def verdict(result: ResultSet) -> list[str]:
     """The fastest policy by cache size, what goes with it, how large a cache is worth having.
 
     Empty where no two runs have response times at the same size.
@@ -79,9 +71,8 @@ def verdict(result: ResultView) -> list[str]:
     return sentences
 
 
-def _on(result: ResultView) -> str:
-    device = result.source.get("device")
-    name = device.get("name") if isinstance(device, Mapping) else None
+def _on(result: ResultSet) -> str:
+    name = (result.drive or {}).get("name")
     return f"On {printable(name)}, " if name else ""
 
 
@@ -89,7 +80,7 @@ def _begun(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _fastest(result: ResultView, found: list[Winner]) -> str:
+def _fastest(result: ResultSet, found: list[Winner]) -> str:
     """Who answers fastest where."""
     on = _on(result)
     if len(found) == 1:
@@ -103,7 +94,7 @@ def _fastest(result: ResultView, found: list[Winner]) -> str:
     return _begun(f"{on}the shortest mean response: {outcome(result, found)}.")
 
 
-def _pair(result: ResultView, found: list[Winner]) -> tuple[Row, Row] | None:
+def _pair(result: ResultSet, found: list[Winner]) -> tuple[Run, Run] | None:
     """The fastest run at the most telling size, and lru's there; or the second's, if it is lru."""
     frames = telling_size(result)
     winner = next((w for w in found if w.frames == frames), None)
@@ -112,55 +103,47 @@ def _pair(result: ResultView, found: list[Winner]) -> tuple[Row, Row] | None:
     rows = [
         r
         for r in result.at(winner.frames)
-        if r["policy"] != ORACLE and r["response_ns_mean"] is not None
+        if r.policy not in offline() and r["response_ns_mean"] is not None
     ]
     rows.sort(key=lambda r: r["response_ns_mean"])
     best = rows[0]
-    other = next((r for r in rows if r["label"] == BASELINE and r is not best), rows[1])
-    differs = _change("response_ns_mean", best, other) is not None
+    other = next((r for r in rows if r.label == BASELINE and r is not best), rows[1])
+    differs = change("response_ns_mean", best, other) is not None
     return (best, other) if differs else None
 
 
-def _change(name: str, row: Row, other: Row) -> float | None:
-    """The relative change from `other` to `row`; `None` if there is none worth a word."""
-    new, old = row[name], other[name]
-    if new is None or old is None or abs(new - old) < TIE * max(abs(new), abs(old)) or new == old:
-        return None
-    return float(new / old - 1) if old else 1.0
-
-
-def _compared(best: Row, other: Row) -> str:
+def _compared(best: Run, other: Run) -> str:
     """The mean and the tail of the two, to the end of the sentence."""
     mean = _METRICS["response_ns_mean"]
-    change = _change(mean.name, best, other) or 0.0
+    less = -(change(mean.name, best, other) or 0.0)
     text = (
-        f"{best['label']} answers in {valued(mean, best[mean.name])} on average, "
-        f"{percent(-change, 1)} less than {other['label']} ({valued(mean, other[mean.name])})"
+        f"{best.label} answers in {valued(mean, best[mean.name])} on average, "
+        f"{percent(less, 1)} less than {other.label} ({valued(mean, other[mean.name])})"
     )
     tail = _METRICS["response_ns_p99"]
     if best[tail.name] is None or other[tail.name] is None:
         return f"{text}."
-    moved = _change(tail.name, best, other)
+    moved = change(tail.name, best, other)
     within = f"99\u00a0% within {valued(tail, best[tail.name])}"
     if moved is None:
-        return f"{text}; {within}, as {other['label']}."
+        return f"{text}; {within}, as {other.label}."
     joined = "and" if moved < 0 else "but"
-    against = f"{other['label']}: {valued(tail, other[tail.name])}"
+    against = f"{other.label}: {valued(tail, other[tail.name])}"
     return f"{text}, {joined} {within} ({against})."
 
 
-def _behind(best: Row, other: Row) -> list[str]:
+def _behind(best: Run, other: Run) -> list[str]:
     """What moved with the response time, for and against."""
     gains: list[str] = []
     pains: list[str] = []
     for sign in _SIGNS:
-        change = _change(sign.metric, best, other)
-        if change is None:
+        moved_by = change(sign.metric, best, other)
+        if moved_by is None:
             continue
         metric = _METRICS[sign.metric]
-        words = sign.less if change < 0 else sign.more
+        words = sign.less if moved_by < 0 else sign.more
         text = f"{words} ({_values(metric, best, other)})"
-        good = (change < 0) == (metric.better == "lower")
+        good = (moved_by < 0) == (metric.better == "lower")
         (gains if good else pains).append(text)
     sentences = []
     if gains:
@@ -170,36 +153,36 @@ def _behind(best: Row, other: Row) -> list[str]:
     return sentences
 
 
-def _values(metric: Metric, best: Row, other: Row) -> str:
+def _values(metric: Metric, best: Run, other: Run) -> str:
     theirs = valued(metric, other[metric.name])
-    return f"{valued(metric, best[metric.name])}, {other['label']} {theirs}"
+    return f"{valued(metric, best[metric.name])}, {other.label} {theirs}"
 
 
-def _how_large(result: ResultView) -> str:
+def _how_large(result: ResultSet) -> str:
     """The smallest cache that comes near to the best that any size gives."""
     metric = _METRICS["response_ns_mean"]
-    best: dict[int, Row] = {}
-    for row in result.rows:
+    best: dict[int, Run] = {}
+    for row in result.by_size:
         mean = row[metric.name]
-        if mean is None or row["policy"] == ORACLE:
+        if mean is None or row.policy in offline():
             continue
-        if row["frames"] not in best or mean < best[row["frames"]][metric.name]:
-            best[row["frames"]] = row
+        if row.frames not in best or mean < best[row.frames][metric.name]:
+            best[row.frames] = row
     least = min(row[metric.name] for row in best.values())
     first, last = best[min(best)], best[max(best)]
     enough = next(row for _, row in sorted(best.items()) if row[metric.name] <= (1 + NEAR) * least)
     if enough is last:
         return (
-            f"A larger cache keeps helping: from {size(first['cache_bytes'])} to "
-            f"{size(last['cache_bytes'])} the best mean response falls from "
+            f"A larger cache keeps helping: from {size(first.cache_bytes)} to "
+            f"{size(last.cache_bytes)} the best mean response falls from "
             f"{valued(metric, first[metric.name])} to {valued(metric, last[metric.name])}."
         )
     if enough is first:
         return (
-            f"The size matters little: {size(first['cache_bytes'])} is within "
+            f"The size matters little: {size(first.cache_bytes)} is within "
             f"{percent(NEAR, 0)} of the best mean response of any size ({valued(metric, least)})."
         )
     return (
-        f"{size(enough['cache_bytes'])} is enough: its best mean response is within "
+        f"{size(enough.cache_bytes)} is enough: its best mean response is within "
         f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)})."
     )

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 from destage import _destage
 from destage.errors import MissingExtra
 from destage.io.files import Destination, write_whole
+from destage.tables.table import Table
 
 if TYPE_CHECKING:
     import pandas
     import polars
-
-    from destage.tables.table import Table
 
 __all__ = ["Tabled", "Tidy", "by_column", "csv_text", "install", "pandas_frame", "polars_frame"]
 
@@ -131,7 +130,7 @@ class Tabled(Tidy):
     """What also has a table for people."""
 
     @abstractmethod
-    def _table(self) -> Table:
+    def as_table(self) -> Table:
         """The table that the command line prints."""
 
     def to_markdown(self, path: Destination | None = None) -> str:
@@ -139,12 +138,12 @@ class Tabled(Tidy):
 
         Raises `OutputError`.
         """
-        return _written(self._table().markdown(), path)
+        return _written(self.as_table().markdown(), path)
 
     def __repr__(self) -> str:
         """Return the table as plain text."""
-        return self._table().text()
+        return self.as_table().text()
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return self._table().html()
+        return self.as_table().html()

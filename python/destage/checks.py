@@ -1,0 +1,214 @@
+"""What is asked for, put in the boundary's form and held to what can be, before anything runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar, Unpack
+
+from destage import _destage
+from destage.device import DeviceLike, Drive, open_device
+from destage.errors import DataError, UsageError
+from destage.options import RunOptions, options_json, thread_count
+from destage.policy import OwnPolicy, PolicyLike, Spec, is_none, policy_specs
+from destage.trace import Trace
+
+__all__ = [
+    "USUAL",
+    "asked",
+    "asked_curves",
+    "asked_once",
+    "check_in_front",
+    "check_request",
+    "check_run",
+    "drive_of",
+    "sizes_json",
+    "traces_of",
+]
+
+T = TypeVar("T")
+
+#: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
+USUAL = "lru,arc,s3-fifo,cflru"
+
+
+def sizes_json(cache: str | Sequence[str]) -> str:
+    """Cache sizes as JSON; commas separate."""
+    texts = [cache] if isinstance(cache, str) else cache
+    if not isinstance(texts, Sequence) or not all(isinstance(t, str) for t in texts):
+        raise UsageError(
+            f'cache: expected a size such as "32MiB", "8192p", "10%" or "auto", got {cache!r}'
+        )
+    sizes = [size for text in texts for size in text.split(",") if size.strip()]
+    if not sizes:
+        raise UsageError("cache: expected at least one size")
+    return json.dumps(sizes)
+
+
+def drive_of(device: DeviceLike | None, ftl: str | None, queue_depth: int | None) -> Drive | None:
+    """The drive of a run, if it has one."""
+    if device is not None:
+        return open_device(device, ftl=ftl, queue_depth=queue_depth)
+    for what, value in (("ftl", ftl), ("queue_depth", queue_depth)):
+        if value is not None:
+            raise UsageError(f"{what}: it is of a drive: add a device")
+    return None
+
+
+def asked(
+    policies: str | PolicyLike | Sequence[PolicyLike] | None,
+    cache: str | Sequence[str] | None,
+    drive: Drive | None,
+) -> tuple[list[Spec], str]:
+    """Policies and sizes, checked; where none are given, those of the drive, or the usual ones."""
+    if policies is not None or drive is None or drive.policy is None:
+        specs = policy_specs(USUAL if policies is None else policies)
+    else:
+        name, params = drive.policy
+        specs = _of_file(drive, lambda: policy_specs((name, params)))
+    for spec in specs:
+        if not isinstance(spec, OwnPolicy):
+            _destage.check_needs(*spec, drive is not None)
+        elif spec.needs_device and drive is None:
+            raise UsageError(
+                f"{spec.name} looks at the drive behind the cache: add a device (device=)"
+            )
+    if cache is not None or drive is None or not drive.cache:
+        sizes = sizes_json("auto" if cache is None else cache)
+    else:
+        sizes = sizes_json(drive.cache)
+        _of_file(drive, lambda: _destage.check_run(sizes, "{}"))
+    return specs, sizes
+
+
+def _of_file(drive: Drive, check: Callable[[], T]) -> T:
+    """What is wrong here is wrong in the drive's file."""
+    try:
+        return check()
+    except UsageError as e:
+        raise DataError(f"drive {drive.name}: [cache]: {e}") from e
+
+
+def check_in_front(traces: Sequence[Trace], drive: Drive | None) -> None:
+    """Raise `UsageError` for a trace that cannot be run in front of the drive."""
+    if drive is None:
+        return
+    _fits_in_memory(drive)
+    for trace in traces:
+        if trace.page_bytes != drive.page_bytes:
+            raise UsageError(
+                f"{trace.name} was opened with pages of {trace.page_bytes} bytes, those of the"
+                f" drive {drive.name} have {drive.page_bytes}: open it for this drive (drive=)"
+            )
+        if trace.end_page > drive.logical_pages:
+            larger = trace.drive is not None and trace.end_page <= trace.drive.logical_pages
+            way = (
+                "run it in front of the drive that it was opened with (its attribute drive)"
+                if larger
+                else 'open it for this drive with wrap="modulo", or with wrap="extend"'
+            )
+            raise UsageError(
+                f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the drive {drive.name}"
+                f" has {drive.logical_pages:,}: {way}"
+            )
+        if trace.duration_ns is None and drive.queue_depth is None:
+            raise UsageError(
+                f"{trace.name} has no times: in front of a drive it runs in a closed loop only:"
+                " add a queue depth (--queue-depth, queue_depth=)"
+            )
+
+
+#: What a drive at work takes, bytes a physical page: its state, and the copy that a run works on.
+_BYTES_A_PAGE = 2 * 8
+
+
+def _fits_in_memory(drive: Drive) -> None:
+    """Raise `UsageError` for a drive that this machine cannot hold."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return  # Not told here.
+    takes = int(drive.size["raw_pages"]) * _BYTES_A_PAGE
+    if 0 < there < takes:
+        raise UsageError(
+            f"the drive {drive.name} has {drive.size['raw_pages']:,} physical pages, and a run"
+            f" takes some {takes >> 30} GiB of memory: this machine has {there >> 30} GiB"
+        )
+
+
+def check_request(
+    policies: str | None,
+    *,
+    cache: str | None = None,
+    device: Drive | None = None,
+    jobs: int | None = None,
+    curves: bool = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Raise `UsageError` for what can be right for no trace, before one is opened."""
+    if curves:
+        asked_curves("lru" if policies is None else policies)
+    _, sizes = asked(policies, cache, device)
+    check_in_front((), device)
+    thread_count(jobs)
+    _destage.check_run(sizes, options_json(options))
+
+
+def check_run(
+    policy: str | None,
+    *,
+    cache: str | None = None,
+    device: Drive | None = None,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
+    _, size = asked_once(policy, cache, device)
+    check_in_front((), device)
+    _destage.check_run(size, options_json(options))
+
+
+def asked_once(
+    policy: PolicyLike | None, cache: str | None, drive: Drive | None
+) -> tuple[Spec, str]:
+    """The policy and the size of a single run."""
+    if policy is None and (drive is None or drive.policy is None):
+        raise UsageError("policy: expected one, such as 'lru'")
+    specs, sizes = asked(policy, cache, drive)
+    if len(specs) != 1:
+        raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
+    if cache is None and drive is not None and len(drive.cache) > 1 and not is_none(specs[0]):
+        raise UsageError(
+            f"cache: the drive {drive.name} names {len(drive.cache)} sizes"
+            f" ({', '.join(drive.cache)}), and a run takes one: name it"
+        )
+    if cache is None and (drive is None or not drive.cache):
+        if not is_none(specs[0]):
+            raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
+        sizes = sizes_json("1p")
+    return specs[0], sizes
+
+
+def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str]]:
+    """Policies, of which curves can be drawn."""
+    specs = []
+    for spec in policy_specs(policies):
+        if isinstance(spec, OwnPolicy):
+            raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
+        try:
+            _destage.check_needs(*spec, False)
+        except UsageError:
+            why = "is no cache" if is_none(spec) else "looks at the drive behind the cache"
+            raise UsageError(f"{spec[0]} {why}, and there is no drive here: use compare") from None
+        specs.append(spec)
+    return specs
+
+
+def traces_of(trace: Trace | Sequence[Trace]) -> list[Trace]:
+    """One trace or several, as several. Raises `UsageError` for what is none."""
+    traces = [trace] if isinstance(trace, Trace) else trace
+    if not isinstance(traces, Sequence) or not all(isinstance(t, Trace) for t in traces):
+        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    if not traces:
+        raise UsageError("trace: expected at least one")
+    return list(traces)

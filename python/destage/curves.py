@@ -1,0 +1,149 @@
+"""Hit-ratio curves over cache sizes: `mrc`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+from destage import _destage
+from destage.checks import asked_curves, sizes_json
+from destage.errors import UsageError
+from destage.model.results import ResultSet
+from destage.options import ProgressCallback, RunOptions, options_json, thread_count
+from destage.policy import PolicyLike
+from destage.tables.curves import curves_table
+from destage.tables.frames import Tabled, by_column
+from destage.tables.table import Table
+from destage.trace import Trace
+
+if TYPE_CHECKING:
+    from destage.charts.plots import Plots
+
+__all__ = ["Curves", "mrc"]
+
+
+@dataclass(frozen=True, repr=False)
+class Curves(Tabled):
+    """Hit ratio over cache size, for some policies; `data` has everything."""
+
+    data: Mapping[str, Any]
+    """`trace`: identity; `mrc`: sample, curves with their points, warnings."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of these numbers must know."""
+        return tuple(self.data["mrc"]["warnings"])
+
+    @cached_property
+    def result_set(self) -> ResultSet:
+        """The points as runs: what tables, charts and the report take."""
+        return ResultSet.of_curves(self.data)
+
+    @property
+    def plot(self) -> Plots:
+        """Charts of the curves: `curves.plot.mrc()`, `curves.plot.save("figures")`.
+
+        Drawing raises `MissingExtra` without the extra `report`.
+        """
+        from destage.charts.plots import Plots
+
+        return Plots(self.result_set)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per policy and size."""
+        trace = self.data["trace"]
+        unique = trace["unique_pages"]
+        rows = []
+        for curve in self.data["mrc"]["curves"]:
+            for point in curve["points"]:
+                sampled = point.get("sampled") or {}
+                rows.append(
+                    {
+                        "policy": curve["policy"],
+                        "label": curve["label"],
+                        "params": json.dumps(curve["params"], sort_keys=True),
+                        "method": curve["method"],
+                        "cache": point["cache"],
+                        "frames": point["frames"],
+                        "cache_bytes": point["cache_bytes"],
+                        "cache_share": point["frames"] / unique if unique else None,
+                        "hit_ratio": 1 - point["miss_ratio"] if point["accesses"] else None,
+                        **{
+                            key: point[key]
+                            for key in (
+                                "miss_ratio",
+                                "accesses",
+                                "misses",
+                                "read_misses",
+                                "write_misses",
+                                "physical_reads",
+                                "physical_writes",
+                                "evictions",
+                            )
+                        },
+                        "miss_ratio_error": sampled.get("miss_ratio_error"),
+                        "physical_writes_error": sampled.get("physical_writes_error"),
+                    }
+                )
+        return rows
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the rows by column."""
+        return by_column(self.to_dicts())
+
+    def _everything(self) -> Any:
+        return self.data
+
+    def _provenance(self) -> Mapping[str, str]:
+        return {"destage.trace": json.dumps(self.data["trace"])}
+
+    def as_table(self) -> Table:
+        """Return the table that the command line prints, to be laid out otherwise."""
+        return curves_table(self.result_set, self.data["mrc"]["sample"], self.warnings)
+
+
+def mrc(
+    trace: Trace,
+    policies: str | PolicyLike | Sequence[PolicyLike] = "lru",
+    *,
+    cache: str | Sequence[str] = "auto",
+    sample: float | None = None,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+    **options: Unpack[RunOptions],
+) -> Curves:
+    """Draw hit-ratio curves over cache sizes.
+
+    LRU is exact for all sizes in one pass; other policies run once per size. With `sample`, pages
+    are sampled by a hash (SHARDS) and every number is an estimate with its standard error.
+
+    Parameters:
+        sample: share of the pages, above 0 and at most 1; None is the whole trace.
+        seed: of the sample's hash.
+        options: `RunOptions`, as in `compare`.
+        others: as in `compare`; policies of your own are not taken.
+
+    Raises as `compare`.
+    """
+    if not isinstance(trace, Trace):
+        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    specs = asked_curves(policies)
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
+        raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
+    text = _destage.mrc(
+        trace.raw,
+        specs,
+        sizes_json(cache),
+        options_json(options),
+        sample,
+        seed,
+        thread_count(jobs),
+        progress,
+    )
+    return Curves(json.loads(text))

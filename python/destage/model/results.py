@@ -1,0 +1,252 @@
+"""A result set: the runs over one trace, side by side.
+
+Tables, charts and the report all take it, so that no two of them can derive a number differently.
+It is read from the JSON form (schema `destage.results`, version 1); what is not of that form is
+refused with the place of the first thing that is wrong. Points of hit-ratio curves, what `mrc`
+gives, are runs that have fewer numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from destage import _destage
+from destage.errors import DataError, DestageError
+from destage.model.metrics import BASELINE, METRICS, Metric, metrics
+from destage.model.run import Number, Run, TraceIdentity, label_of
+from destage.model.words import finite, printable
+
+__all__ = ["ResultSet", "Row"]
+
+#: Version of the result schema that is read here.
+SCHEMA_VERSION = 1
+
+#: What a chart draws: names of columns and their values.
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ResultSet:
+    """The runs over one trace, with one drive or none behind the cache."""
+
+    source: Mapping[str, Any]
+    """The JSON it came from."""
+    trace: TraceIdentity
+    """What was replayed."""
+    runs: tuple[Run, ...]
+    """All runs, in the order of the policies, then of the sizes."""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], where: str = "results") -> ResultSet:
+        """Take a result set from its JSON form.
+
+        Raises `DataError`, naming the place, if it is not one of a known version.
+        """
+        trace, runs = _checked(data, where)
+        identity = TraceIdentity.of(trace, f"{where}.trace")
+        drive = data.get("device")
+        drive = drive if isinstance(drive, Mapping) else None
+        found = []
+        for i, run in enumerate(runs):
+            _check_run(run, f"{where}.runs[{i}]")
+            found.append(_run(data, run, identity, drive))
+        return cls(data, identity, _against_baseline(found))
+
+    @classmethod
+    def of_curves(cls, data: Mapping[str, Any], where: str = "curves") -> ResultSet:
+        """Take hit-ratio curves, what `mrc` gives as JSON: a run for each point.
+
+        Points that come from a sample have bounds. Raises `DataError`, naming the place, if the
+        form is another.
+        """
+        inner, trace = data.get("mrc"), data.get("trace")
+        if not isinstance(inner, Mapping):
+            raise _wrong(f"{where}.mrc", "an object", inner)
+        if not isinstance(trace, Mapping):
+            raise _wrong(f"{where}.trace", "an object", trace)
+        curves = inner.get("curves")
+        if not isinstance(curves, Sequence) or isinstance(curves, str):
+            raise _wrong(f"{where}.mrc.curves", "a list", curves)
+        identity = TraceIdentity.of(trace, f"{where}.trace")
+        points = []
+        for i, one in enumerate(curves):
+            place = f"{where}.mrc.curves[{i}]"
+            _expect(isinstance(one, Mapping), place, "a curve", one)
+            _expect(isinstance(one.get("points"), list), place, "a curve", one)
+            for k, point in enumerate(one["points"]):
+                points.append(_point(one, point, identity, f"{place}.points[{k}]"))
+        return cls(data, identity, _against_baseline(points))
+
+    @property
+    def name(self) -> str:
+        """What tables call the trace."""
+        return self.trace.name
+
+    @property
+    def drive(self) -> Mapping[str, Any] | None:
+        """The record of the drive behind the cache; None without one."""
+        drive = self.source.get("device")
+        return drive if isinstance(drive, Mapping) else None
+
+    @cached_property
+    def policies(self) -> dict[str, str]:
+        """Label to the policy's name, in the order they were asked for."""
+        return {run.label: run.policy for run in self.runs}
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Labels of the policies, in the order they were asked for."""
+        return list(self.policies)
+
+    @cached_property
+    def by_size(self) -> tuple[Run, ...]:
+        """All runs, by cache size, then in the order of the policies."""
+        order = {label: k for k, label in enumerate(self.policies)}
+        return tuple(sorted(self.runs, key=lambda run: (run.frames, order[run.label])))
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Cache sizes, frames, ascending."""
+        return sorted({run.frames for run in self.runs})
+
+    @property
+    def timed(self) -> bool:
+        """Whether runs were in front of a drive."""
+        return any(run.device for run in self.runs)
+
+    def metrics(self) -> list[Metric]:
+        """The metrics that at least one run has."""
+        return [m for m in METRICS if any(run[m.name] is not None for run in self.runs)]
+
+    def at(self, frames: int) -> list[Run]:
+        """The runs with caches of so many frames."""
+        return [run for run in self.by_size if run.frames == frames]
+
+
+def _checked(
+    data: Mapping[str, Any], where: str
+) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
+    """Trace and runs of a result set of a known version."""
+    _expect(isinstance(data, Mapping), where, "an object", data)
+    schema, version = data.get("schema"), data.get("schema_version")
+    _expect(schema == "destage.results", f"{where}.schema", '"destage.results"', schema)
+    _expect(version == SCHEMA_VERSION, f"{where}.schema_version", str(SCHEMA_VERSION), version)
+    trace, runs = data.get("trace"), data.get("runs")
+    if not isinstance(trace, Mapping):
+        raise _wrong(f"{where}.trace", "an object", trace)
+    if not isinstance(runs, Sequence) or isinstance(runs, str):
+        raise _wrong(f"{where}.runs", "a list", runs)
+    _whole(trace.get("page_bytes"), f"{where}.trace.page_bytes")
+    return trace, runs
+
+
+def _check_run(run: Mapping[str, Any], place: str) -> None:
+    _expect(isinstance(run, Mapping), place, "an object", run)
+    for key in ("config", "counters"):
+        _expect(isinstance(run.get(key), Mapping), f"{place}.{key}", "an object", run.get(key))
+    _whole(run["config"].get("frames"), f"{place}.config.frames")
+
+
+def _run(
+    whole: Mapping[str, Any],
+    data: Mapping[str, Any],
+    trace: TraceIdentity,
+    drive: Mapping[str, Any] | None,
+) -> Run:
+    config = data["config"]
+    policy = printable(config.get("policy", "?"))
+    # Results of others may have less in the record of their drive.
+    host = (drive or {}).get("host", {})
+    return Run(
+        policy=policy,
+        label=printable(data.get("label") or label_of(policy, config.get("given") or {})),
+        params=config.get("params") or {},
+        frames=config["frames"],
+        cache=printable(config.get("cache", "")),
+        trace=trace,
+        config=config,
+        counters=data["counters"],
+        metrics=_numbers(whole, data),
+        warnings=tuple(data.get("warnings") or ()),
+        warmup_requests=data.get("warmup_requests") or 0,
+        ftl=(drive or {}).get("device", {}).get("ftl"),
+        queue_depth=host.get("queue_depth") if host.get("mode") == "closed" else None,
+        timing=data.get("timing"),
+        profile=data.get("profile"),
+        destage_pages=data.get("destage_pages"),
+    )
+
+
+def _numbers(whole: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Number]:
+    """Every metric of one run, `None` where it has none: those of the engine, not our own."""
+    known = run.get("metrics")
+    if not isinstance(known, Mapping):
+        # Written by hand, or cut down: what the engine cannot read has its counters and no more.
+        try:
+            text = json.dumps({**whole, "runs": [run]}, allow_nan=False)
+            known = json.loads(_destage.read_result(text, "results"))["runs"][0]["metrics"]
+        except (DestageError, TypeError, ValueError):
+            known = {**run["counters"], "running_time": run.get("running_time")}
+    return {m.name: finite(known.get(m.name)) for m in metrics()}
+
+
+def _point(
+    curve: Mapping[str, Any], point: Mapping[str, Any], trace: TraceIdentity, place: str
+) -> Run:
+    """A point of a curve as a run."""
+    _expect(isinstance(point, Mapping), place, "an object", point)
+    policy, params = printable(curve.get("policy", "?")), curve.get("params") or {}
+    missed = finite(point.get("miss_ratio"))
+    # Where nothing was counted there is no ratio, whatever stands in its place.
+    hit = None if missed is None or point.get("accesses") == 0 else 1 - missed
+    sampled = point.get("sampled")
+    error = finite(sampled.get("miss_ratio_error")) if isinstance(sampled, Mapping) else None
+    bounds = {}
+    if hit is not None and error is not None:
+        bounds["hit_ratio"] = (max(0.0, hit - 2 * error), min(1.0, hit + 2 * error))
+    return Run(
+        policy=policy,
+        label=printable(curve.get("label", policy)),
+        params=params,
+        frames=_whole(point.get("frames"), f"{place}.frames"),
+        cache=printable(point.get("cache", "")),
+        trace=trace,
+        config={"policy": policy, "params": params},
+        counters={},
+        metrics={m.name: finite(point.get(m.name)) for m in metrics()} | {"hit_ratio": hit},
+        warnings=(),
+        warmup_requests=0,
+        bounds=bounds,
+    )
+
+
+def _against_baseline(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Fills in `writes_vs_lru`, where lru ran at the same size and wrote anything."""
+    runs = tuple(runs)
+    writes = {run.frames: run["physical_writes"] for run in runs if run.label == BASELINE}
+
+    def ratio(run: Run) -> float | None:
+        part, whole = run["physical_writes"], writes.get(run.frames)
+        return None if part is None or not whole else part / whole
+
+    return tuple(replace(run, writes_vs_lru=ratio(run)) for run in runs)
+
+
+def _whole(value: object, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _wrong(where, "a whole number from 1", value)
+    return value
+
+
+def _expect(holds: bool, where: str, expected: str, found: object) -> None:
+    if not holds:
+        raise _wrong(where, expected, found)
+
+
+def _wrong(where: str, expected: str, found: object) -> DataError:
+    shown = "nothing" if found is None else repr(found)
+    return DataError(f"{where}: expected {expected}, found {shown[:80]}")

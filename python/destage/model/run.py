@@ -1,0 +1,268 @@
+"""One run: its configuration, what was counted, and its numbers, typed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from destage import _destage
+from destage.errors import DataError
+from destage.model.words import plain_value, printable
+
+__all__ = ["Number", "Run", "TraceIdentity", "label_of", "trace_name", "warnings_of"]
+
+#: A number of a run, or None where the run has none (the hit ratio of no accesses).
+Number = int | float | None
+
+
+@dataclass(frozen=True)
+class TraceIdentity:
+    """Which trace was replayed, and how it was read."""
+
+    sources: tuple[str, ...]
+    """Files as they were given, or what made the trace."""
+    fingerprint: str
+    """Hash of the decoded accesses: equal for equal content."""
+    format: str
+    """Format that the records were read from."""
+    page_bytes: int
+    """Page size."""
+    requests: int
+    """Requests that read or write."""
+    accesses: int
+    """Page accesses."""
+    unique_pages: int
+    """Different pages."""
+    duration_ns: int | None
+    """First to last arrival; None if the trace has no times."""
+    options: Mapping[str, Any]
+    """How it was read and decoded."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it: file names without folders, and the device if one was chosen."""
+        return trace_name(self.sources, self.options)
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Different pages, in bytes."""
+        return self.unique_pages * self.page_bytes
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], where: str) -> TraceIdentity:
+        """Take it from a result's JSON; `where` is the place that messages name."""
+        for key in cls.__dataclass_fields__:
+            if key not in data:
+                raise DataError(f"{where}.{key}: found nothing")
+        known = {key: data[key] for key in cls.__dataclass_fields__}
+        return cls(**(known | {"sources": tuple(data["sources"])}))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy at one cache size over one trace.
+
+    Metrics are attributes of their own name where they are asked for most, and items otherwise:
+    ``run["write_hits"]``.
+    """
+
+    policy: str
+    """Name of the policy."""
+    label: str
+    """Name with the parameters that were given, as one types it: `cflru[window_fraction=0.75]`."""
+    params: Mapping[str, Any]
+    """All parameters, after defaults."""
+    frames: int
+    """Pages that the cache has room for."""
+    cache: str
+    """The cache size as it was given."""
+    trace: TraceIdentity
+    """What was replayed."""
+    config: Mapping[str, Any]
+    """All that was asked for, as the JSON result has it."""
+    counters: Mapping[str, int]
+    """What was counted."""
+    metrics: Mapping[str, Number]
+    """Every metric of `metrics()`."""
+    warnings: tuple[str, ...]
+    """What a reader of these numbers must know."""
+    warmup_requests: int
+    """Requests that were replayed before counting began."""
+    timing: Mapping[str, Any] | None = None
+    """With a drive: its counters, and response times as distributions."""
+    profile: Mapping[str, Any] | None = None
+    """With a drive, if it was asked for: how the run developed, period by period."""
+    ftl: str | None = None
+    """Flash translation layer of the drive; None without one."""
+    queue_depth: int | None = None
+    """Requests outstanding in a closed loop; None if they came when the trace said so."""
+    destage_pages: Mapping[str, Any] | None = None
+    """Distribution of the pages of a destage, of policies that destage in groups."""
+    writes_vs_lru: float | None = None
+    """Flash writes over those of lru at the same cache size; None where lru did not run."""
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of metrics that a sample estimates: two standard errors below and above."""
+
+    def __getitem__(self, metric: str) -> Any:
+        """Return a metric by name, a number or None.
+
+        Raises `KeyError` with the nearest name for another one.
+        """
+        if metric in self.metrics:
+            return self.metrics[metric]
+        if metric == "writes_vs_lru":
+            return self.writes_vs_lru
+        near = _destage.nearest(str(metric), list(self.metrics))
+        meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
+        raise KeyError(f"there is no metric {metric!r}{meant}")
+
+    @property
+    def cache_bytes(self) -> int:
+        """Cache size, bytes."""
+        return self.frames * self.trace.page_bytes
+
+    @property
+    def cache_share(self) -> float | None:
+        """Cache size over the trace's unique pages."""
+        unique = self.trace.unique_pages
+        return self.frames / unique if unique else None
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Hits / accesses, 0..1; None if nothing was counted."""
+        return self._real("hit_ratio")
+
+    @property
+    def misses(self) -> int:
+        """Accesses whose page was not resident."""
+        return int(self.metrics["misses"] or 0)
+
+    @property
+    def physical_reads(self) -> int:
+        """Pages read from flash."""
+        return int(self.metrics["physical_reads"] or 0)
+
+    @property
+    def physical_writes(self) -> int:
+        """Pages written to flash."""
+        return int(self.metrics["physical_writes"] or 0)
+
+    @property
+    def running_time(self) -> int | None:
+        """Cost of all physical reads and writes, in cost units; None without a cost model."""
+        time = self.metrics["running_time"]
+        return None if time is None else int(time)
+
+    @property
+    def device(self) -> str | None:
+        """Name of the drive behind the cache; None without one."""
+        return self.config.get("device")
+
+    @property
+    def response_ns_mean(self) -> float | None:
+        """Mean response time of all requests, nanoseconds; None without a drive."""
+        return self._real("response_ns_mean")
+
+    @property
+    def response_ns_p99(self) -> float | None:
+        """Time that 99 % of all requests took at most; None without a drive."""
+        return self._real("response_ns_p99")
+
+    @property
+    def eviction_wait_ns_mean(self) -> float | None:
+        """Mean time that a write-back waited in its unit's queue; None without any."""
+        return self._real("eviction_wait_ns_mean")
+
+    @property
+    def waf(self) -> float | None:
+        """Write amplification of the drive; None without one, or without writes."""
+        return self._real("waf")
+
+    @property
+    def erases(self) -> int | None:
+        """Erase blocks erased; None without a drive."""
+        erases = self.metrics["erases"]
+        return None if erases is None else int(erases)
+
+    def _real(self, metric: str) -> float | None:
+        value = self.metrics[metric]
+        return None if value is None else float(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as one row of the tidy table."""
+        config, trace = self.config, self.trace
+        cost = config.get("cost") or {}
+        row: dict[str, Any] = {
+            "trace": trace.name,
+            "device": self.device,
+            "ftl": self.ftl,
+            "queue_depth": self.queue_depth,
+            "policy": self.policy,
+            "label": self.label,
+            "params": json.dumps(self.params, sort_keys=True),
+            "cache": self.cache,
+            "frames": self.frames,
+            "cache_bytes": self.cache_bytes,
+            "cache_share": self.cache_share,
+        }
+        row.update(self.metrics)
+        row |= {
+            "warmup": _warmup_text(config["warmup"]),
+            "warmup_requests": self.warmup_requests,
+            "fetch_on_write_miss": config["fetch_on_write_miss"],
+            "flush_at_end": config["flush_at_end"],
+            "pages_per_block": config.get("pages_per_block"),
+            "cost_read": cost.get("read"),
+            "cost_write": cost.get("write"),
+            "page_bytes": trace.page_bytes,
+            "trace_requests": trace.requests,
+            "trace_accesses": trace.accesses,
+            "trace_unique_pages": trace.unique_pages,
+            "trace_fingerprint": trace.fingerprint,
+            "warnings": "; ".join(self.warnings),
+        }
+        return row
+
+
+def _warmup_text(warmup: str | Mapping[str, Any]) -> str:
+    if isinstance(warmup, str):
+        return warmup
+    ((kind, value),) = warmup.items()
+    if kind == "nanos":
+        return f"{value / 1e9:g}s"
+    return f"{value:g}%" if kind == "percent" else f"{value}r"
+
+
+def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return what tables call a trace: `hm_0.csv`, `hm_0.csv and 2 more`, `all.csv:hm`."""
+    names = [os.path.basename(s) or s for s in map(str, sources)]
+    if not names:
+        return "trace"
+    name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    reader = options.get("reader")
+    device = reader.get("device") if isinstance(reader, Mapping) else None
+    chosen = ",".join(map(str, device)) if isinstance(device, list) else device
+    return printable(f"{name}:{chosen}" if chosen else name)
+
+
+def label_of(policy: str, given: Mapping[str, Any]) -> str:
+    """Return a policy with the parameters that were given, as one types it on the command line.
+
+    >>> label_of("acr-h", {"file_pages": None})
+    'acr-h[file_pages=none]'
+    """
+    pairs = ";".join(f"{k}={plain_value(v)}" for k, v in given.items())
+    return printable(f"{policy}[{pairs}]" if pairs else policy)
+
+
+def warnings_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+    """Return every warning of some runs once, with the labels of the runs that have it."""
+    about: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for message in run.warnings:
+            # Who says it is told once.
+            about.setdefault(message.removeprefix(f"{run.label}: "), {})[run.label] = None
+    return {message: tuple(labels) for message, labels in about.items()}

@@ -1,0 +1,149 @@
+"""A tuned policy: an objective over the values of its parameters, and where it is best."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from destage import _destage
+from destage.errors import UsageError
+from destage.model.metrics import Metric, metrics
+from destage.model.ranges import Range, Value
+from destage.model.run import Run, warnings_of
+
+__all__ = ["Best", "Objective", "Point", "TunedCurve", "objective_of"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is to be made small or large."""
+
+    metric: Metric
+    largest: bool
+
+    def better(self, value: float, than: float) -> bool:
+        """Whether a value is better than another."""
+        return value > than if self.largest else value < than
+
+
+def objective_of(text: str) -> Objective:
+    """Read a metric's name, with `min:` or `max:` before it where the metric does not say itself.
+
+    Raises `UsageError`.
+    """
+    way, colon, name = text.rpartition(":")
+    if colon and way not in ("min", "max"):
+        raise UsageError(f"objective {text}: expected a metric, min:METRIC or max:METRIC")
+    known = {metric.name: metric for metric in metrics()}
+    metric = known.get(name)
+    if metric is None:
+        near = _destage.nearest(name, list(known))
+        meant = f", did you mean {near}?" if near else ""
+        raise UsageError(f"unknown objective {name!r}{meant} (known: {', '.join(known)})")
+    if not way and metric.better not in ("higher", "lower"):
+        raise UsageError(f"objective {name}: say which way: min:{name} or max:{name}")
+    return Objective(metric, way == "max" if way else metric.better == "higher")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of values at one cache size."""
+
+    values: Mapping[str, Value]
+    """The parameters that are tuned."""
+    run: Run
+    """What came of it."""
+    objective: float
+    """The metric."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best point of a cache size."""
+
+    point: Point
+    equal: int
+    """Other points that are exactly as good."""
+    at_the_end: tuple[str, ...]
+    """Parameters whose best value is the first or last of its range: it may lie beyond."""
+
+
+@dataclass(frozen=True, repr=False)
+class TunedCurve:
+    """The curve of an objective over a policy's parameters, and where it is best."""
+
+    policy: str
+    """The policy."""
+    objective: Objective
+    """What was to be made small or large."""
+    ranges: Mapping[str, Range]
+    """The parameters that were tuned."""
+    points: tuple[Point, ...] = field(repr=False)
+    """Every combination at every cache size."""
+    search: str
+    """`grid`, or how the points were chosen."""
+
+    @cached_property
+    def best(self) -> Mapping[str, Best]:
+        """The best point by cache size, as it was given; among equals the first."""
+        found: dict[str, Best] = {}
+        for size, points in self.by_size().items():
+            best = points[0]
+            for point in points[1:]:
+                if self.objective.better(point.objective, best.objective):
+                    best = point
+            equal = sum(point.objective == best.objective for point in points) - 1
+            found[size] = Best(best, equal, self._at_the_end(best))
+        return found
+
+    def by_size(self) -> dict[str, list[Point]]:
+        """The points by cache size, as it was given."""
+        sizes: dict[str, list[Point]] = {}
+        for point in self.points:
+            sizes.setdefault(point.run.cache, []).append(point)
+        return sizes
+
+    def _at_the_end(self, best: Point) -> tuple[str, ...]:
+        def ends(key: str, value: Value) -> bool:
+            bounds = self.ranges[key].bounds
+            if bounds is None or value not in bounds:
+                return False
+            # At the end of what the parameter may be there is nothing beyond.
+            step = 1 if isinstance(value, int) else 1e-9 * max(1.0, abs(float(value)))
+            beyond = float(value) + (step if value == bounds[1] else -step)
+            return _can_be(self.policy, key, int(beyond) if isinstance(value, int) else beyond)
+
+        return tuple(key for key, value in best.values.items() if ends(key, value))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the optimum must know."""
+        said = [
+            "the optimum was found on the very trace that it is reported for: on another it may be"
+            " worse than the default; try it there (compare) before relying on it"
+        ]
+        for size, best in self.best.items():
+            said += [
+                f"{size}: the best {key} is at an end of its range: the optimum may lie beyond"
+                for key in best.at_the_end
+            ]
+            if best.equal == len(self.by_size()[size]) - 1 and best.equal:
+                said.append(f"{size}: all values are equally good: this trace does not tell them")
+        runs = [point.run for point in self.points]
+        labels = {run.label for run in runs}
+        # What is said of every value is said once.
+        for message, named in warnings_of(runs).items():
+            who = self.policy if len(named) == len(labels) else ", ".join(named)
+            said.append(f"{who}: {message}")
+        return tuple(said)
+
+
+def _can_be(policy: str, key: str, value: Value) -> bool:
+    try:
+        _destage.check_policy(policy, json.dumps({key: value}))
+    except UsageError:
+        # Nobody knows what a policy of one's own takes.
+        return policy not in {known["name"] for known in json.loads(_destage.policies())}
+    return True

@@ -1,0 +1,187 @@
+"""What a comparison says in plain words, a sentence for each thing worth knowing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from destage.model.metrics import BASELINE, ORACLE
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.winners import TIE, Winner, winners
+from destage.model.words import NBSP, duration, join, number, percent, significant, size, valued
+
+__all__ = ["outcome", "summary", "where", "who"]
+
+#: How the best value of a metric is called; the mean response has a verdict of its own.
+_BEST = {
+    "response_ns_p99": "the shortest p99 response",
+    "hit_ratio": "the highest hit ratio",
+    "physical_writes": "the fewest flash writes",
+    "erases": "the fewest erases",
+    "running_time": "the shortest running time",
+}
+
+
+def summary(result: ResultSet) -> list[str]:
+    """What the comparison says, a sentence for each thing worth knowing."""
+    sizes, count = result.sizes, len(result.labels)
+    if not sizes:
+        return ["The result set holds no runs."]
+    metrics = {m.name: m for m in result.metrics()}
+    contests = {name: winners(result, metrics[name]) for name in _BEST if name in metrics}
+    contests = {name: found for name, found in contests.items() if found and not _idle(found)}
+    if not contests:
+        sentences = [_single(result)]
+    elif len(sizes) == 1:
+        sentences = [_at_one_size(result, contests)]
+    else:
+        sentences = _over_sizes(result, contests)
+    if contests and not result.timed:
+        sentences += _against_lru(result, contests)
+    if count > 1 and ORACLE in result.policies.values():
+        # Other policies can answer faster: few misses are not all that a drive asks for.
+        bound = "the hit ratio, not the response time" if result.timed else "the hit ratio"
+        sentences.append(f"min knows the future: it bounds {bound}, and is not among the winners.")
+    return sentences
+
+
+def _idle(found: Iterable[Winner]) -> bool:
+    """Nobody erased anything: no contest."""
+    return all(w.metric.name == "erases" and w.value == 0 and len(w.labels) == w.of for w in found)
+
+
+def _single(result: ResultSet) -> str:
+    """One policy: say what it did, at the largest size."""
+    row = result.by_size[-1]
+    parts = []
+    if row["response_ns_mean"] is not None:
+        parts.append(f"answers in {duration(row['response_ns_mean'])} on average")
+    if row["hit_ratio"] is not None:
+        parts.append(f"has a hit ratio of {percent(row['hit_ratio'])}")
+    if row["physical_writes"] is not None:
+        parts.append(f"writes {number(row['physical_writes'])} pages to flash")
+    if row["running_time"] is not None:
+        parts.append(f"runs for {number(row['running_time'])} cost units")
+    return f"{where(row)}, {row.label} {join(parts) or 'has no numbers'}."
+
+
+def where(row: Run) -> str:
+    """`At 64 MiB (12 % of the trace's pages)`."""
+    share = row.cache_share
+    within = (
+        f" ({significant(100 * share)}{NBSP}% of the trace's pages)" if share is not None else ""
+    )
+    return f"At {size(row.cache_bytes)}{within}"
+
+
+def who(winner: Winner) -> str:
+    """The policies that share a best value."""
+    labels = winner.labels
+    if len(labels) == winner.of:
+        return "both policies" if winner.of == 2 else f"all {winner.of} policies"
+    return join(labels) if len(labels) <= 4 else f"{join(labels[:3])} and {len(labels) - 3} more"
+
+
+def _nothing_written(found: Iterable[Winner]) -> bool:
+    found = list(found)
+    return all(
+        w.metric.name == "physical_writes" and w.value == 0 and len(w.labels) == w.of for w in found
+    )
+
+
+def _at_one_size(result: ResultSet, contests: dict[str, list[Winner]]) -> str:
+    feats: dict[str, list[str]] = {}
+    for name, found in contests.items():
+        winner = found[0]
+        if _nothing_written(found):
+            feats["nothing"] = ["was written to flash"]
+        else:
+            whose = f"{who(winner)} {'has' if winner.sole else 'tie for'}"
+            value = valued(winner.metric, winner.value)
+            feats.setdefault(whose, []).append(f"{_BEST[name]} ({value})")
+    parts = [f"{whose} {join(what)}" for whose, what in feats.items()]
+    return f"{where(result.by_size[0])}, {'; '.join(parts)}."
+
+
+def _over_sizes(result: ResultSet, contests: dict[str, list[Winner]]) -> list[str]:
+    """A sentence for each metric; one for all that have the same winners."""
+    outcomes: dict[str, list[str]] = {}
+    for name, found in contests.items():
+        outcomes.setdefault(outcome(result, found), []).append(_BEST[name])
+    sentences = []
+    for ending, feats in outcomes.items():
+        lead = join(feats)
+        sentences.append(f"{lead[0].upper()}{lead[1:]}: {ending}.")
+    return sentences
+
+
+def outcome(result: ResultSet, found: list[Winner]) -> str:
+    """Who wins at which sizes, as the end of a sentence."""
+    if _nothing_written(found):
+        return "nothing was written to flash"
+    sole = Counter(w.labels[0] for w in found if w.sole)
+    ties = len(found) - sum(sole.values())
+    if not sole:
+        always = set.intersection(*(set(w.labels) for w in found))
+        if all(len(w.labels) == w.of for w in found):
+            return "all tie at every size"
+        among = f" ({join(sorted(always))} always among the best)" if 0 < len(always) <= 3 else ""
+        return f"a tie at every size{among}"
+    spans = _spans(found)
+    if len(spans) <= 3:
+        places: dict[str, list[str]] = {}
+        for label, first, last in spans:
+            places.setdefault(label, []).append(_span(result, first, last))
+        parts = [f"{label} {join(where)}" for label, where in places.items()]
+    else:
+        parts = [f"{label} at {n} of {len(found)} sizes" for label, n in sole.most_common(4)]
+        rest = sum(sole.values()) - sum(n for _, n in sole.most_common(4))
+        if rest:
+            parts.append(f"others at {rest}")
+    tail = ""
+    if ties:
+        tail = f"; a tie at {ties} of {len(found)} sizes"
+    return join(parts) + tail
+
+
+def _spans(found: list[Winner]) -> list[tuple[str, int, int]]:
+    """Stretches of neighbouring sizes with the same sole winner: label, first, last frames."""
+    spans: list[tuple[str, int, int]] = []
+    before: str | None = None
+    for winner in found:
+        label = winner.labels[0] if winner.sole else None
+        if label is not None and label == before:
+            spans[-1] = (label, spans[-1][1], winner.frames)
+        elif label is not None:
+            spans.append((label, winner.frames, winner.frames))
+        before = label
+    return spans
+
+
+def _span(result: ResultSet, first: int, last: int) -> str:
+    page_bytes = result.trace.page_bytes
+    if first == last:
+        return f"at {size(first * page_bytes)}"
+    if [first, last] == [result.sizes[0], result.sizes[-1]]:
+        return "at every size"
+    return f"from {size(first * page_bytes)} to {size(last * page_bytes)}"
+
+
+def _against_lru(result: ResultSet, contests: dict[str, list[Winner]]) -> list[str]:
+    """The largest gain over LRU in flash writes, if it is one worth a sentence."""
+    rows = [
+        r
+        for r in result.by_size
+        if r["writes_vs_lru"] is not None and r.policy not in (ORACLE, BASELINE)
+    ]
+    if "physical_writes" not in contests or not rows:
+        return []
+    best = min(rows, key=lambda r: r["writes_vs_lru"])
+    saved = 1 - best["writes_vs_lru"]
+    if saved < TIE:
+        return []
+    return [
+        f"Against lru, {best.label} saves most flash writes: "
+        f"{percent(saved, 1)} at {size(best.cache_bytes)}."
+    ]

@@ -1,0 +1,172 @@
+"""What a trace looks like, in words and numbers."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from destage.model.words import counted, duration, number, percent, plain, size
+
+__all__ = ["info_text", "plausibility"]
+
+Data = Mapping[str, Any]
+#: A title and what is said.
+Line = tuple[str, str]
+
+
+def plausibility(meta: Data, from_cache: bool) -> str:
+    """Return the line that is always shown, so that a wrong unit or column is noticed.
+
+    Duration, rate, mean size, span of addresses, devices, share of reads.
+    """
+    counts, clock = meta["counts"], meta["clock"]
+    requests = counts["requests"]
+    parts = [f"{number(requests)} requests"]
+    if clock["timed"]:
+        ns = clock["last_ns"] - clock["first_ns"]
+        rate = f", {number(requests / (ns / 1e9))}/s" if ns else ""
+        parts.append(f"{duration(ns)}{rate}")
+    else:
+        parts.append("no times")
+    moved = counts["read_bytes"] + counts["write_bytes"]
+    if requests:
+        parts.append(f"{percent(counts['reads'] / requests, 1)} reads")
+        parts.append(f"mean {size(moved / requests)}")
+    devices = meta["devices"]
+    span = sum(d["span_bytes"] for d in devices)
+    named = devices[0]["name"] if len(devices) == 1 else f"{len(devices)} devices"
+    parts.append(f"{size(span)} span of {named}")
+    parts.append(f"{size(counts['footprint_bytes'])} touched")
+    formats = ", ".join(dict.fromkeys(_formats(meta["summary"])))
+    cached = ", from the cache" if from_cache else ""
+    names = [s["name"] for s in meta["sources"]]
+    name = names[0] if len(names) == 1 else f"{len(names)} files"
+    return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
+
+
+def _formats(summary: Data) -> Iterable[str]:
+    for file in summary.get("files", ()):
+        yield f"{file['format']} (detected)" if file.get("reason") else file["format"]
+    if not summary.get("files"):
+        yield "synthetic"
+
+
+def info_text(data: Data) -> str:
+    """Return what `destage trace info` prints."""
+    rows = [*_requests(data), *_times(data), *_pages(data), *_order(data), _reading(data)]
+    lines = [", ".join(source["name"] for source in data["sources"])]
+    lines += [_row(name, plain(text)) for name, text in rows]
+    if len(data["devices"]) > 1:
+        lines.append("  devices")
+        lines += [
+            plain(
+                f"    {v['name']:<15} {number(v['requests'])} requests,"
+                f" {number(v['unique_pages'])} pages, span {size(v['span_bytes'])}"
+            )
+            for v in data["devices"]
+        ]
+    lines.append(_row("fingerprint", data["fingerprint"]))
+    return "\n".join(lines)
+
+
+def _row(name: str, text: str) -> str:
+    """A name and what is to be said, in lines of 80 columns."""
+    first, rest = f"  {name:<19} ", " " * 22
+    return textwrap.fill(text, 80, initial_indent=first, subsequent_indent=rest)
+
+
+def _requests(data: Data) -> Iterable[Line]:
+    """How many, and how large."""
+    counts, sizes = data["counts"], data["sizes"]
+    yield "format", ", ".join(dict.fromkeys(_formats(data["summary"])))
+    yield (
+        "requests",
+        f"{number(counts['requests'])}: {number(counts['reads'])} reads,"
+        f" {number(counts['writes'])} writes ({percent(data['read_share'], 1)} reads);"
+        f" {number(counts['trims'])} trims, {number(counts['flushes'])} flushes",
+    )
+    yield "bytes", f"{size(counts['read_bytes'])} read, {size(counts['write_bytes'])} written"
+    for name in ("reads", "writes"):
+        s = sizes[name]
+        if s["count"]:
+            yield (
+                f"size of {name}",
+                f"mean {size(s['mean_bytes'])}, p50 {size(s['p50_bytes'])},"
+                f" p99 {size(s['p99_bytes'])}, {size(s['min_bytes'])} to {size(s['max_bytes'])}",
+            )
+
+
+def _times(data: Data) -> Iterable[Line]:
+    """When requests came, and how long they took where the trace says so."""
+    if data["timed"]:
+        rate = number(data["mean_rate_per_s"], 1)
+        yield "time", f"{duration(data['duration_ns'])}, {rate} requests/s"
+        if data["interarrival"]:
+            yield "between arrivals", _gaps(data["interarrival"])
+    else:
+        yield "time", "the trace has no times"
+    if data["response"]:
+        yield "measured response", _gaps(data["response"])
+
+
+def _gaps(gaps: Data) -> str:
+    return (
+        f"mean {duration(gaps['mean_ns'])}, p50 {duration(gaps['p50_ns'])},"
+        f" p99 {duration(gaps['p99_ns'])}, max {duration(gaps['max_ns'])}"
+    )
+
+
+def _pages(data: Data) -> Iterable[Line]:
+    """What is touched, and where."""
+    counts = data["counts"]
+    yield (
+        "pages",
+        f"{number(counts['unique_pages'])} of {size(data['page_bytes'])}"
+        f" ({size(counts['footprint_bytes'])}): {number(counts['unique_read'])} read,"
+        f" {number(counts['unique_written'])} written, {number(counts['unique_both'])} both",
+    )
+    yield (
+        "page accesses",
+        f"{number(counts['accesses'])}, {number(counts['write_accesses'])} of them writes;"
+        f" {number(counts['partial_reads'])} reads and {number(counts['partial_writes'])} writes"
+        " in part",
+    )
+    yield "span", f"{size(data['span_bytes'])} in {counted(len(data['devices']), 'device')}"
+
+
+def _order(data: Data) -> Iterable[Line]:
+    """How requests follow each other, and how pages come again."""
+    s, r = data["sequentiality"], data["rereference"]
+    yield (
+        "sequential",
+        f"{percent(s['with_previous'], 1)} go on with the request before,"
+        f" {percent(s['with_any_stream'], 1)} with a recent stream",
+    )
+    yield (
+        "re-references",
+        f"{number(r['mean_accesses_per_page'], 2)} accesses a page;"
+        f" {number(r['once_pages'])} pages once; median LRU distance"
+        f" {number(r['median_distance_pages'])} pages; Zipf skew {number(r['zipf_skew'], 2)}",
+    )
+    hottest = ", ".join(f"{100 * p:g} % of pages: {percent(a, 1)}" for p, a in r["hottest"])
+    yield "accesses that go to", f"the hottest {hottest}"
+
+
+def _reading(data: Data) -> Line:
+    """What the reader dropped or met."""
+    summary = data["summary"]
+    titles = {
+        "stepped back": "stepped_back",
+        "zero length": "zero_length",
+        "filtered out": "filtered_out",
+        "blank": "blank",
+        "comments": "comment",
+    }
+    seen = {title: summary.get(key, 0) for title, key in titles.items()}
+    malformed = {
+        k: e["count"] if isinstance(e, Mapping) else e for k, e in summary.get("errors", {}).items()
+    }
+    dropped = {**seen, **summary.get("ignored_events", {}), **malformed}
+    told = ", ".join(f"{number(n)} {what}" for what, n in dropped.items() if n)
+    return "reading", told or "nothing dropped, nothing out of order"

@@ -1,0 +1,91 @@
+"""Where things are in the package, and which way imports point."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import destage as ds
+
+PACKAGE = Path(ds.__file__).parent
+
+#: Rooms from the ground up; a room imports those below it, and its own files. The root is the API.
+ROOMS = ("_destage", "errors", "io", "model", "tables", "charts", "report", "", "reproduce", "cli")
+
+#: Most files on the package's own floor.
+MOST_AT_THE_ROOT = 20
+
+
+def modules() -> dict[str, Path]:
+    """Every file of the package by its dotted name below `destage`; the package itself is ''."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def room(module: str) -> str:
+    """The room that a module is in; what stands at the root is in the room without a name."""
+    first = module.partition(".")[0]
+    return first if first in ROOMS else ""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What a file imports of the package, also for types alone, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            package = node.module or ""
+            if package.partition(".")[0] != "destage":
+                continue
+            for alias in node.names:
+                name = f"{package}.{alias.name}".removeprefix("destage.")
+                is_module = name in MODULES or name == "_destage"
+                yield name if is_module else package.removeprefix("destage").removeprefix(".")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "destage":
+                    yield alias.name.removeprefix("destage").removeprefix(".")
+
+
+GRAPH = {
+    name: {other for other in imported(path) if other != name} for name, path in MODULES.items()
+}
+
+
+def test_the_root_holds_the_api_alone() -> None:
+    files = [path.name for path in PACKAGE.glob("*.py")]
+    assert len(files) <= MOST_AT_THE_ROOT, files
+    assert not [name for name in files if name.startswith("_") and name != "__init__.py"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_import_runs_back_up(module: str) -> None:
+    own = ROOMS.index(room(module))
+    upward = {
+        f"{module or 'destage'} -> {other or 'destage'}"
+        for other in GRAPH[module]
+        if ROOMS.index(room(other)) > own
+    }
+    assert not upward
+
+
+def test_imports_have_no_cycles() -> None:
+    done: set[str] = set()
+
+    def walk(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module not in done:
+            for other in sorted(GRAPH.get(module, ())):
+                walk(other, (*path, module))
+            done.add(module)
+
+    for module in MODULES:
+        walk(module, ())
