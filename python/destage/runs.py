@@ -299,14 +299,7 @@ def run(
         raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
     drive = drive_of(device, ftl, queue_depth)
     spec, size = asked_once(policy, cache, drive)
-    if series is not None and (
-        isinstance(series, bool) or not isinstance(series, int) or series < 1
-    ):
-        raise UsageError(f"series: expected a period of page accesses, from 1, got {series!r}")
-    if timeline is not None and drive is None:
-        raise UsageError("timeline: it is of a drive: add a device")
-    if timeline is not None and isinstance(spec, OwnPolicy):
-        raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
+    _check_recording(spec, drive, series, timeline)
     asked_for = options_json(options, profile=profile)
     check_in_front([trace], drive)
 
@@ -331,6 +324,20 @@ def run(
     periods = tuple(data["runs"][0].pop("series", ()))
     results = Results([data])
     return Recorded(results[0], results, periods)
+
+
+def _check_recording(
+    spec: Spec, drive: Drive | None, series: int | None, timeline: Destination | None
+) -> None:
+    """Raise `UsageError` for what cannot be recorded of this run."""
+    if series is not None and (
+        isinstance(series, bool) or not isinstance(series, int) or series < 1
+    ):
+        raise UsageError(f"series: expected a period of page accesses, from 1, got {series!r}")
+    if timeline is not None and drive is None:
+        raise UsageError("timeline: it is of a drive: add a device")
+    if timeline is not None and isinstance(spec, OwnPolicy):
+        raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
 
 
 @contextmanager

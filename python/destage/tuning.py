@@ -176,28 +176,18 @@ def tune(
     ranges = _ranges(own or name, fixed, params)
 
     def run(combinations: Sequence[Mapping[str, Value]]) -> tuple[Results, list[Point]]:
-        results = compare(
-            trace,
-            [(own or name, {**fixed, **values}) for values in combinations],
-            cache=cache,
-            device=device,
-            ftl=ftl,
-            queue_depth=queue_depth,
-            jobs=jobs,
-            progress=progress,
-            **options,
-        )
+        asked = [(own or name, {**fixed, **values}) for values in combinations]
+        where: Any = {"cache": cache, "device": device, "ftl": ftl, "queue_depth": queue_depth}
+        results = compare(trace, asked, **where, jobs=jobs, progress=progress, **options)
         each = len(results) // len(combinations)
         values = [combination for combination in combinations for _ in range(each)]
-        points = [_point(v, r, goal) for v, r in zip(values, results, strict=True)]
-        return results, points
+        return results, [_point(v, r, goal) for v, r in zip(values, results, strict=True)]
 
     if trials is None:
-        results, points = run(_grid(ranges))
-        search = "grid"
+        search, (results, points) = "grid", run(_grid(ranges))
     else:
-        results, points = _search(run, ranges, goal, trials, seed)
         search = f"Optuna TPE, {trials} trials, seed {seed}"
+        results, points = _search(run, ranges, goal, trials, seed)
     return Tuned(name, goal, ranges, tuple(points), search, results)
 
 

@@ -19,6 +19,10 @@ ROOMS = ("_destage", "errors", "io", "model", "tables", "charts", "report", "", 
 MOST_AT_THE_ROOT = 20
 
 
+#: Most lines of a file and of a function, blank lines and docstrings counted.
+MOST_LINES, MOST_OF_A_FUNCTION = 500, 60
+
+
 def modules() -> dict[str, Path]:
     """Every file of the package by its dotted name below `destage`; the package itself is ''."""
     found = {}
@@ -89,3 +93,19 @@ def test_imports_have_no_cycles() -> None:
 
     for module in MODULES:
         walk(module, ())
+
+
+def test_no_file_is_long() -> None:
+    lines = {str(p.relative_to(PACKAGE)): len(p.read_text().splitlines()) for p in MODULES.values()}
+    assert not {name: count for name, count in lines.items() if count > MOST_LINES}
+
+
+def test_no_function_is_long() -> None:
+    long = []
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                count = (node.end_lineno or node.lineno) - node.lineno + 1
+                if count > MOST_OF_A_FUNCTION:
+                    long.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}: {count}")
+    assert not long, "\n".join(long)

@@ -15,10 +15,10 @@ from destage.reproduce.claims import Check, Claim, Expectation, RunSet
 from destage.reproduce.experiments import Row, Rows, with_keys
 from destage.reproduce.frame import Frame
 from destage.reproduce.measures import DERIVED
+from destage.reproduce.published import catalogue
 from destage.reproduce.statistics import estimate, spearman
 from destage.reproduce.verdicts import Verdict, decide
 from destage.reproduce.words import cases_in_words
-from destage.reproduce.workloads import catalogue
 
 SMALL = """
 schema = 1

@@ -16,7 +16,8 @@ from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, r
 from destage.reproduce.claims import Paper
 from destage.reproduce.experiments import Runner
 from destage.reproduce.pages import write
-from destage.reproduce.workloads import Loads, catalogue, load_catalogue, requests_of, standin
+from destage.reproduce.published import catalogue, load_catalogue, requests_of
+from destage.reproduce.workloads import Loads, standin
 
 CATALOGUE = """
 schema = 1

@@ -14,7 +14,9 @@ from typing import Any
 
 import altair as alt
 
+from destage.charts.axes import MICROS, log_axis, run_axis, span_unit
 from destage.charts.comparison import Charts, configure, finish
+from destage.charts.heat import PANELS, heat_map
 from destage.charts.theme import LIGHT, Theme
 from destage.model.drive import (
     destage_curves,
@@ -30,21 +32,6 @@ from destage.model.metrics import METRICS
 from destage.model.results import ResultSet, Row
 
 __all__ = ["DeviceCharts"]
-
-#: A number of microseconds in the unit that leaves few digits, as a Vega expression.
-_MICROS = (
-    "{0} >= 1e6 ? format({0} / 1e6, '{1}') + ' s' : "
-    "{0} >= 1e3 ? format({0} / 1e3, '{1}') + ' ms' : format({0}, '{1}') + ' µs'"
-)
-#: Units of a time axis: name, seconds, up to how many seconds.
-SECONDS = (("ms", 1e-3, 1.0), ("s", 1.0, 600.0), ("min", 60.0, 14_400.0), ("h", 3600.0, math.inf))
-
-#: What the halves of a heat map show: field, title, which of the theme's colours.
-_PANELS = {"host": ("for the host", 0), "collecting": ("collecting", 1)}
-
-
-def _time_unit(seconds: float) -> tuple[str, float]:
-    return next((name, unit) for name, unit, below in SECONDS if seconds < below)
 
 
 class DeviceCharts(Charts):
@@ -152,34 +139,10 @@ class DeviceCharts(Charts):
 
     def over_time(self, what: str) -> Any:
         """`mean_us` or `max_us` of the responses, or the share of `collecting`, per period."""
-        rows = self._at_size(self._developments())
         every = self._developments()
+        rows = self._at_size(every)
         seconds = max((r["step_s"] * len(r[what]) for r in every), default=1.0)
-        name, unit = _time_unit(seconds)
-        x = alt.X(
-            "at_s:Q",
-            scale=alt.Scale(domain=[0, seconds], nice=False),
-            axis=alt.Axis(
-                title=f"Time ({name})",
-                values=_steps(seconds, unit),
-                labelExpr=f"format(datum.value / {unit:g}, '~g')",
-                grid=False,
-            ),
-        )
-        values = [v for r in every for v in r[what] if v is not None]
-        if what == "collecting":
-            y = alt.Y(
-                f"{what}:Q",
-                scale=alt.Scale(domain=[0, max([*values, 0.01]) * 1.04], nice=False),
-                axis=alt.Axis(
-                    title="Units collecting (%)",
-                    tickCount=4,
-                    labelExpr="format(100 * datum.value, '~g')",
-                ),
-            )
-        else:
-            title = "Mean response" if what == "mean_us" else "Longest response"
-            y = alt.Y(f"{what}:Q", **_log_axis([v for v in values if v > 0], title))
+        name, unit = span_unit(seconds)
         base = alt.Chart(self._lists("developments", rows))
         if self.page:
             base = base.transform_filter("datum.frames === frames")
@@ -188,15 +151,19 @@ class DeviceCharts(Charts):
             base.transform_window(period="row_number()", groupby=["label"])
             .transform_calculate(
                 at_s="(datum.period - 0.5) * datum.step_s",
-                mean_text=_MICROS.format("datum.mean_us", ".4~r"),
-                max_text=_MICROS.format("datum.max_us", ".4~r"),
+                mean_text=MICROS.format("datum.mean_us", ".4~r"),
+                max_text=MICROS.format("datum.max_us", ".4~r"),
                 time_text=f"format(datum.at_s / {unit:g}, ',.4~r') + ' {name}'",
             )
             # On a logarithmic axis a period in which nothing took time has no place.
             .transform_filter(
                 f"isValid(datum.{what})" + ("" if what == "collecting" else f" && datum.{what} > 0")
             )
-            .encode(x=x, y=y, detail="label:N")
+            .encode(
+                x=alt.X("at_s:Q", **run_axis(seconds)),
+                y=_development(what, [v for r in every for v in r[what] if v is not None]),
+                detail="label:N",
+            )
         )
         tips = [
             alt.Tooltip("label:N", title="Policy"),
@@ -205,18 +172,9 @@ class DeviceCharts(Charts):
             alt.Tooltip("max_text:N", title="Longest response"),
             alt.Tooltip("collecting:Q", title="Units' time collecting", format=".2~%"),
         ]
-        about = {
-            "mean_us": "Mean response time of the requests of each period, one line a policy",
-            "max_us": "Longest response time in each period, one line a policy",
-            "collecting": "Share of the units' time that went to collections, one line a policy",
-        }[what]
+        figure, about = _DEVELOPMENTS[what]
         layers = self._thin_lines(base, tips)
-        name = {
-            "mean_us": "response_over_time",
-            "max_us": "longest_over_time",
-            "collecting": "collections_over_time",
-        }[what]
-        return self._finish(alt.layer(*layers), name, about, 240 if what == "mean_us" else 190)
+        return self._finish(alt.layer(*layers), figure, about, 240 if what == "mean_us" else 190)
 
     def response_over_hits(self) -> Any:
         """Mean response over hit ratio: whether hits are what makes a policy fast."""
@@ -302,7 +260,7 @@ class DeviceCharts(Charts):
 
     def _time_x(self) -> alt.X:
         times = [us for r in self._all_responses() for us in r["us"] if us > 0]
-        axis = _log_axis(times, "Response time")
+        axis = log_axis(times, "Response time")
         self._least_us = axis["scale"].domain[0]
         axis["axis"].grid = False
         return alt.X("us:Q", **axis)
@@ -320,7 +278,7 @@ class DeviceCharts(Charts):
         if field == "us":
             # What took no time stands at the left edge, where the curves begin.
             base = base.transform_calculate(
-                value=_MICROS.format("datum.us", ".4~r"),
+                value=MICROS.format("datum.us", ".4~r"),
                 us=f"max(datum.us, {self._least_us:g})",
             )
         else:
@@ -383,7 +341,7 @@ class DeviceCharts(Charts):
                 self._heat(rows, run, what).properties(
                     width=300, height=220, title=f"{run[0]}: {title}"
                 )
-                for what, (title, _) in _PANELS.items()
+                for what, (title, _) in PANELS.items()
             ]
             for run in runs
         ]
@@ -404,114 +362,43 @@ class DeviceCharts(Charts):
     def heat_panel(self, run: tuple[str, int], what: str) -> Any:
         """One half of a heat map, `host` or `collecting`, for the report's page."""
         rows = utilisations(self.result, self.heat_runs())
-        about = f"Share of each unit's time {_PANELS[what][0]}, over time, of {run[0]}"
+        about = f"Share of each unit's time {PANELS[what][0]}, over time, of {run[0]}"
         chart = self._heat(rows, run, what)
         return finish(chart, self.theme, f"units_{what}", about, 240, page=self.page)
 
     def _heat(self, rows: list[Row], run: tuple[str, int], what: str) -> Any:
-        title, color = _PANELS[what]
-        # One scale for all that stand side by side: what looks alike is alike.
-        most = max((share for r in rows for share in r[what]), default=0) or 1.0
-        units = max(r["last"] for r in rows) + 1
-        seconds = max(r["step_s"] * len(r[what]) for r in rows)
         own = [r for r in rows if (r["label"], r["frames"]) == run]
         base = alt.Chart(self._lists("units", own))
         if self.page:
             base = base.transform_filter(alt.FieldEqualPredicate(field="label", equal=run[0]))
-        name, unit = _time_unit(seconds)
-        shade = alt.Opacity(
-            f"{what}:Q",
-            scale=alt.Scale(domain=[0, most], range=[0, 1], nice=False),
-            legend=alt.Legend(
-                title=f"Time {title} (%)",
-                orient="bottom",
-                direction="horizontal",
-                titleOrient="left",
-                symbolType="square",
-                symbolSize=170,
-                symbolStrokeWidth=0,
-                symbolFillColor=self.theme.series[color],
-                values=[most * k / 4 for k in range(5)],
-                labelExpr="format(100 * datum.value, '.2~r')",
-                titleFontSize=12,
-                titleFontWeight="normal",
-                titleColor=self.theme.faint,
-                labelFontSize=11,
-                labelColor=self.theme.faint,
-                columnPadding=8,
-            ),
-        )
-        return (
-            base.transform_flatten(["host", "collecting"])
-            .transform_window(period="row_number()", groupby=["unit"])
-            .transform_calculate(
-                from_s="(datum.period - 1) * datum.step_s",
-                to_s="datum.period * datum.step_s",
-                next="datum.last + 1",
-                time_text=f"format((datum.period - 0.5) * datum.step_s / {unit:g}, ',.4~r')"
-                f" + ' {name}'",
-                name="datum.last > datum.unit ? 'units ' + datum.unit + ' to ' + datum.last"
-                " : 'unit ' + datum.unit",
-            )
-            .transform_filter(f"datum.{what} > 0")
-            .mark_rect(fill=self.theme.series[color], strokeWidth=0)
-            .encode(
-                x=alt.X(
-                    "from_s:Q",
-                    scale=alt.Scale(domain=[0, seconds], nice=False),
-                    axis=alt.Axis(
-                        title=f"Time ({name})",
-                        values=_steps(seconds, unit),
-                        labelExpr=f"format(datum.value / {unit:g}, '~g')",
-                        grid=False,
-                    ),
-                ),
-                x2="to_s:Q",
-                y=alt.Y(
-                    "unit:Q",
-                    scale=alt.Scale(domain=[0, units], nice=False, reverse=True),
-                    axis=alt.Axis(
-                        title="Unit",
-                        values=list(range(0, units + 1, max(1, -(-units // 8)))),
-                        labelOverlap=False,
-                        grid=False,
-                    ),
-                ),
-                y2="next:Q",
-                opacity=shade,
-                tooltip=[
-                    alt.Tooltip("name:N", title="Unit"),
-                    alt.Tooltip("time_text:N", title="Time"),
-                    alt.Tooltip("host:Q", title="For the host", format=".3~%"),
-                    alt.Tooltip("collecting:Q", title="Collecting", format=".3~%"),
-                ],
-            )
-        )
+        return heat_map(base, rows, what, self.theme)
 
 
-def _log_axis(micros: Sequence[float], title: str) -> dict[str, Any]:
-    """A logarithmic axis of microseconds, a tick a decade, from the least to the largest."""
-    low, high = min(micros, default=1.0), max(micros, default=1000.0)
-    low, high = low / 1.25, max(high * 1.05, low * 4)
-    decades = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
-    steps = (1,) if len(decades) > 2 else (1, 2, 5)
-    first = math.floor(math.log10(low))
-    ticks = [m * 10.0**k for k in range(first, decades.stop) for m in steps]
-    return {
-        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
-        "axis": alt.Axis(
-            title=title,
-            values=[t for t in ticks if low <= t <= high],
-            labelExpr=_MICROS.format("datum.value", "~g"),
-            labelOverlap="parity",
+#: What is drawn over time: name of the figure, and a sentence about it.
+_DEVELOPMENTS = {
+    "mean_us": (
+        "response_over_time",
+        "Mean response time of the requests of each period, one line a policy",
+    ),
+    "max_us": ("longest_over_time", "Longest response time in each period, one line a policy"),
+    "collecting": (
+        "collections_over_time",
+        "Share of the units' time that went to collections, one line a policy",
+    ),
+}
+
+
+def _development(what: str, values: Sequence[float]) -> alt.Y:
+    """The axis of what is drawn over time."""
+    if what != "collecting":
+        title = "Mean response" if what == "mean_us" else "Longest response"
+        return alt.Y(f"{what}:Q", **log_axis([v for v in values if v > 0], title))
+    return alt.Y(
+        f"{what}:Q",
+        scale=alt.Scale(domain=[0, max([*values, 0.01]) * 1.04], nice=False),
+        axis=alt.Axis(
+            title="Units collecting (%)",
+            tickCount=4,
+            labelExpr="format(100 * datum.value, '~g')",
         ),
-    }
-
-
-def _steps(seconds: float, unit: float) -> list[float]:
-    """Some six whole ticks of a time axis, in seconds."""
-    whole = seconds / unit
-    raw = whole / 6
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next((m * power for m in (1, 2, 5) if m * power >= raw), 10 * power)
-    return [round(k * step, 9) * unit for k in range(math.floor(whole / step + 1e-9) + 1)]
+    )

@@ -13,18 +13,26 @@ from typing import Any
 
 import altair as alt
 
+from destage.charts.blocks import (
+    COUNT,
+    HEIGHT,
+    count_axis,
+    hottest_blocks,
+    padding,
+    padding_writes,
+    read_ratio,
+    values,
+)
 from destage.charts.comparison import finish
+from destage.charts.heat import heat_legend
 from destage.charts.theme import LIGHT, Theme
-from destage.model.profile import DISTANCES, RANKINGS, TEMPERATURES, merged_periods, rows_of
+from destage.model.profile import DISTANCES, RANKINGS, rows_of
 from destage.model.results import Row
 
 __all__ = ["CHARTS", "chart"]
 
 Data = Mapping[str, Any]
-HEIGHT = 240
 
-#: Counts as axes have them.
-_COUNT = "datum.value < 10000 ? format(datum.value, ',~f') : format(datum.value, '.3~s')"
 _WHAT = {"writes": "page writes", "all": "page accesses"}
 #: What a sequence of distances is of, in the plural.
 _WHOSE = {"pird": "pages", "bird": "blocks"}
@@ -36,14 +44,6 @@ def chart(data: Data, figure: str, theme: Theme = LIGHT, *, page: bool = False) 
         return None
     made, about, height = CHARTS[figure](data, theme)
     return finish(made, theme, figure, about, height, page=page)
-
-
-def _values(rows: Sequence[Row]) -> Any:
-    return alt.Chart(alt.InlineData(values=list(rows)))
-
-
-def _count_axis(title: str, **more: Any) -> alt.Axis:
-    return alt.Axis(title=title, tickCount=6, labelExpr=_COUNT, **more)
 
 
 def _log(
@@ -61,7 +61,7 @@ def _log(
         "axis": alt.Axis(
             title=title,
             values=[base**k for k in powers if k % step == 0],
-            labelExpr=_COUNT,
+            labelExpr=COUNT,
             labelOverlap="parity",
             grid=grid,
         ),
@@ -75,9 +75,50 @@ _ZERO = 0.5
 def _block_heat(data: Data, theme: Theme) -> tuple[Any, str, int]:
     """Figure 2 of BPAC: the nearer in time the references to a block, the stronger the colour."""
     heat, what = data["heat"], _WHAT[data["options"]["counted"]]
-    span = data["references"] / heat["epochs"]
     most = max((c["mean_distance"] or 0 for c in heat["cells"]), default=0)
-    rows = [
+    high = max(10.0, 1 + most)
+    colour = theme.series[0]
+    legend = heat_legend(
+        f"Mean distance between references to a block ({what})",
+        colour,
+        theme,
+        titleOrient="top",
+        titleLimit=420,
+        values=[10**k for k in range(math.floor(math.log10(high)) + 1)],
+        labelExpr="datum.value <= 1 ? '0' : format(datum.value, '.3~s')",
+        columnPadding=10,
+    )
+    scale = alt.Scale(type="log", domain=[1, high], range=[1, 0.06], nice=False)
+    made = (
+        values(_heat_rows(data, most))
+        .mark_rect(fill=colour, strokeWidth=0)
+        .encode(
+            x=alt.X(
+                "x:Q",
+                scale=alt.Scale(domain=[0, data["references"]], nice=False),
+                axis=count_axis(f"Virtual time ({what})", grid=False),
+            ),
+            x2="x_to:Q",
+            y=_block_rows(heat["rows"]),
+            y2="row_to:Q",
+            opacity=alt.Opacity("near:Q", scale=scale, legend=legend),
+            tooltip=[
+                alt.Tooltip("first:Q", title="From block", format=",.0f"),
+                alt.Tooltip("last:Q", title="To block", format=",.0f"),
+                alt.Tooltip("x:Q", title="From", format=",.0f"),
+                alt.Tooltip("references:Q", title="References", format=",.0f"),
+                alt.Tooltip("distance:Q", title="Mean distance", format=",.1f"),
+            ],
+        )
+    )
+    return made, "Heat of erase blocks over time; the stronger the colour, the hotter", 380
+
+
+def _heat_rows(data: Data, most: float) -> list[Row]:
+    """A row for each cell of the map."""
+    heat = data["heat"]
+    span = data["references"] / heat["epochs"]
+    return [
         {
             "x": c["epoch"] * span,
             "x_to": (c["epoch"] + 1) * span,
@@ -92,67 +133,24 @@ def _block_heat(data: Data, theme: Theme) -> tuple[Any, str, int]:
         }
         for c in heat["cells"]
     ]
-    count = len(heat["rows"])
+
+
+def _block_rows(rows: Sequence[Sequence[int]]) -> alt.Y:
+    """The axis of the blocks: some six rows are named by their first block."""
+    count = len(rows)
     ticks = sorted({round(k * (count - 1) / 5) for k in range(6)})
-    names = json.dumps([f"{heat['rows'][t][0]:,}" for t in ticks])
-    high = max(10.0, 1 + most)
-    shades = [10**k for k in range(math.floor(math.log10(high)) + 1)]
-    colour = theme.series[0]
-    made = (
-        _values(rows)
-        .mark_rect(fill=colour, strokeWidth=0)
-        .encode(
-            x=alt.X(
-                "x:Q",
-                scale=alt.Scale(domain=[0, data["references"]], nice=False),
-                axis=_count_axis(f"Virtual time ({what})", grid=False),
-            ),
-            x2="x_to:Q",
-            y=alt.Y(
-                "row:Q",
-                scale=alt.Scale(domain=[0, count], nice=False),
-                axis=alt.Axis(
-                    title="Erase block",
-                    values=ticks,
-                    labelExpr=f"({names})[indexof({json.dumps(ticks)}, datum.value)]",
-                    labelOverlap=False,
-                    grid=False,
-                ),
-            ),
-            y2="row_to:Q",
-            opacity=alt.Opacity(
-                "near:Q",
-                scale=alt.Scale(type="log", domain=[1, high], range=[1, 0.06], nice=False),
-                legend=alt.Legend(
-                    title=f"Mean distance between references to a block ({what})",
-                    orient="bottom",
-                    direction="horizontal",
-                    titleOrient="top",
-                    titleLimit=420,
-                    symbolType="square",
-                    symbolSize=170,
-                    symbolStrokeWidth=0,
-                    symbolFillColor=colour,
-                    values=shades,
-                    labelExpr="datum.value <= 1 ? '0' : format(datum.value, '.3~s')",
-                    titleFontSize=12,
-                    titleFontWeight="normal",
-                    titleColor=theme.faint,
-                    labelFontSize=11,
-                    labelColor=theme.faint,
-                    columnPadding=10,
-                ),
-            ),
-            tooltip=[
-                alt.Tooltip("first:Q", title="From block", format=",.0f"),
-                alt.Tooltip("last:Q", title="To block", format=",.0f"),
-                alt.Tooltip("x:Q", title="From", format=",.0f"),
-                alt.Tooltip("references:Q", title="References", format=",.0f"),
-                alt.Tooltip("distance:Q", title="Mean distance", format=",.1f"),
-            ],
-        )
+    names = json.dumps([f"{rows[t][0]:,}" for t in ticks])
+    return alt.Y(
+        "row:Q",
+        scale=alt.Scale(domain=[0, count], nice=False),
+        axis=alt.Axis(
+            title="Erase block",
+            values=ticks,
+            labelExpr=f"({names})[indexof({json.dumps(ticks)}, datum.value)]",
+            labelOverlap=False,
+            grid=False,
+        ),
     )
-    return made, "Heat of erase blocks over time; the stronger the colour, the hotter", 380
 
 
 _RANKED = {
@@ -170,13 +168,13 @@ def _unique_blocks(data: Data, theme: Theme) -> tuple[Any, str, int]:
     colors = [theme.series[0], theme.series[2], theme.faint]
     order = [_RANKED[series] for series in RANKINGS.values()]
     made = (
-        _values(rows)
+        values(rows)
         .mark_line(strokeWidth=1.8)
         .encode(
             x=alt.X(
-                "x:Q", axis=_count_axis("Hottest pages", grid=False), scale=alt.Scale(nice=False)
+                "x:Q", axis=count_axis("Hottest pages", grid=False), scale=alt.Scale(nice=False)
             ),
-            y=alt.Y("value:Q", axis=_count_axis("Erase blocks that hold them")),
+            y=alt.Y("value:Q", axis=count_axis("Erase blocks that hold them")),
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=order, range=colors),
@@ -209,7 +207,7 @@ def _histogram(rows: Sequence[Row], theme: Theme, color: str, x_title: str, y_ti
     # One often stands beside a hundred thousand. The air above is for the inflection point.
     y = _log(_ZERO, 6 * max(r["value"] for r in rows), y_title, grid=True)
     return (
-        _values(drawn)
+        values(drawn)
         .mark_rect(fill=color, stroke=theme.page, strokeWidth=0.5)
         .encode(
             x=alt.X("from:Q", **_log(_ZERO, max(r["x_to"] for r in rows), x_title)),
@@ -263,7 +261,7 @@ def _distribution(kind: str) -> Callable[[Data, Theme], tuple[Any, str, int]]:
 
 def _marked(mark: Row, theme: Theme, *, right: bool) -> list[Any]:
     """An upright line at `at`, with its text on the side where there is room."""
-    base = _values([mark]).encode(x=alt.X("at:Q"))
+    base = values([mark]).encode(x=alt.X("at:Q"))
     side: dict[str, Any] = {"align": "right", "dx": -6} if right else {"align": "left", "dx": 6}
     return [
         base.mark_rule(strokeDash=[4, 3], stroke=theme.ink),
@@ -287,7 +285,7 @@ def _frequency(data: Data, theme: Theme) -> tuple[Any, str, int]:
         for r in rows
     ]
     made = (
-        _values(drawn)
+        values(drawn)
         .mark_rect(fill=theme.series[0], strokeWidth=0)
         .encode(
             x=alt.X("from:Q", **_log(_ZERO, max(r["x_to"] for r in rows), "Mean PIRD of a page")),
@@ -331,12 +329,12 @@ def _sparseness(kind: str) -> Callable[[Data, Theme], tuple[Any, str, int]]:
             ),
         )
         line = (
-            _values(rows)
+            values(rows)
             .mark_line(strokeWidth=1.8, stroke=color, interpolate="step-before")
-            .encode(x=x, y=alt.Y("value:Q", axis=_count_axis("Step of the distance per 1 %")))
+            .encode(x=x, y=alt.Y("value:Q", axis=count_axis("Step of the distance per 1 %")))
         )
         spots = (
-            _values(rows)
+            values(rows)
             .mark_point(filled=True, size=60, opacity=0)
             .encode(
                 x=alt.X("x:Q"),
@@ -361,141 +359,6 @@ def _sparseness(kind: str) -> Callable[[Data, Theme], tuple[Any, str, int]]:
     return draw
 
 
-def _read_ratio(data: Data, theme: Theme) -> tuple[Any, str, int]:
-    """Figure 1 of AALRU."""
-    rows = merged_periods(rows_of(data, "read_ratio"))
-    period = data["options"]["period_requests"]
-    drawn = [r | {"share": r["value"]} for r in rows]
-    # The last period ends where the trace does.
-    drawn.append(drawn[-1] | {"x": drawn[-1]["x_to"]})
-    made = (
-        _values(drawn)
-        .mark_line(strokeWidth=1.5, stroke=theme.series[0], interpolate="step-after")
-        .encode(
-            x=alt.X(
-                "x:Q",
-                scale=alt.Scale(domain=[0, drawn[-1]["x"]], nice=False),
-                axis=_count_axis(f"Requests, in periods of {period:,}", grid=False),
-            ),
-            y=alt.Y(
-                "share:Q",
-                scale=alt.Scale(domain=[0, 1], nice=False),
-                axis=alt.Axis(
-                    title="Reads (%)", tickCount=5, labelExpr="format(100 * datum.value, '~g')"
-                ),
-            ),
-            tooltip=[
-                alt.Tooltip("x:Q", title="From request", format=",.0f"),
-                alt.Tooltip("share:Q", title="Reads", format=".1%"),
-            ],
-        )
-    )
-    return made, "Share of the requests that read, period by period", 200
-
-
-def _hottest_blocks(data: Data, theme: Theme) -> tuple[Any, str, int]:
-    """Figure 2 of AALRU."""
-    options = data["options"]
-    names = {
-        "hot": f"hot (> {options['hot_accesses']:,} accesses)",
-        "warm": "in between",
-        "cold": f"cold (< {options['cold_accesses']:,})",
-        "untouched": "never accessed",
-    }
-    rows = [
-        r | {"block": f"{r['y']:,}", "kind": names[r["series"]], "place": k}
-        for r in rows_of(data, "hottest_blocks")
-        for k in (TEMPERATURES.index(r["series"]),)
-    ]
-    order = list(dict.fromkeys(r["block"] for r in rows))
-    colors = [theme.series[1], theme.series[2], theme.series[0], theme.muted]
-    made = (
-        _values(rows)
-        .mark_bar()
-        .encode(
-            x=alt.X(
-                "block:N",
-                sort=order,
-                scale=alt.Scale(paddingInner=0.15, paddingOuter=0.1),
-                axis=alt.Axis(
-                    title="Erase block, the most accessed first",
-                    labelAngle=-45,
-                    labelOverlap="parity",
-                    grid=False,
-                ),
-            ),
-            y=alt.Y(
-                "value:Q",
-                scale=alt.Scale(domain=[0, options["pages_per_block"]], nice=False),
-                axis=alt.Axis(title="Pages", tickCount=6),
-            ),
-            color=alt.Color(
-                "kind:N",
-                scale=alt.Scale(domain=list(names.values()), range=colors),
-                legend=alt.Legend(
-                    title=None, orient="top", symbolType="square", labelLimit=260, columns=2
-                ),
-            ),
-            order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("block:N", title="Block"),
-                alt.Tooltip("kind:N", title="Pages"),
-                alt.Tooltip("value:Q", title="How many", format=",.0f"),
-            ],
-        )
-    )
-    return made, "Hot and cold pages of the most accessed erase blocks", HEIGHT
-
-
-def _padding(data: Data, theme: Theme) -> tuple[Any, str, int]:
-    """Figure 3a of AALRU."""
-    rows = rows_of(data, "padding")
-    most = data["options"]["pages_per_block"]
-    made = (
-        _values([r | {"x_to": r["x"] + 1} for r in rows])
-        .mark_rect(fill=theme.series[0], stroke=theme.page, strokeWidth=0.5)
-        .encode(
-            x=alt.X(
-                "x:Q",
-                scale=alt.Scale(domain=[0, most], nice=False),
-                axis=alt.Axis(title="Pages padded in a destage", tickCount=8, grid=False),
-            ),
-            x2="x_to:Q",
-            y=alt.Y("value:Q", scale=alt.Scale(zero=True), axis=_count_axis("Destages")),
-            y2=alt.datum(0),
-            tooltip=[
-                alt.Tooltip("x:Q", title="Pages padded", format=",.0f"),
-                alt.Tooltip("value:Q", title="Destages", format=",.0f"),
-            ],
-        )
-    )
-    return made, "Destages by the number of pages that padding added", HEIGHT
-
-
-def _padding_writes(data: Data, theme: Theme) -> tuple[Any, str, int]:
-    """Figure 3b of AALRU."""
-    names = {"padding_writes": "written by padding", "destaged_pages": "dirty pages written back"}
-    rows = [r | {"kind": names[r["series"]]} for r in rows_of(data, "padding_writes")]
-    top = max(r["value"] for r in rows) or 1
-    base = _values(rows).encode(
-        y=alt.Y(
-            "kind:N",
-            sort=list(names.values()),
-            axis=alt.Axis(title=None, labelLimit=190, ticks=False, domain=False, grid=False),
-        ),
-        x=alt.X(
-            "value:Q",
-            scale=alt.Scale(domain=[0, top * 1.2], nice=False),
-            axis=_count_axis("Pages"),
-        ),
-    )
-    bars = base.mark_bar(height={"band": 0.6}, fill=theme.series[0])
-    words = base.mark_text(align="left", dx=5, fill=theme.ink).encode(
-        text=alt.Text("value:Q", format=",.0f")
-    )
-    return alt.layer(bars, words), "Pages written by padding, and dirty pages written back", 90
-
-
 #: Figures that are drawn: what makes the chart, a sentence about it, and its height.
 CHARTS: dict[str, Callable[[Data, Theme], tuple[Any, str, int]]] = {
     "block_heat": _block_heat,
@@ -507,8 +370,8 @@ CHARTS: dict[str, Callable[[Data, Theme], tuple[Any, str, int]]] = {
     "pird_frequency": _frequency,
     "pird_sparseness": _sparseness("pird"),
     "bird_sparseness": _sparseness("bird"),
-    "read_ratio": _read_ratio,
-    "hottest_blocks": _hottest_blocks,
-    "padding": _padding,
-    "padding_writes": _padding_writes,
+    "read_ratio": read_ratio,
+    "hottest_blocks": hottest_blocks,
+    "padding": padding,
+    "padding_writes": padding_writes,
 }

@@ -267,8 +267,17 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     half = [part for part in drawn if not part["wide"]]
     if len(half) % 2:
         half[-1]["wide"] = True
+    choices = _choices(charts, kinds)
+    title = "In detail, at one cache size"
+    if len(result.sizes) == 1:
+        title = f"In detail, at {size(result.by_size[0].cache_bytes)}"
+    return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
+
+
+def _choices(charts: DeviceCharts, kinds: Sequence[str]) -> list[Part]:
+    """What the reader chooses in detailed charts: a cache size, and a kind of requests."""
     choices = []
-    if len(result.sizes) > 1:
+    if len(charts.result.sizes) > 1:
         choices.append(_sizes_choice(charts, "Cache size"))
     if len(kinds) > 2:
         names = {"all": "all", "read": "reads", "write": "writes"}
@@ -276,10 +285,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         choices.append(
             {"signal": "kind", "title": "Requests in the distributions", "options": kinds_of}
         )
-    title = "In detail, at one cache size"
-    if len(result.sizes) == 1:
-        title = f"In detail, at {size(result.by_size[0].cache_bytes)}"
-    return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
+    return choices
 
 
 def _units(model: Part, charts: DeviceCharts) -> Part:

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from destage.errors import UsageError
 from destage.options import ProgressCallback, thread_count
-from destage.reproduce.claims import PAPERS, Claim, Figure, Paper, load_paper, paper
+from destage.reproduce.cases import Case
+from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, evaluate
-from destage.reproduce.verdicts import Case, Verdict
+from destage.reproduce.reading import load_paper, paper
+from destage.reproduce.verdicts import Verdict
 
 __all__ = [
     "PAPERS",

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from destage import _destage
+from destage.reproduce.cases import Case
 from destage.reproduce.claims import RunSet
 from destage.reproduce.evaluation import Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
-from destage.reproduce.verdicts import UNTESTED, Case, Verdict
+from destage.reproduce.published import Fit
+from destage.reproduce.verdicts import UNTESTED, Verdict
 from destage.reproduce.words import cases_in_words, expected, load_words, measured, number
-from destage.reproduce.workloads import Fit, Load
+from destage.reproduce.workloads import Load
 
 __all__ = ["SCHEMA", "command", "document"]
 

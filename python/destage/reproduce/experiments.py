@@ -11,7 +11,8 @@ from destage.errors import UsageError
 from destage.options import ProgressCallback
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.measures import gauges, measures
-from destage.reproduce.workloads import RECORDED, Load, Loads
+from destage.reproduce.published import RECORDED
+from destage.reproduce.workloads import Load, Loads
 from destage.results import Results, Run
 from destage.runs import compare, run
 from destage.trace import Trace

@@ -140,16 +140,10 @@ def svg(drawn: Drawing) -> str:
     return re.sub(r"\bclip\d+\b", renamed, text)
 
 
-def _chart(drawn: Drawing) -> Any:
-    """The chart, in the paper's axes."""
-    import altair as alt
-
-    from destage.charts.comparison import finish
-    from destage.charts.theme import LIGHT, styles
-
-    figure = drawn.figure
+def _rows(drawn: Drawing) -> list[dict[str, Any]]:
+    """The points as the chart takes them; shares in per cent."""
     factor = 100.0 if drawn.percent else 1.0
-    rows = [
+    return [
         {
             "panel": p.panel,
             "x": p.x,
@@ -161,6 +155,16 @@ def _chart(drawn: Drawing) -> Any:
         }
         for p in drawn.points
     ]
+
+
+def _chart(drawn: Drawing) -> Any:
+    """The chart, in the paper's axes."""
+    import altair as alt
+
+    from destage.charts.comparison import finish
+    from destage.charts.theme import LIGHT, styles
+
+    figure = drawn.figure
     look = styles(_renamed(drawn.series_order), LIGHT)
     colours = [look[s].color for s in _renamed(drawn.series_order)]
     color = alt.Color(
@@ -179,7 +183,7 @@ def _chart(drawn: Drawing) -> Any:
     zero = figure.mark != "line"
     y = alt.Y("y:Q", axis=axis, scale=alt.Scale(zero=zero))
     x_title = None if figure.x_title == "-" else figure.x_title
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = alt.Chart(alt.InlineData(values=_rows(drawn)))
     if figure.mark == "cdf":
         x: Any = alt.X("at:Q", axis=alt.Axis(title=x_title))
         share = alt.Y("y:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=y_title))

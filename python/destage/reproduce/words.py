@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from destage.reproduce.cases import MET, PARTIAL, UNDECIDED, UNMET, Case
 from destage.reproduce.claims import Check, Expectation
-from destage.reproduce.verdicts import MET, PARTIAL, UNDECIDED, UNMET, Case, Verdict
+from destage.reproduce.verdicts import Verdict
 
 __all__ = ["VERDICTS", "cases_in_words", "expected", "load_words", "measured", "number"]
 

@@ -8,184 +8,39 @@ made as it says, in full.
 from __future__ import annotations
 
 import fnmatch
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from destage.device import Drive
 from destage.errors import DataError, MissingFile
 from destage.options import ProgressCallback
-from destage.profile import TraceInfo
 from destage.reproduce.claims import OwnWorkload, Paper, RunSet
-from destage.reproduce.toml import Table, read
+from destage.reproduce.published import (
+    FEWEST,
+    PAGE,
+    Catalogue,
+    Fit,
+    TraceSpec,
+    catalogue,
+    check_counts,
+    fits,
+    rate_of,
+    requests_of,
+)
 from destage.trace import Trace, open_trace, synth
 
-__all__ = ["Catalogue", "Fit", "Load", "Loads", "TraceSpec", "load_catalogue"]
+__all__ = ["Load", "Loads", "own_axis", "standin"]
 
 #: Endings that are no part of a trace's name.
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
-#: How far a count of an original may be from the published one: some are printed a request off.
-COUNT_SLACK = 0.001
-#: ... its write ratio, which is published to a per cent or a tenth of one ...
-RATIO_SLACK = 0.006
-#: ... its mean size, published to a hundredth of a KB, and its pages, which depend on alignment ...
-SIZE_SLACK = 0.02
-#: ... and its length, published in hours.
-LENGTH_SLACK = 0.1
-#: A stand-in has at least so many requests, however small the scale.
-FEWEST = 1000
-#: Kinds of real traces that are no original: further cases, never a paper's load.
-RECORDED = ("recording", "excerpt")
 #: Requests of the recording that ships with the package.
 SHIPPED_REQUESTS = 100_000
 #: Requests of the presets that are ACR's traces.
 PRESET_REQUESTS = 3_000_000
-#: Stand-ins' footprints are given in pages of this size.
-PAGE = 4096
-
-
-@dataclass(frozen=True)
-class TraceSpec:
-    """What is published of a trace, and what its stand-in is made of."""
-
-    name: str
-    title: str
-    files: tuple[str, ...]
-    get: str
-    cite: str
-    counts: Mapping[str, float]
-    """Published: `requests`, `write_ratio`, `mean_kib`, `accesses`, `unique_pages`, `seconds`."""
-    published: str
-    whole: Mapping[str, float]
-    """Published counts of the whole file, where only a part is used."""
-    use: Mapping[str, Any]
-    """Reader options that choose the part."""
-    assumed: Mapping[str, float]
-    """What a stand-in needs and nobody publishes."""
-    standin: Mapping[str, float]
-    seconds: float
-    ours: str
-
-
-@dataclass(frozen=True)
-class Recording:
-    """A real trace that is no original of a paper: of our own, or an excerpt that circulates."""
-
-    name: str
-    kind: str
-    """`recording` or `excerpt`."""
-    title: str
-    files: tuple[str, ...]
-    requests: int
-    shipped: str | None = None
-    use: Mapping[str, Any] = field(default_factory=dict)
-    """Reader options."""
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """All traces of all papers."""
-
-    traces: Mapping[str, TraceSpec]
-    recordings: Mapping[str, Recording]
-
-
-@cache
-def catalogue() -> Catalogue:
-    """Return the catalogue that ships with the package."""
-    return load_catalogue(files("destage") / "papers" / "workloads.toml")
-
-
-_COUNTS = ("requests", "write_ratio", "mean_kib", "accesses", "unique_pages", "seconds")
-
-
-def load_catalogue(path: Path | Traversable) -> Catalogue:
-    """Read and check a catalogue. Raises `DataError` with file and key."""
-    top = read(path)
-    if top.whole("schema") != 1:
-        raise top.wrong("schema", "1")
-    sources = dict(top.need("source").children())
-    traces = {name: _trace(name, t, sources) for name, t in top.need("trace").children()}
-    recordings = {}
-    for kind in RECORDED:
-        table = top.table(kind)
-        for name, t in table.children() if table else ():
-            shipped = t.text("shipped", "-")
-            use = t.table("use")
-            recordings[name] = Recording(
-                name,
-                kind,
-                t.text("title"),
-                t.texts("files"),
-                t.whole("requests"),
-                None if shipped == "-" else shipped,
-                dict(use.data) if use else {},
-            )
-            t.done()
-    top.done()
-    return Catalogue(traces, recordings)
-
-
-def _numbers(t: Table, key: str, known: Sequence[str]) -> tuple[dict[str, float], str]:
-    table = t.table(key)
-    if table is None:
-        return {}, ""
-    found = {k: table.real(k) for k in known if table.has(k)}
-    published = table.text("published", "-")
-    table.asked |= dict.fromkeys(known)
-    table.done()
-    return found, published.strip("-")
-
-
-def _trace(name: str, t: Table, sources: Mapping[str, Table]) -> TraceSpec:
-    source = sources[t.word("source", list(sources))]
-    counts, published = _numbers(t, "counts", _COUNTS)
-    whole, _ = _numbers(t, "whole", _COUNTS)
-    assumed, _ = _numbers(t, "assumed", (*_COUNTS, "rate_per_s"))
-    shape = ("pages", "alpha", "cluster_pages", "log_share", "log_page_share", "burst")
-    standin, _ = _numbers(t, "standin", (*shape, "burst_gap_us", "most_requests"))
-    for key in (*shape, "burst_gap_us"):
-        if key not in standin:
-            raise t.need("standin").wrong(key, "a number")
-    merged = {**assumed, **counts}
-    for key in ("requests", "write_ratio"):
-        if key not in merged:
-            raise t.wrong("counts", f"{key}, here or under assumed")
-    use = t.table("use")
-    found = TraceSpec(
-        name=name,
-        title=t.text("title"),
-        files=t.texts("files", ()),
-        get=source.text("get"),
-        cite=source.text("cite"),
-        counts=counts,
-        published=published,
-        whole=whole,
-        use=dict(use.data) if use else {},
-        assumed=assumed,
-        standin=standin,
-        seconds=t.real("seconds", counts.get("seconds", 0.0) or 1.0),
-        ours=t.text("ours"),
-    )
-    t.done()
-    return found
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What is published of a trace, and what the one at hand has."""
-
-    what: str
-    published: float | None
-    target: float | None
-    """What a stand-in of this scale aims at."""
-    achieved: float
 
 
 @dataclass(frozen=True)
@@ -397,85 +252,6 @@ def _stem(path: Path) -> str:
     return name
 
 
-def counted(info: TraceInfo) -> dict[str, float]:
-    """Return what a trace has, under the names of published counts."""
-    counts = info["counts"]
-    return {
-        "requests": info.requests,
-        "write_ratio": 1 - info.read_share,
-        "mean_kib": info["sizes"]["all"]["mean_bytes"] / 1024,
-        "accesses": counts["accesses"],
-        "unique_pages": counts["unique_pages"],
-        "seconds": (info.duration_ns or 0) / 1e9,
-    }
-
-
-def check_counts(
-    spec: TraceSpec, paths: Sequence[Path], published: Mapping[str, float], info: TraceInfo
-) -> None:
-    """Raise `DataError` unless a trace has the counts that are published of it."""
-    has = counted(info)
-    slack = {"requests": COUNT_SLACK, "seconds": LENGTH_SLACK}
-    # Counts of BPAC's table IV are rounded to ten thousands of requests.
-    if published.get("requests", 1) % 1000 == 0:
-        slack["requests"] = 0.01
-    for what, expected in published.items():
-        if what == "write_ratio":
-            off = abs(has[what] - expected) > RATIO_SLACK
-        else:
-            off = abs(has[what] - expected) > slack.get(what, SIZE_SLACK) * expected
-        if off:
-            name = ", ".join(p.name for p in paths[:3]) + (", ..." if len(paths) > 3 else "")
-            found = "; ".join(f"{k} {_number(has[k])}" for k in published)
-            wanted = "; ".join(f"{k} {_number(v)}" for k, v in published.items())
-            raise DataError(
-                f"{name}: this is not {spec.title}, or it is damaged: found {found};"
-                f" expected {wanted} ({spec.published or 'as published'})"
-            )
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-
-def fits(spec: TraceSpec, info: TraceInfo, scale: float) -> list[Fit]:
-    """Return published, aimed at and achieved, count by count."""
-    has = counted(info)
-    known = {**spec.assumed, **spec.counts}
-    published = {**spec.counts, "seconds": spec.seconds}
-    share = requests_of(spec, scale) / known["requests"]
-    rows = []
-    for what in ("requests", "accesses", "write_ratio", "mean_kib", "unique_pages", "seconds"):
-        target = known.get(what) if what != "seconds" else _seconds(spec)
-        if target is not None and what in ("requests", "accesses", "seconds"):
-            target *= share
-        rows.append(Fit(what, published.get(what), target, has[what]))
-    rows.append(Fit("requests_per_s", None, _rate(spec), info.mean_rate_per_s))
-    sequential = float(info["sequentiality"]["with_any_stream"])
-    rows.append(Fit("sequential_share", None, spec.standin["log_share"], sequential))
-    rows.append(
-        Fit("zipf_skew", None, spec.standin["alpha"], float(info["rereference"]["zipf_skew"] or 0))
-    )
-    return rows
-
-
-def _rate(spec: TraceSpec) -> float:
-    known = {**spec.assumed, **spec.counts}
-    return known.get("rate_per_s") or known["requests"] / spec.seconds
-
-
-def _seconds(spec: TraceSpec) -> float:
-    known = {**spec.assumed, **spec.counts}
-    return known["requests"] / _rate(spec)
-
-
-def requests_of(spec: TraceSpec, scale: float) -> int:
-    """Return how many requests a stand-in has."""
-    known = {**spec.assumed, **spec.counts}
-    most = min(known["requests"], spec.standin.get("most_requests", math.inf))
-    return max(FEWEST, round(most * scale))
-
-
 def standin(spec: TraceSpec, scale: float, page_bytes: int) -> dict[str, Any]:
     """Return the workload that stands in for a trace: its counts, drawn from a seed.
 
@@ -487,7 +263,7 @@ def standin(spec: TraceSpec, scale: float, page_bytes: int) -> dict[str, Any]:
         mean_pages = known["accesses"] / known["requests"]
     else:
         mean_pages = known["mean_kib"] * 1024 / page_bytes
-    rate = _rate(spec)
+    rate = rate_of(spec)
     gap_ns = max(1000.0, shape["burst_gap_us"] * 1000)
     on_ns = shape["burst"] * gap_ns
     off_ns = shape["burst"] / rate * 1e9 - on_ns
