@@ -19,7 +19,10 @@ MODULES = [
     "destage",
     *(
         f"destage.{m}"
-        for m in ("catalogue", "demo", "device", "results", "runs", "trace", "tuning")
+        for m in (
+            *("catalogue", "demo", "device", "runs", "trace", "tuning"),
+            *("model.metrics", "model.ranges", "model.run"),
+        )
     ),
 ]
 
