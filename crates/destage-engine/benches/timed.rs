@@ -17,7 +17,7 @@ use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
 use destage_engine::{Columns, Extent, NextUses, Unobserved};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, Drive};
+use destage_ssd::{Device, Drive, FtlCounters};
 use destage_trace::open_trace;
 use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, Trace};
 use std::path::PathBuf;
@@ -161,7 +161,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             let Some(timing) = result.timing else { continue };
             let (c, d) = (&timing.counters, &timing.counters.device);
             let operations = match &d.ftl {
-                Some(ftl) => ftl.flash_reads + ftl.flash_programs + ftl.erases,
+                Some(FtlCounters { common: f, .. }) => f.flash_reads + f.flash_programs + f.erases,
                 None => {
                     d.flash_reads + d.flash_programs + d.gc_moves + d.summary_programs + d.erases
                 }

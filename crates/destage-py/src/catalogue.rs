@@ -60,13 +60,13 @@ pub fn policy(py: Python<'_>, name: &str) -> PyResult<String> {
 /// Every flash translation layer, as a JSON array.
 #[pyfunction]
 pub fn ftls() -> String {
-    let describe = |ftl: &destage_ssd::ftl::Info| {
+    let describe = |ftl: &&destage_ssd::config::Info| {
         json!({
             "name": ftl.name,
             "title": ftl.title,
             "source": ftl.source,
             "about": ftl.about,
-            "params": ftl.params().iter().map(describe_key).collect::<Value>(),
+            "params": ftl.keys.iter().map(describe_key).collect::<Value>(),
         })
     };
     FTLS.iter().map(describe).collect::<Value>().to_string()

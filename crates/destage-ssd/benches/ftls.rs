@@ -7,8 +7,9 @@
 //! cargo bench -p destage-ssd --bench ftls -- --requests 1000000 --rounds 3
 //! ```
 
-use destage_ssd::config::{DeviceConfig, FtlKind, Table, Value};
+use destage_ssd::config::{DeviceConfig, Table, Value};
 use destage_ssd::ftl::machine::Nothing;
+use destage_ssd::ftl::{Common, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, FtlCounters, Untimed};
 use std::time::Duration;
@@ -20,7 +21,7 @@ const BLOCKS: u64 = 8192; // of 64 pages of 4 KiB: 2 GiB
 /// load, where it got through.
 struct Case {
     name: &'static str,
-    kind: FtlKind,
+    kind: &'static str,
     parameters: &'static [(&'static str, u64)],
     flashsim_per_s: Option<u64>,
 }
@@ -28,35 +29,35 @@ struct Case {
 const CASES: [Case; 6] = [
     Case {
         name: "dftl",
-        kind: FtlKind::Dftl,
+        kind: "dftl",
         parameters: &[("cmt_entries", 4096)],
         flashsim_per_s: Some(24_000),
     },
     Case {
         name: "bast-100",
-        kind: FtlKind::Bast,
+        kind: "bast",
         parameters: &[("log_blocks", 100)],
         flashsim_per_s: Some(22_000),
     },
     Case {
         name: "bast-1024",
-        kind: FtlKind::Bast,
+        kind: "bast",
         parameters: &[("log_blocks", 1024)],
         flashsim_per_s: Some(22_000),
     },
     Case {
         name: "fast-100",
-        kind: FtlKind::Fast,
+        kind: "fast",
         parameters: &[("log_blocks", 100)],
         flashsim_per_s: Some(10_000),
     },
     Case {
         name: "fast-1024",
-        kind: FtlKind::Fast,
+        kind: "fast",
         parameters: &[("log_blocks", 1024)],
         flashsim_per_s: Some(10_000),
     },
-    Case { name: "page-ideal", kind: FtlKind::PageIdeal, parameters: &[], flashsim_per_s: None },
+    Case { name: "page-ideal", kind: "page-ideal", parameters: &[], flashsim_per_s: None },
 ];
 
 struct Arguments {
@@ -184,19 +185,20 @@ fn untimed(case: &Case) -> Result<Untimed, String> {
         }
         None => params.extend(table(&[("physical_blocks", BLOCKS)])),
     }
-    Untimed::new(case.kind, &params).map_err(|error| error.to_string())
+    Untimed::new(named(case.kind)?, &params).map_err(|error| error.to_string())
 }
 
 fn drive(case: &Case) -> Result<Device, String> {
     let mut device = table(&[("blocks_per_plane", BLOCKS), ("logical_pages", PAGES.into())]);
-    device.insert("ftl".into(), Value::Text(case.kind.name().into()));
+    device.insert("ftl".into(), Value::Text(case.kind.into()));
     let config = DeviceConfig::from_tables(&device, &table(case.parameters));
     Ok(Device::new(&config.map_err(|error| error.to_string())?))
 }
 
 fn print(case: &Case, on: &str, counters: &FtlCounters, cpu: Duration, requests: usize) {
     let cpu_s = cpu.as_secs_f64();
-    let operations = counters.flash_reads + counters.flash_programs + counters.erases;
+    let Common { flash_reads, flash_programs, host_writes, erases, .. } = counters.common;
+    let operations = flash_reads + flash_programs + erases;
     let per_s = requests as f64 / cpu_s;
     println!(
         "{}",
@@ -210,9 +212,9 @@ fn print(case: &Case, on: &str, counters: &FtlCounters, cpu: Duration, requests:
             "times_flashsim": case.flashsim_per_s.map(|other| per_s / other as f64),
             "page_operations": operations,
             "page_operations_per_s": operations as f64 / cpu_s,
-            "programs_per_write": counters.flash_programs as f64 / counters.host_writes as f64,
-            "full_merges": counters.full_merges,
-            "gc_runs": counters.gc_runs,
+            "programs_per_write": flash_programs as f64 / host_writes as f64,
+            "full_merges": counters.get("full_merges"),
+            "gc_runs": counters.get("gc_runs"),
         })
     );
 }

@@ -21,8 +21,8 @@ pub struct DeviceCounters {
     pub gc_moves: u64,
     pub summary_programs: u64,
     pub erases: u64,
-    /// Sum over host programs of start - submission: the eviction wait of a cached run, which has it
-    /// under that name.
+    /// Sum over host programs of start - submission: the eviction wait of a cached run, which has
+    /// it under that name.
     #[serde(skip)]
     pub program_wait_ns_sum: Nanos,
     pub read_miss_latency_ns_sum: Nanos,
@@ -41,7 +41,7 @@ impl DeviceCounters {
     /// Pages programmed, for whatever reason.
     pub fn programs_of_all_kinds(&self) -> u64 {
         match &self.ftl {
-            Some(ftl) => ftl.flash_programs,
+            Some(ftl) => ftl.common.flash_programs,
             None => self.flash_programs + self.gc_moves + self.summary_programs,
         }
     }
@@ -61,7 +61,7 @@ impl Device {
     /// A drive with its FTL, preconditioned, at time 0.
     pub fn new(config: &DeviceConfig) -> Self {
         let geometry = Geometry::new(config);
-        let ftl = AnyFtl::new(config, &geometry);
+        let ftl = AnyFtl::build(config, &geometry);
         Device::with_ftl(config, geometry, ftl)
     }
 }
@@ -175,8 +175,8 @@ impl<F: Ftl> Device<F> {
             channel_transfer_ns: channels.iter().map(|c| c.transfer_ns).collect(),
             channel_reads: channels.iter().map(|c| c.reads).collect(),
             channel_programs: channels.iter().map(|c| c.programs).collect(),
-            block_erases_max: self.ftl.erase_counts().max().unwrap_or(0).into(),
-            block_erases_min: self.ftl.erase_counts().min().unwrap_or(0).into(),
+            block_erases_max: self.ftl.erase_counts().iter().copied().max().unwrap_or(0).into(),
+            block_erases_min: self.ftl.erase_counts().iter().copied().min().unwrap_or(0).into(),
             ftl: self.ftl.counters(),
         }
     }
@@ -202,7 +202,7 @@ impl<F: Ftl> Device<F> {
                 return Err(format!("the device does not conserve: {flash} {what} {counted}"));
             }
         }
-        let Some(ftl) = self.ftl.counters() else { return Ok(()) };
+        let Some(FtlCounters { common: ftl, .. }) = self.ftl.counters() else { return Ok(()) };
         let host_reads = ftl.host_reads - ftl.unmapped_reads;
         for (what, counted, served) in [
             ("host pages read by the FTL, and R", host_reads, totals.reads),

@@ -11,22 +11,23 @@
 //! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
 //! the preset gives, key by key. `docs/devices.md` lists keys and presets.
 
+mod error;
 mod extended;
 mod file;
 mod presets;
 mod spec;
 mod tables;
 
+pub use error::{DriveError, Fault};
 pub use presets::{PRESETS, Preset};
 pub use tables::TABLES;
 
-use crate::config::{
-    CacheDefaults, ConfigError, DeviceConfig, FtlKind, HostConfig, OF_PAGE, Table, Value,
-    key as config_key, keys_of, nearest,
-};
+use crate::config::{ConfigError, DeviceConfig, Table, Value, nearest};
+use crate::ftl;
+use crate::tables::{CacheDefaults, HostConfig, key as config_key, without_effect};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tables::Tables;
 
 /// A drive, and what its file says to the runs in front of it.
@@ -59,82 +60,6 @@ pub struct Drive {
     pub trace: Map<String, Json>,
 }
 
-/// Whose fault an error is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
-    /// What was asked for cannot be: a name, a change to a key (exit status 2).
-    Usage,
-    /// The content of a file or record (65).
-    Data,
-    /// The file is not there or cannot be read (66).
-    Missing,
-}
-
-/// Why there is no such drive.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum DriveError {
-    /// Neither a preset nor a file.
-    #[error("no preset {name:?}{meant} (presets: {known}; a file ends in .toml)")]
-    Name {
-        /// As given.
-        name: String,
-        /// The nearest preset, as a question; empty if none is near.
-        meant: String,
-        /// All presets.
-        known: String,
-    },
-    /// Changes that cannot be made out: brackets, `key=value`, a key given twice or unknown.
-    #[error("drive {spec:?}: {what}")]
-    Spec {
-        /// As given.
-        spec: String,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// Changes that make an impossible drive.
-    #[error("drive {spec:?}: {error}")]
-    Change {
-        /// As given.
-        spec: String,
-        /// What is wrong with it.
-        error: ConfigError,
-    },
-    /// The file cannot be read.
-    #[error("{}: {why}", path.display())]
-    Missing {
-        /// As given.
-        path: PathBuf,
-        /// `no such file`, or what the system said.
-        why: String,
-    },
-    /// The file's content.
-    #[error("{file}:{}{what}", place.map_or(" ".into(), |(line, column)| format!("{line}:{column}: ")))]
-    Content {
-        /// As given.
-        file: String,
-        /// Line and column in characters, from 1; none if the file as a whole is meant.
-        place: Option<(usize, usize)>,
-        /// What was found and what was expected.
-        what: String,
-    },
-    /// A record that [`Drive::to_json`] did not write.
-    #[error("record of a drive: {0}")]
-    Record(String),
-}
-
-impl DriveError {
-    /// What to tell the shell.
-    pub fn fault(&self) -> Fault {
-        match self {
-            DriveError::Name { .. } | DriveError::Spec { .. } | DriveError::Change { .. } => {
-                Fault::Usage
-            }
-            DriveError::Missing { .. } => Fault::Missing,
-            DriveError::Content { .. } | DriveError::Record(_) => Fault::Data,
-        }
-    }
-}
-
 /// What [`Drive::to_json`] writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,19 +80,20 @@ struct Record {
 }
 
 /// Keys that were given another value than the FTL lets them have, each in a sentence.
-fn without_effect(device: &DeviceConfig, given: &Table) -> Vec<String> {
-    let ftl = device.ftl.kind();
-    let given = given.iter().filter(|(key, _)| OF_PAGE.contains(&key.as_str()));
-    let given = given.filter(|_| ftl != FtlKind::Page);
+fn useless_keys(device: &DeviceConfig, given: &Table) -> Vec<String> {
+    let ftl = device.ftl.info();
     let comes_to = serde_json::to_value(device).unwrap_or_default();
-    let without = given.filter(|(key, value)| match serde_json::to_value(value) {
-        Ok(value) => comes_to.get(key.as_str()) != Some(&value) && !is_default(key, &value),
-        Err(_) => true,
+    let useless = without_effect(ftl).filter_map(|(key, whose)| {
+        let value = given.get(key)?;
+        let json = serde_json::to_value(value).ok();
+        let matters =
+            json.is_none_or(|json| comes_to.get(key) != Some(&json) && !is_default(key, &json));
+        let name = ftl.name;
+        matters.then(|| {
+            format!("{key} = {value} has no effect: it belongs to ftl = {whose}, this is {name}")
+        })
     });
-    let sentence = |(key, value): (&String, &Value)| {
-        format!("{key} = {value} has no effect: it belongs to ftl = page, this is {}", ftl.name())
-    };
-    without.map(sentence).collect()
+    useless.collect()
 }
 
 /// The value is the one that the key has if it is not given.
@@ -245,7 +171,7 @@ impl Drive {
             cache,
             host,
             ftl: device.ftl.to_table(),
-            notes: without_effect(&device, &given.device),
+            notes: useless_keys(&device, &given.device),
             device,
             states_address_mode: given.device.contains_key("address_mode"),
             trace: given.trace,
@@ -258,17 +184,17 @@ impl Drive {
     ///
     /// # Errors
     ///
-    /// [`DriveError::Spec`] for an FTL or parameters that cannot be read, [`DriveError::Change`] for
-    /// what the drive cannot be with them.
+    /// [`DriveError::Spec`] for an FTL or parameters that cannot be read, [`DriveError::Change`]
+    /// for what the drive cannot be with them.
     pub fn with_ftl(&self, ftl: &str) -> Result<Drive, DriveError> {
         let spec = format!("{} with the FTL {}", self.name, ftl.trim());
         let wrong = |what: String| DriveError::Spec { spec: spec.clone(), what };
         let (name, changes) = spec::split(ftl.trim())?;
-        let kind = FtlKind::named(name).map_err(wrong)?;
+        let info = ftl::named(name).map_err(wrong)?;
         let ftl_keys: Vec<String> = changes.iter().map(|(key, _)| format!("ftl.{key}")).collect();
         let dotted = ftl_keys.iter().zip(&changes).map(|(key, &(_, value))| (key.as_str(), value));
         let mut upper = spec::tables(&spec, &dotted.collect())?;
-        upper.device.insert("ftl".into(), Value::Text(kind.name().into()));
+        upper.device.insert("ftl".into(), Value::Text(info.name.into()));
         let given: Record = Record::deserialize(&self.to_json())
             .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
         let Record { mut device, cache, host, ftl: own, trace, .. } = given;
@@ -283,7 +209,7 @@ impl Drive {
         let given = Tables { device, cache, host, ftl: own, trace };
         let pairs = changes.iter().map(|(key, value)| format!("ftl.{key}={value}"));
         let pairs: Vec<String> =
-            std::iter::once(format!("ftl={}", kind.name())).chain(pairs).collect();
+            std::iter::once(format!("ftl={}", info.name)).chain(pairs).collect();
         let name = match self.name.strip_suffix(']') {
             Some(open) => format!("{open};{}]", pairs.join(";")),
             None => format!("{}[{}]", self.name, pairs.join(";")),
@@ -405,12 +331,6 @@ impl Loaded {
             .map_err(|error| file.wrong(error.place(), error.to_string()))?;
         Ok(Loaded { drive, given })
     }
-}
-
-/// Tables in which an undotted key of a change is looked for.
-fn tables_with(name: &str) -> impl Iterator<Item = &'static str> {
-    let tables = TABLES.iter().copied();
-    tables.filter(move |table| keys_of(table).any(|key| key.name == name))
 }
 
 #[cfg(test)]

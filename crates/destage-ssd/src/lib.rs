@@ -5,20 +5,22 @@
 //! end is known when it is submitted, and there is no event queue anywhere.
 //!
 //! ```text
-//!  config        the tables [device], [cache], [host]              3, 5.1
-//!  drive         presets, drive files                              9
+//!  config        a checked drive: values, words, keys              3
 //!  geometry      planes, units, channels, striping                 4.1, 5.2
 //!  timing        operations, their phases and durations            4.1
+//!  when          instants that may not be known yet                4.3, 7.4
+//!  ftl           what an FTL is; page, and those of `docs/spec/ftl.md`       5, 6, 12
+//!  untimed       an FTL alone, as the vectors have it              `docs/spec/ftl.md` 1
+//!  tables        [device], [ftl], [cache], [host]                  3, 5.1
+//!  drive         presets, drive files                              9
+//!  filling, precondition  what the drive holds before time 0       5.6
 //!  bus           reservations of a shared channel                  4.4
 //!  queues        units and what they serve                         4.2 to 4.6
 //!  read_first    the other scheduler                               4.3
 //!  records       what every operation did and when
-//!  when          instants that may not be known yet                4.3, 7.4
-//!  ftl           what an FTL is; page, and the others              5, 6, 12; `docs/spec/ftl.md`
-//!  precondition  what the drive holds before time 0                5.6
+//!  device        all of it, and what a policy may ask it           5.5,
+//! `docs/spec/device-policies.md` 2
 //!  prepare       drives made once and kept
-//!  device        all of it, and what a policy may ask it           5.5
-//!                                        (`docs/spec/device-policies.md` 2)
 //! ```
 
 pub mod bus;
@@ -26,6 +28,7 @@ pub mod config;
 pub mod device;
 mod divisor;
 pub mod drive;
+pub mod filling;
 pub mod ftl;
 pub mod geometry;
 pub mod precondition;
@@ -33,15 +36,19 @@ pub mod prepare;
 pub mod queues;
 mod read_first;
 mod records;
+pub mod tables;
 pub mod timing;
+mod untimed;
 pub mod when;
 
-pub use config::{CacheConfig, CacheDefaults, ConfigError, DeviceConfig, HostConfig};
+pub use config::{ConfigError, DeviceConfig};
 pub use device::{Device, DeviceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
-pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, Untimed, UntimedError, page::PageFtl};
-pub use precondition::{Interrupted, Progress};
+pub use filling::{Interrupted, Progress};
+pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, page::PageFtl};
 pub use prepare::Origin;
 pub use queues::Served;
 pub use records::OperationRecord;
+pub use tables::{CacheConfig, CacheDefaults, HostConfig};
+pub use untimed::{Untimed, UntimedError};
 pub use when::{Settled, When};

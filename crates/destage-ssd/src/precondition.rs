@@ -1,77 +1,12 @@
 //! What the drive holds before time 0 (`docs/spec/device.md` 5.6).
 
 use crate::config::{DeviceConfig, Precondition};
-use crate::ftl::{Ftl, Moves, Sink};
-use crate::timing::Operation;
-use destage_core::Nanos;
+use crate::filling::{Interrupted, Progress, Writing};
+use crate::ftl::Ftl;
 
 /// Random writes that an FTL gets at once: enough that each of some hundred planes has a few
 /// thousand, and 16 MiB of page numbers.
 const AT_ONCE: u64 = 1 << 22;
-
-/// The caller is told this often, in pages: some hundred times a second.
-const TOLD_EVERY: u64 = 1 << 17;
-
-/// Takes operations in no time: every backlog is 0 and nothing is counted.
-pub(crate) struct Instantly;
-
-impl Sink for Instantly {
-    type Served = ();
-    #[inline(always)]
-    fn submit(&mut self, _: Operation) {}
-    #[inline(always)]
-    fn submit_moves(&mut self, _: Moves) {}
-    #[inline(always)]
-    fn is_uniform(&self) -> bool {
-        true
-    }
-    #[inline(always)]
-    fn submit_equal(&mut self, _: Operation, _: u32) {}
-    #[inline(always)]
-    fn backlog_ns(&self, _: u32) -> Nanos {
-        0
-    }
-    #[inline(always)]
-    fn collection(&mut self) {}
-}
-
-/// Hears how many pages have been written, of how many, and says whether to go on.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
-
-/// The caller did not want to go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("interrupted while the drive was being filled")]
-pub struct Interrupted;
-
-/// How far the writing has come, and who wants to know.
-pub struct Writing<'a> {
-    done: u64,
-    told: u64,
-    total: u64,
-    progress: Progress<'a>,
-}
-
-impl<'a> Writing<'a> {
-    fn new(total: u64, progress: Progress<'a>) -> Self {
-        Writing { done: 0, told: 0, total, progress }
-    }
-
-    /// So many more pages have been written.
-    ///
-    /// # Errors
-    ///
-    /// [`Interrupted`] if the caller wants no more of it.
-    #[inline(always)]
-    pub fn wrote(&mut self, pages: u64) -> Result<(), Interrupted> {
-        self.done += pages;
-        if self.done - self.told < TOLD_EVERY { Ok(()) } else { self.tell() }
-    }
-
-    fn tell(&mut self) -> Result<(), Interrupted> {
-        self.told = self.done;
-        if (self.progress)(self.done, self.total) { Ok(()) } else { Err(Interrupted) }
-    }
-}
 
 /// Fills the drive as its configuration says, and sets what the FTL counts to zero.
 pub(crate) fn precondition(

@@ -1,19 +1,19 @@
 //! Drives that are ready to run, made once and kept: random preconditioning takes seconds to
 //! minutes, reading its result back a fraction of one.
 //!
-//! That is so of the page-mapped FTL; the others are made anew every time.
+//! That is so of an FTL that has a fingerprint, which `page` has; the others are made anew every
+//! time.
 //!
 //! A file is named after the fingerprint of its configuration and written under another name first,
 //! so that none is ever seen half-written; one that is damaged all the same is made anew. A folder
 //! that cannot be written costs time, not results.
 
-use crate::config::{DeviceConfig, FtlKind, Precondition};
+use crate::config::{DeviceConfig, Precondition};
 use crate::device::Device;
-use crate::ftl::AnyFtl;
-use crate::ftl::page::PageFtl;
-use crate::ftl::page::image::fingerprint;
+use crate::filling::{Interrupted, Progress};
+use crate::ftl::{AnyFtl, Ftl};
 use crate::geometry::Geometry;
-use crate::precondition::{Interrupted, Progress, precondition};
+use crate::precondition::precondition;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -45,28 +45,14 @@ pub(crate) fn prepare(
     folder: Option<&Path>,
     progress: Progress,
 ) -> Result<(AnyFtl, Origin), Interrupted> {
-    if config.ftl.kind() != FtlKind::Page {
-        let mut ftl = AnyFtl::new(config, geometry);
-        precondition(&mut ftl, config, progress)?;
-        return Ok((ftl, Origin::Made));
-    }
-    let (ftl, origin) = prepare_page(config, geometry, folder, progress)?;
-    Ok((AnyFtl::Page(ftl), origin))
-}
-
-fn prepare_page(
-    config: &DeviceConfig,
-    geometry: &Geometry,
-    folder: Option<&Path>,
-    progress: Progress,
-) -> Result<(PageFtl, Origin), Interrupted> {
     let random = config.precondition == Precondition::Random;
     let folder = folder.filter(|_| random && config.precondition_writes >= WORTH_KEEPING);
-    let file = folder.map(|folder| folder.join(format!("{:032x}.{ENDING}", fingerprint(config))));
+    let file = folder.zip(AnyFtl::fingerprint(config));
+    let file = file.map(|(folder, hash)| folder.join(format!("{hash:032x}.{ENDING}")));
     if let Some(ftl) = file.as_deref().and_then(|file| load(config, file)) {
         return Ok((ftl, Origin::Loaded));
     }
-    let mut ftl = PageFtl::new(config, geometry);
+    let mut ftl = AnyFtl::build(config, geometry);
     precondition(&mut ftl, config, progress)?;
     if let Some(file) = file {
         // Not keeping it costs the same time again, nothing else.
@@ -75,15 +61,15 @@ fn prepare_page(
     Ok((ftl, Origin::Made))
 }
 
-fn load(config: &DeviceConfig, file: &Path) -> Option<PageFtl> {
+fn load(config: &DeviceConfig, file: &Path) -> Option<AnyFtl> {
     let file = File::open(file).ok()?;
-    let ftl = PageFtl::load(config, &mut BufReader::with_capacity(1 << 18, &file)).ok()?;
+    let ftl = AnyFtl::load(config, &mut BufReader::with_capacity(1 << 18, &file)).ok()?;
     // What was used longest ago goes first; a folder that is only readable keeps its times.
     let _ = file.set_modified(SystemTime::now());
     Some(ftl)
 }
 
-fn store(ftl: &PageFtl, config: &DeviceConfig, file: &Path) -> io::Result<()> {
+fn store(ftl: &AnyFtl, config: &DeviceConfig, file: &Path) -> io::Result<()> {
     static STORED: AtomicU64 = AtomicU64::new(0);
     let folder = file.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)?;
@@ -96,7 +82,7 @@ fn store(ftl: &PageFtl, config: &DeviceConfig, file: &Path) -> io::Result<()> {
     written
 }
 
-fn write(ftl: &PageFtl, config: &DeviceConfig, temporary: &Path) -> io::Result<()> {
+fn write(ftl: &AnyFtl, config: &DeviceConfig, temporary: &Path) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 18, File::create_new(temporary)?);
     ftl.save(config, &mut out)?;
     out.flush()

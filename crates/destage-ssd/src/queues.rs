@@ -113,7 +113,8 @@ pub struct Queues {
     log: Option<Vec<VecDeque<(Nanos, Kind)>>>,
     // Ends of host operations and how long they were served, if a policy wants to hear of them.
     ends: Option<BinaryHeap<Reverse<(Nanos, u64, Nanos)>>>,
-    // By unit: the page of the host that it worked for last, and when it began to. Kept with `ends`.
+    // By unit: the page of the host that it worked for last, and when it began to. Kept with
+    // `ends`.
     works: Vec<(u64, Nanos)>,
     pages: u64, // pages that the host has read or written
     // What every operation did and when, if someone wants to look at it.
@@ -227,8 +228,8 @@ impl Queues {
     }
 
     /// The next host operation that has ended by now, in the order of (end, number): its end, its
-    /// number, and how long its unit worked for it, what the FTL did for its page before it included.
-    /// With reads first that is the operation's own time.
+    /// number, and how long its unit worked for it, what the FTL did for its page before it
+    /// included. With reads first that is the operation's own time.
     pub fn next_end(&mut self) -> Option<(Nanos, u64, Nanos)> {
         let ends = self.ends.as_mut()?;
         let &Reverse(next) = ends.peek()?;

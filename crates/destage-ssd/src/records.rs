@@ -10,7 +10,8 @@ use std::collections::HashMap;
 pub struct OperationRecord {
     /// Number among all operations of the drive, by submission, from 0.
     pub number: u64,
-    /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`](destage_core::NEVER).
+    /// Number among the host's operations (R and W), by submission, from 0; else
+    /// [`NEVER`](destage_core::NEVER).
     pub submission: u64,
     /// What it did.
     pub kind: Kind,

@@ -1,8 +1,9 @@
 //! `docs/devices.md` says what the code does: keys, presets, and an example that is read.
 
-use destage_ssd::config::{FTL_KEYS, Key, OF_PAGE, keys_of};
+use destage_ssd::config::Key;
 use destage_ssd::drive::TABLES;
-use destage_ssd::{Drive, PRESETS};
+use destage_ssd::tables::keys_of;
+use destage_ssd::{Drive, FTLS, PRESETS};
 use std::path::Path;
 
 fn document() -> String {
@@ -27,12 +28,15 @@ fn the_tables_of_keys_are_those_of_the_code() {
         let Key { name, takes, default, unit, about, .. } = key;
         format!("| `{name}` | {default} | {takes} | {unit} | {about} |").replace("  ", " ")
     };
-    for (ftl, keys) in FTL_KEYS {
-        let head = format!("| `[ftl]` of `{}` | default | takes | unit | what it is |", ftl.name());
-        same(&head, &rows(&document, &head), &keys.iter().map(row).collect::<Vec<_>>());
-    }
-    for key in OF_PAGE {
-        assert!(document.contains(&format!("`{key}`")), "{key}");
+    for info in FTLS {
+        for key in info.device_keys {
+            assert!(document.contains(&format!("`{key}`")), "{key}");
+        }
+        if info.keys.is_empty() {
+            continue;
+        }
+        let head = format!("| `[ftl]` of `{}` | default | takes | unit | what it is |", info.name);
+        same(&head, &rows(&document, &head), &info.keys.iter().map(row).collect::<Vec<_>>());
     }
     for table in ["device", "cache", "host"] {
         let expected: Vec<String> = keys_of(table).map(row).collect();

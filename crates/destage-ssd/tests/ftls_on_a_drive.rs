@@ -1,13 +1,14 @@
 //! The FTLs of `docs/spec/ftl.md` on the planes of a drive (`docs/spec/device.md` 12).
 
 use destage_core::{DeviceView, Lpn, NEVER, Nanos, UnitId};
-use destage_ssd::config::{DeviceConfig, FTL_KEYS, FtlKind, Table, Value};
+use destage_ssd::config::{DeviceConfig, Table, Value};
 use destage_ssd::ftl::machine::{Copied, Flash, Gathered};
+use destage_ssd::ftl::{NAMES, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::timing::Kind;
 use destage_ssd::{Device, Drive, Ftl, OperationRecord, Untimed};
 
-const KINDS: [FtlKind; 4] = [FtlKind::Bast, FtlKind::Fast, FtlKind::Dftl, FtlKind::PageIdeal];
+const KINDS: [&str; 4] = ["bast", "fast", "dftl", "page-ideal"];
 
 fn int(value: u64) -> Value {
     Value::Int(value.into())
@@ -18,22 +19,22 @@ fn word(text: &str) -> Value {
 }
 
 /// Small enough to merge and collect all the time.
-fn parameters(kind: FtlKind) -> Table {
+fn parameters(kind: &str) -> Table {
     let given: &[(&str, u64)] = match kind {
-        FtlKind::Bast | FtlKind::Fast => &[("log_blocks", 5)],
-        FtlKind::Dftl => &[("cmt_entries", 20), ("entries_per_translation_page", 16)],
+        "bast" | "fast" => &[("log_blocks", 5)],
+        "dftl" => &[("cmt_entries", 20), ("entries_per_translation_page", 16)],
         _ => &[],
     };
     given.iter().map(|&(key, value)| (key.into(), int(value))).collect()
 }
 
 /// 48 blocks of 8 pages, on one plane or on many.
-fn config(kind: FtlKind, keys: &[(&str, Value)]) -> DeviceConfig {
+fn config(kind: &str, keys: &[(&str, Value)]) -> DeviceConfig {
     let mut table = Table::new();
     for (key, size) in [("blocks_per_plane", 48), ("pages_per_block", 8), ("logical_pages", 240)] {
         table.insert(key.into(), int(size));
     }
-    table.insert("ftl".into(), word(kind.name()));
+    table.insert("ftl".into(), word(kind));
     table.extend(keys.iter().map(|(key, value)| (key.to_string(), value.clone())));
     DeviceConfig::from_tables(&table, &parameters(kind)).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -147,15 +148,15 @@ impl Flash for Row {
 }
 
 /// The same FTL alone, with as many blocks.
-fn untimed(kind: FtlKind) -> Untimed {
+fn untimed(kind: &str) -> Untimed {
     let mut params = parameters(kind);
     params.insert("logical_pages".into(), int(240));
     params.insert("pages_per_block".into(), int(8));
     match kind {
-        FtlKind::Bast | FtlKind::Fast => params.insert("spare_blocks".into(), int(48 - 30 - 5)),
+        "bast" | "fast" => params.insert("spare_blocks".into(), int(48 - 30 - 5)),
         _ => params.insert("physical_blocks".into(), int(48)),
     };
-    Untimed::new(kind, &params).unwrap_or_else(|error| panic!("{error}"))
+    Untimed::new(named(kind).expect("an FTL"), &params).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn a_drive_serves_the_operations_of_the_ftl_in_its_order_one_after_the_other() {
                 ftl.operate(is_write, lpn.into(), &mut row).expect("it is not full");
                 submitted.resize(row.done.len(), now);
             }
-            assert_eq!(served.len(), row.done.len(), "{}", kind.name());
+            assert_eq!(served.len(), row.done.len(), "{}", kind);
             let mut tails = vec![0; config.units() as usize];
             for ((record, &done), now) in served.iter().zip(&row.done).zip(submitted) {
                 let (what, collection, block, slot) = done;
@@ -189,7 +190,7 @@ fn a_drive_serves_the_operations_of_the_ftl_in_its_order_one_after_the_other() {
                 *tail = record.end_ns;
             }
             // Geometry changes no count (section 12).
-            assert_eq!(device.counters().ftl, Some(ftl.counters()), "{}", kind.name());
+            assert_eq!(device.counters().ftl, Some(ftl.counters()), "{}", kind);
         }
     }
 }
@@ -202,7 +203,7 @@ fn merges_told_as_numbers_take_the_time_of_their_pages_one_by_one() {
             let mut watched = plain.clone();
             watched.queues().keep_operations();
             assert_eq!(serve(&mut plain, |_, _| {}), serve(&mut watched, |_, _| {}));
-            assert_eq!(plain.counters(), watched.counters(), "{}", kind.name());
+            assert_eq!(plain.counters(), watched.counters(), "{}", kind);
         }
     }
 }
@@ -219,14 +220,14 @@ fn every_ftl_loses_no_operation_in_any_mode() {
                     ("precondition", word(precondition)),
                     ("precondition_writes", int(500)),
                 ]);
-                let name = format!("{}, {sched}, {bus}, {precondition}", kind.name());
+                let name = format!("{}, {sched}, {bus}, {precondition}", kind);
                 let mut device = Device::new(&config(kind, &keys));
                 assert_eq!(device.failure(), None);
                 serve(&mut device, |_, _| {});
                 device.ftl().check();
                 assert_eq!(device.check_conservation(), Ok(()), "{name}");
                 let counters = device.counters();
-                let ftl = counters.ftl.expect("it counts");
+                let ftl = counters.ftl.as_ref().expect("it counts").common;
                 let (reads, writes) = load(240).fold((0, 0), |(reads, writes), (_, write, _)| {
                     (reads + u64::from(!write), writes + u64::from(write))
                 });
@@ -297,7 +298,7 @@ fn a_page_has_the_unit_that_holds_it_and_a_dirty_one_that_of_the_next_free_block
                 units.clean != device.unit_of(device.geometry().home_of(Lpn(lpn.into()))),
             );
         });
-        assert!(held > 500, "{}: pages wander, {held}", kind.name());
+        assert!(held > 500, "{}: pages wander, {held}", kind);
     }
 }
 
@@ -325,14 +326,14 @@ fn any_drive_takes_any_ftl_by_name() {
     for preset in ["ecr", "sac", "bpac", "aalru", "small"] {
         let drive = Drive::preset(preset).expect("a preset");
         for kind in KINDS {
-            let with = drive.with_ftl(kind.name()).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(with.name, format!("{preset}[ftl={}]", kind.name()));
-            assert_eq!(with.device.ftl.kind(), kind);
+            let with = drive.with_ftl(kind).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(with.name, format!("{preset}[ftl={}]", kind));
+            assert_eq!(with.device.ftl.info().name, kind);
             assert_eq!(with.device.logical_pages, drive.device.logical_pages);
             assert_eq!(Drive::from_json(&with.to_json()).as_ref(), Ok(&with));
         }
         let back = drive.with_ftl("page").unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(back.device.ftl.kind(), FtlKind::Page);
+        assert_eq!(back.device.ftl.info().name, "page");
     }
     let drive = Drive::preset("bpac").expect("a preset");
     let with = drive.with_ftl("fast[log_blocks=20]").expect("good");
@@ -374,11 +375,23 @@ fn a_drive_without_room_for_its_ftl_says_how_many_blocks_it_takes() {
 
 #[test]
 fn the_catalogue_has_every_ftl_and_its_keys() {
-    assert!(destage_ssd::FTLS.iter().map(|info| info.name).eq(FtlKind::NAMES.iter().copied()));
+    assert!(destage_ssd::FTLS.iter().map(|info| info.name).eq(NAMES.iter().copied()));
     for info in destage_ssd::FTLS {
-        let listed = FTL_KEYS.iter().find(|(kind, _)| kind.name() == info.name);
-        assert_eq!(info.params(), listed.map_or(&[][..], |(_, keys)| keys), "{}", info.name);
         assert!(!info.title.is_empty() && !info.about.is_empty() && !info.source.is_empty());
+        for (i, key) in info.keys.iter().enumerate() {
+            assert!(info.keys[..i].iter().all(|other| other.name != key.name), "{}", key.name);
+        }
+    }
+}
+
+#[test]
+fn every_ftl_counts_what_it_declares_in_that_order() {
+    let common = ["host_reads", "host_writes", "unmapped_reads", "flash_reads", "flash_programs"];
+    for kind in KINDS {
+        let declared = named(kind).expect("an FTL").counters.iter().copied().flatten();
+        let expected = common.into_iter().chain(["erases"]).chain(declared.map(|own| own.name));
+        let counters = Device::new(&config(kind, &[])).counters().ftl.expect("one of ftl.md");
+        assert_eq!(counters.names().collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{kind}");
     }
 }
 

@@ -249,7 +249,7 @@ fn latencies_never_move_a_page_under_static_allocation() {
         let mut device = Device::new(&config(&[("program_ns", program_ns)]));
         load(&mut device, 3000, |_, _| {});
         let counters = device.counters();
-        (counters.gc_moves, device.ftl().erase_counts().collect::<Vec<_>>())
+        (counters.gc_moves, device.ftl().erase_counts().to_vec())
     };
     assert_eq!(run(200_000), run(3));
 }

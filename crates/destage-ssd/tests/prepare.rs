@@ -1,8 +1,9 @@
 //! Preconditioned drives that are kept between runs.
 
 use destage_ssd::config::{Table, Value};
-use destage_ssd::ftl::page::image::{ImageError, fingerprint};
-use destage_ssd::precondition::{Interrupted, SplitMix64};
+use destage_ssd::filling::Interrupted;
+use destage_ssd::ftl::ImageError;
+use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, DeviceConfig, Ftl, Origin, PageFtl};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,8 +119,8 @@ fn a_damaged_file_is_noticed_wherever_it_is_damaged_and_made_anew() {
 #[test]
 fn latencies_share_a_file_and_what_decides_the_state_does_not() {
     let number = |n: i128| Value::Int(n);
-    let fingerprint = |keys: &[(&str, Value)]| fingerprint(&config(keys));
-    let plain = fingerprint(&[]);
+    let hash = |keys: &[(&str, Value)]| PageFtl::fingerprint(&config(keys));
+    let plain = hash(&[]);
     let same: [(&str, Value); 6] = [
         ("program_ns", Value::List(vec![number(7), number(9)])),
         ("page_bytes", number(16384)),
@@ -129,7 +130,7 @@ fn latencies_share_a_file_and_what_decides_the_state_does_not() {
         ("queue_level", word("plane")),
     ];
     for (key, value) in same {
-        assert_eq!(fingerprint(&[(key, value)]), plain, "{key}");
+        assert_eq!(hash(&[(key, value)]), plain, "{key}");
     }
     let other: [(&str, Value); 10] = [
         ("channels", number(2)),
@@ -144,18 +145,17 @@ fn latencies_share_a_file_and_what_decides_the_state_does_not() {
         ("precondition_writes", number(5)),
     ];
     for (key, value) in other {
-        assert_ne!(fingerprint(&[(key, value)]), plain, "{key}");
+        assert_ne!(hash(&[(key, value)]), plain, "{key}");
     }
     let level = [("alloc", word("dynamic")), ("queue_level", word("plane"))];
-    assert_ne!(fingerprint(&level), fingerprint(&level[..1]));
+    assert_ne!(hash(&level), hash(&level[..1]));
 }
 
 #[test]
 fn a_state_of_another_configuration_is_refused() {
     let device = Device::new(&config(&[]));
     let mut image = Vec::new();
-    let page = device.ftl().page().expect("it is page-mapped");
-    page.save(&config(&[]), &mut image).expect("memory");
+    device.ftl().save(&config(&[]), &mut image).expect("memory");
     let other = config(&[("precondition_seed", Value::Int(2))]);
     let loaded = PageFtl::load(&other, &mut &image[..]);
     assert!(matches!(loaded, Err(ImageError::Stale)));

@@ -65,7 +65,8 @@ fn waits(device: &mut Device, service_ns: impl Fn(u32) -> Nanos, gap_ns: f64) ->
     Waits { mean_ns, error_ns, idle: idle as f64 / (BATCHES * BATCH) as f64 }
 }
 
-/// The mean wait of an M/G/1 queue (Pollaczek 1930, Khinchine 1932): `lambda E[S^2] / (2 (1 - rho))`.
+/// The mean wait of an M/G/1 queue (Pollaczek 1930, Khinchine 1932): `lambda E[S^2] / (2 (1 -
+/// rho))`.
 fn pollaczek_khinchine_ns(gap_ns: f64, services_ns: &[Nanos]) -> f64 {
     let count = services_ns.len() as f64;
     let mean = services_ns.iter().sum::<Nanos>() as f64 / count;
@@ -92,7 +93,8 @@ fn reads_of_one_unit_wait_as_long_as_in_an_m_d_1_queue() {
         let measured = waits(&mut device, |_| service_ns, gap_ns);
         let formula_ns = pollaczek_khinchine_ns(gap_ns, &[service_ns]);
         assert_agree(&format!("M/D/1, rho {rho}"), &measured, formula_ns, most_error);
-        // An arrival finds the unit idle with probability 1 - rho; four million of them, but not independent.
+        // An arrival finds the unit idle with probability 1 - rho; four million of them, but not
+        // independent.
         assert!((measured.idle - (1.0 - rho)).abs() < 0.002, "{} at rho {rho}", measured.idle);
     }
 }
@@ -120,8 +122,9 @@ fn pages_of_two_types_wait_as_long_as_in_an_m_g_1_queue() {
 /// and the amplification is `N / (N - (X0 - 1))`. For N to infinity this is the expression of Xiang
 /// and Kurkoski (2011).
 ///
-/// With `y = X0 - 1/2` the first equation says `y = (N + 1/2) exp(-alpha (1 + 1/2N - y / N))`, which
-/// is iterated from 0 to its smaller solution; the larger one, N + 1/2, is W's trivial branch.
+/// With `y = X0 - 1/2` the first equation says `y = (N + 1/2) exp(-alpha (1 + 1/2N - y / N))`,
+/// which is iterated from 0 to its smaller solution; the larger one, N + 1/2, is W's trivial
+/// branch.
 fn greedy_waf(pages_per_block: f64, alpha: f64) -> f64 {
     let n = pages_per_block;
     let mut y = 0.0;
@@ -133,7 +136,8 @@ fn greedy_waf(pages_per_block: f64, alpha: f64) -> f64 {
 
 #[test]
 fn the_greedy_formula_gives_the_value_that_was_printed_for_it() {
-    // Xiang and Kurkoski, abstract: 2.36 at an over-provisioning factor of 0.3 (their actual: 2.35).
+    // Xiang and Kurkoski, abstract: 2.36 at an over-provisioning factor of 0.3 (their actual:
+    // 2.35).
     let large_block = greedy_waf(1e6, 1.3);
     assert!((large_block - 2.36).abs() < 0.005, "{large_block}");
 }
@@ -188,7 +192,7 @@ fn every_operation_and_every_nanosecond_of_it_is_accounted_for() {
     ]));
     let logical = device.geometry().logical_pages;
     let before = device.ftl().flash_state();
-    let erased_before: u64 = device.ftl().erase_counts().map(u64::from).sum();
+    let erased_before: u64 = device.ftl().erase_counts().iter().copied().map(u64::from).sum();
     let mut random = SplitMix64::new(7);
     let (mut now, mut reads, mut writes) = (0, 0, 0);
     for _ in 0..20_000 {
@@ -212,7 +216,7 @@ fn every_operation_and_every_nanosecond_of_it_is_accounted_for() {
     assert_eq!(after.programs - before.programs, writes + counted.gc_moves);
     assert_eq!(after.summaries - before.summaries, counted.summary_programs);
     assert_eq!(after.erases - before.erases, counted.erases);
-    let erased_after: u64 = device.ftl().erase_counts().map(u64::from).sum();
+    let erased_after: u64 = device.ftl().erase_counts().iter().copied().map(u64::from).sum();
     assert_eq!(erased_after - erased_before, counted.erases);
     assert_eq!((after.mapped_pages, after.valid_pages), (logical.into(), logical.into()));
     // A block is programmed to its end before it can be erased; four blocks at most are unfinished.

@@ -3,8 +3,9 @@
 
 use super::report::Found;
 use super::vector::{Malformed, given, list, malformed, note, text, unexpected};
-use destage_ssd::config::{FtlKind, Table, Value};
+use destage_ssd::config::{Info, Table, Value};
 use destage_ssd::ftl::machine::Nothing;
+use destage_ssd::ftl::{Common, named};
 use destage_ssd::{Untimed, UntimedError};
 use serde_json::{Map, Value as Json};
 
@@ -13,7 +14,7 @@ pub struct FtlVector {
     /// Its name; empty if it has none.
     pub name: String,
     /// The FTL.
-    pub ftl: FtlKind,
+    pub ftl: &'static Info,
     start: Untimed,
     ops: Vec<(bool, u64)>, // whether it is a write, page
     steps: Option<Vec<[u64; 3]>>,
@@ -36,7 +37,7 @@ const MOST_PAGES: u64 = 1 << 26;
 /// Reads a line of kind *FTL*.
 pub(super) fn ftl_vector(vector: &Map<String, Json>) -> Result<FtlVector, Malformed> {
     let name = vector.get("name").map_or(Ok(String::new()), |name| text("name", name))?;
-    let ftl = FtlKind::named(&text("ftl", given(vector, "ftl")?)?);
+    let ftl = named(&text("ftl", given(vector, "ftl")?)?);
     let ftl = ftl.map_err(|what| malformed("ftl", what))?;
     let params = params(given(vector, "params")?)?;
     let start = Untimed::new(ftl, &params).map_err(|error| malformed("", error.to_string()))?;
@@ -116,12 +117,12 @@ impl FtlVector {
         let mut steps = Vec::with_capacity(self.ops.len());
         for &(is_write, page) in &self.ops {
             ftl.operate(is_write, page, &mut Nothing)?;
-            let counters = ftl.counters();
-            steps.push([counters.flash_reads, counters.flash_programs, counters.erases]);
+            let Common { flash_reads, flash_programs, erases, .. } = ftl.counters().common;
+            steps.push([flash_reads, flash_programs, erases]);
         }
         let counters = ftl.counters();
-        let listed = Untimed::listed_counters(self.ftl).iter();
-        let listed = listed.map(|&name| (name.to_string(), counters.get(name).into()));
+        let listed = ftl.listed_counters().into_iter();
+        let listed = listed.map(|name| (name.to_string(), counters.get(name).into()));
         Ok(FtlOutcome { steps, counters: listed.collect() })
     }
 

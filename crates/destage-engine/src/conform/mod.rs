@@ -303,7 +303,7 @@ impl Entry {
             Entry::Page(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Block(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Device(vector) => (vector.name.clone(), vector.policy.clone()),
-            Entry::Ftl(vector) => (vector.name.clone(), vector.ftl.name().to_string()),
+            Entry::Ftl(vector) => (vector.name.clone(), vector.ftl.name.to_string()),
         }
     }
 }

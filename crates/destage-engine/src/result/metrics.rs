@@ -2,6 +2,7 @@
 
 use super::metric::{Better, Kind, Metric, Number, Shown};
 use crate::timed::max_deviation;
+use destage_ssd::FtlCounters;
 
 fn ratio(part: u64, whole: u64) -> Option<Number> {
     (whole > 0).then(|| Number::Real(part as f64 / whole as f64))
@@ -68,13 +69,17 @@ macro_rules! timed {
     };
 }
 
+/// A counter of an FTL of `docs/spec/ftl.md`; what it has none of is 0.
+fn own(ftl: &FtlCounters, name: &str) -> u64 {
+    ftl.get(name).unwrap_or(0)
+}
+
 /// A counter of an FTL of `docs/spec/ftl.md`.
 macro_rules! ftl {
     ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
-     |$f:ident| $value:expr) => {
+     $counter:literal) => {
         timed!($name, $title, $kind $unit, $better, $about, |t| {
-            let $f = t.counters.device.ftl.as_ref()?;
-            Some($value.into())
+            Some(own(t.counters.device.ftl.as_ref()?, $counter).into())
         })
     };
 }
@@ -343,38 +348,39 @@ pub static METRICS: &[Metric] = &[
     "pages programmed by collections, merges and translation (AALRU, figure 9)",
     |t| {
         let d = &t.counters.device;
-        Some(d.ftl.map_or(d.gc_moves, |f| f.flash_programs - f.host_writes).into())
+        Some(d.ftl.as_ref().map_or(d.gc_moves, |f| f.common.flash_programs - f.common.host_writes).into())
     }),
     ftl!("switch_merges", "Switch merges", Count "merges", Neither,
-        "log blocks that became the data block as they were (bast, fast)", |f| f.switch_merges),
+        "log blocks that became the data block as they were (bast, fast)", "switch_merges"),
     ftl!("partial_merges", "Partial merges", Count "merges", Lower,
         "log blocks that became the data block after copies into them (bast, fast)",
-        |f| f.partial_merges),
+        "partial_merges"),
     ftl!("full_merges", "Full merges", Count "merges", Lower,
-        "merges of a data block and log blocks into a free block (bast, fast)", |f| f.full_merges),
+        "merges of a data block and log blocks into a free block (bast, fast)", "full_merges"),
     ftl!("merge_copies", "Merge copies", Count "pages", Lower, "pages copied by merges",
-        |f| f.merge_programs),
+        "merge_programs"),
     ftl!("log_blocks_taken", "Log blocks", Count "blocks", Neither,
-        "log blocks that were allocated (bast, fast)", |f| f.log_blocks_taken),
+        "log blocks that were allocated (bast, fast)", "log_blocks_taken"),
     ftl!("log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
-        "most log blocks in use at a time, warm-up included", |f| f.log_blocks_used_max),
+        "most log blocks in use at a time, warm-up included", "log_blocks_used_max"),
     timed!("log_block_pages_mean", "Log block use", Real "pages", Higher,
         "pages written to a log block, on average",
-        |t| t.counters.device.ftl.as_ref().and_then(|f| ratio(f.log_pages, f.log_blocks_taken))),
+        |t| t.counters.device.ftl.as_ref().and_then(|f| ratio(own(f, "log_pages"), own(f, "log_blocks_taken")))),
     ftl!("gc_copies", "Collected pages", Count "pages", Lower,
         "data pages that collections copied, within a plane or not (dftl, page-ideal)",
-        |f| f.gc_copies),
+        "gc_copies"),
     ftl!("gc_translation_runs", "Translation collections", Count "blocks", Lower,
-        "translation blocks collected (dftl)", |f| f.gc_translation_runs),
+        "translation blocks collected (dftl)", "gc_translation_runs"),
     ftl!("translation_reads", "Translation reads", Count "pages", Lower,
-        "translation pages read, for whatever reason (dftl)", |f| f.translation_reads),
+        "translation pages read, for whatever reason (dftl)", "translation_reads"),
     ftl!("translation_writes", "Translation writes", Count "pages", Lower,
-        "translation pages programmed, for whatever reason (dftl)", |f| f.translation_writes),
+        "translation pages programmed, for whatever reason (dftl)", "translation_writes"),
     timed!("cmt_hit_ratio", "CMT hits", Ratio "", Higher,
     "look-ups that found their entry in the cached mapping table (dftl)",
     |t| {
         let f = t.counters.device.ftl.as_ref()?;
-        ratio(f.cmt_hits, f.cmt_hits + f.cmt_misses)
+        let hits = own(f, "cmt_hits");
+        ratio(hits, hits + own(f, "cmt_misses"))
     }),
     timed!("block_erases_max", "Most worn block", Count "erases", Lower,
         "erases of the most worn block, preconditioning included",

@@ -49,7 +49,8 @@ pub(crate) fn of(
     if let Some(timing) = timing {
         let ftl = timing.counters.device.ftl.as_ref();
         if ftl.is_some_and(|ftl| {
-            ftl.unmapped_reads > 0 && ftl.unmapped_reads * UNWRITTEN_SHARE >= ftl.host_reads
+            ftl.common.unmapped_reads > 0
+                && ftl.common.unmapped_reads * UNWRITTEN_SHARE >= ftl.common.host_reads
         }) {
             said.push(
                 "many reads found pages that were never written, which takes no time on this FTL: \

@@ -56,7 +56,7 @@ pub(super) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceC
         }
     }
     if let (Some(all), Some(before)) = (&mut all.ftl, &before.ftl) {
-        *all = all.since(before);
+        *all = std::mem::take(all).since(before);
     }
     all
 }

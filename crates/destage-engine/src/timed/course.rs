@@ -185,7 +185,7 @@ impl Course {
             read_response_ns: ledger.reads.summary(),
             write_response_ns: ledger.writes.summary(),
             unbalance_permille: ledger.unbalance.summary(),
-            block_erases: EraseSpread::of(device.ftl().erase_counts()),
+            block_erases: EraseSpread::of(device.ftl().erase_counts().iter().copied()),
         };
         let own = own.clone().since(&own_before);
         let Ledger { pages, destage_pages, .. } = ledger;

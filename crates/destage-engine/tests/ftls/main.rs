@@ -9,11 +9,11 @@ mod newest;
 mod pairs;
 
 use destage_core::{Nanos, Op};
-use destage_ssd::config::{DeviceConfig, FtlKind, Table, Value};
+use destage_ssd::config::{DeviceConfig, Table, Value};
 use destage_ssd::precondition::SplitMix64;
 
 /// 64 blocks of 16 pages on 4 planes, and an FTL that merges and collects all the time.
-fn drive(ftl: FtlKind) -> DeviceConfig {
+fn drive(ftl: &str) -> DeviceConfig {
     let sizes = [
         ("channels", 2),
         ("planes_per_die", 2),
@@ -25,19 +25,16 @@ fn drive(ftl: FtlKind) -> DeviceConfig {
     let int = |value: i128| Value::Int(value);
     let mut table: Table =
         sizes.into_iter().map(|(key, size)| (key.to_string(), int(size))).collect();
-    table.insert("ftl".into(), Value::Text(ftl.name().into()));
+    table.insert("ftl".into(), Value::Text(ftl.into()));
     let parameters: &[(&str, i128)] = match ftl {
-        FtlKind::Bast | FtlKind::Fast => &[("log_blocks", 8)],
-        FtlKind::Dftl => &[("cmt_entries", 40), ("entries_per_translation_page", 32)],
+        "bast" | "fast" => &[("log_blocks", 8)],
+        "dftl" => &[("cmt_entries", 40), ("entries_per_translation_page", 32)],
         _ => &[],
     };
     let parameters = parameters.iter().map(|&(key, value)| (key.to_string(), int(value)));
     DeviceConfig::from_tables(&table, &parameters.collect())
-        .unwrap_or_else(|error| panic!("{}: {error}", ftl.name()))
+        .unwrap_or_else(|error| panic!("{ftl}: {error}"))
 }
-
-const FTLS: [FtlKind; 5] =
-    [FtlKind::Page, FtlKind::Dftl, FtlKind::Bast, FtlKind::Fast, FtlKind::PageIdeal];
 
 /// Requests of one to eight pages: runs of them in order, hot ones, and ones anywhere.
 fn requests(count: usize) -> Vec<(Nanos, Op, u64, u64)> {

@@ -1,12 +1,12 @@
 //! Each read returns the newest write, through every policy and every FTL, after any prefix of a
 //! load: every frame and every flash page carries the version of what it holds.
 
-use super::{FTLS, drive, requests};
+use super::{drive, requests};
 use destage_core::{Hashed, Lookup, Lpn, NEVER, Needs, Op, Page, Plan, Policy, Request};
 use destage_policies::{POLICIES, Setup, Visitor, build, params};
-use destage_ssd::config::{DeviceConfig, FtlKind};
+use destage_ssd::config::{DeviceConfig, PagesOfBlocks};
 use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
-use destage_ssd::ftl::{AnyMachine, PagesOfBlocks, Sink};
+use destage_ssd::ftl::{AnyMachine, NAMES, Sink};
 use destage_ssd::timing::{Kind, Operation};
 use destage_ssd::{Device, Ftl, PageFtl};
 use std::collections::HashMap;
@@ -126,9 +126,9 @@ impl Store {
             pages_per_block: config.pages_per_block,
         };
         let blocks = geometry.planes * geometry.blocks_per_plane;
-        let mapping = match AnyMachine::new(&config.ftl, pages, blocks) {
-            Some(machine) => Mapping::Machine(Box::new(machine)),
-            None => Mapping::Page(Box::new(PageFtl::new(config, geometry))),
+        let mapping = match config.ftl.info().row {
+            Some(_) => Mapping::Machine(Box::new(AnyMachine::build(&config.ftl, pages, blocks))),
+            None => Mapping::Page(Box::new(PageFtl::build(config, geometry))),
         };
         let flash = Flashed {
             held: vec![None; geometry.physical_pages() as usize],
@@ -290,7 +290,7 @@ fn accesses() -> Vec<(u64, Op, u64)> {
     requests(2500).into_iter().flat_map(pages).collect()
 }
 
-fn every_policy_over(ftl: FtlKind) {
+fn every_policy_over(ftl: &str) {
     let config = drive(ftl);
     for info in POLICIES {
         let given: [(&str, &params::Value); 0] = [];
@@ -301,7 +301,7 @@ fn every_policy_over(ftl: FtlKind) {
             device_pages: Some(config.logical_pages.into()),
             ..Setup::new(64)
         };
-        let name = format!("{} over {}", info.name, ftl.name());
+        let name = format!("{} over {}", info.name, ftl);
         let run = Run { store: Store::new(&config), accesses: accesses(), name };
         build(info.name, &setup, Hashed::new(), run).expect("a policy");
     }
@@ -309,7 +309,7 @@ fn every_policy_over(ftl: FtlKind) {
 
 #[test]
 fn every_read_through_every_policy_and_ftl_returns_the_newest_write() {
-    for ftl in FTLS {
+    for &ftl in NAMES {
         every_policy_over(ftl);
     }
 }

@@ -1,185 +1,196 @@
-//! The table `[ftl]`: parameters of an FTL (`docs/spec/ftl.md` 3 to 6).
+//! What an FTL says of itself, and an FTL that was chosen, with its parameters.
 
-use super::keys::keys_of_ftl;
-use super::table::{Reader, nearest};
+use super::keys::Key;
+use super::table::{ConfigError, Reader, Table, Value};
 use super::words::Word;
-use super::{BastVictim, CmtPolicy, ConfigError, FtlKind, Table, Value};
-use crate::ftl::PagesOfBlocks;
 use serde::{Serialize, Serializer};
 
+/// How many logical pages there are, and how long a block is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PagesOfBlocks {
+    /// L, at least 1.
+    pub logical_pages: u32,
+    /// B, at least 1.
+    pub pages_per_block: u32,
+}
+
+impl PagesOfBlocks {
+    /// Logical blocks; the last one may be short.
+    pub fn logical_blocks(self) -> u32 {
+        self.logical_pages.div_ceil(self.pages_per_block)
+    }
+}
+
+/// All that is known of an FTL before it is built. It stands beside the FTL.
+#[derive(Debug)]
+pub struct Info {
+    /// As in `[device] ftl`.
+    pub name: &'static str,
+    /// Its name in full.
+    pub title: &'static str,
+    /// Where it is from.
+    pub source: &'static str,
+    /// What it does, in a few sentences.
+    pub about: &'static str,
+    /// Keys of `[ftl]`: numbers, truth values and words.
+    pub keys: &'static [Key],
+    /// Keys of `[device]` that say how it works. They have no effect with an FTL that does not list
+    /// them (`docs/spec/device.md` 12).
+    pub device_keys: &'static [&'static str],
+    /// What it counts beside [`Common`](crate::ftl::Common), in the order of a result.
+    pub counters: &'static [&'static [Counter]],
+    /// What helps if it runs full, in brackets and with a space before; empty if nothing does.
+    pub remedy: &'static str,
+    /// Of an FTL over one row of blocks; `None` if it knows the planes of the drive.
+    pub row: Option<Row>,
+}
+
+/// A counter of an FTL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counter {
+    /// As in a result.
+    pub name: &'static str,
+    /// What it counts, as its doc comment has it.
+    pub(crate) doc: &'static str,
+    /// Whether it grows.
+    pub sort: Sort,
+    /// It is one of `docs/spec/ftl.md` 1.4, which vectors list.
+    pub listed: bool,
+}
+
+impl Counter {
+    /// What it counts, in a sentence.
+    pub fn about(&self) -> &'static str {
+        self.doc.trim()
+    }
+}
+
+/// Whether a number grows with the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sort {
+    /// It does: of a part of a run it is the difference.
+    Count,
+    /// It says how things are now.
+    State,
+}
+
+/// What an FTL over one row of blocks (`docs/spec/ftl.md`) takes of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Pages to be stored of so many logical ones: these, and a map if it lies on flash.
+    pub stored_pages: fn(&FtlConfig, u32) -> u64,
+    /// Fewest blocks that it works with beside those of the stored pages: room for merges or
+    /// collections.
+    pub least_beside: fn(&FtlConfig) -> u64,
+    /// How it is sized where no drive says it.
+    pub alone: &'static Alone,
+}
+
+/// Sizes of an FTL without a drive (`docs/spec/ftl.md` 2 and 5).
+#[derive(Debug)]
+pub struct Alone {
+    /// Parameters beside those of `[ftl]`.
+    pub keys: &'static [Key],
+    /// Blocks of the flash.
+    pub(crate) blocks: fn(&FtlConfig, PagesOfBlocks, &Reader<'_>) -> Result<u64, ConfigError>,
+}
+
 /// An FTL with its parameters, defaults filled in.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum FtlConfig {
-    /// `page`: its parameters are keys of `[device]`.
-    Page,
-    /// `bast`.
-    Bast {
-        /// Most log blocks in use, at least 1.
-        log_blocks: u32,
-        /// Which is merged when all are.
-        victim: BastVictim,
-    },
-    /// `fast`.
-    Fast {
-        /// Most log blocks in use, the sequential one among them; at least 2.
-        log_blocks: u32,
-    },
-    /// `dftl`.
-    Dftl {
-        /// C, at least 1.
-        cmt_entries: u32,
-        /// E, at least 1.
-        entries_per_translation_page: u32,
-        /// Which entry leaves the cached mapping table.
-        cmt_policy: CmtPolicy,
-        /// Share of it that is protected, 0 to 1.
-        protected_fraction: f64,
-        /// A dirty entry takes those of its translation page along.
-        batch_update: bool,
-        /// Free blocks below which a block is collected; at least 4.
-        gc_reserve_blocks: u32,
-    },
-    /// `page-ideal`.
-    PageIdeal {
-        /// Free blocks below which a block is collected; at least 2.
-        gc_reserve_blocks: u32,
-    },
+#[derive(Clone, Debug)]
+pub struct FtlConfig {
+    info: &'static Info,
+    values: Table,
 }
 
 impl FtlConfig {
-    /// Reads and checks the table.
+    /// Reads and checks the table `[ftl]`.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
-    pub fn from_table(kind: FtlKind, table: &Table) -> Result<Self, ConfigError> {
-        let keys = Reader::of("ftl", table, keys_of_ftl(kind).iter());
-        let whose = match kind {
-            FtlKind::Page => ", ftl = page has no parameters".into(),
-            _ => format!(": the parameters of ftl = {}", kind.name()),
-        };
-        keys.end_of(&whose)?;
-        FtlConfig::read(kind, &keys)
+    pub fn from_table(info: &'static Info, table: &Table) -> Result<Self, ConfigError> {
+        let keys = Reader::of("ftl", table, info.keys.iter());
+        let name = info.name;
+        keys.end_of(&match info.keys {
+            [] => format!(", ftl = {name} has no parameters"),
+            _ => format!(": the parameters of ftl = {name}"),
+        })?;
+        FtlConfig::read(info, &keys)
     }
 
-    /// Reads the parameters of an FTL out of a table that may have more.
-    pub(crate) fn read(kind: FtlKind, keys: &Reader<'_>) -> Result<Self, ConfigError> {
-        let count = |name| keys.int(name).map(|count| count as u32); // at most MOST_PAGES
-        Ok(match kind {
-            FtlKind::Page => FtlConfig::Page,
-            FtlKind::Bast => {
-                FtlConfig::Bast { log_blocks: count("log_blocks")?, victim: keys.word("victim")? }
-            }
-            FtlKind::Fast => FtlConfig::Fast { log_blocks: count("log_blocks")? },
-            FtlKind::Dftl => FtlConfig::Dftl {
-                cmt_entries: count("cmt_entries")?,
-                entries_per_translation_page: count("entries_per_translation_page")?,
-                cmt_policy: keys.word("cmt_policy")?,
-                protected_fraction: keys.real("protected_fraction")?,
-                batch_update: keys.bool("batch_update")?,
-                gc_reserve_blocks: count("gc_reserve_blocks")?,
-            },
-            FtlKind::PageIdeal => {
-                FtlConfig::PageIdeal { gc_reserve_blocks: count("gc_reserve_blocks")? }
-            }
-        })
+    /// Reads the parameters out of a table that may have more.
+    pub(crate) fn read(info: &'static Info, keys: &Reader<'_>) -> Result<Self, ConfigError> {
+        let value = |key: &'static Key| Ok((key.name.to_string(), keys.plain(key)?));
+        Ok(FtlConfig { info, values: info.keys.iter().map(value).collect::<Result<_, _>>()? })
     }
 
     /// The table that [`from_table`](FtlConfig::from_table) reads as this.
     pub fn to_table(&self) -> Table {
-        let int = |name: &str, value: u32| (name.into(), Value::Int(value.into()));
-        let word = |name: &str, value: &str| (name.into(), Value::Text(value.into()));
-        match *self {
-            FtlConfig::Page => Table::new(),
-            FtlConfig::Bast { log_blocks, victim } => {
-                [int("log_blocks", log_blocks), word("victim", victim.name())].into()
-            }
-            FtlConfig::Fast { log_blocks } => [int("log_blocks", log_blocks)].into(),
-            FtlConfig::Dftl {
-                cmt_entries,
-                entries_per_translation_page,
-                cmt_policy,
-                protected_fraction,
-                batch_update,
-                gc_reserve_blocks,
-            } => [
-                int("cmt_entries", cmt_entries),
-                int("entries_per_translation_page", entries_per_translation_page),
-                word("cmt_policy", cmt_policy.name()),
-                ("protected_fraction".into(), Value::Real(protected_fraction)),
-                ("batch_update".into(), Value::Bool(batch_update)),
-                int("gc_reserve_blocks", gc_reserve_blocks),
-            ]
-            .into(),
-            FtlConfig::PageIdeal { gc_reserve_blocks } => {
-                [int("gc_reserve_blocks", gc_reserve_blocks)].into()
-            }
-        }
+        self.values.clone()
     }
 
     /// Which FTL it is.
-    pub fn kind(&self) -> FtlKind {
-        match self {
-            FtlConfig::Page => FtlKind::Page,
-            FtlConfig::Bast { .. } => FtlKind::Bast,
-            FtlConfig::Fast { .. } => FtlKind::Fast,
-            FtlConfig::Dftl { .. } => FtlKind::Dftl,
-            FtlConfig::PageIdeal { .. } => FtlKind::PageIdeal,
+    pub fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    /// A parameter that counts pages, blocks or entries.
+    pub fn count(&self, key: &str) -> u32 {
+        match self.values.get(key) {
+            Some(&Value::Int(count)) => count.try_into().expect("a count is at most MOST_PAGES"),
+            other => unreachable!("{}: {key} is no number: {other:?}", self.info.name),
         }
     }
 
-    /// Pages to be stored: the logical ones, and DFTL's translation pages.
-    pub fn stored_pages(&self, logical_pages: u32) -> u64 {
-        let translation = match *self {
-            FtlConfig::Dftl { entries_per_translation_page: entries, .. } => {
-                logical_pages.div_ceil(entries)
-            }
-            _ => 0,
+    /// A parameter that may be a fraction.
+    pub fn real(&self, key: &str) -> f64 {
+        match self.values.get(key) {
+            Some(&Value::Real(real)) => real,
+            other => unreachable!("{}: {key} is no fraction: {other:?}", self.info.name),
+        }
+    }
+
+    /// A parameter that is true or false.
+    pub fn flag(&self, key: &str) -> bool {
+        match self.values.get(key) {
+            Some(&Value::Bool(flag)) => flag,
+            other => unreachable!("{}: {key} is no truth value: {other:?}", self.info.name),
+        }
+    }
+
+    /// A parameter that is a word.
+    pub fn word<T: Word>(&self, key: &str) -> T {
+        let word = match self.values.get(key) {
+            Some(Value::Text(text)) => T::parse(text),
+            _ => None,
         };
-        u64::from(logical_pages) + u64::from(translation)
+        word.unwrap_or_else(|| unreachable!("{}: {key} is no word of these", self.info.name))
+    }
+
+    /// Pages to be stored: the logical ones, and a map if it lies on flash.
+    pub fn stored_pages(&self, logical_pages: u32) -> u64 {
+        let row = self.info.row.as_ref();
+        row.map_or(logical_pages.into(), |row| (row.stored_pages)(self, logical_pages))
     }
 
     /// Fewest blocks that an FTL of `docs/spec/ftl.md` works with: what is stored, and room for
-    /// merges or collections. 0 for `page`, which has a rule of its own.
+    /// merges or collections. 0 for one that knows planes, which has a rule of its own.
     pub fn least_blocks(&self, pages: PagesOfBlocks) -> u64 {
+        let Some(row) = &self.info.row else { return 0 };
         let stored = self.stored_pages(pages.logical_pages).div_ceil(pages.pages_per_block.into());
-        let room = match *self {
-            FtlConfig::Page => return 0,
-            FtlConfig::Bast { log_blocks, .. } | FtlConfig::Fast { log_blocks } => {
-                u64::from(log_blocks) + 1
-            }
-            FtlConfig::Dftl { gc_reserve_blocks, .. } => u64::from(gc_reserve_blocks) + 2,
-            FtlConfig::PageIdeal { gc_reserve_blocks } => u64::from(gc_reserve_blocks) + 1,
-        };
-        stored + room
-    }
-
-    /// Q of DFTL: most entries of the protected segment.
-    pub(crate) fn protected_entries(entries: u32, policy: CmtPolicy, fraction: f64) -> u32 {
-        match policy {
-            CmtPolicy::Lru => 0,
-            CmtPolicy::Slru => (fraction * f64::from(entries) + 1e-9).floor() as u32,
-        }
+        stored + (row.least_beside)(self)
     }
 }
 
-impl FtlKind {
-    /// The FTL of this name.
-    ///
-    /// # Errors
-    ///
-    /// A sentence with the nearest name, and all of them.
-    pub fn named(name: &str) -> Result<Self, String> {
-        FtlKind::parse(name).ok_or_else(|| {
-            let meant = nearest(name, FtlKind::NAMES.iter().copied());
-            format!("unknown FTL {name:?}{meant} (known: {})", FtlKind::NAMES.join(", "))
-        })
+impl PartialEq for FtlConfig {
+    fn eq(&self, other: &Self) -> bool {
+        self.info.name == other.info.name && self.values == other.values
     }
 }
 
 /// The name alone: the parameters stand in a table of their own.
 impl Serialize for FtlConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.kind().serialize(serializer)
+        serializer.serialize_str(self.info.name)
     }
 }

@@ -1,6 +1,6 @@
 //! A table of keys and values, read key by key; what nobody asked for is an error.
 
-use super::keys::{self, IfAbsent, Key, Takes};
+use super::keys::{IfAbsent, Key, Takes};
 use super::words::Word;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -130,6 +130,8 @@ pub enum ConfigError {
     /// Two keys that exclude each other.
     #[error("{one} excludes {other}: it needs {need}")]
     Together {
+        /// The table of the first.
+        table: &'static str,
         /// One of them, with its value.
         one: &'static str,
         /// The other one.
@@ -153,10 +155,7 @@ impl ConfigError {
         match self {
             ConfigError::Unknown { table, key, .. } => Some((table, key)),
             ConfigError::Value { table, key, .. } => Some((table, key)),
-            ConfigError::Together { one, .. } => {
-                let name = one.split(' ').next()?;
-                Some((keys::KEYS.iter().find(|key| key.name == name)?.table, name))
-            }
+            ConfigError::Together { table, one, .. } => Some((table, one.split(' ').next()?)),
             ConfigError::Impossible { table, .. } => Some((table, "")),
         }
     }
@@ -170,13 +169,8 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// By the keys of the table of this name.
-    pub(super) fn new(name: &'static str, table: &'a Table) -> Self {
-        Reader::of(name, table, keys::keys_of(name))
-    }
-
     /// By these keys; errors call the table by the name.
-    pub(crate) fn of(
+    pub fn of(
         name: &'static str,
         table: &'a Table,
         keys: impl Iterator<Item = &'static Key>,
@@ -185,8 +179,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The key is there.
-    pub(crate) fn given(&self, key: &str) -> bool {
+    pub fn given(&self, key: &str) -> bool {
         self.table.contains_key(key)
+    }
+
+    /// The key is there, and its value is not JSON's way to say that it is not.
+    pub fn says(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(|value| *value != Value::Null)
     }
 
     fn key(&self, name: &str) -> &'static Key {
@@ -198,13 +197,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number.
-    pub(crate) fn int(&self, name: &'static str) -> Result<u64, ConfigError> {
+    pub fn int(&self, name: &'static str) -> Result<u64, ConfigError> {
         let Takes::Int(range) = &self.key(name).takes else { unreachable!("{name} is a number") };
         self.int_at_least(name, *range.start())
     }
 
     /// The same where other keys raise the least value.
-    pub(crate) fn int_at_least(&self, name: &'static str, least: u64) -> Result<u64, ConfigError> {
+    pub fn int_at_least(&self, name: &'static str, least: u64) -> Result<u64, ConfigError> {
         let IfAbsent::Int(default) = self.key(name).default else {
             unreachable!("{name} has a number as its default")
         };
@@ -212,12 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The same where the default follows from other keys.
-    pub(crate) fn int_or(
-        &self,
-        name: &'static str,
-        least: u64,
-        default: u64,
-    ) -> Result<u64, ConfigError> {
+    pub fn int_or(&self, name: &'static str, least: u64, default: u64) -> Result<u64, ConfigError> {
         let Takes::Int(range) = &self.key(name).takes else { unreachable!("{name} is a number") };
         let Some(value) = self.table.get(name) else { return Ok(default) };
         let range = least..=*range.end();
@@ -225,8 +219,35 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.value(name, &Takes::Int(range).to_string(), value))
     }
 
+    /// The value of a key, checked, or its default: of a number, a truth value or a word.
+    pub fn plain(&self, key: &'static Key) -> Result<Value, ConfigError> {
+        let name = key.name;
+        Ok(match key.takes {
+            Takes::Int(_) => Value::Int(self.int(name)?.into()),
+            Takes::Real(_) => Value::Real(self.real(name)?),
+            Takes::Bool => Value::Bool(self.bool(name)?),
+            Takes::Word(words) => self.parsed(name, |value| match value {
+                Value::Text(text) if words.contains(&text.as_str()) => Some(value.clone()),
+                _ => None,
+            })?,
+            Takes::Ints(_) | Takes::Else(_) => unreachable!("{name} is no plain key"),
+        })
+    }
+
+    /// A key that has no meaning here is a good one all the same: a mistyped value is a mistake.
+    pub fn check(&self, name: &'static str) -> Result<(), ConfigError> {
+        let key = self.key(name);
+        match &key.takes {
+            _ if !self.given(name) => Ok(()),
+            Takes::Int(range) => self.int_or(name, *range.start(), 0).map(drop),
+            Takes::Ints(_) => self.list(name).map(drop),
+            Takes::Else(_) => Ok(()), // only its reader knows what it takes
+            _ => self.plain(key).map(drop),
+        }
+    }
+
     /// A non-empty list of whole numbers.
-    pub(super) fn list(&self, name: &'static str) -> Result<Vec<u64>, ConfigError> {
+    pub fn list(&self, name: &'static str) -> Result<Vec<u64>, ConfigError> {
         let key = self.key(name);
         let (Takes::Ints(range), IfAbsent::List(default)) = (&key.takes, key.default) else {
             unreachable!("{name} is a list")
@@ -244,7 +265,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number; a whole one does, too.
-    pub(crate) fn real(&self, name: &'static str) -> Result<f64, ConfigError> {
+    pub fn real(&self, name: &'static str) -> Result<f64, ConfigError> {
         let key = self.key(name);
         let (Takes::Real(range), IfAbsent::Real(default)) = (&key.takes, key.default) else {
             unreachable!("{name} is a number")
@@ -262,14 +283,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn bool(&self, name: &'static str) -> Result<bool, ConfigError> {
+    pub fn bool(&self, name: &'static str) -> Result<bool, ConfigError> {
         self.parsed(name, |value| match value {
             Value::Bool(value) => Some(*value),
             _ => None,
         })
     }
 
-    pub(crate) fn word<T: Word>(&self, name: &'static str) -> Result<T, ConfigError> {
+    pub fn word<T: Word>(&self, name: &'static str) -> Result<T, ConfigError> {
         self.parsed(name, |value| match value {
             Value::Text(text) => T::parse(text),
             _ => None,
@@ -277,7 +298,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value that `parse` understands; so it does the default.
-    pub(super) fn parsed<T>(
+    pub fn parsed<T>(
         &self,
         name: &'static str,
         parse: impl Fn(&Value) -> Option<T>,
@@ -298,7 +319,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn value(&self, key: &'static str, expected: &str, found: &Value) -> ConfigError {
+    pub fn value(&self, key: &'static str, expected: &str, found: &Value) -> ConfigError {
         ConfigError::Value {
             table: self.name,
             key,
@@ -307,23 +328,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn impossible(&self, what: String) -> ConfigError {
+    pub fn impossible(&self, what: String) -> ConfigError {
         ConfigError::Impossible { table: self.name, what }
     }
 
     /// Keys that are not in the list.
-    pub(super) fn rest(&self) -> Table {
+    pub fn rest(&self) -> Table {
         let unknown = self.table.iter().filter(|(key, _)| self.find(key).is_none());
         unknown.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
     /// Every key of the table is in the list.
-    pub(super) fn end(&self) -> Result<(), ConfigError> {
+    pub fn end(&self) -> Result<(), ConfigError> {
         self.end_of("")
     }
 
     /// The same; `whose` says whose keys they are, after them.
-    pub(crate) fn end_of(&self, whose: &str) -> Result<(), ConfigError> {
+    pub fn end_of(&self, whose: &str) -> Result<(), ConfigError> {
         let Some((key, _)) = self.rest().into_iter().next() else { return Ok(()) };
         let known = || self.keys.iter().map(|key| key.name);
         let list = known().collect::<Vec<_>>().join(", ");

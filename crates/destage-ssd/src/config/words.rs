@@ -1,10 +1,10 @@
 //! What a key chooses among: one enum a key, its words in one place.
 
-use super::Value;
+use super::table::Value;
 use serde::{Serialize, Serializer};
 
 /// A value that is written as a word.
-pub(crate) trait Word: Sized {
+pub trait Word: Sized {
     /// The value of this word.
     fn parse(text: &str) -> Option<Self>;
 }
@@ -25,19 +25,20 @@ macro_rules! words {
             }
         }
 
-        impl Word for $name {
+        impl $crate::config::Word for $name {
             fn parse(text: &str) -> Option<Self> {
                 match text { $($text => Some($name::$word),)* _ => None }
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.name())
             }
         }
     };
 }
+pub(crate) use words;
 
 words! {
     /// The level of the hierarchy that has the queue: what a unit is.
@@ -70,43 +71,6 @@ words! {
         Private = "private",
         /// All units of the channel (4.4).
         Shared = "shared",
-    }
-}
-
-words! {
-    /// The flash translation layer: `page` of `docs/spec/device.md`, the others of
-    /// `docs/spec/ftl.md`.
-    FtlKind {
-        /// Page-mapped, greedy, over many planes (section 5).
-        Page = "page",
-        /// A page map on flash, with a part of it in memory.
-        Dftl = "dftl",
-        /// Log blocks of one logical block each.
-        Bast = "bast",
-        /// Log blocks of all logical blocks.
-        Fast = "fast",
-        /// Page-mapped, greedy, in one row of blocks.
-        PageIdeal = "page-ideal",
-    }
-}
-
-words! {
-    /// Which log block BAST merges when all are in use.
-    BastVictim {
-        /// The one programmed least recently.
-        Lru = "lru",
-        /// The one allocated first.
-        Fifo = "fifo",
-    }
-}
-
-words! {
-    /// Which entry leaves DFTL's cached mapping table.
-    CmtPolicy {
-        /// That of a segmented LRU.
-        Slru = "slru",
-        /// The one used least recently.
-        Lru = "lru",
     }
 }
 
@@ -211,7 +175,7 @@ impl Striping {
     const SCHEMES: [&'static [u8; 4]; 4] = [b"CWDP", b"PCWD", b"PDCW", b"PDWC"];
 
     /// A scheme's number, as number or text, or the letters.
-    pub(super) fn parse(value: &Value) -> Option<Striping> {
+    pub(crate) fn parse(value: &Value) -> Option<Striping> {
         let text = match value {
             Value::Int(scheme) => scheme.to_string(),
             Value::Text(text) => text.clone(),

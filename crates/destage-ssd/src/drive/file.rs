@@ -1,7 +1,7 @@
 //! A drive file: TOML with the place of every key, so that an error can point at it.
 
-use super::tables::Tables;
-use super::{DriveError, TABLES};
+use super::error::DriveError;
+use super::tables::{TABLES, Tables};
 use crate::config::{Table, Value, nearest};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
 //! Changes to a drive in one word: `ecr[gc_mode=background;cache.hit_ns=100]`.
 
-use super::tables::Tables;
-use super::{DriveError, TABLES, tables_with};
-use crate::config::{KEYS, Takes, Value, key, nearest};
+use super::error::DriveError;
+use super::tables::{TABLES, Tables, tables_with};
+use crate::config::{Takes, Value, nearest};
+use crate::tables::{KEYS, key};
 use serde_json::Value as Json;
 
 /// Keys, dotted or not, and values as written.

@@ -1,10 +1,17 @@
 //! The tables of a drive file, and one set of them over another.
 
-use crate::config::{Table, keys_of};
+use crate::config::Table;
+use crate::tables::keys_of;
 use serde_json::{Map, Value as Json};
 
 /// Tables of a drive file.
 pub const TABLES: [&str; 5] = ["device", "cache", "host", "ftl", "trace"];
+
+/// Tables in which an undotted key of a change is looked for.
+pub(super) fn tables_with(name: &str) -> impl Iterator<Item = &'static str> {
+    let tables = TABLES.iter().copied();
+    tables.filter(move |table| keys_of(table).any(|key| key.name == name))
+}
 
 /// Keys and values as given, not checked.
 #[derive(Clone, Default, Debug)]
@@ -20,8 +27,8 @@ impl Tables {
     /// These, with `upper` before them wherever both give a key.
     ///
     /// Some keys depend on another one. `op_permille` counts only without `logical_pages`, so that
-    /// giving it takes those of the lower tables away; and the parameters of a policy go with it, as
-    /// do those of an FTL.
+    /// giving it takes those of the lower tables away; and the parameters of a policy go with it,
+    /// as do those of an FTL.
     pub fn under(mut self, upper: Tables) -> Tables {
         let gives = |key| upper.device.contains_key(key);
         if gives("op_permille") && !gives("logical_pages") {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::{EvictWait, GcMode, HostMode, QueueLevel, ReadWait, Sched};
 use std::fs;
+use std::path::PathBuf;
 
 /// A file of this content, gone with the value.
 struct Scratch(PathBuf);

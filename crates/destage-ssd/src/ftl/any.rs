@@ -1,73 +1,60 @@
 //! Any FTL, chosen when a drive is made: one branch per page, always the same.
 
-use super::placed::Placed;
-use super::{DeviceFull, FlashState, Ftl, FtlCounters, Sink, page::PageFtl};
+use super::counters::FtlCounters;
+use super::image::ImageError;
+use super::layer::{DeviceFull, FlashState, Ftl};
+use super::sink::Sink;
+use super::table::{AnyFtl, each_ftl, ftl_named};
 use crate::config::DeviceConfig;
+use crate::filling::{Interrupted, Writing};
 use crate::geometry::Geometry;
-use crate::precondition::{Interrupted, Writing};
 use crate::timing::Timing;
 use destage_core::Nanos;
-
-/// One of them.
-#[derive(Clone, PartialEq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a drive")]
-pub enum AnyFtl {
-    /// `page`.
-    Page(PageFtl),
-    /// One of `docs/spec/ftl.md`.
-    Placed(Placed),
-}
-
-macro_rules! each {
-    ($self:expr, $ftl:ident => $body:expr) => {
-        match $self {
-            AnyFtl::Page($ftl) => $body,
-            AnyFtl::Placed($ftl) => $body,
-        }
-    };
-}
-
-impl AnyFtl {
-    /// The FTL of a checked configuration, nothing written.
-    pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
-        match Placed::new(config, geometry) {
-            Some(placed) => AnyFtl::Placed(placed),
-            None => AnyFtl::Page(PageFtl::new(config, geometry)),
-        }
-    }
-
-    /// The page-mapped FTL, if it is that.
-    pub fn page(&self) -> Option<&PageFtl> {
-        match self {
-            AnyFtl::Page(ftl) => Some(ftl),
-            AnyFtl::Placed(_) => None,
-        }
-    }
-}
+use std::io::{self, Read, Write};
 
 impl Ftl for AnyFtl {
+    fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
+        ftl_named!(config.ftl.info().name, F, _any => F::room(config, source))
+    }
+
+    fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {
+        ftl_named!(config.ftl.info().name, F, any => any(F::build(config, geometry)))
+    }
+
+    fn fingerprint(config: &DeviceConfig) -> Option<u128> {
+        ftl_named!(config.ftl.info().name, F, _any => F::fingerprint(config))
+    }
+
+    fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
+        each_ftl!(self, ftl => ftl.save(config, out))
+    }
+
+    fn load(config: &DeviceConfig, input: &mut impl Read) -> Result<Self, ImageError> {
+        ftl_named!(config.ftl.info().name, F, any => F::load(config, input).map(any))
+    }
+
     #[inline]
     fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
-        each!(self, ftl => ftl.read(lpn, sink))
+        each_ftl!(self, ftl => ftl.read(lpn, sink))
     }
 
     #[inline]
     fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
-        each!(self, ftl => ftl.write(lpn, sink))
+        each_ftl!(self, ftl => ftl.write(lpn, sink))
     }
 
     #[inline(always)]
     fn warm(&self, lpn: u32) {
-        each!(self, ftl => ftl.warm(lpn));
+        each_ftl!(self, ftl => ftl.warm(lpn));
     }
 
     #[inline(always)]
     fn warm_old(&self, lpn: u32) {
-        each!(self, ftl => ftl.warm_old(lpn));
+        each_ftl!(self, ftl => ftl.warm_old(lpn));
     }
 
     fn fill(&mut self, logical_pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {
-        each!(self, ftl => ftl.fill(logical_pages, writing))
+        each_ftl!(self, ftl => ftl.fill(logical_pages, writing))
     }
 
     fn write_ahead(
@@ -75,63 +62,59 @@ impl Ftl for AnyFtl {
         lpns: impl Iterator<Item = u32> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
-        each!(self, ftl => ftl.write_ahead(lpns, writing))
+        each_ftl!(self, ftl => ftl.write_ahead(lpns, writing))
     }
 
     fn begin(&mut self) {
-        each!(self, ftl => ftl.begin());
+        each_ftl!(self, ftl => ftl.begin());
     }
 
     fn counters(&self) -> Option<FtlCounters> {
-        each!(self, ftl => ftl.counters())
+        each_ftl!(self, ftl => ftl.counters())
     }
 
     fn failure(&self) -> Option<&DeviceFull> {
-        each!(self, ftl => ftl.failure())
+        each_ftl!(self, ftl => ftl.failure())
     }
 
     fn collect_idle<S: Sink>(&mut self, unit: u32, sink: &mut S) -> bool {
-        each!(self, ftl => ftl.collect_idle(unit, sink))
+        each_ftl!(self, ftl => ftl.collect_idle(unit, sink))
     }
 
     #[inline(always)]
     fn target(&self, lpn: u32, backlog_ns: impl Fn(u32) -> Nanos) -> u32 {
-        each!(self, ftl => ftl.target(lpn, backlog_ns))
+        each_ftl!(self, ftl => ftl.target(lpn, backlog_ns))
     }
 
     fn holder(&self, lpn: u32) -> u32 {
-        each!(self, ftl => ftl.holder(lpn))
+        each_ftl!(self, ftl => ftl.holder(lpn))
     }
 
     fn dirty_pages_have_no_unit(&self) -> bool {
-        each!(self, ftl => ftl.dirty_pages_have_no_unit())
+        each_ftl!(self, ftl => ftl.dirty_pages_have_no_unit())
     }
 
     fn gc_cost_ns(&self, plane: u32, timing: &Timing) -> Nanos {
-        each!(self, ftl => ftl.gc_cost_ns(plane, timing))
+        each_ftl!(self, ftl => ftl.gc_cost_ns(plane, timing))
     }
 
     fn gc_victim_pages(&self, plane: u32) -> Option<u32> {
-        each!(self, ftl => ftl.gc_victim_pages(plane))
+        each_ftl!(self, ftl => ftl.gc_victim_pages(plane))
     }
 
     fn active_block_free_pages(&self, plane: u32) -> u32 {
-        each!(self, ftl => ftl.active_block_free_pages(plane))
+        each_ftl!(self, ftl => ftl.active_block_free_pages(plane))
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> {
-        let counts = match self {
-            AnyFtl::Page(ftl) => ftl.erase_counts_by_block(),
-            AnyFtl::Placed(ftl) => ftl.erase_counts_by_block(),
-        };
-        counts.iter().copied()
+    fn erase_counts(&self) -> &[u32] {
+        each_ftl!(self, ftl => ftl.erase_counts())
     }
 
     fn flash_state(&self) -> FlashState {
-        each!(self, ftl => ftl.flash_state())
+        each_ftl!(self, ftl => ftl.flash_state())
     }
 
     fn check(&self) {
-        each!(self, ftl => ftl.check());
+        each_ftl!(self, ftl => ftl.check());
     }
 }

@@ -18,21 +18,56 @@
 
 use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
+use super::layer::FlashState;
 use super::lists::Lists;
-use super::log_blocks::LogBlocks;
+use super::log_blocks::{self, LogBlocks};
 use super::machine::{Flash, Machine};
-use super::{FlashState, PagesOfBlocks};
-use crate::config::BastVictim;
+use crate::config::words::words;
+use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Key, PagesOfBlocks, Takes};
 use crate::geometry::Ppn;
 
-/// Sizes and parameters of [`Bast`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct BastConfig {
-    /// Most log blocks in use; at least 1.
-    pub log_blocks: u32,
+words! {
     /// Which log block is merged when all are in use.
-    pub victim: BastVictim,
+    Victim {
+        /// The one programmed least recently.
+        Lru = "lru",
+        /// The one allocated first.
+        Fifo = "fifo",
+    }
 }
+
+/// What the catalogue says.
+pub static INFO: Info = Info {
+    name: "bast",
+    title: "BAST",
+    source: "Kim, Kim, Noh, Min, Cho, IEEE Transactions on Consumer Electronics 48(2), 2002",
+    about: "Block-mapped data, and log blocks that belong to one logical block each. A log block \
+            written in order becomes the data block (switch or partial merge); any other is merged \
+            with it into a free block (full merge).",
+    keys: &[
+        Key {
+            table: "ftl",
+            name: "log_blocks",
+            takes: COUNT,
+            default: IfAbsent::Int(50),
+            unit: "blocks",
+            about: "most log blocks in use",
+        },
+        Key {
+            table: "ftl",
+            name: "victim",
+            takes: Takes::Word(Victim::NAMES),
+            default: IfAbsent::Word("lru"),
+            unit: "",
+            about: "log block merged when all are in use: programmed least recently, or allocated \
+                    first",
+        },
+    ],
+    device_keys: &[],
+    counters: log_blocks::COUNTERS,
+    remedy: "",
+    row: Some(log_blocks::ROW),
+};
 
 /// A log block in use.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -51,7 +86,7 @@ pub struct Bast {
     logs: Vec<Log>,
     unused: Vec<u32>, // logs without a block
     order: Lists,     // of logs, the next victim first
-    victim: BastVictim,
+    victim: Victim,
     pages_per_block: u32,
 }
 
@@ -59,23 +94,6 @@ pub struct Bast {
 const IN_USE: u32 = 0;
 
 impl Bast {
-    /// Nothing written. `blocks` is at least data blocks + log blocks + 1: one is always free for a
-    /// merge.
-    pub fn new(pages: PagesOfBlocks, blocks: u32, config: BastConfig) -> Self {
-        let logical_blocks = pages.logical_blocks();
-        // No logical block has two: more would never be used.
-        let log_blocks = config.log_blocks.min(logical_blocks);
-        Bast {
-            common: LogBlocks::new(pages, blocks),
-            log_of: vec![0; logical_blocks as usize],
-            logs: vec![Log::default(); log_blocks as usize],
-            unused: (0..log_blocks).rev().collect(),
-            order: Lists::new(log_blocks, 1),
-            victim: config.victim,
-            pages_per_block: pages.pages_per_block,
-        }
-    }
-
     /// Logs in use.
     fn used(&self) -> u32 {
         (self.logs.len() - self.unused.len()) as u32
@@ -119,6 +137,21 @@ impl Bast {
 }
 
 impl Machine for Bast {
+    fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
+        let logical_blocks = pages.logical_blocks();
+        // No logical block has two: more would never be used.
+        let log_blocks = config.count("log_blocks").min(logical_blocks);
+        Bast {
+            common: LogBlocks::new(pages, blocks),
+            log_of: vec![0; logical_blocks as usize],
+            logs: vec![Log::default(); log_blocks as usize],
+            unused: (0..log_blocks).rev().collect(),
+            order: Lists::new(log_blocks, 1),
+            victim: config.word("victim"),
+            pages_per_block: pages.pages_per_block,
+        }
+    }
+
     #[inline]
     fn read<F: Flash>(
         &mut self,
@@ -139,7 +172,7 @@ impl Machine for Bast {
         let page = self.common.page(log.block, log.next);
         log.in_order &= log.next == offset;
         log.next += 1;
-        if self.victim == BastVictim::Lru {
+        if self.victim == Victim::Lru {
             self.order.remove(at);
             self.order.push(IN_USE, at);
         }
@@ -152,7 +185,7 @@ impl Machine for Bast {
     }
 
     fn counters(&self) -> FtlCounters {
-        self.common.counters()
+        self.common.counted()
     }
 
     fn reset(&mut self, wear: bool) {

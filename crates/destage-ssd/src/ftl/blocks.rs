@@ -1,6 +1,17 @@
 //! Erase blocks: the queue of free ones (`docs/spec/ftl.md` 1.3) and how often each was erased.
 
+use super::counters::counters;
 use std::collections::VecDeque;
+
+counters! {
+    /// What the flash looks like.
+    pub struct Wear {
+        /// Largest number of erases of one block.
+        max_erase_count: State,
+        /// Length of the free queue at the end.
+        free_blocks: State,
+    }
+}
 
 /// A free block is needed, and there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,9 +81,9 @@ impl Blocks {
         &self.erases
     }
 
-    /// The largest of them.
-    pub(super) fn max_erases(&self) -> u32 {
-        self.max_erases
+    /// What the flash looks like.
+    pub(super) fn wear(&self) -> Wear {
+        Wear { max_erase_count: self.max_erases.into(), free_blocks: self.free().into() }
     }
 
     /// No block was ever erased.
@@ -101,7 +112,8 @@ mod tests {
         blocks.erase(0, 2);
         assert_eq!([blocks.take(), blocks.take(), blocks.take()], [Ok(2), Ok(1), Ok(0)]);
         assert_eq!((blocks.take(), blocks.next_free()), (Err(NoFreeBlock), None));
-        assert_eq!((blocks.erase_counts(), blocks.max_erases()), (&[1, 1, 0][..], 1));
+        let wear = Wear { max_erase_count: 1, free_blocks: 0 };
+        assert_eq!((blocks.erase_counts(), blocks.wear()), (&[1, 1, 0][..], wear));
         assert_eq!(blocks.erased_pages, 6);
     }
 }

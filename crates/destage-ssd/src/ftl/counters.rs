@@ -1,117 +1,210 @@
-//! What the FTLs of `docs/spec/ftl.md` count (1.4).
+//! What the FTLs of `docs/spec/ftl.md` count (1.4): some numbers all of them have, the others each
+//! declares itself.
 
-use serde::{Deserialize, Serialize};
+use crate::config::{Counter, Sort};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
+/// Declares a struct of counters: names, what they count, which of them `docs/spec/ftl.md` 1.4
+/// lists.
 macro_rules! counters {
-    ($($(#[$about:meta])* $name:ident,)*) => {
-        /// The counters of section 1.4, and three of log blocks beside them; what an FTL has none
-        /// of is 0.
-        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-        pub struct FtlCounters { $($(#[$about])* pub $name: u64,)* }
+    (@listed) => { true };
+    (@listed beside) => { false };
+    ($(#[$about:meta])* $vis:vis struct $name:ident {
+        $($(#[doc = $what:literal])* $field:ident: $sort:ident $($beside:ident)?,)*
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+        $vis struct $name { $($(#[doc = $what])* pub $field: u64,)* }
 
-        impl FtlCounters {
-            /// Every name, in order.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+        impl $name {
+            /// What they are.
+            $vis const DECLARED: &'static [$crate::config::Counter] = &[$($crate::config::Counter {
+                name: stringify!($field),
+                doc: concat!($($what),*),
+                sort: $crate::config::Sort::$sort,
+                listed: counters!(@listed $($beside)?),
+            }),*];
 
-            /// A counter by its name.
-            pub fn get(&self, name: &str) -> Option<u64> {
-                match name { $(stringify!($name) => Some(self.$name),)* _ => None }
-            }
-
-            fn each(&mut self, other: &Self, apply: impl Fn(&mut u64, u64)) {
-                $(apply(&mut self.$name, other.$name);)*
+            /// Their values, in order.
+            $vis fn values(&self) -> [u64; Self::DECLARED.len()] {
+                [$(self.$field),*]
             }
         }
     };
 }
+pub(super) use counters;
 
-counters! {
+/// What every one of them counts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Common {
     /// Reads received.
-    host_reads,
+    pub host_reads: u64,
     /// Writes received.
-    host_writes,
+    pub host_writes: u64,
     /// Reads of pages never written.
-    unmapped_reads,
+    pub unmapped_reads: u64,
     /// Pages read of the flash, for whatever reason.
-    flash_reads,
+    pub flash_reads: u64,
     /// Pages programmed, for whatever reason.
-    flash_programs,
+    pub flash_programs: u64,
     /// Blocks erased.
-    erases,
-    /// BAST, FAST: merges in which a log block became the data block as it was.
-    switch_merges,
-    /// BAST, FAST: merges in which a log block became the data block after copies into it.
-    partial_merges,
-    /// BAST, FAST: merges of data block and log blocks into a free block.
-    full_merges,
-    /// BAST, FAST: pages read by merges.
-    merge_reads,
-    /// BAST, FAST: pages programmed by merges.
-    merge_programs,
-    /// page-ideal, DFTL: data blocks collected.
-    gc_runs,
-    /// page-ideal, DFTL: data pages copied by that.
-    gc_copies,
-    /// DFTL: translation blocks collected.
-    gc_translation_runs,
-    /// DFTL: translation pages read, for whatever reason.
-    translation_reads,
-    /// DFTL: translation pages programmed, for whatever reason.
-    translation_writes,
-    /// DFTL: look-ups that found their entry in the cached mapping table.
-    cmt_hits,
-    /// DFTL: look-ups that did not.
-    cmt_misses,
-    /// DFTL: entries that left the cached mapping table.
-    cmt_evictions,
-    /// DFTL: those of them that were dirty.
-    cmt_dirty_evictions,
-    /// DFTL: entries that a collection changed in the cached mapping table alone.
-    lazy_updates,
-    /// DFTL: dirty entries that were written back with another one.
-    batched_entries,
-    /// BAST, FAST: log blocks that were allocated.
-    log_blocks_taken,
-    /// BAST, FAST: pages programmed in log blocks for the host.
-    log_pages,
-    /// BAST, FAST: most log blocks in use at a time.
-    log_blocks_used_max,
-    /// Largest number of erases of one block.
-    max_erase_count,
-    /// Length of the free queue at the end.
-    free_blocks,
+    pub erases: u64,
 }
 
+impl Common {
+    /// Their names.
+    pub const NAMES: [&'static str; 6] =
+        ["host_reads", "host_writes", "unmapped_reads", "flash_reads", "flash_programs", "erases"];
+
+    fn values(&mut self) -> [&mut u64; 6] {
+        [
+            &mut self.host_reads,
+            &mut self.host_writes,
+            &mut self.unmapped_reads,
+            &mut self.flash_reads,
+            &mut self.flash_programs,
+            &mut self.erases,
+        ]
+    }
+}
+
+/// What an FTL counts: what all do, and its own.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct FtlCounters {
+    /// What every one of them counts.
+    #[serde(flatten)]
+    pub common: Common,
+    #[serde(flatten, serialize_with = "write_own", deserialize_with = "read_own")]
+    own: Vec<Own>,
+}
+
+#[derive(Clone, Debug)]
+struct Own {
+    name: Cow<'static, str>,
+    sort: Sort, // a record has forgotten it
+    value: u64,
+}
+
+impl PartialEq for Own {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.value == other.value
+    }
+}
+
+impl Eq for Own {}
+
 impl FtlCounters {
-    /// What was counted since these were `before`. The three states of the flash stay as they are:
-    /// `log_blocks_used_max`, `max_erase_count` and `free_blocks`.
-    pub fn since(mut self, before: &FtlCounters) -> FtlCounters {
-        let now = self;
-        self.each(before, |count, before| *count = count.wrapping_sub(before));
-        self.log_blocks_used_max = now.log_blocks_used_max;
-        self.max_erase_count = now.max_erase_count;
-        self.free_blocks = now.free_blocks;
+    pub(super) fn new(common: Common) -> Self {
+        FtlCounters { common, own: Vec::new() }
+    }
+
+    /// These, and more that are declared.
+    #[must_use]
+    pub(super) fn with(mut self, declared: &'static [Counter], values: &[u64]) -> Self {
+        self.own.extend(declared.iter().zip(values).map(|(counter, &value)| Own {
+            name: counter.name.into(),
+            sort: counter.sort,
+            value,
+        }));
         self
     }
+
+    /// Every name, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let own = self.own.iter().map(|own| &*own.name);
+        Common::NAMES.iter().copied().chain(own)
+    }
+
+    /// A counter by its name; `None` if the FTL has none of this name.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        match Common::NAMES.iter().position(|&common| common == name) {
+            Some(at) => Some(*{ self.common }.values()[at]),
+            None => self.own.iter().find(|own| own.name == name).map(|own| own.value),
+        }
+    }
+
+    /// What was counted since these were `before`. A state of the flash stays as it is.
+    #[must_use]
+    pub fn since(mut self, before: &FtlCounters) -> FtlCounters {
+        let mut common = before.common;
+        for (count, before) in self.common.values().into_iter().zip(common.values()) {
+            *count -= *before;
+        }
+        for own in self.own.iter_mut().filter(|own| own.sort == Sort::Count) {
+            own.value -= before.get(&own.name).unwrap_or(0);
+        }
+        self
+    }
+}
+
+fn write_own<S: Serializer>(own: &[Own], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(own.iter().map(|own| (&own.name, own.value)))
+}
+
+/// Counters of a result, which nobody subtracts any more.
+fn read_own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Own>, D::Error> {
+    struct Counters;
+    impl<'de> Visitor<'de> for Counters {
+        type Value = Vec<Own>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("counters by name")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Own>, A::Error> {
+            let mut all = Vec::new();
+            while let Some((name, value)) = map.next_entry::<String, u64>()? {
+                all.push(Own { name: name.into(), sort: Sort::Count, value });
+            }
+            Ok(all)
+        }
+    }
+    deserializer.deserialize_map(Counters)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STATES: [&str; 3] = ["log_blocks_used_max", "max_erase_count", "free_blocks"];
+    counters! {
+        /// Two kinds.
+        struct Two {
+            /// Grows.
+            copies: Count,
+            /// Is as it is.
+            free: State beside,
+        }
+    }
+
+    fn counted(erases: u64, values: Two) -> FtlCounters {
+        let common = Common { erases, ..Common::default() };
+        FtlCounters::new(common).with(Two::DECLARED, &values.values())
+    }
 
     #[test]
     fn counts_are_taken_from_an_instant_and_states_as_they_are() {
-        let mut late = FtlCounters::default();
-        late.each(&FtlCounters::default(), |count, _| *count = 9);
-        let mut early = FtlCounters::default();
-        early.each(&late, |count, _| *count = 4);
-        let since = late.since(&early);
-        for name in FtlCounters::NAMES {
-            let expected = if STATES.contains(name) { 9 } else { 5 };
-            assert_eq!(since.get(name), Some(expected), "{name}");
-        }
-        assert_eq!(since.get("gc_moves"), None);
+        let late = counted(9, Two { copies: 8, free: 7 });
+        let since = late.since(&counted(4, Two { copies: 5, free: 6 }));
+        let values = ["erases", "copies", "free", "gc_moves"].map(|name| since.get(name));
+        assert_eq!(values, [Some(5), Some(3), Some(7), None]);
+    }
+
+    #[test]
+    fn a_declaration_says_what_is_counted_and_what_vectors_list() {
+        let [copies, free] = Two::DECLARED else { panic!("two counters") };
+        assert_eq!((copies.name, copies.about(), copies.listed), ("copies", "Grows.", true));
+        assert_eq!((free.sort, free.listed), (Sort::State, false));
+    }
+
+    #[test]
+    fn a_record_has_every_counter_in_order_and_gives_them_back() {
+        let counters = counted(9, Two { copies: 8, free: 7 });
+        let json = serde_json::to_string(&counters).expect("numbers");
+        let end = r#""erases":9,"copies":8,"free":7}"#;
+        assert!(json.ends_with(end), "{json}");
+        let back: FtlCounters = serde_json::from_str(&json).expect("as written");
+        assert_eq!(serde_json::to_string(&back).expect("numbers"), json);
+        assert!(back.names().eq(counters.names()));
     }
 }

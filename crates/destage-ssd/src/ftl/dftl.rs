@@ -17,11 +17,13 @@
 
 mod cmt;
 
-use super::FlashState;
-use super::blocks::NoFreeBlock;
-use super::counters::FtlCounters;
+use super::blocks::{NoFreeBlock, Wear};
+use super::counters::{FtlCounters, counters};
+use super::layer::FlashState;
 use super::machine::{Flash, Machine};
-use super::pool::{Frontier, Pool};
+use super::pool::{ALONE, Collections, Frontier, Pool};
+use crate::config::words::words;
+use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Row, Takes};
 use crate::geometry::Ppn;
 use cmt::{Cmt, Sizes};
 use destage_core::pages::prefetch;
@@ -29,25 +31,98 @@ use destage_core::pages::prefetch;
 /// Entry of a page that was never written, and of a translation page; else its physical page + 1.
 const UNMAPPED: u32 = 0;
 
-/// Parameters of [`Dftl`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct DftlConfig {
-    /// C: entries of the cached mapping table, at least 1.
-    pub cmt_entries: u32,
-    /// E: entries of a translation page, at least 1.
-    pub entries_per_translation_page: u32,
-    /// Q: most entries of the table's protected segment; 0 makes it a plain LRU.
-    pub protected_entries: u32,
-    /// A dirty entry takes those of its translation page along.
-    pub batch_update: bool,
-    /// Free blocks below which a block is collected; at least 4.
-    pub gc_reserve_blocks: u32,
+words! {
+    /// Which entry leaves the cached mapping table.
+    CmtPolicy {
+        /// That of a segmented LRU.
+        Slru = "slru",
+        /// The one used least recently.
+        Lru = "lru",
+    }
 }
 
-impl DftlConfig {
-    /// Translation pages of so many logical ones.
-    pub fn translation_pages(&self, logical_pages: u32) -> u32 {
-        logical_pages.div_ceil(self.entries_per_translation_page)
+counters! {
+    /// What the map costs.
+    pub struct Translation {
+        /// Translation blocks collected.
+        gc_translation_runs: Count,
+        /// Translation pages read, for whatever reason.
+        translation_reads: Count,
+        /// Translation pages programmed, for whatever reason.
+        translation_writes: Count,
+        /// Look-ups that found their entry in the cached mapping table.
+        cmt_hits: Count,
+        /// Look-ups that did not.
+        cmt_misses: Count,
+        /// Entries that left the cached mapping table.
+        cmt_evictions: Count,
+        /// Those of them that were dirty.
+        cmt_dirty_evictions: Count,
+        /// Entries that a collection changed in the cached mapping table alone.
+        lazy_updates: Count,
+        /// Dirty entries that were written back with another one.
+        batched_entries: Count,
+    }
+}
+
+const fn key(
+    name: &'static str,
+    takes: Takes,
+    default: IfAbsent,
+    unit: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { table: "ftl", name, takes, default, unit, about }
+}
+
+/// What the catalogue says.
+#[rustfmt::skip] // one key, two lines: it is a table
+pub static INFO: Info = Info {
+    name: "dftl",
+    title: "DFTL",
+    source: "Gupta, Kim, Urgaonkar, ASPLOS 2009",
+    about: "A page map that lies on flash, of which a cached part is in memory: a page whose entry \
+            is not there costs a read of a translation page, an entry that leaves and is newer \
+            than flash a read and a program. Data and translation blocks are collected greedily.",
+    keys: &[
+        key("cmt_entries", COUNT, IfAbsent::Int(4096), "entries",
+            "size of the cached mapping table"),
+        key("entries_per_translation_page", COUNT, IfAbsent::Int(1024), "entries",
+            "mappings that lie on one translation page"),
+        key("cmt_policy", Takes::Word(CmtPolicy::NAMES), IfAbsent::Word("slru"), "",
+            "which entry leaves the table: segmented LRU or LRU"),
+        key("protected_fraction", Takes::Real(0.0..=1.0), IfAbsent::Real(0.8), "",
+            "share of the table that is its protected segment, with cmt_policy = slru"),
+        key("batch_update", Takes::Bool, IfAbsent::Bool(true), "",
+            "a dirty entry that leaves takes all of its translation page along"),
+        key("gc_reserve_blocks", Takes::Int(4..=MOST_PAGES), IfAbsent::Int(4), "blocks",
+            "collect while fewer are free"),
+    ],
+    device_keys: &[],
+    counters: &[Collections::DECLARED, Translation::DECLARED, Wear::DECLARED],
+    // One collection may take more pages than it frees, if the entries of what it copies lie on as
+    // many translation pages: a larger reserve outlasts that.
+    remedy: " (a larger gc_reserve_blocks, such as 16, leaves it room)",
+    row: Some(Row {
+        stored_pages: |config, logical_pages| {
+            u64::from(logical_pages) + u64::from(translation_pages(config, logical_pages))
+        },
+        least_beside: |config| u64::from(config.count("gc_reserve_blocks")) + 2,
+        alone: &ALONE,
+    }),
+};
+
+/// Translation pages of so many logical ones.
+fn translation_pages(config: &FtlConfig, logical_pages: u32) -> u32 {
+    logical_pages.div_ceil(config.count("entries_per_translation_page"))
+}
+
+/// Q: most entries of the protected segment; 0 makes the table a plain LRU.
+fn protected_entries(config: &FtlConfig) -> u32 {
+    let entries = f64::from(config.count("cmt_entries"));
+    match config.word("cmt_policy") {
+        CmtPolicy::Lru => 0,
+        CmtPolicy::Slru => (config.real("protected_fraction") * entries + 1e-9).floor() as u32,
     }
 }
 
@@ -63,43 +138,23 @@ pub struct Dftl {
     is_translation: Vec<bool>, // by block, right while it is in use
     batch_update: bool,
     gathered: Vec<u32>, // translation pages that a collection has to update
+    counters: Translation,
 }
 
 impl Dftl {
-    /// Nothing written.
-    pub fn new(logical_pages: u32, pages_per_block: u32, blocks: u32, config: DftlConfig) -> Self {
-        let translation_pages = config.translation_pages(logical_pages);
-        Dftl {
-            map: vec![UNMAPPED; logical_pages as usize],
-            cmt: Cmt::new(Sizes {
-                entries: config.cmt_entries,
-                protected: config.protected_entries,
-                pages: logical_pages,
-                per_page: config.entries_per_translation_page,
-            }),
-            gtd: vec![UNMAPPED; translation_pages as usize],
-            pool: Pool::new(blocks, pages_per_block, config.gc_reserve_blocks),
-            data: None,
-            translation: None,
-            is_translation: vec![false; blocks as usize],
-            batch_update: config.batch_update,
-            gathered: Vec::new(),
-        }
-    }
-
     /// "Look-up": afterwards the entry is in the CMT.
     #[inline]
     fn look_up<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<u32, NoFreeBlock> {
         if let Some(entry) = self.cmt.find(lpn) {
-            self.pool.counters.cmt_hits += 1;
+            self.counters.cmt_hits += 1;
             self.cmt.touch(entry);
             return Ok(entry);
         }
-        self.pool.counters.cmt_misses += 1;
+        self.counters.cmt_misses += 1;
         if let Some(victim) = self.cmt.victim() {
-            self.pool.counters.cmt_evictions += 1;
+            self.counters.cmt_evictions += 1;
             if self.cmt.is_dirty(victim) {
-                self.pool.counters.cmt_dirty_evictions += 1;
+                self.counters.cmt_dirty_evictions += 1;
                 self.write_back(victim, flash)?;
             }
             self.cmt.remove(victim);
@@ -111,8 +166,8 @@ impl Dftl {
     }
 
     fn read_translation<F: Flash>(&mut self, page: Ppn, flash: &mut F) {
-        self.pool.counters.flash_reads += 1;
-        self.pool.counters.translation_reads += 1;
+        self.pool.common.flash_reads += 1;
+        self.counters.translation_reads += 1;
         flash.read_own(page);
     }
 
@@ -126,7 +181,7 @@ impl Dftl {
         if self.batch_update {
             while let Some(entry) = self.cmt.any_dirty(tvpn) {
                 self.cmt.make_clean(entry);
-                self.pool.counters.batched_entries += 1;
+                self.counters.batched_entries += 1;
             }
         }
         self.update(tvpn, flash)
@@ -141,8 +196,8 @@ impl Dftl {
         let page = self.pool.program(&mut self.translation, tvpn)?;
         self.is_translation[self.pool.block_of(page) as usize] = true;
         self.gtd[tvpn as usize] = page + 1;
-        self.pool.counters.flash_programs += 1;
-        self.pool.counters.translation_writes += 1;
+        self.pool.common.flash_programs += 1;
+        self.counters.translation_writes += 1;
         flash.program_own(page);
         Ok(())
     }
@@ -178,7 +233,7 @@ impl Dftl {
             }
             done += count;
         }
-        let c = &mut self.pool.counters;
+        let c = &mut self.counters;
         c.gc_translation_runs += 1;
         c.translation_reads += done as u64;
         c.translation_writes += done as u64;
@@ -197,7 +252,7 @@ impl Dftl {
                 match self.cmt.find(lpn) {
                     Some(entry) => {
                         self.cmt.make_dirty(entry);
-                        self.pool.counters.lazy_updates += 1;
+                        self.counters.lazy_updates += 1;
                     }
                     None => gathered.push(self.cmt.tvpn(lpn)),
                 }
@@ -219,15 +274,36 @@ impl Dftl {
 }
 
 impl Machine for Dftl {
+    fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
+        let PagesOfBlocks { logical_pages, pages_per_block } = pages;
+        Dftl {
+            map: vec![UNMAPPED; logical_pages as usize],
+            cmt: Cmt::new(Sizes {
+                entries: config.count("cmt_entries"),
+                protected: protected_entries(config),
+                pages: logical_pages,
+                per_page: config.count("entries_per_translation_page"),
+            }),
+            gtd: vec![UNMAPPED; translation_pages(config, logical_pages) as usize],
+            pool: Pool::new(blocks, pages_per_block, config.count("gc_reserve_blocks")),
+            data: None,
+            translation: None,
+            is_translation: vec![false; blocks as usize],
+            batch_update: config.flag("batch_update"),
+            gathered: Vec::new(),
+            counters: Translation::default(),
+        }
+    }
+
     #[inline]
     fn read<F: Flash>(
         &mut self,
         lpn: u32,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
-        self.pool.counters.host_reads += 1;
+        self.pool.common.host_reads += 1;
         self.look_up(lpn, flash)?;
-        let c = &mut self.pool.counters;
+        let c = &mut self.pool.common;
         Ok(match self.map[lpn as usize].checked_sub(1) {
             None => {
                 c.unmapped_reads += 1;
@@ -242,7 +318,7 @@ impl Machine for Dftl {
 
     #[inline]
     fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
-        self.pool.counters.host_writes += 1;
+        self.pool.common.host_writes += 1;
         let entry = self.look_up(lpn, flash)?;
         if !self.pool.has_room(self.data) {
             self.make_room(flash)?;
@@ -253,7 +329,7 @@ impl Machine for Dftl {
         let page = self.pool.program(&mut self.data, lpn)?;
         self.map[lpn as usize] = page + 1;
         self.cmt.make_dirty(entry);
-        self.pool.counters.flash_programs += 1;
+        self.pool.common.flash_programs += 1;
         Ok(flash.program(page))
     }
 
@@ -269,11 +345,15 @@ impl Machine for Dftl {
     }
 
     fn counters(&self) -> FtlCounters {
-        self.pool.counters()
+        self.pool
+            .counted()
+            .with(Translation::DECLARED, &self.counters.values())
+            .with(Wear::DECLARED, &self.pool.wear())
     }
 
     fn reset(&mut self, wear: bool) {
         self.pool.reset(wear);
+        self.counters = Translation::default();
     }
 
     fn place(&self, lpn: u32) -> Option<Ppn> {

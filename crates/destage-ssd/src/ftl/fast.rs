@@ -15,22 +15,39 @@
 //! SW stays an in-order prefix. A page about to be overwritten is copied if it lies in the block
 //! that is reclaimed: it is the newest copy until the new one is on flash.
 //!
-//! Cost. O(1) per page, O(pages per block / 64) per merge, O(pages per block) per RW block reclaimed.
+//! Cost. O(1) per page, O(pages per block / 64) per merge, O(pages per block) per RW block
+//! reclaimed.
 
 use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
-use super::log_blocks::LogBlocks;
+use super::layer::FlashState;
+use super::log_blocks::{self, LogBlocks};
 use super::machine::{Flash, Machine};
-use super::{FlashState, PagesOfBlocks};
+use crate::config::{FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Takes};
 use crate::geometry::Ppn;
 use std::collections::VecDeque;
 
-/// Parameters of [`Fast`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct FastConfig {
-    /// Most log blocks in use, SW among them; at least 2.
-    pub log_blocks: u32,
-}
+/// What the catalogue says.
+pub static INFO: Info = Info {
+    name: "fast",
+    title: "FAST",
+    source: "Lee, Park, Chung, Lee, Park, Song, ACM TECS 6(3), 2007",
+    about: "Block-mapped data, and log blocks that take the updates of any logical block; one of \
+            them is kept for sequential writes. Reclaiming a log block merges every logical block \
+            that has a page in it.",
+    keys: &[Key {
+        table: "ftl",
+        name: "log_blocks",
+        takes: Takes::Int(2..=MOST_PAGES),
+        default: IfAbsent::Int(50),
+        unit: "blocks",
+        about: "most log blocks in use, the sequential one among them",
+    }],
+    device_keys: &[],
+    counters: log_blocks::COUNTERS,
+    remedy: "",
+    row: Some(log_blocks::ROW),
+};
 
 /// SW: its slots below `next` hold the owner's offsets in order, all valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -58,18 +75,6 @@ pub struct Fast {
 }
 
 impl Fast {
-    /// Nothing written. `blocks` is at least data blocks + log blocks + 1: one is always free for a
-    /// merge.
-    pub fn new(pages: PagesOfBlocks, blocks: u32, config: FastConfig) -> Self {
-        Fast {
-            common: LogBlocks::new(pages, blocks),
-            sequential: None,
-            random: VecDeque::new(),
-            most_random: config.log_blocks as usize - 1,
-            pages_per_block: pages.pages_per_block,
-        }
-    }
-
     /// Log blocks in use.
     fn used(&self) -> u32 {
         (self.random.len() + usize::from(self.sequential.is_some())) as u32
@@ -151,6 +156,16 @@ impl Fast {
 }
 
 impl Machine for Fast {
+    fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
+        Fast {
+            common: LogBlocks::new(pages, blocks),
+            sequential: None,
+            random: VecDeque::new(),
+            most_random: config.count("log_blocks") as usize - 1,
+            pages_per_block: pages.pages_per_block,
+        }
+    }
+
     #[inline]
     fn read<F: Flash>(
         &mut self,
@@ -189,7 +204,7 @@ impl Machine for Fast {
     }
 
     fn counters(&self) -> FtlCounters {
-        self.common.counters()
+        self.common.counted()
     }
 
     fn reset(&mut self, wear: bool) {

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!  data       logical block -> its data block + 1; 0 if it has none
-//!  offsets    logical block -> bits of the pages written, bits of those whose newest copy is in a log
+//!  offsets    logical block -> bits of the pages written, bits of those whose newest copy is in a
+//! log
 //!  log_pages  logical page -> page of a log block, right where the second bit says so
 //! ```
 //!
@@ -11,13 +12,54 @@
 //! clears the second bits, whatever log blocks they stood for: it never visits a page.
 
 use super::bitmap::{below, count, pages};
-use super::blocks::{Blocks, NoFreeBlock};
-use super::counters::FtlCounters;
+use super::blocks::{Blocks, NoFreeBlock, Wear};
+use super::counters::{Common, FtlCounters, counters};
+use super::layer::FlashState;
 use super::machine::{Flash, Gathered};
-use super::{FlashState, PagesOfBlocks};
+use crate::config::{Alone, COUNT, Counter, IfAbsent, Key, PagesOfBlocks, Row};
 use crate::divisor::Divisor;
 use crate::geometry::Ppn;
 use destage_core::pages::prefetch;
+
+counters! {
+    /// Merges, and how full log blocks are.
+    pub struct Merges {
+        /// Merges in which a log block became the data block as it was.
+        switch_merges: Count,
+        /// Merges in which a log block became the data block after copies into it.
+        partial_merges: Count,
+        /// Merges of data block and log blocks into a free block.
+        full_merges: Count,
+        /// Pages read by merges.
+        merge_reads: Count,
+        /// Pages programmed by merges.
+        merge_programs: Count,
+        /// Log blocks that were allocated.
+        log_blocks_taken: Count beside,
+        /// Pages programmed in log blocks for the host.
+        log_pages: Count beside,
+        /// Most log blocks in use at a time.
+        log_blocks_used_max: State beside,
+    }
+}
+
+/// Counters of BAST and FAST.
+pub(super) const COUNTERS: &[&[Counter]] = &[Merges::DECLARED, Wear::DECLARED];
+
+const fn spare(about: &'static str) -> Key {
+    let (takes, default) = (COUNT, IfAbsent::Int(1));
+    Key { table: "params", name: "spare_blocks", takes, default, unit: "blocks", about }
+}
+
+/// What BAST and FAST take of their flash: the log blocks, and one that a merge copies to.
+pub(super) const ROW: Row = Row {
+    stored_pages: |_, logical_pages| logical_pages.into(),
+    least_beside: |config| u64::from(config.count("log_blocks")) + 1,
+    alone: &Alone {
+        keys: &[spare("beside data and log blocks")],
+        blocks: |config, pages, keys| Ok(config.least_blocks(pages) - 1 + keys.int("spare_blocks")?),
+    },
+};
 
 /// Data blocks, and where the newest copies are.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,7 +72,8 @@ pub(super) struct LogBlocks {
     log_pages: Vec<Ppn>,
     gathered: Words, // scratch of a merge
     pub(super) blocks: Blocks,
-    pub(super) counters: FtlCounters,
+    pub(super) common: Common,
+    pub(super) counters: Merges,
 }
 
 /// Which offsets a merge copies, and where from.
@@ -55,7 +98,8 @@ impl LogBlocks {
             log_pages: vec![0; logical_pages as usize],
             gathered: Words { from_data: vec![0; words], from_log: vec![0; words] },
             blocks: Blocks::new(blocks),
-            counters: FtlCounters::default(),
+            common: Common::default(),
+            counters: Merges::default(),
         }
     }
 
@@ -112,11 +156,11 @@ impl LogBlocks {
     /// "Read. From the newest copy."
     #[inline]
     pub(super) fn read<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Option<F::Served> {
-        self.counters.host_reads += 1;
+        self.common.host_reads += 1;
         let place = self.place(lpn);
         match place {
-            None => self.counters.unmapped_reads += 1,
-            Some(_) => self.counters.flash_reads += 1,
+            None => self.common.unmapped_reads += 1,
+            Some(_) => self.common.flash_reads += 1,
         }
         place.map(|page| flash.read(page))
     }
@@ -129,7 +173,7 @@ impl LogBlocks {
         (lbn, offset): (u32, u32),
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
-        self.counters.host_writes += 1;
+        self.common.host_writes += 1;
         let (word, bit) = (self.word(lbn, offset), 1 << (offset % 64));
         if self.offsets[word] & bit != 0 {
             return Ok(None);
@@ -138,7 +182,7 @@ impl LogBlocks {
             self.data[lbn as usize] = self.blocks.take()? + 1;
         }
         self.offsets[word] |= bit;
-        self.counters.flash_programs += 1;
+        self.common.flash_programs += 1;
         Ok(Some(flash.program(self.page(self.data[lbn as usize] - 1, offset))))
     }
 
@@ -154,7 +198,7 @@ impl LogBlocks {
         let word = self.word(lbn, offset) + self.words;
         self.offsets[word] |= 1 << (offset % 64);
         self.log_pages[lpn as usize] = page;
-        self.counters.flash_programs += 1;
+        self.common.flash_programs += 1;
         self.counters.log_pages += 1;
         flash.program(page)
     }
@@ -169,9 +213,9 @@ impl LogBlocks {
         Ok(block)
     }
 
-    /// A log block holds exactly the offsets below `n` of a logical block in their slots, all valid:
-    /// the others are copied to it, and it becomes the data block. A *switch* if there are none,
-    /// else a *partial* merge.
+    /// A log block holds exactly the offsets below `n` of a logical block in their slots, all
+    /// valid: the others are copied to it, and it becomes the data block. A *switch* if there are
+    /// none, else a *partial* merge.
     pub(super) fn prefix_merge<F: Flash>(&mut self, lbn: u32, log: u32, n: u32, flash: &mut F) {
         let copied = self.gather(lbn, log, n, flash);
         if copied > 0 {
@@ -224,8 +268,8 @@ impl LogBlocks {
         let c = &mut self.counters;
         c.merge_reads += u64::from(copied);
         c.merge_programs += u64::from(copied);
-        c.flash_reads += u64::from(copied);
-        c.flash_programs += u64::from(copied);
+        self.common.flash_reads += u64::from(copied);
+        self.common.flash_programs += u64::from(copied);
         self.data[lbn as usize] = to + 1;
         self.erase(data, programmed, flash);
         copied
@@ -233,29 +277,28 @@ impl LogBlocks {
 
     /// Erases a block in which so many pages have been programmed.
     pub(super) fn erase<F: Flash>(&mut self, block: u32, programmed: u32, flash: &mut F) {
-        self.counters.erases += 1;
+        self.common.erases += 1;
         self.blocks.erase(block, programmed);
         flash.erase(block);
     }
 
-    /// The counters, with those that are states of the flash.
-    pub(super) fn counters(&self) -> FtlCounters {
-        FtlCounters {
-            max_erase_count: self.blocks.max_erases().into(),
-            free_blocks: self.blocks.free().into(),
-            ..self.counters
-        }
+    /// All that is counted.
+    pub(super) fn counted(&self) -> FtlCounters {
+        FtlCounters::new(self.common)
+            .with(Merges::DECLARED, &self.counters.values())
+            .with(Wear::DECLARED, &self.blocks.wear().values())
     }
 
     /// Sets all counts to zero, and with `wear` those of every block's erases.
     pub(super) fn reset(&mut self, wear: bool) {
-        self.counters = FtlCounters::default();
+        (self.common, self.counters) = (Common::default(), Merges::default());
         if wear {
             self.blocks.reset_wear();
         }
     }
 
-    /// From the tables; `log_programs`: pages that have been programmed in the log blocks there are.
+    /// From the tables; `log_programs`: pages that have been programmed in the log blocks there
+    /// are.
     pub(super) fn flash_state(&self, log_programs: u64) -> FlashState {
         let written = (0..self.data.len() as u32).map(|lbn| u64::from(count(self.written(lbn))));
         let written: u64 = written.sum();

@@ -5,9 +5,10 @@
 //! where only counts are wanted, to the queues of a drive, or to a test that looks at every page.
 //! All of them count the same operations, since the same code decides.
 
-use super::FlashState;
 use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
+use super::layer::FlashState;
+use crate::config::{FtlConfig, PagesOfBlocks};
 use crate::geometry::Ppn;
 
 /// What an FTL does to the flash, in order. Page `p` is slot `p mod B` of block `p / B`.
@@ -93,7 +94,10 @@ impl Flash for Nothing {
 }
 
 /// An FTL of `docs/spec/ftl.md`. Logical pages are `0..L`.
-pub trait Machine {
+pub trait Machine: Sized {
+    /// Nothing written. There are at least [`FtlConfig::least_blocks`].
+    fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self;
+
     /// Reads a page. `None` if it was never written.
     ///
     /// # Errors

@@ -10,13 +10,40 @@
 //!
 //! Cost. O(1) per page and O(log blocks) per invalidation of a page, rarely more than one step.
 
-use super::FlashState;
-use super::blocks::NoFreeBlock;
+use super::blocks::{NoFreeBlock, Wear};
 use super::counters::FtlCounters;
+use super::layer::FlashState;
 use super::machine::{Flash, Machine};
-use super::pool::{Frontier, Pool};
+use super::pool::{ALONE, Collections, Frontier, Pool};
+use crate::config::{FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Row, Takes};
 use crate::geometry::Ppn;
 use destage_core::pages::prefetch;
+
+/// What the catalogue says.
+pub static INFO: Info = Info {
+    name: "page-ideal",
+    title: "Ideal page map",
+    source: "docs/spec/ftl.md, section 5; the yardstick of DFTL's paper",
+    about: "DFTL with the whole map in memory: one row of blocks over all planes, programmed in \
+            order, and greedy collection. What DFTL costs beside it is the map's share.",
+    keys: &[Key {
+        table: "ftl",
+        name: "gc_reserve_blocks",
+        takes: Takes::Int(2..=MOST_PAGES),
+        default: IfAbsent::Int(2),
+        unit: "blocks",
+        about: "collect while fewer are free",
+    }],
+    device_keys: &[],
+    counters: &[Collections::DECLARED, Wear::DECLARED],
+    remedy: "",
+    row: Some(Row {
+        stored_pages: |_, logical_pages| logical_pages.into(),
+        // The reserve and the frontier: one is always free for the copies of a collection.
+        least_beside: |config| u64::from(config.count("gc_reserve_blocks")) + 1,
+        alone: &ALONE,
+    }),
+};
 
 /// Map entry of a page that was never written; else its physical page + 1.
 const UNMAPPED: u32 = 0;
@@ -30,16 +57,6 @@ pub struct PageIdeal {
 }
 
 impl PageIdeal {
-    /// Nothing written. `blocks` is at least those that the pages fill, the reserve of at least 2,
-    /// and the frontier: one is always free for the copies of a collection.
-    pub fn new(logical_pages: u32, pages_per_block: u32, blocks: u32, reserve: u32) -> Self {
-        PageIdeal {
-            map: vec![UNMAPPED; logical_pages as usize],
-            frontier: None,
-            pool: Pool::new(blocks, pages_per_block, reserve),
-        }
-    }
-
     /// Copies what is valid in a block to the frontier, and erases it.
     fn collect<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
         let taken = self.pool.take_out(victim, flash);
@@ -59,13 +76,22 @@ impl PageIdeal {
 }
 
 impl Machine for PageIdeal {
+    fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
+        let reserve = config.count("gc_reserve_blocks");
+        PageIdeal {
+            map: vec![UNMAPPED; pages.logical_pages as usize],
+            frontier: None,
+            pool: Pool::new(blocks, pages.pages_per_block, reserve),
+        }
+    }
+
     #[inline]
     fn read<F: Flash>(
         &mut self,
         lpn: u32,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
-        let c = &mut self.pool.counters;
+        let c = &mut self.pool.common;
         c.host_reads += 1;
         Ok(match self.map[lpn as usize].checked_sub(1) {
             None => {
@@ -81,7 +107,7 @@ impl Machine for PageIdeal {
 
     #[inline]
     fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
-        self.pool.counters.host_writes += 1;
+        self.pool.common.host_writes += 1;
         if !self.pool.has_room(self.frontier) {
             while let Some(victim) = self.pool.victim() {
                 self.collect(victim, flash)?;
@@ -92,7 +118,7 @@ impl Machine for PageIdeal {
         }
         let page = self.pool.program(&mut self.frontier, lpn)?;
         self.map[lpn as usize] = page + 1;
-        self.pool.counters.flash_programs += 1;
+        self.pool.common.flash_programs += 1;
         Ok(flash.program(page))
     }
 
@@ -107,7 +133,7 @@ impl Machine for PageIdeal {
     }
 
     fn counters(&self) -> FtlCounters {
-        self.pool.counters()
+        self.pool.counted().with(Wear::DECLARED, &self.pool.wear())
     }
 
     fn reset(&mut self, wear: bool) {

@@ -8,21 +8,23 @@
 //! Where every page of a kind takes as long as every other and nobody looks at single operations,
 //! a merge is told to the queues as a few numbers.
 
-use super::bitmap::{count, pages};
+use super::bitmap::{bits, count, pages};
+use super::blocks::NoFreeBlock;
+use super::counters::FtlCounters;
+use super::layer::{DeviceFull, FlashState, Ftl};
 use super::machine::{Copied, Flash, Gathered, Machine};
-use super::machines::AnyMachine;
-use super::{DeviceFull, FlashState, Ftl, FtlCounters, Moves, NoFreeBlock, PagesOfBlocks, Sink};
-use crate::config::{DeviceConfig, FtlKind};
+use super::sink::{Moves, Sink};
+use crate::config::{DeviceConfig, Info, PagesOfBlocks};
 use crate::divisor::Divisor;
 use crate::geometry::{Geometry, Ppn};
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::Nanos;
 
 /// The FTL, and where its blocks lie.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Placed {
-    kind: FtlKind,
-    machine: AnyMachine,
+#[derive(Clone, Debug)]
+pub struct Placed<M> {
+    info: &'static Info,
+    machine: M,
     planes: Planes,
     geometry: Geometry,
     filling: bool,
@@ -127,7 +129,7 @@ impl<S: Sink> Flash for Row<'_, S> {
         if !self.sink.is_uniform() {
             let either = from_data.iter().zip(from_log).map(|(data, log)| data | log);
             for (word, start) in either.enumerate().map(|(at, word)| (word, 64 * at as u32)) {
-                for offset in super::bitmap::bits(word).map(|bit| start + bit) {
+                for offset in bits(word).map(|bit| start + bit) {
                     let is_log = from_log[offset as usize / 64] >> (offset % 64) & 1 == 1;
                     let from = if is_log { log_pages[offset as usize] } else { data + offset };
                     self.copy_one(from, to + offset);
@@ -173,14 +175,61 @@ impl<S: Sink> Flash for Row<'_, S> {
     }
 }
 
-impl Placed {
-    /// The FTL of a checked configuration, nothing written; `None` for `page`.
-    pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Option<Self> {
+impl<M: PartialEq> PartialEq for Placed<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.machine == other.machine
+            && self.planes == other.planes
+            && self.failure == other.failure
+    }
+}
+
+impl<M: Machine> Placed<M> {
+    /// The FTL itself.
+    pub fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// Remembers the first failure. What is served from then on is no result, but something has to
+    /// be said of it: an operation on no page.
+    #[cold]
+    fn fail<S: Sink>(&mut self, kind: Kind, sink: &mut S) -> S::Served {
+        if self.failure.is_none() {
+            let counters = self.machine.counters().common;
+            let operation = counters.host_reads + counters.host_writes - 1;
+            self.failure = Some(DeviceFull {
+                ftl: self.info.name,
+                operation: (!self.filling).then_some(operation),
+                blocks: self.machine.blocks(),
+                remedy: self.info.remedy,
+            });
+        }
+        let ppn = Operation::NO_PAGE;
+        sink.submit(Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn })
+    }
+}
+
+impl<M: Machine> Ftl for Placed<M> {
+    fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
+        let DeviceConfig { logical_pages, pages_per_block, .. } = *config;
+        let least = config.ftl.least_blocks(PagesOfBlocks { logical_pages, pages_per_block });
+        let blocks = u64::from(config.planes()) * u64::from(config.blocks_per_plane);
+        if least <= blocks {
+            return Ok(());
+        }
+        Err(format!(
+            "no room for ftl = {}: {logical_pages} logical pages and what the FTL keeps beside \
+             them take {least} blocks, and the drive has {blocks} (change {source} or the table \
+             [ftl])",
+            config.ftl.info().name
+        ))
+    }
+
+    fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let Geometry { planes, pages_per_block, blocks_per_plane, logical_pages, .. } = *geometry;
         let pages = PagesOfBlocks { logical_pages, pages_per_block };
-        Some(Placed {
-            kind: config.ftl.kind(),
-            machine: AnyMachine::new(&config.ftl, pages, planes * blocks_per_plane)?,
+        Placed {
+            info: config.ftl.info(),
+            machine: M::build(&config.ftl, pages, planes * blocks_per_plane),
             planes: Planes {
                 by_pages: Divisor::new(pages_per_block),
                 by_planes: Divisor::new(planes),
@@ -191,38 +240,9 @@ impl Placed {
             geometry: geometry.clone(),
             filling: true,
             failure: None,
-        })
-    }
-
-    /// The FTL itself.
-    pub fn machine(&self) -> &AnyMachine {
-        &self.machine
-    }
-
-    /// Erase count of every block: by plane, then by number.
-    pub(crate) fn erase_counts_by_block(&self) -> &[u32] {
-        self.machine.erase_counts()
-    }
-
-    /// Remembers the first failure. What is served from then on is no result, but something has to
-    /// be said of it: an operation on no page.
-    #[cold]
-    fn fail<S: Sink>(&mut self, kind: Kind, sink: &mut S) -> S::Served {
-        if self.failure.is_none() {
-            let counters = self.machine.counters();
-            let operation = counters.host_reads + counters.host_writes - 1;
-            self.failure = Some(DeviceFull {
-                ftl: self.kind.name(),
-                operation: (!self.filling).then_some(operation),
-                blocks: self.machine.blocks(),
-            });
         }
-        let ppn = Operation::NO_PAGE;
-        sink.submit(Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn })
     }
-}
 
-impl Ftl for Placed {
     #[inline]
     fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
         if self.failure.is_some() {
@@ -299,8 +319,8 @@ impl Ftl for Placed {
         self.planes.pages_per_block
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> {
-        self.erase_counts_by_block().iter().copied()
+    fn erase_counts(&self) -> &[u32] {
+        self.machine.erase_counts()
     }
 
     fn flash_state(&self) -> FlashState {

@@ -11,12 +11,67 @@
 
 use super::bitmap::{count, pages};
 use super::blocks::{Blocks, NoFreeBlock};
-use super::counters::FtlCounters;
+use super::counters::{Common, FtlCounters, counters};
 use super::machine::{Copied, Flash};
 use super::tournament::{OUT, Tournaments};
+use crate::config::{
+    Alone, COUNT, ConfigError, FtlConfig, IfAbsent, Key, PagesOfBlocks, Reader, Takes,
+};
 use crate::divisor::Divisor;
 use crate::geometry::Ppn;
 use destage_core::pages::prefetch;
+
+counters! {
+    /// Collections of data blocks.
+    pub struct Collections {
+        /// Data blocks collected.
+        gc_runs: Count,
+        /// Data pages copied by that.
+        gc_copies: Count,
+    }
+}
+
+const fn extra(
+    name: &'static str,
+    takes: Takes,
+    default: IfAbsent,
+    unit: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { table: "params", name, takes, default, unit, about }
+}
+
+/// How page-ideal and DFTL are sized where no drive says it.
+pub(super) static ALONE: Alone = Alone {
+    keys: &[
+        extra(
+            "over_provisioning",
+            Takes::Real(0.0..=f64::INFINITY),
+            IfAbsent::Real(0.2),
+            "",
+            "blocks beyond those of the stored pages, as a share of these",
+        ),
+        extra("physical_blocks", COUNT, IfAbsent::From("none"), "blocks", "blocks of the flash"),
+    ],
+    blocks: physical_blocks,
+};
+
+/// Those given, else as many as over-provisioning makes.
+fn physical_blocks(
+    config: &FtlConfig,
+    pages: PagesOfBlocks,
+    keys: &Reader<'_>,
+) -> Result<u64, ConfigError> {
+    let least = config.least_blocks(pages);
+    let stored = config.stored_pages(pages.logical_pages) as f64;
+    let share = 1.0 + keys.real("over_provisioning")?;
+    if keys.says("physical_blocks") {
+        return keys.int_or("physical_blocks", least, least);
+    }
+    let blocks = (stored * share / f64::from(pages.pages_per_block) - 1e-9).ceil();
+    // More than there can be stays that: a conversion saturates.
+    Ok(least.max(blocks as u64))
+}
 
 /// The one plane of `sealed`.
 const ALL: u32 = 0;
@@ -40,7 +95,8 @@ pub(super) struct Pool {
     reserve: u32,
     taken: Taken,
     pub(super) blocks: Blocks,
-    pub(super) counters: FtlCounters,
+    pub(super) common: Common,
+    pub(super) counters: Collections,
 }
 
 /// What a collection takes out of its victim.
@@ -66,7 +122,8 @@ impl Pool {
             reserve,
             taken: Taken::default(),
             blocks: Blocks::new(blocks),
-            counters: FtlCounters::default(),
+            common: Common::default(),
+            counters: Collections::default(),
         }
     }
 
@@ -154,8 +211,8 @@ impl Pool {
         taken
     }
 
-    /// Copies as many of the pages from the `done`-th on as a frontier takes. Returns the first page
-    /// programmed, and how many.
+    /// Copies as many of the pages from the `done`-th on as a frontier takes. Returns the first
+    /// page programmed, and how many.
     pub(super) fn copy<F: Flash>(
         &mut self,
         victim: u32,
@@ -175,7 +232,7 @@ impl Pool {
             self.valid[block as usize * self.words + (slot / 64) as usize] |= 1 << (slot % 64);
         }
         flash.copy(&Copied { from: victim, slots: &taken.slots[done..done + count], to });
-        let c = &mut self.counters;
+        let c = &mut self.common;
         c.flash_reads += count as u64;
         c.flash_programs += count as u64;
         Ok((to, count))
@@ -186,7 +243,7 @@ impl Pool {
         taken.slots.clear();
         taken.owners.clear();
         self.taken = taken; // its memory serves the next collection
-        self.counters.erases += 1;
+        self.common.erases += 1;
         self.blocks.erase(victim, self.pages_per_block);
         flash.erase(victim);
     }
@@ -199,18 +256,19 @@ impl Pool {
         prefetch(self.sealed.keys(), block as usize);
     }
 
-    /// The counters, with those that are states of the flash.
-    pub(super) fn counters(&self) -> FtlCounters {
-        FtlCounters {
-            max_erase_count: self.blocks.max_erases().into(),
-            free_blocks: self.blocks.free().into(),
-            ..self.counters
-        }
+    /// What all FTLs count, and collections.
+    pub(super) fn counted(&self) -> FtlCounters {
+        FtlCounters::new(self.common).with(Collections::DECLARED, &self.counters.values())
+    }
+
+    /// The state of the flash.
+    pub(super) fn wear(&self) -> [u64; 2] {
+        self.blocks.wear().values()
     }
 
     /// Sets all counts to zero, and with `wear` those of every block's erases.
     pub(super) fn reset(&mut self, wear: bool) {
-        self.counters = FtlCounters::default();
+        (self.common, self.counters) = (Common::default(), Collections::default());
         if wear {
             self.blocks.reset_wear();
         }

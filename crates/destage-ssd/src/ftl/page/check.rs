@@ -1,9 +1,10 @@
 //! What the flash says of itself, and whether all tables agree.
 
-use super::{NONE, OUT, PageFtl, Plane, UNMAPPED, UnitRoom};
+use super::state::{NONE, PageFtl, Plane, UNMAPPED, UnitRoom};
 use crate::config::Alloc;
-use crate::ftl::FlashState;
 use crate::ftl::bitmap::bits;
+use crate::ftl::layer::FlashState;
+use crate::ftl::tournament::OUT;
 
 impl PageFtl {
     /// A block is erased only when all its pages have been programmed: erases and what is

@@ -12,10 +12,11 @@
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
 //! processor's cache.
 
-use super::{NONE, OUT, PageFtl};
+use super::state::{NONE, PageFtl};
 use crate::config::Alloc;
-use crate::ftl::Ftl;
-use crate::precondition::{Instantly, Interrupted, Writing};
+use crate::filling::{Interrupted, Writing};
+use crate::ftl::sink::Instantly;
+use crate::ftl::tournament::OUT;
 use destage_core::pages::prefetch;
 
 /// So many writes ahead, the map entry is asked for; half of that, what it leads to.
@@ -140,7 +141,7 @@ impl PageFtl {
         if self.alloc == Alloc::Dynamic {
             let lpns: Vec<u32> = lpns.collect();
             return self.write_looking_ahead(&lpns, writing, |ftl, lpn| {
-                ftl.write(lpn, &mut Instantly);
+                ftl.write_page(lpn, &mut Instantly);
             });
         }
         let mut ends = vec![0usize; self.planes.len()];

@@ -12,41 +12,22 @@
 //! Numbers are little-endian; their amounts follow from the configuration. Owners, valid pages and
 //! the order of victims follow from the map.
 
-use super::{NONE, OUT, PageFtl, UNMAPPED};
-use crate::config::DeviceConfig;
+use super::state::{NONE, PageFtl, UNMAPPED};
+use crate::config::{Alloc, DeviceConfig, GcMode};
+use crate::ftl::image::{Hashing, ImageError};
+use crate::ftl::tournament::OUT;
 use crate::geometry::Geometry;
 use std::io::{self, Read, Write};
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::xxh3_128;
 
 const MAGIC: [u8; 8] = *b"DSTGFLSH";
 
 /// Changes with the layout of the file and with whatever gives another state for a configuration.
 const VERSION: u32 = 1;
 
-/// Numbers converted at a time.
-const PIECE: usize = 1 << 14;
-
-/// Why a saved state is of no use.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// It could not be read to its end.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// It is something else.
-    #[error("it is not a saved flash state of this version")]
-    Other,
-    /// It belongs to another drive.
-    #[error("it was saved for another configuration")]
-    Stale,
-    /// Its checksum or its content is wrong.
-    #[error("it is damaged")]
-    Damaged,
-}
-
 /// A hash of all that decides the flash state: sizes, placement, thresholds and preconditioning,
 /// and never a latency, since every backlog is 0 meanwhile.
-pub fn fingerprint(config: &DeviceConfig) -> u128 {
-    use crate::config::{Alloc, GcMode};
+pub(super) fn fingerprint(config: &DeviceConfig) -> u128 {
     let sizes = config.sizes();
     let background = config.gc_mode == GcMode::Background;
     let units = (config.alloc == Alloc::Dynamic).then_some(config.queue_level);
@@ -69,13 +50,13 @@ pub fn fingerprint(config: &DeviceConfig) -> u128 {
 }
 
 impl PageFtl {
-    /// Writes the state, as the configuration's preconditioning left it.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
-    pub fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
-        let mut out = Hashing { inner: out, hash: Xxh3::new() };
+    /// [`Ftl::save`](crate::ftl::Ftl::save).
+    pub(super) fn write_image(
+        &self,
+        config: &DeviceConfig,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut out = Hashing::new(out);
         out.write_all(&MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&[0; 4])?;
@@ -85,20 +66,18 @@ impl PageFtl {
         let free: Vec<u8> = self.free.keys().iter().map(|&key| u8::from(key != OUT)).collect();
         out.write_all(&free)?;
         out.numbers(self.planes.iter().flat_map(|plane| [plane.active, plane.next]))?;
-        let sum = out.hash.digest();
-        out.inner.write_all(&sum.to_le_bytes())
+        let sum = out.digest();
+        out.inner.write_all(&sum)
     }
 
-    /// Reads what [`save`](PageFtl::save) wrote.
-    ///
-    /// # Errors
-    ///
-    /// [`ImageError`]: it was cut short or damaged, or saved for another configuration or by
-    /// another version.
-    pub fn load(config: &DeviceConfig, input: &mut impl Read) -> Result<Self, ImageError> {
+    /// [`Ftl::load`](crate::ftl::Ftl::load).
+    pub(super) fn read_image(
+        config: &DeviceConfig,
+        input: &mut impl Read,
+    ) -> Result<Self, ImageError> {
         let geometry = Geometry::new(config);
-        let mut ftl = PageFtl::new(config, &geometry);
-        let mut input = Hashing { inner: input, hash: Xxh3::new() };
+        let mut ftl = PageFtl::all_free(config, &geometry);
+        let mut input = Hashing::new(input);
         if input.bytes::<8>()? != MAGIC || input.bytes::<8>()?[..4] != VERSION.to_le_bytes() {
             return Err(ImageError::Other);
         }
@@ -111,7 +90,7 @@ impl PageFtl {
         input.exactly(&mut free)?;
         let mut open = vec![0; 2 * ftl.planes.len()];
         input.read_numbers(&mut open)?;
-        let sum = input.hash.digest().to_le_bytes();
+        let sum = input.digest();
         if input.bytes()? != sum || input.inner.read(&mut [0])? != 0 {
             return Err(ImageError::Damaged);
         }
@@ -166,59 +145,5 @@ impl PageFtl {
         }
         self.play_all(|plane, local| free[(plane * blocks + local) as usize] != 0);
         Some(())
-    }
-}
-
-/// A stream, and the checksum of what has passed.
-struct Hashing<'a, T> {
-    inner: &'a mut T,
-    hash: Xxh3,
-}
-
-impl<T: Write> Hashing<'_, T> {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hash.update(bytes);
-        self.inner.write_all(bytes)
-    }
-
-    fn numbers(&mut self, mut numbers: impl Iterator<Item = u32>) -> io::Result<()> {
-        let mut piece = Vec::with_capacity(4 * PIECE);
-        loop {
-            piece.clear();
-            piece.extend(numbers.by_ref().take(PIECE).flat_map(u32::to_le_bytes));
-            if piece.is_empty() {
-                return Ok(());
-            }
-            self.write_all(&piece)?;
-        }
-    }
-}
-
-impl<T: Read> Hashing<'_, T> {
-    fn exactly(&mut self, bytes: &mut [u8]) -> Result<(), ImageError> {
-        self.inner.read_exact(bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => ImageError::Damaged,
-            _ => ImageError::Io(error),
-        })?;
-        self.hash.update(bytes);
-        Ok(())
-    }
-
-    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], ImageError> {
-        let mut bytes = [0; LENGTH];
-        self.exactly(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn read_numbers(&mut self, numbers: &mut [u32]) -> Result<(), ImageError> {
-        let mut piece = vec![0; 4 * PIECE];
-        for numbers in numbers.chunks_mut(PIECE) {
-            let piece = &mut piece[..4 * numbers.len()];
-            self.exactly(piece)?;
-            for (number, bytes) in numbers.iter_mut().zip(piece.chunks_exact(4)) {
-                *number = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-            }
-        }
-        Ok(())
     }
 }

@@ -2,9 +2,9 @@
 
 use super::PageFtl;
 use crate::config::{DeviceConfig, Table, Value};
-use crate::ftl::Ftl;
+use crate::ftl::{Ftl, Instantly};
 use crate::geometry::Geometry;
-use crate::precondition::{Instantly, SplitMix64, precondition};
+use crate::precondition::{SplitMix64, precondition};
 
 /// Configurations of all kinds: those that the checks refuse are left out.
 fn configurations() -> impl Iterator<Item = DeviceConfig> {
@@ -49,7 +49,7 @@ fn configurations() -> impl Iterator<Item = DeviceConfig> {
 }
 
 fn empty(config: &DeviceConfig) -> PageFtl {
-    PageFtl::new(config, &Geometry::new(config))
+    PageFtl::build(config, &Geometry::new(config))
 }
 
 #[test]

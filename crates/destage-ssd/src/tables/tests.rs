@@ -1,6 +1,10 @@
 //! Keys, ranges and combinations; and that the list of keys says what is done.
 
 use super::*;
+use crate::config::{
+    ConfigError, DeviceConfig, FtlConfig, IfAbsent, Info, Key, LONGEST_NS, Table, Takes, Value,
+};
+use crate::ftl::{FTLS, page};
 
 fn table(keys: &[(&str, Value)]) -> Table {
     keys.iter().map(|(key, value)| (key.to_string(), value.clone())).collect()
@@ -124,13 +128,13 @@ fn default_of(key: &Key) -> Option<Value> {
 }
 
 /// Every key, and the FTL that it is a parameter of.
-fn all_keys() -> impl Iterator<Item = (FtlKind, &'static Key)> {
-    let ftl = FTL_KEYS.iter().flat_map(|(kind, keys)| keys.iter().map(move |key| (*kind, key)));
-    KEYS.iter().map(|key| (FtlKind::Page, key)).chain(ftl)
+fn all_keys() -> impl Iterator<Item = (&'static Info, &'static Key)> {
+    let ftl = FTLS.iter().flat_map(|&info| info.keys.iter().map(move |key| (info, key)));
+    KEYS.iter().map(|key| (&page::INFO, key)).chain(ftl)
 }
 
 /// What the table of this key makes of one value, as JSON.
-fn with((ftl, key): (FtlKind, &Key), value: Value) -> Result<serde_json::Value, ConfigError> {
+fn with((ftl, key): (&'static Info, &Key), value: Value) -> Result<serde_json::Value, ConfigError> {
     let given = table(&[(key.name, value)]);
     let json = |made: serde_json::Result<serde_json::Value>| made.expect("numbers and words");
     match key.table {

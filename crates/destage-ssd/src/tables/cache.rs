@@ -1,7 +1,7 @@
 //! The table `[cache]`: of one run, and of a drive file, which speaks to many runs.
 
-use super::table::Reader;
-use super::{ConfigError, EvictWait, MOST_PAGES, ReadWait, Table, Value};
+use super::keys::reader;
+use crate::config::{ConfigError, EvictWait, MOST_PAGES, ReadWait, Reader, Table, Value};
 use destage_core::Nanos;
 use serde::{Serialize, Serializer};
 
@@ -29,7 +29,7 @@ impl CacheConfig {
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
-        let keys = Reader::new("cache", table);
+        let keys = reader("cache", table);
         let policy = policy_name(&keys)?;
         let frames = keys.int_or("frames", 1, 0)? as u32;
         if policy.is_some() && frames == 0 {
@@ -37,6 +37,7 @@ impl CacheConfig {
         }
         if policy.is_none() && frames > 0 {
             return Err(ConfigError::Together {
+                table: "cache",
                 one: "policy = none",
                 other: "frames",
                 need: "a policy, or no frames",
@@ -79,7 +80,7 @@ impl CacheDefaults {
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
-        let keys = Reader::new("cache", table);
+        let keys = reader("cache", table);
         let policy = policy_name(&keys)?;
         let params = parameters(&keys, policy.as_ref())?;
         let frames = match table.get("frames") {

@@ -1,0 +1,92 @@
+//! A drive, checked: sizes, times, and how its FTL works.
+
+use super::ftl::FtlConfig;
+use super::words::{
+    AddressMode, Alloc, Bus, GcMode, Precondition, QueueLevel, Sched, Striping, UnmappedRead,
+};
+use destage_core::Nanos;
+use serde::Serialize;
+
+/// The table `[device]`, checked, defaults filled in; the list of keys says what each field is.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[expect(missing_docs, reason = "named as their keys, which the list describes one by one")]
+pub struct DeviceConfig {
+    pub channels: u32,
+    pub chips_per_channel: u32,
+    pub dies_per_chip: u32,
+    pub planes_per_die: u32,
+    pub blocks_per_plane: u32,
+    pub pages_per_block: u32,
+    pub page_bytes: u32,
+    pub logical_pages: u32,
+    pub queue_level: QueueLevel,
+    pub sched: Sched,
+    pub bus: Bus,
+    pub cmd_ns: Nanos,
+    pub read_ns: Vec<Nanos>,
+    pub program_ns: Vec<Nanos>,
+    pub erase_ns: Nanos,
+    pub bus_ps_per_byte: u64,
+    pub summary_page: bool,
+    pub summary_bytes: u64,
+    pub copyback: bool,
+    pub ftl: FtlConfig,
+    pub alloc: Alloc,
+    pub striping: Striping,
+    pub stripe_pages: u32,
+    pub gc_mode: GcMode,
+    pub gc_low_pages: u32,
+    pub gc_high_pages: u64,
+    pub gc_idle_ns: Nanos,
+    pub address_mode: AddressMode,
+    pub unmapped_read: UnmappedRead,
+    pub precondition: Precondition,
+    pub precondition_writes: u64,
+    pub precondition_seed: u64,
+}
+
+impl DeviceConfig {
+    /// Physical pages, summary pages included.
+    pub fn raw_pages(&self) -> u64 {
+        u64::from(self.planes())
+            * u64::from(self.blocks_per_plane)
+            * u64::from(self.pages_per_block)
+    }
+
+    /// Planes of the drive.
+    pub fn planes(&self) -> u32 {
+        self.sizes().iter().product()
+    }
+
+    /// Units: what has a queue.
+    pub fn units(&self) -> u32 {
+        let levels = match self.queue_level {
+            QueueLevel::Channel => 1,
+            QueueLevel::Chip => 2,
+            QueueLevel::Die => 3,
+            QueueLevel::Plane => 4,
+        };
+        self.sizes()[..levels].iter().product()
+    }
+
+    /// Over-provisioning as it came out: the share of the raw pages that the host does not see.
+    pub fn op(&self) -> f64 {
+        1.0 - f64::from(self.logical_pages) / self.raw_pages() as f64
+    }
+
+    /// Channels, chips of a channel, dies of a chip, planes of a die.
+    pub(crate) fn sizes(&self) -> [u32; 4] {
+        [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die]
+    }
+
+    /// D: pages of a block that hold data.
+    pub fn data_pages(&self) -> u32 {
+        self.pages_per_block - u32::from(self.summary_page)
+    }
+
+    /// `cap`: most valid pages of a plane (5.1).
+    pub fn valid_cap(&self) -> u32 {
+        let data = self.data_pages();
+        self.blocks_per_plane * data - self.gc_low_pages - data
+    }
+}

@@ -1,0 +1,134 @@
+//! Greedy collection of one block of a plane (`docs/spec/device.md` 5.4), and what the next one
+//! would cost (section 6).
+
+use super::state::{NONE, PageFtl, Plane};
+use crate::config::{Alloc, GcMode};
+use crate::ftl::bitmap::bits;
+use crate::ftl::sink::{Moves, Sink};
+use crate::geometry::Geometry;
+use crate::timing::{Kind, Operation, Timing};
+use destage_core::Nanos;
+use destage_core::pages::prefetch;
+
+impl PageFtl {
+    /// The block that a collection would take: the lowest (valid pages, erase count, index) with
+    /// an invalid page.
+    #[inline]
+    pub(super) fn victim(&self, plane: u32) -> Option<(u32, u32)> {
+        let (key, block) = self.sealed.least(plane)?;
+        let valid = (key >> 32) as u32;
+        (valid < self.geometry.data_pages).then_some((block, valid))
+    }
+
+    /// The victim of the collection that would precede the next program to the plane (6).
+    pub(super) fn next_victim(&self, plane: u32) -> Option<(u32, u32)> {
+        let free_pages = self.planes[plane as usize].free_pages;
+        if self.gc_mode == GcMode::Background || free_pages > self.low {
+            return None;
+        }
+        self.victim(plane)
+    }
+
+    /// Collects one block of the plane (5.4). False if there is nothing to collect.
+    pub(super) fn collect<S: Sink>(&mut self, plane: u32, sink: &mut S) -> bool {
+        let Some((local, valid)) = self.victim(plane) else { return false };
+        sink.collection();
+        self.sealed.remove(plane, local); // it takes no part in its own collection
+        let block = plane * self.geometry.blocks_per_plane + local;
+        let first = block * self.geometry.pages_per_block;
+        let words = self.words_of(block);
+        // The map is written in no order: bring all that is needed near, side by side.
+        let mut moving = std::mem::take(&mut self.moving);
+        for (word, start) in words.zip((0..).step_by(64)) {
+            for bit in bits(std::mem::take(&mut self.valid[word])) {
+                let slot = self.owners[(first + start + bit) as usize];
+                prefetch(&self.map, slot as usize);
+                moving.from.push(start + bit);
+                moving.slots.push(slot);
+            }
+        }
+        let mut moved = 0;
+        while moved < moving.slots.len() {
+            moved += self.program_moved(plane, &moving.slots[moved..], &moving.from[moved..], sink);
+        }
+        moving.from.clear();
+        moving.slots.clear();
+        self.moving = moving;
+        let kind = Kind::Erase;
+        sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: first });
+        let erases = &mut self.erases[block as usize];
+        *erases += 1;
+        self.free.lower(plane, local, (*erases).into());
+        self.planes[plane as usize].free_pages += self.geometry.data_pages;
+        if self.alloc == Alloc::Dynamic {
+            let unit = self.geometry.place(plane).unit as usize;
+            self.units[unit].free_pages += u64::from(self.geometry.data_pages - valid);
+        }
+        true
+    }
+
+    /// As many moved pages as the active block takes (5.3, steps 3 to 5). Returns how many.
+    #[inline(always)]
+    pub(super) fn program_moved<S: Sink>(
+        &mut self,
+        plane: u32,
+        slots: &[u32],
+        from: &[u32],
+        sink: &mut S,
+    ) -> usize {
+        if self.planes[plane as usize].active == NONE {
+            self.open(plane);
+        }
+        let at = &mut self.planes[plane as usize];
+        let index = at.next;
+        let count = slots.len().min((self.geometry.data_pages - index) as usize);
+        at.next += count as u32;
+        at.free_pages -= count as u32;
+        let block = plane * self.geometry.blocks_per_plane + at.active;
+        let ppn = block * self.geometry.pages_per_block + index;
+        let slots = &slots[..count];
+        self.owners[ppn as usize..][..count].copy_from_slice(slots);
+        for (&slot, place) in slots.iter().zip(ppn + 1..) {
+            self.map[slot as usize] = place;
+        }
+        self.set_valid(block, index..index + count as u32);
+        sink.submit_moves(Moves { plane, from: &from[..count], index, ppn });
+        self.seal_if_full(plane, true, sink);
+        count
+    }
+
+    #[inline(always)]
+    pub(super) fn collect_down_to_threshold<S: Sink>(&mut self, plane: u32, sink: &mut S) {
+        while self.planes[plane as usize].free_pages <= self.low {
+            let collected = self.collect(plane, sink);
+            assert!(collected, "the configuration leaves an invalid page to every collection");
+        }
+    }
+
+    /// Time of the collection that would precede the next program to the plane (6).
+    pub(super) fn next_collection_ns(&self, plane: u32, timing: &Timing) -> Nanos {
+        let Some((local, valid)) = self.next_victim(plane) else { return 0 };
+        let Geometry { blocks_per_plane, data_pages, .. } = self.geometry;
+        let Plane { active, next, .. } = self.planes[plane as usize];
+        let mut index = if active == NONE { 0 } else { next };
+        let op = |kind, index, from| {
+            let ppn = Operation::NO_PAGE;
+            let op = Operation { kind, collection: true, plane, index, from, ppn };
+            timing.duration_ns(&op)
+        };
+        let seals = self.summary_page && index + valid >= data_pages;
+        let summary = if seals { op(Kind::Summary, data_pages, data_pages) } else { 0 };
+        let cost = op(Kind::Erase, 0, 0) + summary;
+        if timing.is_uniform() {
+            return cost + u64::from(valid) * op(Kind::Move, 0, 0);
+        }
+        let words = &self.valid[self.words_of(plane * blocks_per_plane + local)];
+        let pages = words.iter().zip((0..).step_by(64));
+        let moves = pages.flat_map(|(&word, start)| bits(word).map(move |bit| start + bit));
+        moves.fold(cost, |cost, from| {
+            let to = index;
+            index = if index + 1 == data_pages { 0 } else { index + 1 };
+            cost + op(Kind::Move, to, from)
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! What a page-mapped flash knows of itself: where every page is, which blocks are free, and how a
+//! block is programmed.
+
+use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
+use crate::divisor::Divisor;
+use crate::ftl::bitmap::below;
+use crate::ftl::sink::Sink;
+use crate::ftl::tournament::{OUT, Tournaments};
+use crate::geometry::{Geometry, Ppn};
+use crate::timing::{Kind, Operation};
+use destage_core::pages::prefetch;
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Map entry of a page that was never written; else its physical page + 1. Zeros cost nothing until
+/// they are touched.
+pub(super) const UNMAPPED: u32 = 0;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Plane {
+    pub(super) free_pages: u32, // data pages of free blocks and of the active one (5.1)
+    pub(super) valid: u32,      // valid pages
+    pub(super) active: u32,     // block of the plane; NONE if there is none
+    pub(super) next: u32,       // index of the active block's next page
+}
+
+/// Flash state and mapping.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PageFtl {
+    pub(super) geometry: Geometry,
+    pub(super) by_block_pages: Divisor,
+    pub(super) by_plane_blocks: Divisor,
+    pub(super) map: Vec<u32>,
+    pub(super) owners: Vec<u32>,
+    pub(super) valid: Vec<u64>, // `words` per block
+    pub(super) erases: Vec<u32>,
+    pub(super) planes: Vec<Plane>,
+    pub(super) free: Tournaments,   // key: erase count
+    pub(super) sealed: Tournaments, // key: valid pages << 32 | erase count
+    pub(super) units: Vec<UnitRoom>,
+    pub(super) moving: Moving,
+    pub(super) words: u32,       // of `valid` per block
+    pub(super) plane_slots: u32, // of a plane, under static allocation
+    pub(super) summary_page: bool,
+    pub(super) alloc: Alloc,
+    pub(super) gc_mode: GcMode,
+    pub(super) unmapped_read: UnmappedRead,
+    pub(super) low: u32,  // F
+    pub(super) high: u64, // H
+    pub(super) cap: u32,
+}
+
+/// What a collection moves; empty in between.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub(super) struct Moving {
+    pub(super) slots: Vec<u32>,
+    pub(super) from: Vec<u32>, // indices in the victim
+}
+
+/// What dynamic allocation wants to know of a unit.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct UnitRoom {
+    pub(super) free_pages: u64,
+    pub(super) open_planes: u32, // with fewer valid pages than cap
+}
+
+impl PageFtl {
+    /// All blocks free, nothing mapped.
+    pub(super) fn all_free(config: &DeviceConfig, geometry: &Geometry) -> Self {
+        let (planes, blocks) = (geometry.planes, geometry.blocks_per_plane);
+        let free_pages = blocks * geometry.data_pages;
+        let plane = Plane { free_pages, valid: 0, active: NONE, next: 0 };
+        let room = UnitRoom {
+            free_pages: u64::from(geometry.planes_per_unit) * u64::from(free_pages),
+            open_planes: geometry.planes_per_unit,
+        };
+        // At most the pages of a plane: the configuration has been checked.
+        let plane_slots = match config.alloc {
+            Alloc::Static => geometry.most_homed_pages() as u32,
+            Alloc::Dynamic => 0,
+        };
+        let slots = match config.alloc {
+            Alloc::Static => u64::from(plane_slots) * u64::from(planes),
+            Alloc::Dynamic => config.logical_pages.into(),
+        };
+        let words = geometry.pages_per_block.div_ceil(64);
+        let all_blocks = planes * blocks;
+        PageFtl {
+            by_block_pages: Divisor::new(geometry.pages_per_block),
+            by_plane_blocks: Divisor::new(blocks),
+            map: vec![UNMAPPED; slots as usize],
+            owners: vec![0; geometry.physical_pages() as usize],
+            valid: vec![0; all_blocks as usize * words as usize],
+            erases: vec![0; all_blocks as usize],
+            planes: vec![plane; planes as usize],
+            free: Tournaments::new(planes, blocks, 0),
+            sealed: Tournaments::new(planes, blocks, OUT),
+            units: vec![room; geometry.units as usize],
+            moving: Moving::default(),
+            words,
+            plane_slots,
+            summary_page: config.summary_page,
+            alloc: config.alloc,
+            gc_mode: config.gc_mode,
+            unmapped_read: config.unmapped_read,
+            low: config.gc_low_pages,
+            high: config.gc_high_pages,
+            cap: config.valid_cap(),
+            geometry: geometry.clone(),
+        }
+    }
+
+    /// The page has been written.
+    pub fn is_mapped(&self, lpn: u32) -> bool {
+        self.place(lpn).is_some()
+    }
+
+    /// The home plane of a page, and the slot that it has in the map.
+    #[inline(always)]
+    pub(super) fn home_and_slot(&self, lpn: u32) -> (u32, u32) {
+        let (plane, rank) = self.geometry.home_and_rank(lpn);
+        match self.alloc {
+            Alloc::Static => (plane, plane * self.plane_slots + rank),
+            Alloc::Dynamic => (plane, lpn),
+        }
+    }
+
+    /// The physical page of a logical one.
+    #[inline(always)]
+    pub(super) fn place(&self, lpn: u32) -> Option<Ppn> {
+        match self.map[self.home_and_slot(lpn).1 as usize] {
+            UNMAPPED => None,
+            place => Some(place - 1),
+        }
+    }
+
+    /// Words of `valid` of a block.
+    #[inline(always)]
+    pub(super) fn words_of(&self, block: u32) -> std::ops::Range<usize> {
+        let first = block as usize * self.words as usize;
+        first..first + self.words as usize
+    }
+
+    /// Valid pages of a block.
+    pub(super) fn valid_pages(&self, block: u32) -> u32 {
+        self.valid[self.words_of(block)].iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The free block with the lowest (erase count, index) becomes the active one (5.3, step 3).
+    pub(super) fn open(&mut self, plane: u32) {
+        let least = self.free.least(plane);
+        let (_, block) = least.expect("a collection leaves a free block behind");
+        self.free.remove(plane, block);
+        let at = &mut self.planes[plane as usize];
+        (at.active, at.next) = (block, 0);
+    }
+
+    /// The next page of the active block becomes the place of a page (5.3, steps 3 and 4).
+    #[inline(always)]
+    pub(super) fn take_page(&mut self, plane: u32, slot: u32) -> (u32, Ppn) {
+        if self.planes[plane as usize].active == NONE {
+            self.open(plane);
+        }
+        let at = &mut self.planes[plane as usize];
+        let index = at.next;
+        at.next += 1;
+        at.free_pages -= 1;
+        let block = plane * self.geometry.blocks_per_plane + at.active;
+        let ppn = block * self.geometry.pages_per_block + index;
+        self.owners[ppn as usize] = slot;
+        self.map[slot as usize] = ppn + 1;
+        self.valid[(block * self.words + index / 64) as usize] |= 1 << (index % 64);
+        (index, ppn)
+    }
+
+    /// If the active block is full, it is sealed (5.3, step 5).
+    #[inline(always)]
+    pub(super) fn seal_if_full<S: Sink>(&mut self, plane: u32, collection: bool, sink: &mut S) {
+        if self.planes[plane as usize].next == self.geometry.data_pages {
+            self.seal(plane, collection, sink);
+        }
+    }
+
+    pub(super) fn seal<S: Sink>(&mut self, plane: u32, collection: bool, sink: &mut S) {
+        let at = &mut self.planes[plane as usize];
+        let local = at.active;
+        (at.active, at.next) = (NONE, 0);
+        let block = plane * self.geometry.blocks_per_plane + local;
+        let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block as usize]);
+        self.sealed.lower(plane, local, key);
+        if self.summary_page {
+            let kind = Kind::Summary;
+            let index = self.geometry.data_pages;
+            let ppn = block * self.geometry.pages_per_block + index;
+            sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
+        }
+    }
+
+    /// The old version of a page becomes invalid.
+    #[inline(always)]
+    pub(super) fn invalidate(&mut self, ppn: Ppn) {
+        let (block, index) = self.by_block_pages.split(ppn);
+        let (plane, local) = self.by_plane_blocks.split(block);
+        self.valid[(block * self.words + index / 64) as usize] &= !(1 << (index % 64));
+        let key = self.sealed.key(block);
+        if key != OUT {
+            self.sealed.lower(plane, local, key - (1 << 32));
+        }
+        self.planes[plane as usize].valid -= 1;
+        if self.alloc == Alloc::Dynamic && self.planes[plane as usize].valid + 1 == self.cap {
+            self.units[self.geometry.place(plane).unit as usize].open_planes += 1;
+        }
+    }
+
+    /// Pages of a block become valid.
+    #[inline(always)]
+    pub(super) fn set_valid(&mut self, block: u32, pages: std::ops::Range<u32>) {
+        let words = self.words_of(block);
+        for (word, start) in self.valid[words].iter_mut().zip((0..).step_by(64)) {
+            *word |= below(pages.end, start) & !below(pages.start, start);
+        }
+    }
+
+    /// Brings near what changes when a place in the map becomes invalid.
+    #[inline(always)]
+    pub(super) fn warm_place(&self, place: u32) {
+        let block = self.by_block_pages.quotient(place.saturating_sub(1));
+        prefetch(&self.valid, (block * self.words) as usize);
+        prefetch(self.sealed.keys(), block as usize);
+    }
+}

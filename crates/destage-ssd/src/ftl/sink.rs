@@ -1,0 +1,89 @@
+//! Where an FTL's operations go.
+
+use crate::geometry::Ppn;
+use crate::timing::{Kind, Operation};
+use destage_core::Nanos;
+
+/// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
+pub trait Sink {
+    /// What is known of a submitted operation.
+    type Served: Copy;
+
+    /// Appends an operation to its unit's queue.
+    fn submit(&mut self, op: Operation) -> Self::Served;
+
+    /// Appends the moves of a collection to their unit's queue, in order.
+    fn submit_moves(&mut self, moves: Moves) {
+        moves.operations().for_each(|op| {
+            self.submit(op);
+        });
+    }
+
+    /// Nothing depends on the page of an operation or on the order of those of one instant:
+    /// [`submit_equal`](Sink::submit_equal) may be called.
+    fn is_uniform(&self) -> bool {
+        false
+    }
+
+    /// Appends so many operations of the FTL's own that differ in their pages alone.
+    fn submit_equal(&mut self, op: Operation, operations: u32);
+
+    /// Remaining work of a unit, nanoseconds (4.5).
+    fn backlog_ns(&self, unit: u32) -> Nanos;
+
+    /// A collection or merge begins.
+    fn collection(&mut self);
+}
+
+/// Pages of one block that a collection moves in a row to pages in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Moves<'a> {
+    /// Plane, over the whole drive.
+    pub plane: u32,
+    /// Indices in the block of the pages read, ascending.
+    pub from: &'a [u32],
+    /// Index in its block of the first page programmed.
+    pub index: u32,
+    /// The first physical page programmed.
+    pub ppn: Ppn,
+}
+
+impl Moves<'_> {
+    /// One by one.
+    #[inline(always)]
+    pub fn operations(&self) -> impl Iterator<Item = Operation> {
+        let &Moves { plane, from, index, ppn } = self;
+        (0u32..).zip(from).map(move |(i, &from)| Operation {
+            kind: Kind::Move,
+            collection: true,
+            plane,
+            index: index + i,
+            from,
+            ppn: ppn + i,
+        })
+    }
+}
+
+/// Takes operations in no time: every backlog is 0 and nothing is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Instantly;
+
+impl Sink for Instantly {
+    type Served = ();
+    #[inline(always)]
+    fn submit(&mut self, _: Operation) {}
+    #[inline(always)]
+    fn submit_moves(&mut self, _: Moves) {}
+    #[inline(always)]
+    fn is_uniform(&self) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn submit_equal(&mut self, _: Operation, _: u32) {}
+    #[inline(always)]
+    fn backlog_ns(&self, _: u32) -> Nanos {
+        0
+    }
+    #[inline(always)]
+    fn collection(&mut self) {}
+}

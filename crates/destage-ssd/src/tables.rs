@@ -1,0 +1,17 @@
+//! The tables `[device]`, `[ftl]`, `[cache]` and `[host]`: keys, ranges, defaults, and what
+//! excludes what (`docs/spec/device.md` 3 and 5.1).
+//!
+//! A table comes from TOML or JSON, or from a program: anything that serde can read. A key that is
+//! not listed, a value out of range and a drive that cannot work are errors before anything runs.
+
+mod cache;
+mod device;
+mod host;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+pub use cache::{CacheConfig, CacheDefaults};
+pub(crate) use device::without_effect;
+pub use host::HostConfig;
+pub use keys::{KEYS, key, keys_of};

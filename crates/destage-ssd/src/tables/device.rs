@@ -1,0 +1,216 @@
+//! The tables `[device]` and `[ftl]`: a checked drive.
+
+use super::keys::reader;
+use crate::config::{
+    Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, Info, LONGEST_NS, MOST_PAGES, Reader, Sched,
+    Striping, Table, Value,
+};
+use crate::ftl::{AnyFtl, FTLS, Ftl};
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// Keys of `[device]` that have no effect with this FTL: they say how another one works.
+pub(crate) fn without_effect(info: &Info) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let others =
+        FTLS.iter().flat_map(|other| other.device_keys.iter().map(|&key| (key, other.name)));
+    others.filter(|(key, _)| !info.device_keys.contains(key))
+}
+
+/// What the sizes come to.
+struct Sizes {
+    levels: [u64; 4], // channels, chips of a channel, dies of a chip, planes of a die
+    blocks: u64,
+    pages: u64,
+    data: u64,
+    raw: u64,
+}
+
+impl Sizes {
+    fn read(keys: &Reader<'_>) -> Result<Sizes, ConfigError> {
+        let levels = [
+            keys.int("channels")?,
+            keys.int("chips_per_channel")?,
+            keys.int("dies_per_chip")?,
+            keys.int("planes_per_die")?,
+        ];
+        let blocks = keys.int("blocks_per_plane")?;
+        let summary_pages = u64::from(keys.bool("summary_page")?);
+        let pages = keys.int_at_least("pages_per_block", 1 + summary_pages)?;
+        let [channels, chips, dies, planes] = levels;
+        let sizes = [channels, chips, dies, planes, blocks, pages];
+        let raw = sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
+        let raw = raw.filter(|&raw| raw <= MOST_PAGES).ok_or_else(|| {
+            let sizes = sizes.map(|size| size.to_string()).join(" x ");
+            keys.impossible(format!(
+                "channels x chips_per_channel x dies_per_chip x planes_per_die x \
+                 blocks_per_plane x pages_per_block = {sizes} pages, but a drive has at most \
+                 {MOST_PAGES}"
+            ))
+        })?;
+        Ok(Sizes { levels, blocks, pages, data: pages - summary_pages, raw })
+    }
+
+    fn planes(&self) -> u64 {
+        self.levels.iter().product()
+    }
+
+    /// L: as given, or what over-provisioning leaves, in whole stripes of every plane.
+    fn logical_pages(&self, keys: &Reader<'_>) -> Result<u64, ConfigError> {
+        let planes = self.planes();
+        let stripe = keys.int("stripe_pages")?;
+        let op_permille = keys.int("op_permille")?;
+        let share = u128::from(self.raw) * u128::from(1000 - op_permille) / 1000;
+        let whole_stripes = planes.checked_mul(stripe).map_or(0, |period| {
+            let share = share as u64; // at most `raw`
+            share / period * period
+        });
+        let logical = keys.int_or("logical_pages", 1, whole_stripes)?;
+        if logical == 0 {
+            return Err(keys.impossible(format!(
+                "op_permille = {op_permille} leaves no logical page: less than one stripe of \
+                 {stripe} pages for each of {planes} planes"
+            )));
+        }
+        Ok(logical)
+    }
+
+    /// F: as given, or 5 % of a plane, at least a block.
+    fn gc_low_pages(&self, keys: &Reader<'_>) -> Result<u64, ConfigError> {
+        let default = self.data.max(self.blocks * self.data * 5 / 100);
+        keys.int_or("gc_low_pages", self.data, default)
+    }
+}
+
+impl DeviceConfig {
+    /// Reads and checks the table; the FTL has the parameters that it has by default.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_tables`](DeviceConfig::from_tables).
+    pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
+        DeviceConfig::from_tables(table, &Table::new())
+    }
+
+    /// Reads and checks the tables `[device]` and `[ftl]`.
+    ///
+    /// The keys that say how another FTL works ([`Info::device_keys`]) come to what they are by
+    /// default, whatever the table says within their ranges.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with the key, what was expected and what was found.
+    pub fn from_tables(table: &Table, parameters: &Table) -> Result<Self, ConfigError> {
+        let given = reader("device", table);
+        given.end()?;
+        let info = given.parsed("ftl", |value| match value {
+            Value::Text(name) => FTLS.iter().find(|info| info.name == name).copied(),
+            _ => None,
+        })?;
+        let ftl = FtlConfig::from_table(info, parameters)?;
+        let mut decides = table.clone();
+        for (key, _) in without_effect(info) {
+            given.check(key)?;
+            if key == "striping" {
+                given.parsed(key, Striping::parse)?;
+            }
+            decides.remove(key);
+        }
+        let keys = reader("device", &decides);
+        let config = DeviceConfig::read(&keys, ftl)?;
+        let source = if given.given("logical_pages") { "logical_pages" } else { "op_permille" };
+        AnyFtl::room(&config, source).map_err(|what| keys.impossible(what))?;
+        config.check_times(&keys)?;
+        config.check_order()?;
+        Ok(config)
+    }
+
+    /// Every key by itself, and what depends on sizes.
+    fn read(keys: &Reader<'_>, ftl: FtlConfig) -> Result<Self, ConfigError> {
+        let sizes = Sizes::read(keys)?;
+        let [channels, chips, dies, planes] = sizes.levels;
+        let logical = sizes.logical_pages(keys)?;
+        let low = sizes.gc_low_pages(keys)?;
+        Ok(DeviceConfig {
+            channels: channels as u32, // at most MOST_PAGES, like all counts here
+            chips_per_channel: chips as u32,
+            dies_per_chip: dies as u32,
+            planes_per_die: planes as u32,
+            blocks_per_plane: sizes.blocks as u32,
+            pages_per_block: sizes.pages as u32,
+            page_bytes: keys.int("page_bytes")? as u32,
+            logical_pages: logical as u32,
+            queue_level: keys.word("queue_level")?,
+            sched: keys.word("sched")?,
+            bus: keys.word("bus")?,
+            cmd_ns: keys.int("cmd_ns")?,
+            read_ns: keys.list("read_ns")?,
+            program_ns: keys.list("program_ns")?,
+            erase_ns: keys.int("erase_ns")?,
+            bus_ps_per_byte: keys.int("bus_ps_per_byte")?,
+            summary_page: keys.bool("summary_page")?,
+            summary_bytes: keys.int("summary_bytes")?,
+            copyback: keys.bool("copyback")?,
+            ftl,
+            alloc: keys.word("alloc")?,
+            striping: keys.parsed("striping", Striping::parse)?,
+            stripe_pages: keys.int("stripe_pages")? as u32,
+            gc_mode: keys.word("gc_mode")?,
+            gc_low_pages: low as u32,
+            gc_high_pages: keys.int_or("gc_high_pages", 0, 2 * low)?,
+            gc_idle_ns: keys.int("gc_idle_ns")?,
+            address_mode: keys.word("address_mode")?,
+            unmapped_read: keys.word("unmapped_read")?,
+            precondition: keys.word("precondition")?,
+            precondition_writes: keys.int("precondition_writes")?,
+            precondition_seed: keys.int("precondition_seed")?,
+        })
+    }
+
+    /// What reads that overtake exclude.
+    fn check_order(&self) -> Result<(), ConfigError> {
+        if self.sched != Sched::ReadFirst {
+            return Ok(());
+        }
+        let excluded = |other, need| {
+            Err(ConfigError::Together { table: "device", one: "sched = read_first", other, need })
+        };
+        if self.bus == Bus::Shared {
+            return excluded("bus = shared", "bus = private");
+        }
+        if self.gc_mode == GcMode::Idle {
+            return excluded("gc_mode = idle", "gc_mode = foreground or background");
+        }
+        Ok(())
+    }
+
+    /// A transfer is no longer than any other time, and something takes time at all.
+    fn check_times(&self, keys: &Reader<'_>) -> Result<(), ConfigError> {
+        for (key, bytes) in
+            [("page_bytes", self.page_bytes.into()), ("summary_bytes", self.summary_bytes)]
+        {
+            let ps = u128::from(bytes) * u128::from(self.bus_ps_per_byte);
+            if ps > u128::from(LONGEST_NS) * 1000 {
+                return Err(keys.impossible(format!(
+                    "{key} = {bytes} and bus_ps_per_byte = {} make a transfer of more than \
+                     {LONGEST_NS} ns",
+                    self.bus_ps_per_byte
+                )));
+            }
+        }
+        let times = [self.cmd_ns, self.erase_ns, self.bus_ps_per_byte];
+        let mut times = times.iter().chain(&self.read_ns).chain(&self.program_ns);
+        if times.all(|&time| time == 0) {
+            return Err(keys.impossible(
+                "read_ns, program_ns, erase_ns, cmd_ns and bus_ps_per_byte are all 0: nothing \
+                 would take any time"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for DeviceConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        DeviceConfig::from_table(&Table::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
