@@ -9,8 +9,7 @@ use crate::errors::{Kind, error};
 use destage_engine::control::Control;
 use destage_engine::error::RunError;
 use destage_ssd::{Device, DeviceConfig};
-use destage_trace::decode::{self, Progress, Stage};
-use destage_trace::stream;
+use destage_trace::{Progress, ReadControls, Stage};
 use pyo3::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -61,8 +60,8 @@ impl Watch {
     }
 
     /// As a stream of records takes it.
-    pub fn reading(&self) -> stream::Hooks {
-        stream::Hooks { interrupt: Some(self.stop_reading.clone()), progress: None }
+    pub fn reading(&self) -> ReadControls {
+        ReadControls { interrupt: Some(self.stop_reading.clone()), meter: None }
     }
 
     fn stop(&self) {
@@ -84,7 +83,7 @@ impl Watch {
     }
 }
 
-impl decode::Hooks for &Watch {
+impl destage_trace::Hooks for &Watch {
     fn progress(&mut self, progress: Progress) {
         let stage = match progress.stage {
             Stage::Hashing => "hashing",

@@ -24,10 +24,11 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::columns::{Columns, Kind};
+use crate::columns::{ColumnKind, Columns};
 use crate::error::{Result, TraceError};
 use crate::hooks::{Hooks, Stage, step};
 use crate::meta::{SourceMeta, TraceMeta};
+use crate::temporary::{self, TEMPORARY};
 
 /// Environment variable that names the folder.
 pub const CACHE_VARIABLE: &str = "DESTAGE_CACHE";
@@ -38,8 +39,7 @@ pub(crate) const TRACE_ENDING: &str = "trace";
 pub(crate) const NEXT_USE_ENDING: &str = "next";
 pub(crate) const FLASH_ENDING: &str = "flash";
 const HASHES: &str = "hashes";
-pub(crate) const TEMPORARY: &str = ".tmp-";
-/// A temporary file this old was left behind by a run that was killed.
+/// A temporary file this old was left behind, also where no lock can say so.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 /// A file changed more recently than this may change again within its time stamp's resolution.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -158,7 +158,7 @@ impl Cache {
                 let columns = File::open(&path).ok().and_then(|f| Columns::map_unchecked(&f).ok());
                 let meta: Option<TraceMeta> = columns
                     .as_ref()
-                    .and_then(|c| serde_json::from_slice(c.bytes(Kind::Meta)?).ok());
+                    .and_then(|c| serde_json::from_slice(c.bytes(ColumnKind::Meta)?).ok());
                 let names = |m: &TraceMeta| m.sources.iter().map(|s| s.name.clone()).collect();
                 let usable = columns.is_some() || kind == FLASH_ENDING;
                 Some(CacheEntry {
@@ -197,8 +197,7 @@ impl Cache {
         Ok(removed)
     }
 
-    /// Removes what was used longest ago until the limit holds, and temporary files that were left
-    /// behind; never `keep`.
+    /// Removes what was used longest ago until the limit holds; never `keep`.
     pub(crate) fn trim(&self, keep: &Path) -> Result<()> {
         let mut files = self.files()?;
         files.sort_by_key(|(_, metadata)| metadata.modified().ok());
@@ -211,16 +210,26 @@ impl Cache {
                 bytes -= metadata.len();
             }
         }
-        for (path, metadata) in list(&self.dir)?.into_iter().filter(|(path, _)| is_temporary(path))
-        {
+        Ok(())
+    }
+
+    /// Removes temporary files that were left behind by processes that are gone. What cannot be
+    /// looked at or removed stays.
+    pub(crate) fn sweep(&self) {
+        let folders = [self.dir.clone(), self.dir.join(HASHES)];
+        let files = folders.iter().flat_map(|folder| list(folder).unwrap_or_default());
+        for (path, metadata) in files.filter(|(path, _)| is_temporary(path)) {
             let age =
                 metadata.modified().ok().and_then(|t| SystemTime::now().duration_since(t).ok());
+            // Drives are written elsewhere, without a lock.
+            let locked = !has_ending(&path, FLASH_ENDING);
             if age.is_some_and(|age| age > ABANDONED) {
                 // Somebody else may have been faster.
                 let _ = fs::remove_file(path);
+            } else if locked {
+                temporary::remove_abandoned(&path);
             }
         }
-        Ok(())
     }
 
     fn files(&self) -> Result<Vec<(PathBuf, fs::Metadata)>> {
@@ -348,7 +357,7 @@ impl Stamp {
 fn remember(place: &Path, known: &Known) -> std::io::Result<()> {
     let dir = place.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(dir)?;
-    let file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(dir)?;
+    let file = temporary::create(dir)?;
     serde_json::to_writer(&file, known)?;
     file.persist(place)?;
     Ok(())

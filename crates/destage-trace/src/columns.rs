@@ -17,12 +17,13 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use memmap2::Mmap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::disk;
 use crate::error::{Result, TraceError};
 
 /// Version of layout and meaning. A file of another version is stale, never read.
@@ -39,7 +40,7 @@ const MAX_SECTIONS: usize = 16;
 /// What a section holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     /// JSON.
     Meta = 1,
     /// u64, arrival of each row.
@@ -96,10 +97,25 @@ fn section_hash(bytes: &[u8]) -> u64 {
     whole.digest()
 }
 
+/// Where a column file is written.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The file, whatever an attempt before left in it.
+    pub(crate) file: File,
+    /// What errors name.
+    pub(crate) path: PathBuf,
+    /// The folder that it takes room in.
+    pub(crate) folder: PathBuf,
+    /// Its temporary name, and how many bytes it may have to be kept.
+    pub(crate) kept: Option<(PathBuf, u64)>,
+}
+
 /// Writes a column file, section after section.
 pub(crate) struct ColumnWriter {
     file: File,
     path: PathBuf,
+    folder: PathBuf,
+    kept: Option<(PathBuf, u64)>,
     at: u64,
     table: Vec<Section>,
     /// Hash over the block hashes of the open section.
@@ -108,12 +124,16 @@ pub(crate) struct ColumnWriter {
 }
 
 impl ColumnWriter {
-    /// Starts in a file, whatever an attempt before left in it; `path` is what errors name.
-    pub(crate) fn new(file: File, path: &Path) -> Result<Self> {
-        file.set_len(0).map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
+    /// Starts at the beginning of the target.
+    pub(crate) fn new(target: &Target) -> Result<Self> {
+        let failed = |source| TraceError::Write { path: target.path.clone(), source };
+        let file = target.file.try_clone().map_err(failed)?;
+        file.set_len(0).map_err(failed)?;
         let mut writer = ColumnWriter {
             file,
-            path: path.to_owned(),
+            path: target.path.clone(),
+            folder: target.folder.clone(),
+            kept: target.kept.clone(),
             at: HEADER_BYTES as u64,
             table: Vec::new(),
             whole: Xxh3::new(),
@@ -121,6 +141,23 @@ impl ColumnWriter {
         };
         writer.seek(writer.at)?;
         Ok(writer)
+    }
+
+    /// Says that `bytes` more will come. A file that will be too large to be kept loses its name
+    /// now, so that nothing is left of it whatever happens.
+    ///
+    /// # Errors
+    ///
+    /// `Write` if the disk has no room for them.
+    pub(crate) fn make_room(&mut self, bytes: u64) -> Result<()> {
+        disk::room_for(&self.folder, bytes, "the decoded trace")?;
+        if let Some((name, limit_bytes)) = &self.kept
+            && self.at.saturating_add(bytes) > *limit_bytes
+        {
+            std::fs::remove_file(name).map_err(|e| self.failed(e))?;
+            self.kept = None;
+        }
+        Ok(())
     }
 
     fn failed(&self, source: std::io::Error) -> TraceError {
@@ -132,7 +169,7 @@ impl ColumnWriter {
     }
 
     /// Opens the next section.
-    pub(crate) fn begin(&mut self, kind: Kind) -> Result<()> {
+    pub(crate) fn begin(&mut self, kind: ColumnKind) -> Result<()> {
         let offset = self.at.next_multiple_of(ALIGN);
         let padding = [0u8; ALIGN as usize];
         let pad = &padding[..(offset - self.at) as usize];
@@ -178,7 +215,7 @@ impl ColumnWriter {
     }
 
     /// A section in one go.
-    pub(crate) fn section(&mut self, kind: Kind, bytes: &[u8]) -> Result<u64> {
+    pub(crate) fn section(&mut self, kind: ColumnKind, bytes: &[u8]) -> Result<u64> {
         self.begin(kind)?;
         self.put(bytes)?;
         self.end()
@@ -188,7 +225,7 @@ impl ColumnWriter {
     /// offset of each block and a buffer of its length.
     pub(crate) fn section_backwards(
         &mut self,
-        kind: Kind,
+        kind: ColumnKind,
         bytes: u64,
         mut fill: impl FnMut(u64, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
@@ -313,13 +350,13 @@ impl Columns {
     }
 
     /// Bytes of a section; `None` if the file has none of this kind.
-    pub(crate) fn bytes(&self, kind: Kind) -> Option<&[u8]> {
+    pub(crate) fn bytes(&self, kind: ColumnKind) -> Option<&[u8]> {
         let section = self.table.iter().find(|s| s.kind == kind as u64)?;
         Some(&self.map[section.offset as usize..(section.offset + section.bytes) as usize])
     }
 
     /// A section as numbers; empty if there is none.
-    pub(crate) fn column<T: FromBytes + Immutable + KnownLayout>(&self, kind: Kind) -> &[T] {
+    pub(crate) fn column<T: FromBytes + Immutable + KnownLayout>(&self, kind: ColumnKind) -> &[T] {
         let Some(bytes) = self.bytes(kind) else { return &[] };
         match <[T]>::ref_from_bytes(bytes) {
             Ok(values) => values,
@@ -340,18 +377,23 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let handle = file.reopen().expect("opens again");
-        let mut writer = ColumnWriter::new(handle, file.path()).expect("writes");
+        let target = Target {
+            file: file.reopen().expect("opens again"),
+            path: file.path().to_owned(),
+            folder: std::env::temp_dir(),
+            kept: None,
+        };
+        let mut writer = ColumnWriter::new(&target).expect("writes");
         let numbers: Vec<u32> = (0..600_000).collect();
-        writer.section(Kind::Meta, b"{}\n").expect("writes");
-        writer.section(Kind::FirstIds, bytes_of(&numbers)).expect("writes");
+        writer.section(ColumnKind::Meta, b"{}\n").expect("writes");
+        writer.section(ColumnKind::FirstIds, bytes_of(&numbers)).expect("writes");
         writer
-            .section_backwards(Kind::NextNarrow, 4 * 600_000, |offset, block| {
+            .section_backwards(ColumnKind::NextNarrow, 4 * 600_000, |offset, block| {
                 block.copy_from_slice(&bytes_of(&numbers)[offset as usize..][..block.len()]);
                 Ok(())
             })
             .expect("writes");
-        writer.section(Kind::Lpns, &[]).expect("writes");
+        writer.section(ColumnKind::Lpns, &[]).expect("writes");
         writer.finish().expect("writes");
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut file, &mut bytes).expect("reads");
@@ -367,11 +409,11 @@ mod tests {
     #[test]
     fn columns_come_back_as_written_forwards_and_backwards() {
         let columns = map(&sample()).expect("a whole file");
-        assert_eq!(columns.bytes(Kind::Meta), Some(&b"{}\n"[..]));
-        assert!(columns.column::<u32>(Kind::FirstIds).iter().copied().eq(0..600_000));
-        assert!(columns.column::<u32>(Kind::NextNarrow).iter().copied().eq(0..600_000));
-        assert!(columns.column::<u64>(Kind::Lpns).is_empty());
-        assert!(columns.bytes(Kind::Responses).is_none());
+        assert_eq!(columns.bytes(ColumnKind::Meta), Some(&b"{}\n"[..]));
+        assert!(columns.column::<u32>(ColumnKind::FirstIds).iter().copied().eq(0..600_000));
+        assert!(columns.column::<u32>(ColumnKind::NextNarrow).iter().copied().eq(0..600_000));
+        assert!(columns.column::<u64>(ColumnKind::Lpns).is_empty());
+        assert!(columns.bytes(ColumnKind::Responses).is_none());
     }
 
     #[test]

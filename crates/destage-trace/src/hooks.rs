@@ -1,7 +1,7 @@
 //! How the caller takes part in long work: it hears how far the work has come, and may stop it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Result, TraceError};
 
@@ -54,6 +54,37 @@ pub enum Stage {
     NextUse,
     /// Gathering what the trace looks like; rows.
     Looking,
+}
+
+/// What a reading of files counts up, for somebody who looks on. Bytes are those on disk, still
+/// compressed, of all files.
+#[derive(Debug, Default)]
+pub struct ReadMeter {
+    /// Read so far.
+    pub done_bytes: AtomicU64,
+    /// In all files; 0 if standard input is among them.
+    pub total_bytes: AtomicU64,
+    /// Records delivered so far.
+    pub records: AtomicU64,
+}
+
+impl ReadMeter {
+    /// Back to nothing: the reading begins again.
+    pub(crate) fn reset(&self) {
+        for counter in [&self.done_bytes, &self.total_bytes, &self.records] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How somebody else takes part in a reading that goes on without asking: by shared flags and
+/// counters, where [`Hooks`] are called.
+#[derive(Clone, Default)]
+pub struct ReadControls {
+    /// Set to stop; the next batch is then [`TraceError::Interrupted`].
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Counted up while reading.
+    pub meter: Option<Arc<ReadMeter>>,
 }
 
 /// Tells the hooks how far the work has come, and asks whether to go on.

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Place, Result, TraceError};
+use crate::held::{Budget, Held, Holder};
 
 /// Bytes asked of the source at once: small enough to stay in a second-level cache, large enough
 /// that the calls do not show.
@@ -172,8 +173,10 @@ impl Input {
 
     /// Makes the window at least `bytes` long, or as long as the stream lasts; returns its length.
     ///
-    /// Errors: the file cannot be read, a compressed stream is damaged or (unless
-    /// `allow_truncated`) ends early.
+    /// # Errors
+    ///
+    /// The file cannot be read, a compressed stream is damaged or (unless `allow_truncated`) ends
+    /// early.
     pub fn ensure(&mut self, bytes: usize) -> Result<usize> {
         while self.end - self.start < bytes && !self.at_end {
             self.read_more(bytes)?;
@@ -231,12 +234,21 @@ impl Input {
         })
     }
 
-    /// All bytes that are left, for formats that must see the whole (Parquet in an archive).
-    pub fn read_to_end(mut self) -> Result<Vec<u8>> {
-        while self.grow()? {}
-        self.buffer.truncate(self.end);
-        self.buffer.drain(..self.start);
-        Ok(self.buffer)
+    /// All bytes that are left, and how many, for formats that must be read from their end (Parquet
+    /// in an archive).
+    ///
+    /// # Errors
+    ///
+    /// As [`ensure`](Self::ensure); `Data` if they are too many, `Write` if they cannot be kept.
+    pub(crate) fn into_held(mut self) -> Result<(Held, u64)> {
+        let mut budget = Budget::default();
+        let name = self.name.clone();
+        let mut holder = Holder::new(&name, &mut budget);
+        while self.ensure(1)? > 0 {
+            holder.take(self.window())?;
+            self.consume(self.end - self.start);
+        }
+        Ok(holder.finish())
     }
 }
 

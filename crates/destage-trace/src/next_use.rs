@@ -6,7 +6,7 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::columns::{BLOCK_BYTES, ColumnWriter, Columns, Kind, Unusable};
+use crate::columns::{BLOCK_BYTES, ColumnKind, ColumnWriter, Columns, Target, Unusable};
 use crate::error::Result;
 use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
@@ -65,9 +65,9 @@ impl NextUse {
     #[inline]
     pub fn uses(&self) -> NextUses<'_> {
         if is_narrow(self.accesses) {
-            NextUses::Narrow(self.columns.column(Kind::NextNarrow))
+            NextUses::Narrow(self.columns.column(ColumnKind::NextNarrow))
         } else {
-            NextUses::Wide(self.columns.column(Kind::NextWide))
+            NextUses::Wide(self.columns.column(ColumnKind::NextWide))
         }
     }
 
@@ -77,11 +77,11 @@ impl NextUse {
         place: Option<&Shelf>,
         hooks: &mut dyn Hooks,
     ) -> Result<Self> {
-        let path = place.map(|place| place.path.as_path());
-        if let Some(kept) = path.and_then(|path| NextUse::kept(rows, path)) {
+        let kept = place.map(|place| (place.path.as_path(), &place.folder));
+        if let Some(kept) = kept.and_then(|(path, _)| NextUse::kept(rows, path)) {
             return Ok(kept);
         }
-        let columns = store(path, hooks, |file, path, hooks| make(rows, file, path, hooks))?;
+        let columns = store(kept, hooks, |target, hooks| make(rows, target, hooks))?;
         if let Some(place) = place {
             place.settle();
         }
@@ -97,7 +97,7 @@ impl NextUse {
         let accesses = rows.accesses;
         let (kind, width) = width(accesses);
         let long = columns.bytes(kind)?.len() as u64 == accesses * width;
-        let same = columns.bytes(Kind::Meta)? == rows.fingerprint.as_bytes();
+        let same = columns.bytes(ColumnKind::Meta)? == rows.fingerprint.as_bytes();
         (long && same).then_some(NextUse { columns, accesses })
     }
 }
@@ -112,17 +112,18 @@ fn is_narrow(accesses: u64) -> bool {
     accesses < u64::from(NEVER_NARROW)
 }
 
-fn width(accesses: u64) -> (Kind, u64) {
-    if is_narrow(accesses) { (Kind::NextNarrow, 4) } else { (Kind::NextWide, 8) }
+fn width(accesses: u64) -> (ColumnKind, u64) {
+    if is_narrow(accesses) { (ColumnKind::NextNarrow, 4) } else { (ColumnKind::NextWide, 8) }
 }
 
-fn make(rows: &Rows<'_>, file: File, path: &Path, hooks: &mut dyn Hooks) -> Result<File> {
-    let mut writer = ColumnWriter::new(file, path)?;
-    writer.section(Kind::Meta, rows.fingerprint.as_bytes())?;
+fn make(rows: &Rows<'_>, target: &Target, hooks: &mut dyn Hooks) -> Result<File> {
+    let mut writer = ColumnWriter::new(target)?;
+    writer.make_room(rows.accesses.saturating_mul(width(rows.accesses).1))?;
+    writer.section(ColumnKind::Meta, rows.fingerprint.as_bytes())?;
     if is_narrow(rows.accesses) {
-        backwards::<u32>(rows, &mut writer, Kind::NextNarrow, hooks)?;
+        backwards::<u32>(rows, &mut writer, ColumnKind::NextNarrow, hooks)?;
     } else {
-        backwards::<u64>(rows, &mut writer, Kind::NextWide, hooks)?;
+        backwards::<u64>(rows, &mut writer, ColumnKind::NextWide, hooks)?;
     }
     writer.finish()
 }
@@ -153,7 +154,7 @@ impl Number for u64 {
 fn backwards<N: Number>(
     rows: &Rows<'_>,
     writer: &mut ColumnWriter,
-    kind: Kind,
+    kind: ColumnKind,
     hooks: &mut dyn Hooks,
 ) -> Result<()> {
     let (first_ids, pages_ops) = (rows.first_ids, rows.pages_ops);

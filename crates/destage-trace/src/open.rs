@@ -8,17 +8,17 @@ use std::time::SystemTime;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::cache::{Cache, CacheOptions, NEXT_USE_ENDING, Stamp, TRACE_ENDING, file_name};
-use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Unusable};
+use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Target, Unusable};
 use crate::decode::{DecodeOptions, RecordSource, decode};
 use crate::device_table::DeviceTable;
 use crate::error::{Result, TraceError};
 use crate::formats::FORMATS;
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, ReadControls, ReadMeter};
 use crate::meta::SourceMeta;
 use crate::options::{ReaderOptions, TimeOrigin};
 use crate::record::Record;
 use crate::store::{Shelf, store};
-use crate::stream::{self, Stream, with_stream};
+use crate::stream::{Stream, with_stream};
 use crate::trace::Trace;
 
 /// Key of what the columns depend on; `what` are the options and the like.
@@ -77,8 +77,8 @@ impl RecordSource for Stream {
 /// # Errors
 ///
 /// Those of reading ([`Stream`]); `Usage` for options out of range and for more different pages
-/// than can be numbered; `Write` if not even a temporary file can be written; `Interrupted`. A cache
-/// that cannot be used is no error, but a note to `hooks`.
+/// than can be numbered; `Write` if not even a temporary file can be written; `Interrupted`. A
+/// cache that cannot be used is no error, but a note to `hooks`.
 pub fn open_trace(
     paths: &[PathBuf],
     reader: &ReaderOptions,
@@ -91,16 +91,13 @@ pub fn open_trace(
     let files = with_siblings(paths, reader);
     let what = serde_json::to_value(reader).expect("plain data becomes JSON");
     let inputs = Inputs { files: &files, sources: Vec::new(), what };
-    open_with(inputs, &decode_options, cache, hooks, |file, path, sources, hooks| {
-        let outside = stream::Hooks {
+    open_with(inputs, &decode_options, cache, hooks, |target, sources, hooks| {
+        let controls = ReadControls {
             interrupt: hooks.interrupt_flag(),
-            progress: Some(Arc::new(stream::Progress::default())),
+            meter: Some(Arc::new(ReadMeter::default())),
         };
-        with_stream(paths, reader, outside, |stream| {
-            let file = file
-                .try_clone()
-                .map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
-            let writer = ColumnWriter::new(file, path)?;
+        with_stream(paths, reader, controls, |stream| {
+            let writer = ColumnWriter::new(target)?;
             decode(stream, &decode_options, sources.to_vec(), writer, hooks)
         })
     })
@@ -132,8 +129,8 @@ pub fn decode_records<S: RecordSource + ?Sized>(
     hooks: &mut dyn Hooks,
 ) -> Result<Arc<Trace>> {
     let sources = vec![SourceMeta { name: name.to_owned(), bytes: 0, hash: String::new() }];
-    let columns = store(None, hooks, |file, path, hooks| {
-        decode(source, options, sources.clone(), ColumnWriter::new(file, path)?, hooks)
+    let columns = store(None, hooks, |target, hooks| {
+        decode(source, options, sources.clone(), ColumnWriter::new(target)?, hooks)
     })?;
     Ok(Arc::new(Trace::new(columns, None, false).expect("what the decoder wrote is a trace")))
 }
@@ -145,7 +142,7 @@ pub(crate) fn open_with(
     decode_options: &DecodeOptions,
     cache: &CacheOptions,
     hooks: &mut dyn Hooks,
-    mut make: impl FnMut(&File, &Path, &[SourceMeta], &mut dyn Hooks) -> Result<File>,
+    mut make: impl FnMut(&Target, &[SourceMeta], &mut dyn Hooks) -> Result<File>,
 ) -> Result<Arc<Trace>> {
     decode_options.check()?;
     let folder = Cache::new(cache).ok();
@@ -153,6 +150,7 @@ pub(crate) fn open_with(
     let mut stamps = Vec::new();
     let mut entry = None;
     if let Some(folder) = folder {
+        folder.sweep();
         let hashed: Result<Vec<(SourceMeta, Stamp)>> =
             inputs.files.iter().map(|path| folder.hash(path, hooks)).collect();
         match hashed {
@@ -180,10 +178,8 @@ pub(crate) fn open_with(
     {
         return Ok(Arc::new(trace));
     }
-    let columns =
-        store(entry.as_ref().map(|(_, path)| path.as_path()), hooks, |file, path, hooks| {
-            make(&file, path, &sources, hooks)
-        })?;
+    let kept_at = entry.as_ref().map(|(folder, path)| (path.as_path(), folder));
+    let columns = store(kept_at, hooks, |target, hooks| make(target, &sources, hooks))?;
     let mut place = None;
     if let Some((folder, path)) = entry {
         let changed = inputs.files.iter().zip(&stamps).any(|(file, stamp)| !stamp.holds(file));

@@ -16,6 +16,8 @@
 //! pages scattered over a huge span) go into a table that is sorted once: the structure never
 //! holds more than a fixed number of bytes per touched page plus [`FLOOR_BYTES`].
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 
 use crate::error::{Result, TraceError};
@@ -37,6 +39,16 @@ const BYTES_PER_PAGE: u64 = 32;
 /// Largest number of unique pages: ids are `u32`, and the top 256 values stay free as marks.
 pub const MAX_UNIQUE_PAGES: u64 = (1 << 32) - 256;
 
+/// Rows of so many pages are claimed before they are marked. Chosen: marking that many takes longer
+/// than looking up a stretch.
+const LONG_PAGES: u64 = 1 << 14;
+
+/// Whether a row of this many pages is to be claimed first.
+#[inline(always)]
+pub(crate) fn is_long(pages: u64) -> bool {
+    pages >= LONG_PAGES
+}
+
 /// 64 pages: which are touched, and the rank of the first of them.
 #[derive(Clone, Copy, Default)]
 struct Word {
@@ -54,6 +66,8 @@ struct Space {
     unique: u64,
     /// Leaves and mids in use.
     bytes: u64,
+    /// Stretches of pages, apart from each other, that long rows touch: first and last.
+    claims: BTreeMap<u64, u64>,
 }
 
 /// Touched pages of a run's devices.
@@ -64,6 +78,8 @@ pub(crate) struct PageSet {
     words: Vec<Word>,
     free_leaves: Vec<u32>,
     unique: u64,
+    /// Pages of all claims.
+    claimed: u64,
     floor_bytes: u64,
 }
 
@@ -80,6 +96,7 @@ impl PageSet {
             words: vec![Word::default(); LEAF_WORDS],
             free_leaves: Vec::new(),
             unique: 0,
+            claimed: 0,
             floor_bytes,
         }
     }
@@ -99,6 +116,55 @@ impl PageSet {
     /// Touched pages of one device.
     pub(crate) fn unique_of(&self, device: usize) -> u64 {
         self.spaces.get(device).map_or(0, |s| s.unique)
+    }
+
+    /// Claims the long ones among rows of a device.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` if they alone touch more than [`MAX_UNIQUE_PAGES`]: known here before memory is
+    /// taken for any of them, which is what a page size of some bytes would otherwise come to.
+    pub(crate) fn claim_rows(
+        &mut self,
+        device: usize,
+        firsts: &[u64],
+        extents: &[u32],
+    ) -> Result<()> {
+        for (&first, &extent) in firsts.iter().zip(extents) {
+            let pages = u64::from(Extent(extent).pages());
+            if is_long(pages) {
+                self.claim(device, first, first + (pages - 1))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn claim(&mut self, device: usize, first: u64, last: u64) -> Result<()> {
+        let claims = &mut self.spaces[device].claims;
+        let (mut from, mut to) = (first, last);
+        while let Some((&start, &end)) = claims.range(..=to).next_back()
+            && end >= from
+        {
+            claims.remove(&start);
+            self.claimed -= end - start + 1;
+            (from, to) = (from.min(start), to.max(end));
+        }
+        claims.insert(from, to);
+        self.claimed += to - from + 1;
+        if self.claimed > MAX_UNIQUE_PAGES { Err(too_many_pages(self.claimed)) } else { Ok(()) }
+    }
+
+    /// Marks the pages `first..=last`, claimed first if they are many.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` above [`MAX_UNIQUE_PAGES`].
+    pub(crate) fn mark_checked(&mut self, device: usize, first: u64, last: u64) -> Result<()> {
+        if is_long((last - first).saturating_add(1)) {
+            self.claim(device, first, last)?;
+        }
+        self.mark(device, first, last);
+        if self.unique > MAX_UNIQUE_PAGES { Err(too_many_pages(self.unique)) } else { Ok(()) }
     }
 
     /// Marks rows of pages of a device below the count given to [`grow`](Self::grow).
@@ -291,8 +357,8 @@ impl PageSet {
 pub(crate) fn too_many_pages(found: u64) -> TraceError {
     TraceError::Usage {
         message: format!(
-            "the trace touches {found} different pages, at most {MAX_UNIQUE_PAGES} can be numbered: \
-             use a larger page size, fewer devices or a part of the trace"
+            "the trace touches {found} different pages or more, at most {MAX_UNIQUE_PAGES} can be \
+             numbered: use a larger page size, fewer devices or a part of the trace"
         ),
     }
 }
@@ -373,6 +439,28 @@ mod tests {
         fn ranks_do_not_depend_on_bitmap_or_table(extents in extents()) {
             agrees_with_a_sorted_set(0, &extents);
         }
+    }
+
+    #[test]
+    fn claims_count_pages_once_and_refuse_too_many_before_any_is_marked() {
+        let mut set = PageSet::new();
+        set.grow(2);
+        for (device, first, last, claimed) in [
+            (0, 100, 199, 100),
+            (0, 300, 399, 200),
+            (0, 150, 349, 300),
+            (0, 120, 130, 300),
+            (1, 120, 130, 311),
+            (0, 0, 1000, 1012),
+        ] {
+            set.claim(device, first, last).expect("few pages");
+            assert_eq!(set.claimed, claimed);
+        }
+        let held = set.words.len();
+        let error = set.claim(1, 1 << 40, (1 << 40) + MAX_UNIQUE_PAGES).unwrap_err();
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().contains("can be numbered"), "{error}");
+        assert_eq!((set.words.len(), set.unique()), (held, 0));
     }
 
     #[test]

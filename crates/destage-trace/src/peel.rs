@@ -1,12 +1,15 @@
 //! Takes compression off a stream, told from content and never from a name.
 //!
-//! Each library decodes one gzip member, xz stream, bzip2 stream or zstd frame; what stands behind it
-//! is judged here, once for all of them: another of the same kind continues the stream (`cat a.gz
-//! b.gz`, bgzip, pigz), zero bytes are padding, and anything else is an error with its offset.
+//! Each library decodes one gzip member, xz stream, bzip2 stream or zstd frame; what stands behind
+//! it is judged here, once for all of them: another of the same kind continues the stream (`cat
+//! a.gz b.gz`, bgzip, pigz), zero bytes are padding, and anything else is an error with its offset.
 
 use std::io::{self, BufRead, Read};
 
 use crate::input::StreamFault;
+
+/// Deepest nesting of compressions and archives.
+pub(crate) const MAX_LAYERS: usize = 4;
 
 /// Bytes asked of the source at once.
 const BLOCK_BYTES: usize = 64 * 1024;
@@ -239,7 +242,8 @@ impl Peel {
             if !self.begun || zeros == 0 {
                 let (at, name) = (source.taken(), self.codec.name());
                 let message = format!(
-                    "byte {at} of the {name} stream is neither zero padding nor the begin of another {name} stream: \
+                    "byte {at} of the {name} stream is neither zero padding nor the begin of \
+                     another {name} stream: \
                      something was appended, or the file is damaged"
                 );
                 return Err(self.fault(at, message));
@@ -347,6 +351,22 @@ impl Read for Peel {
             }
         }
     }
+}
+
+/// Peels compressions, not archives, and counts them.
+pub(crate) fn peel_all(raw: Box<dyn Read + Send>) -> io::Result<(Buffered, usize)> {
+    let mut stream = Buffered::new(raw);
+    let mut layers = 0;
+    while let Layer::Packed(codec) = identify(stream.peek(HEAD_BYTES)?) {
+        if layers == MAX_LAYERS {
+            let message = format!("more than {MAX_LAYERS} layers of compression");
+            let fault = StreamFault { layer: codec.name(), offset: 0, truncated: false, message };
+            return Err(fault.into());
+        }
+        stream = Buffered::new(Box::new(Peel::new(codec, stream)));
+        layers += 1;
+    }
+    Ok((stream, layers))
 }
 
 /// The fault that an error carries, also through the archive library's own wrapping.

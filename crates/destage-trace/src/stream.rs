@@ -1,48 +1,47 @@
-//! All files of a run as one stream of records: in one order, with the devices, the time slice and the
-//! operations that were asked for, and with everything counted that a result must own up to.
+//! All files of a run as one stream of records: in one order, with the devices, the time slice and
+//! the operations that were asked for, and with everything counted that a result must own up to.
 //!
-//! Offsets stay relative to their device, and times stay on the formats' clocks (unless `time_origin =
-//! "file"` or `concat`): the decoder stacks devices and subtracts the smallest time.
+//! ```text
+//!  lanes    from what was named to one reader a file, with its format
+//!  (here)   the merge of the lanes, the devices that are kept
+//!  shape    ticks spread out, the slice
+//!  missing  what is said where nothing is left
+//! ```
+//!
+//! Offsets stay relative to their device, and times stay on the formats' clocks (unless
+//! `time_origin = "file"` or `concat`): the decoder stacks devices and subtracts the smallest time.
+
+mod lanes;
+mod missing;
+mod shape;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::collections::{BinaryHeap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use destage_keys::{Unknown, nearest_alone};
+use lanes::{known_format, open_lanes};
+use missing::{no_such_device, nothing};
+use shape::{Slice, Spreader};
 
-use crate::detect;
 use crate::device_table::DeviceTable;
 use crate::error::{Place, Result, TraceError};
-use crate::format::{BATCH_RECORDS, Format, Opening};
-use crate::formats;
-use crate::options::{ReaderOptions, Spread, TimeOrigin, is_major_minor};
-use crate::record::{Record, RecordOp};
-use crate::sample::Sample;
+use crate::format::{BATCH_RECORDS, Format};
+use crate::hooks::ReadControls;
+use crate::options::{ReaderOptions, TimeOrigin, is_major_minor};
+use crate::record::Record;
 use crate::sorting::{Lane, Reach, Shared};
-use crate::source::{self, Leaf};
 use crate::summary::{FileSummary, Summary};
 use crate::tally::Tally;
-
-pub use crate::source::Progress;
 
 /// Window that is tried first: it stays in the cache, and most traces need no larger one.
 const SMALL_WINDOW: usize = 8192;
 
-/// How the outside takes part in a long reading.
-#[derive(Clone, Default)]
-pub struct Hooks {
-    /// Set by someone else to stop; the next batch is then [`TraceError::Interrupted`].
-    pub interrupt: Option<Arc<AtomicBool>>,
-    /// Counted up while reading.
-    pub progress: Option<Arc<Progress>>,
-}
-
 /// Records of all files in one order.
 pub struct Stream {
     options: Arc<ReaderOptions>,
-    hooks: Hooks,
+    controls: ReadControls,
     shared: Shared,
     lanes: Vec<Lane>,
     /// Lanes with records at hand, by the time of the first: the merge.
@@ -55,38 +54,35 @@ pub struct Stream {
     /// The devices asked for, by their names; and for every device met, its index in the output.
     selected: DeviceTable,
     indices: Vec<Option<u32>>,
-    /// Records of the current tick, held until it is whole (`spread = "uniform"`).
-    tick: Vec<Record>,
-    spread_ns: Option<u64>,
-    first_ns: Option<u64>,
-    /// The slice is over.
-    closed: bool,
+    /// `spread = "uniform"`.
+    spreader: Option<Spreader>,
+    slice: Slice,
     ended: bool,
     summary: Summary,
 }
 
-/// Runs `work` over a stream of records. Where a record steps back further than the window in use, the
-/// whole of `work` runs again over a stream with a larger one, and at last over an external sort: so
-/// `work` must make its state anew each time.
+/// Runs `work` over a stream of records. Where a record steps back further than the window in use,
+/// the whole of `work` runs again over a stream with a larger one, and at last over an external
+/// sort: so `work` must make its state anew each time.
 ///
-/// Errors: those of [`Stream`] and of `work`.
+/// # Errors
+///
+/// Those of [`Stream`] and of `work`.
 pub fn with_stream<T>(
     paths: &[PathBuf],
     options: &ReaderOptions,
-    hooks: Hooks,
+    controls: ReadControls,
     mut work: impl FnMut(&mut Stream) -> Result<T>,
 ) -> Result<T> {
     let window = options.sort_window_records.max(1);
     let once = reads_once(paths);
     let first = if once { window } else { SMALL_WINDOW.min(window) };
     for reach in [Reach::Window(first), Reach::Window(window), Reach::ANYWHERE] {
-        if let Some(progress) = &hooks.progress {
-            progress.done_bytes.store(0, Ordering::Relaxed);
-            progress.total_bytes.store(0, Ordering::Relaxed);
-            progress.records.store(0, Ordering::Relaxed);
+        if let Some(meter) = &controls.meter {
+            meter.reset();
         }
-        let result =
-            Stream::open_reach(paths, options, hooks.clone(), reach).and_then(|mut s| work(&mut s));
+        let result = Stream::open_reach(paths, options, controls.clone(), reach)
+            .and_then(|mut stream| work(&mut stream));
         match result {
             Err(TraceError::BeyondWindow) if !once => {}
             Err(TraceError::BeyondWindow) => break,
@@ -97,7 +93,8 @@ pub fn with_stream<T>(
         file: "-".to_owned(),
         place: Place::File,
         message: format!(
-            "a record steps back by more than {window} records, and standard input cannot be read again"
+            "a record steps back by more than {window} records, and standard input cannot be read \
+             again"
         ),
         hint: Some("write it to a file, or keep the stored order with --order file".to_owned()),
     })
@@ -114,21 +111,27 @@ fn reads_once(paths: &[PathBuf]) -> bool {
 impl Stream {
     /// Opens files for [`Stream::next_batch`]; sorts within the whole window.
     ///
-    /// Errors: a file is missing or unreadable, its format cannot be told, an option does not fit.
+    /// # Errors
+    ///
+    /// A file is missing or unreadable, its format cannot be told, an option does not fit.
     pub fn open(paths: &[PathBuf], options: &ReaderOptions) -> Result<Stream> {
-        Stream::open_with(paths, options, Hooks::default())
+        Stream::open_with(paths, options, ReadControls::default())
     }
 
-    /// [`Stream::open`] with hooks.
-    pub fn open_with(paths: &[PathBuf], options: &ReaderOptions, hooks: Hooks) -> Result<Stream> {
+    /// [`Stream::open`], with somebody looking on.
+    pub fn open_with(
+        paths: &[PathBuf],
+        options: &ReaderOptions,
+        controls: ReadControls,
+    ) -> Result<Stream> {
         let window = options.sort_window_records.max(1);
-        Stream::open_reach(paths, options, hooks, Reach::Window(window))
+        Stream::open_reach(paths, options, controls, Reach::Window(window))
     }
 
     fn open_reach(
         paths: &[PathBuf],
         options: &ReaderOptions,
-        hooks: Hooks,
+        controls: ReadControls,
         reach: Reach,
     ) -> Result<Stream> {
         let usage = |message: &str| Err(TraceError::Usage { message: message.to_owned() });
@@ -137,7 +140,8 @@ impl Stream {
         }
         if options.concat && options.time_origin == TimeOrigin::Absolute {
             return usage(
-                "concat: files placed one after another have no absolute times; use time_origin = \"file\"",
+                "concat: files placed one after another have no absolute times; use time_origin = \
+                 \"file\"",
             );
         }
         let given = match &options.format {
@@ -146,17 +150,13 @@ impl Stream {
         };
         let options = Arc::new(options.clone());
         let mut summary = Summary::default();
-        let lanes = open_lanes(paths, &options, given, &hooks, &mut summary)?;
+        let lanes = open_lanes(paths, &options, given, &controls, &mut summary)?;
         let coarse_ns = lanes.iter().filter_map(|l| l.format.coarse_ns).max();
         let mut tally = Tally::new(&options);
-        let spread_ns = match (options.spread, coarse_ns) {
-            (Some(Spread::Uniform), Some(tick)) => Some(tick),
-            (Some(Spread::Uniform), None) => {
-                tally.warn("spread = \"uniform\" has no effect: the clock is not coarse");
-                None
-            }
-            _ => None,
-        };
+        let spreader = Spreader::new(&options, coarse_ns).unwrap_or_else(|warning| {
+            tally.warn(warning);
+            None
+        });
         if matches!(reach, Reach::Anywhere(_)) {
             let window = options.sort_window_records;
             tally.note(format!(
@@ -165,36 +165,28 @@ impl Stream {
             summary.sorted_externally = true;
         }
         summary.coarse_clock_ns = coarse_ns;
-        let mut selected = DeviceTable::new();
-        let blocks = lanes.iter().any(|lane| named_by_numbers(lane.format));
-        let names: Vec<String> =
-            options.device.iter().flat_map(|name| device_names(name, blocks)).collect();
-        for name in &names {
-            selected.index(name.as_bytes());
-        }
+        let shared = Shared {
+            devices: DeviceTable::new(),
+            tally,
+            stepped_back: 0,
+            largest_step_ns: 0,
+            order: options.order,
+            reach,
+            interrupt: controls.interrupt.clone(),
+        };
         Ok(Stream {
-            shared: Shared {
-                devices: DeviceTable::new(),
-                tally,
-                stepped_back: 0,
-                largest_step_ns: 0,
-                order: options.order,
-                reach,
-                interrupt: hooks.interrupt.clone(),
-            },
+            selected: selected_devices(&options, &lanes),
+            slice: Slice::new(&options),
             options,
-            hooks,
+            controls,
+            shared,
             heads: BinaryHeap::new(),
             waiting: (0..lanes.len()).collect(),
             shifts: vec![None; lanes.len()],
             lanes,
             concat_at_ns: 0,
-            selected,
             indices: Vec::new(),
-            tick: Vec::new(),
-            spread_ns,
-            first_ns: None,
-            closed: false,
+            spreader,
             ended: false,
             summary,
         })
@@ -205,11 +197,12 @@ impl Stream {
         if self.options.device.is_empty() { &self.shared.devices } else { &self.selected }
     }
 
-    /// Bytes read of all files, as they lie on disk, and of how many; needs [`Hooks::progress`].
+    /// Bytes read of all files, as they lie on disk, and of how many; needs
+    /// [`ReadControls::meter`].
     pub fn position(&self) -> (u64, Option<u64>) {
-        let Some(progress) = &self.hooks.progress else { return (0, None) };
-        let total = progress.total_bytes.load(Ordering::Relaxed);
-        (progress.done_bytes.load(Ordering::Relaxed), Some(total).filter(|total| *total > 0))
+        let Some(meter) = &self.controls.meter else { return (0, None) };
+        let total = meter.total_bytes.load(Ordering::Relaxed);
+        (meter.done_bytes.load(Ordering::Relaxed), Some(total).filter(|total| *total > 0))
     }
 
     /// The format of each file and why.
@@ -220,8 +213,10 @@ impl Stream {
     /// Fills `out` with the next records, some thousands of them; `false`, and nothing in `out`, at
     /// the end.
     ///
-    /// Errors: what cannot be read, malformed records as `on_error` says, no request at all, a device
-    /// that is not there, [`TraceError::Interrupted`], [`TraceError::BeyondWindow`].
+    /// # Errors
+    ///
+    /// What cannot be read, malformed records as `on_error` says, no request at all, a device that
+    /// is not there, [`TraceError::Interrupted`], [`TraceError::BeyondWindow`].
     pub fn next_batch(&mut self, out: &mut Vec<Record>) -> Result<bool> {
         out.clear();
         while out.is_empty() {
@@ -229,15 +224,17 @@ impl Stream {
                 return Ok(false);
             }
             self.shared.check_interrupt()?;
-            let more = !self.closed && self.merge(out)?;
+            let more = !self.slice.closed && self.merge(out)?;
             self.shared.check_interrupt()?;
             self.check_devices()?;
             self.select(out);
-            self.spread(out, more);
-            self.slice(out);
-            self.count(out);
-            if let Some(progress) = &self.hooks.progress {
-                progress.records.store(self.summary.requests, Ordering::Relaxed);
+            if let Some(spreader) = &mut self.spreader {
+                spreader.apply(out, more);
+            }
+            self.slice.apply(out);
+            self.summary.add(out);
+            if let Some(meter) = &self.controls.meter {
+                meter.records.store(self.summary.requests, Ordering::Relaxed);
             }
             if !more && out.is_empty() {
                 self.ended = true;
@@ -251,6 +248,7 @@ impl Stream {
     /// What was read and counted; whole after the end.
     pub fn summary(&self) -> Summary {
         let mut summary = self.summary.clone();
+        summary.filtered_out = self.slice.filtered_out;
         let tally = &self.shared.tally;
         summary.files = self
             .lanes
@@ -283,8 +281,8 @@ impl Stream {
     fn merge(&mut self, out: &mut Vec<Record>) -> Result<bool> {
         self.start_lanes()?;
         let Some(Reverse((_, lane))) = self.heads.pop() else { return Ok(false) };
-        // Everything of this lane that comes before the next lane's first record; equal times keep the
-        // order of the files.
+        // Everything of this lane that comes before the next lane's first record; equal times keep
+        // the order of the files.
         let next = self.heads.peek().map(|&Reverse(head)| head);
         let (take_off, add) = self.shifts[lane].unwrap_or((0, 0));
         match next {
@@ -349,7 +347,8 @@ impl Stream {
         }
         Err(TraceError::Usage {
             message: format!(
-                "the trace holds requests of several block devices ({}), perhaps of a volume and of the disk beneath \
+                "the trace holds requests of several block devices ({}), perhaps of a volume and \
+                 of the disk beneath \
                  it: choose with --volume, or take all with --volumes stack",
                 devices.names().join(", ")
             ),
@@ -373,129 +372,32 @@ impl Stream {
         });
     }
 
-    /// Spaces the requests of each tick of a coarse clock evenly; the last tick waits for the rest of it.
-    fn spread(&mut self, out: &mut Vec<Record>, more: bool) {
-        let Some(tick_ns) = self.spread_ns else { return };
-        self.tick.append(out);
-        let open = match self.tick.last() {
-            Some(last) if more => self.tick.partition_point(|r| r.time_ns < last.time_ns),
-            _ => self.tick.len(),
-        };
-        out.extend(self.tick.drain(..open));
-        for group in out.chunk_by_mut(|a, b| a.time_ns == b.time_ns) {
-            let count = group.len() as u128;
-            for (i, record) in group.iter_mut().enumerate() {
-                record.time_ns += (u128::from(tick_ns) * i as u128 / count) as u64;
-            }
-        }
-    }
-
-    /// Applies `from`, `for`, `ops`, `offset_from`, `offset_to` and `requests`.
-    fn slice(&mut self, out: &mut Vec<Record>) {
-        let Some(first) = out.first() else { return };
-        let first_ns = *self.first_ns.get_or_insert(first.time_ns);
-        let options = Arc::clone(&self.options);
-        let before = out.len();
-        if options.from_ns.is_some() || options.for_ns.is_some() {
-            let from = first_ns.saturating_add(options.from_ns.unwrap_or(0));
-            let to = options.for_ns.map_or(u64::MAX, |length| from.saturating_add(length));
-            self.closed |= out.last().is_some_and(|r| r.time_ns >= to) && options.for_ns.is_some();
-            out.retain(|r| r.time_ns >= from && (r.time_ns < to || options.for_ns.is_none()));
-        }
-        if !options.ops.is_empty() {
-            out.retain(|r| options.ops.contains(&r.op));
-        }
-        if options.offset_from.is_some() || options.offset_to.is_some() {
-            let (from, to) =
-                (options.offset_from.unwrap_or(0), options.offset_to.unwrap_or(u64::MAX));
-            out.retain(|r| {
-                r.op == RecordOp::Flush
-                    || r.offset_bytes < to && r.offset_bytes + r.length_bytes > from
-            });
-        }
-        self.summary.filtered_out += (before - out.len()) as u64;
-        if let Some(requests) = options.requests {
-            let left = requests - self.summary.requests;
-            if out.len() as u64 >= left {
-                out.truncate(left as usize);
-                self.closed = true;
-            }
-        }
-    }
-
-    fn count(&mut self, out: &[Record]) {
-        self.summary.add(out);
-    }
-
     /// The end: was there anything, and was everything there that was asked for?
     fn finish(&mut self) -> Result<()> {
         self.shared.tally.finish()?;
-        if !self.closed {
+        if !self.slice.closed {
             for (index, name) in (0..).zip(self.selected.names()) {
                 if self.shared.devices.find(self.selected.bytes(index)).is_none() {
-                    return Err(self.no_such_device(&name));
+                    return Err(no_such_device(&name, &self.shared.devices));
                 }
             }
         }
         if self.summary.requests == 0 {
-            return Err(self.nothing());
+            let filtered_out = self.slice.filtered_out;
+            return Err(nothing(&self.lanes, &self.shared.tally, filtered_out, &self.options));
         }
         Ok(())
     }
+}
 
-    fn no_such_device(&self, name: &str) -> TraceError {
-        let mut names = self.shared.devices.names();
-        let near = nearest_alone(name, names.iter().map(String::as_str)).map(str::to_owned);
-        let count = names.len();
-        names.truncate(20);
-        let more = if count > names.len() { ", ..." } else { "" };
-        let message = match near {
-            Some(near) => format!("device {name}: not in the trace; did you mean {near}?"),
-            None => format!(
-                "device {name}: not in the trace, whose {count} devices are {}{more}",
-                names.join(", ")
-            ),
-        };
-        TraceError::Usage { message }
+/// The devices that the user named, by their names.
+fn selected_devices(options: &ReaderOptions, lanes: &[Lane]) -> DeviceTable {
+    let mut selected = DeviceTable::new();
+    let blocks = lanes.iter().any(|lane| named_by_numbers(lane.format));
+    for name in options.device.iter().flat_map(|name| device_names(name, blocks)) {
+        selected.index(name.as_bytes());
     }
-
-    fn nothing(&self) -> TraceError {
-        let tally = &self.shared.tally;
-        let files: Vec<&str> = self.lanes.iter().map(|l| l.name.as_str()).collect();
-        let formats: Vec<&str> = self.lanes.iter().map(|l| l.format.name).collect();
-        let mut found = Vec::new();
-        let mut add = |count: u64, what: &str| {
-            if count > 0 {
-                found.push(format!("{count} {what}"));
-            }
-        };
-        for (event, count) in &tally.ignored_events {
-            add(*count, &format!("ignored events {event}"));
-        }
-        add(tally.header, "header lines");
-        add(tally.comment, "comments");
-        add(tally.blank, "blank lines");
-        add(tally.zero_length, "of zero length");
-        add(tally.error_count(), "malformed");
-        add(self.summary.filtered_out, "left out by the options");
-        let format = formats.first().copied().unwrap_or("");
-        let read: u64 = self.lanes.iter().map(|l| l.records).sum();
-        let mut message =
-            format!("0 requests in {} lines or records read as {format}", tally.lines);
-        if !found.is_empty() {
-            message.push_str(&format!(": {}", found.join(", ")));
-        }
-        let blocks = matches!(format, "blkparse" | "blktrace");
-        let hint = match read {
-            0 if blocks => Some(format!(
-                "the requests are the {} events; --event chooses others",
-                self.options.event.letter()
-            )),
-            0 => None,
-            _ => Some("the slice or the filters leave nothing".to_owned()),
-        };
-        TraceError::Data { file: files.join(", "), place: Place::File, message, hint }
-    }
+    selected
 }
 
 /// Formats whose devices are called `major:minor`.
@@ -512,100 +414,4 @@ fn device_names(name: &str, blocks: bool) -> Vec<String> {
         },
         _ => vec![name.to_owned()],
     }
-}
-
-fn known_format(name: &str) -> Result<&'static Format> {
-    formats::find(name).ok_or_else(|| {
-        let known = formats::FORMATS.iter().map(|f| f.name).collect();
-        let hint = Unknown { name: name.into(), known }.hint();
-        let message = format!("format {name}: no such format; {hint}");
-        TraceError::Usage { message }
-    })
-}
-
-/// Opens every file and member, finds its format, and brings in the files that belong to it.
-fn open_lanes(
-    paths: &[PathBuf],
-    options: &Arc<ReaderOptions>,
-    given: Option<&'static Format>,
-    hooks: &Hooks,
-    summary: &mut Summary,
-) -> Result<Vec<Lane>> {
-    let mut seen: HashSet<PathBuf> = HashSet::new();
-    let mut lanes = Vec::new();
-    let mut total = Some(0u64);
-    for path in paths {
-        let mut queue: VecDeque<(PathBuf, bool)> = VecDeque::from([(path.clone(), true)]);
-        while let Some((path, ask_siblings)) = queue.pop_front() {
-            if !ask_siblings && seen.contains(&identity(&path)) {
-                continue;
-            }
-            let listing = source::list(&path, options)?;
-            summary.left_out.extend(listing.left_out);
-            for leaf in listing.leaves {
-                let (opening, reason, input) = open_leaf(&leaf, options, given, hooks)?;
-                let siblings =
-                    opening.format.siblings.filter(|_| ask_siblings && !options.only_this_file);
-                if let (Some(siblings), Some(plain)) = (siblings, input.plain_path()) {
-                    // All files of the set in their own order, this one among them, once.
-                    if seen.contains(&identity(plain)) {
-                        continue;
-                    }
-                    let set = siblings(plain);
-                    if set.len() > 1 {
-                        queue.extend(set.into_iter().map(|p| (p, false)));
-                        continue;
-                    }
-                }
-                if let Some(plain) = input.plain_path()
-                    && opening.format.siblings.is_some()
-                {
-                    seen.insert(identity(plain));
-                }
-                total = total.zip(leaf.raw_bytes()).map(|(a, b)| a + b);
-                let reader = (opening.format.open)(input, &opening)?;
-                lanes.push(Lane::new(leaf.name.clone(), opening.format, reason, reader));
-            }
-        }
-    }
-    if let Some(progress) = &hooks.progress {
-        progress.total_bytes.store(total.unwrap_or(0), Ordering::Relaxed);
-    }
-    Ok(lanes)
-}
-
-fn identity(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn open_leaf(
-    leaf: &Leaf,
-    options: &Arc<ReaderOptions>,
-    given: Option<&'static Format>,
-    hooks: &Hooks,
-) -> Result<(Opening, Option<String>, crate::input::Input)> {
-    let mut input = leaf.open(options, hooks.progress.as_ref())?;
-    let sample = Sample::of(&mut input)?;
-    if sample.bytes.is_empty() {
-        return Err(TraceError::Data {
-            file: leaf.name.clone(),
-            place: Place::File,
-            message: "0 requests: the file is empty".to_owned(),
-            hint: None,
-        });
-    }
-    let (format, reason) = match given {
-        Some(format) => (format, None),
-        None => {
-            let (format, why) = detect::require(&sample)?;
-            (format, Some(why))
-        }
-    };
-    let opening = Opening {
-        options: Arc::clone(options),
-        format,
-        detected: reason.is_some(),
-        closest: Some(detect::closest),
-    };
-    Ok((opening, reason, input))
 }

@@ -74,7 +74,7 @@ impl Limits {
 
 /// What the common rules say about a record's extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extent {
+pub enum Ruling {
     /// Take it.
     Fine,
     /// No length: skip and count in [`Tally::zero_length`].
@@ -89,36 +89,38 @@ impl Limits {
     /// Applies the rules of `docs/spec/trace-formats.md` section 1 that every format shares. Trims
     /// may have any length; flushes have no extent.
     #[inline]
-    pub fn extent(&self, record: &Record) -> Extent {
+    pub fn extent(&self, record: &Record) -> Ruling {
         if record.op == RecordOp::Flush {
-            return Extent::Fine;
+            return Ruling::Fine;
         }
         if record.length_bytes == 0 {
-            return Extent::ZeroLength;
+            return Ruling::ZeroLength;
         }
         if record.length_bytes > self.max_request_bytes && record.op != RecordOp::Trim {
-            return Extent::Oversized;
+            return Ruling::Oversized;
         }
         match record.offset_bytes.checked_add(record.length_bytes) {
-            Some(end) if end <= 1 << 63 => Extent::Fine,
-            _ => Extent::OutOfRange,
+            Some(end) if end <= 1 << 63 => Ruling::Fine,
+            _ => Ruling::OutOfRange,
         }
     }
 
     /// Message for an extent that is no good.
-    pub fn extent_message(&self, extent: Extent, record: &Record) -> (Category, String) {
+    pub fn extent_message(&self, extent: Ruling, record: &Record) -> (Category, String) {
         match extent {
-            Extent::Oversized => (
+            Ruling::Oversized => (
                 Category::Oversized,
                 format!(
-                    "length: {} bytes is more than max_request_bytes = {} (a wrong unit or a wrong column?)",
+                    "length: {} bytes is more than max_request_bytes = {} (a wrong unit or a \
+                     wrong column?)",
                     record.length_bytes, self.max_request_bytes
                 ),
             ),
             _ => (
                 Category::OutOfRange,
                 format!(
-                    "offset {} plus length {} lies past 2^63 bytes (a wrong unit or a wrong column?)",
+                    "offset {} plus length {} lies past 2^63 bytes (a wrong unit or a wrong \
+                     column?)",
                     record.offset_bytes, record.length_bytes
                 ),
             ),
@@ -193,8 +195,8 @@ impl Tally {
         place: Place,
     ) -> Result<()> {
         match self.limits.extent(&record) {
-            Extent::Fine => out.push(record),
-            Extent::ZeroLength => self.zero_length += 1,
+            Ruling::Fine => out.push(record),
+            Ruling::ZeroLength => self.zero_length += 1,
             bad => {
                 let (category, message) = self.limits.extent_message(bad, &record);
                 return self.reject_record(file, place, category, message, None);
@@ -230,7 +232,10 @@ impl Tally {
             None => (10_000, "max_errors = 10000".to_owned()),
         };
         (errors > allowed).then(|| {
-            format!("{errors} malformed records among {lines} are more than {rule}: a result would mean nothing")
+            format!(
+                "{errors} malformed records among {lines} are more than {rule}: a result would \
+                 mean nothing"
+            )
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::columns::{Columns, Kind};
+use crate::columns::{ColumnKind, Columns};
 use crate::error::Result;
 use crate::hooks::{Hooks, NoHooks};
 use crate::meta::TraceMeta;
@@ -25,16 +25,17 @@ pub struct Trace {
 impl Trace {
     /// `None` if the file has not what a trace has (which its checksums make a stale layout).
     pub(crate) fn new(columns: Columns, place: Option<Shelf>, from_cache: bool) -> Option<Self> {
-        let meta: TraceMeta = serde_json::from_slice(columns.bytes(Kind::Meta)?).ok()?;
+        let meta: TraceMeta = serde_json::from_slice(columns.bytes(ColumnKind::Meta)?).ok()?;
         let rows = meta.counts.rows;
         let long = |kind, width: u64, rows: u64| {
             columns.bytes(kind).is_some_and(|bytes| bytes.len() as u64 == rows * width)
         };
-        let whole = long(Kind::FirstIds, 4, rows)
-            && long(Kind::PagesOps, 4, rows)
-            && long(Kind::Arrivals, 8, rows)
-            && long(Kind::Lpns, 8, meta.counts.unique_pages)
-            && (columns.bytes(Kind::Responses).is_none() || long(Kind::Responses, 8, rows));
+        let whole = long(ColumnKind::FirstIds, 4, rows)
+            && long(ColumnKind::PagesOps, 4, rows)
+            && long(ColumnKind::Arrivals, 8, rows)
+            && long(ColumnKind::Lpns, 8, meta.counts.unique_pages)
+            && (columns.bytes(ColumnKind::Responses).is_none()
+                || long(ColumnKind::Responses, 8, rows));
         let next_use = Mutex::new(None);
         whole.then_some(Trace { columns, meta, place, next_use, from_cache })
     }
@@ -72,36 +73,36 @@ impl Trace {
 
     /// Dense id of each row's first page; the ids of its other pages follow.
     pub fn first_ids(&self) -> &[u32] {
-        self.columns.column(Kind::FirstIds)
+        self.columns.column(ColumnKind::FirstIds)
     }
 
     /// [`Extent`](crate::Extent) of each row.
     pub fn pages_ops(&self) -> &[u32] {
-        self.columns.column(Kind::PagesOps)
+        self.columns.column(ColumnKind::PagesOps)
     }
 
     /// Arrival of each row, ns after the origin; not decreasing. All 0 in a trace without times.
     pub fn arrivals_ns(&self) -> &[u64] {
-        self.columns.column(Kind::Arrivals)
+        self.columns.column(ColumnKind::Arrivals)
     }
 
     /// Measured response of each row, ns, [`NO_RESPONSE`](crate::NO_RESPONSE) where it is unknown;
     /// `None` if the format has none. For comparison only.
     pub fn responses_ns(&self) -> Option<&[u64]> {
-        self.columns.bytes(Kind::Responses)?;
-        Some(self.columns.column(Kind::Responses))
+        self.columns.bytes(ColumnKind::Responses)?;
+        Some(self.columns.column(ColumnKind::Responses))
     }
 
     /// Logical page number of each dense id, in the run's one address space; ascending.
     pub fn lpns(&self) -> &[u64] {
-        self.columns.column(Kind::Lpns)
+        self.columns.column(ColumnKind::Lpns)
     }
 
     /// Rows that go on with the request of the row before them, ascending. Empty unless wrapping
     /// cut a request at the end of the drive, or one has more pages than a row holds
     /// ([`Extent::MAX_PAGES`](crate::Extent::MAX_PAGES)).
     pub fn continuations(&self) -> &[u64] {
-        self.columns.column(Kind::Continuations)
+        self.columns.column(ColumnKind::Continuations)
     }
 
     /// Whether it came from the cache, decoded by an earlier run.

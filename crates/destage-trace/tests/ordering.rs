@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use destage_trace::stream::{Hooks, Progress};
+use destage_trace::{ReadControls, ReadMeter};
 use destage_trace::{ReaderOptions, RecordOp, Stream, TraceError, with_stream};
 use proptest::prelude::*;
 use support::{options, read, read_bytes};
@@ -134,7 +134,8 @@ fn slices_count_from_the_first_record_and_filters_choose() {
 
 #[test]
 fn ticks_of_a_coarse_clock_are_spread_evenly() {
-    let text = "1538323200,0,8,0,1\n1538323200,8,8,1,1\n1538323200,16,8,0,1\n1538323201,24,8,1,1\n1538323202,0,8,0,1\n1538323202,8,8,1,1\n";
+    let text = "1538323200,0,8,0,1\n1538323200,8,8,1,1\n1538323200,16,8,0,1\n\
+     1538323201,24,8,1,1\n1538323202,0,8,0,1\n1538323202,8,8,1,1\n";
     let times = |settings: &[(&str, &str)]| -> Vec<u64> {
         let found = read_bytes("t", text.as_bytes(), &options(settings)).unwrap();
         found.records.iter().map(|r| r.time_ns - 1_538_323_200_000_000_000).collect()
@@ -168,7 +169,8 @@ fn the_implausible_is_warned_of() {
     let line = read_bytes("t", fine.as_bytes(), &options(&[])).unwrap().summary.plausibility_line();
     assert_eq!(
         line,
-        "2 requests, 10.000 s, 0.2 requests/s, mean 4096 bytes, addresses 0..8192, 1 device, 50.0 % reads"
+        "2 requests, 10.000 s, 0.2 requests/s, mean 4096 bytes, addresses 0..8192, 1 device, 50.0 \
+         % reads"
     );
 }
 
@@ -177,11 +179,11 @@ fn reading_can_be_watched_and_interrupted() {
     let lines: Vec<(u32, u64, u64)> = (0..50_000).map(|i| (1, i, i)).collect();
     let (_folder, paths) = files(&[&lines]);
     let size = std::fs::metadata(&paths[0]).unwrap().len();
-    let hooks = Hooks {
+    let hooks = ReadControls {
         interrupt: Some(Arc::new(AtomicBool::new(false))),
-        progress: Some(Arc::new(Progress::default())),
+        meter: Some(Arc::new(ReadMeter::default())),
     };
-    let (flag, progress) = (hooks.interrupt.clone().unwrap(), hooks.progress.clone().unwrap());
+    let (flag, progress) = (hooks.interrupt.clone().unwrap(), hooks.meter.clone().unwrap());
     let mut stop_at = usize::MAX;
     let mut run = |stop: usize| {
         stop_at = stop;

@@ -1,39 +1,46 @@
-//! `parquet`: any table of columns, by a mapping (see `mapping`), and our own export, which needs none.
+//! `parquet`: any table of columns, by a mapping (see `mapping`), and our own export, which needs
+//! none.
 //!
 //! The export of `destage trace convert` has the columns of the record (`time_ns`, `device`,
 //! `offset_bytes`, `length_bytes`, `op`, `response_ns`) and says so in its key-value metadata
-//! ([`meta`]). Row groups are read one at a time, so that memory does not grow with the file; only a
-//! file inside an archive or a compression is read whole, because Parquet must be read from its end.
+//! ([`meta`]). Row groups are read one at a time, so that memory does not grow with the file; only
+//! a file inside an archive or a compression is unpacked first, because Parquet must be read from
+//! its end.
+
+mod cursor;
+pub mod meta;
+mod table;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::schema::types::SchemaDescriptor;
 
-use super::mapping::{self, Mapping, Roles, usage};
-use super::parquet_column::{Cell, ColumnType, NumberFault};
+use self::cursor::{Cursor, RowFault};
+use self::table::{Own, Table};
+use super::mapping::{self, Roles};
+use super::parquet_column::{Cell, ColumnType};
 use crate::device_table::{DeviceTable, printable};
 use crate::error::{Category, Place, Result, TraceError};
 use crate::fields::quoted;
 use crate::format::{BATCH_RECORDS, Facts, Format, Kind, Opening, RecordReader};
+use crate::held::Held;
 use crate::input::Input;
-use crate::options::{Columns, ReaderOptions, Unit};
+use crate::options::Columns;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 use crate::sample::{Sample, Verdict};
-use crate::tally::{Extent, Tally};
+use crate::tally::{Ruling, Tally};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
     name: "parquet",
     title: "Apache Parquet, by a mapping, and our own export",
     kind: Kind::Columnar,
-    about: "columns as the option `columns` says, with units; a file of `trace convert` needs no mapping",
+    about: "columns as the option `columns` says, with units; a file of `trace convert` needs no \
+     mapping",
     has_times: true,
     has_ops: true,
     has_devices: true,
@@ -44,26 +51,6 @@ pub static FORMAT: Format = Format {
     open,
     siblings: None,
 };
-
-/// Key-value metadata of our own export.
-pub mod meta {
-    /// Version of the layout, [`VERSION`].
-    pub const TRACE: &str = "destage.trace";
-    /// What is read and written here.
-    pub const VERSION: &str = "1";
-    /// Device names as a JSON list; the column `device` is an index into it.
-    pub const DEVICES: &str = "destage.devices";
-    /// What to add to `time_ns` for the time on the source's own clock, nanoseconds.
-    pub const ORIGIN_NS: &str = "destage.origin_ns";
-    /// Format that the records came from.
-    pub const SOURCE_FORMAT: &str = "destage.source_format";
-    /// `true` or `false`: whether the source has times.
-    pub const HAS_TIMES: &str = "destage.has_times";
-    /// `true` or `false`: whether the source has operations.
-    pub const HAS_OPS: &str = "destage.has_ops";
-    /// Bytes of one page reference, if the source is a list of those.
-    pub const PAGE_BYTES: &str = "destage.page_bytes";
-}
 
 /// How a file begins and ends.
 const MAGIC: &[u8] = b"PAR1";
@@ -92,8 +79,8 @@ fn broken(file: &str, error: &ParquetError) -> TraceError {
     }
 }
 
-/// A call into the library as an error of the file. Of some damage the library has an assertion where an
-/// error would do; that must not end the caller's process.
+/// A call into the library as an error of the file. Of some damage the library has an assertion
+/// where an error would do; that must not end the caller's process.
 fn guarded<T>(
     file: &str,
     call: impl FnOnce() -> std::result::Result<T, ParquetError>,
@@ -158,11 +145,15 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
             })?
         }
         None => {
-            let content = Bytes::from(input.read_to_end()?);
-            let bytes = content.len() as u64;
+            let (held, bytes) = input.into_held()?;
             guarded(&name, || {
-                let file = SerializedFileReader::new(content)?;
-                check_layout(&file, bytes).map(|()| Box::new(file) as Box<dyn FileReader>)
+                let file: Box<dyn FileReader> = match held {
+                    Held::Memory(content) => {
+                        Box::new(SerializedFileReader::new(Bytes::from(content))?)
+                    }
+                    Held::Disk(file) => Box::new(SerializedFileReader::new(file)?),
+                };
+                check_layout(&*file, bytes).map(|()| file)
             })?
         }
     };
@@ -170,9 +161,10 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let own = Own::of(&name, metadata.key_value_metadata())?;
     let table = match own {
         Some(own) if opening.options.columns == Columns::default() => {
-            Table::new(metadata.schema_descr(), &mapping::own_export(&opening.options), Some(own))?
+            let options = mapping::own_export(&opening.options);
+            Table::new(FORMAT.name, metadata.schema_descr(), &options, Some(own))?
         }
-        _ => Table::new(metadata.schema_descr(), &opening.options, None)?,
+        _ => Table::new(FORMAT.name, metadata.schema_descr(), &opening.options, None)?,
     };
     Ok(Box::new(ParquetRows {
         file,
@@ -185,119 +177,6 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         row: 0,
         own_devices: Vec::new(),
     }))
-}
-
-/// The metadata of our own export.
-#[derive(Debug)]
-struct Own {
-    devices: Vec<String>,
-    origin_ns: u64,
-    facts: Facts,
-}
-
-impl Own {
-    /// `None` if the file is not of ours. Errors: it is, but of a later version, or damaged.
-    fn of(file: &str, metadata: Option<&Vec<KeyValue>>) -> Result<Option<Own>> {
-        let value = |key: &str| {
-            let entry = metadata?.iter().find(|entry| entry.key == key)?;
-            entry.value.as_deref()
-        };
-        let Some(version) = value(meta::TRACE) else { return Ok(None) };
-        let wrong = |key: &str, expected: &str| TraceError::Data {
-            file: file.to_owned(),
-            place: Place::File,
-            message: format!(
-                "metadata {key}: expected {expected}, found {:?}",
-                value(key).unwrap_or("nothing")
-            ),
-            hint: None,
-        };
-        if version != meta::VERSION {
-            return Err(wrong(meta::TRACE, meta::VERSION));
-        }
-        let truth = |key: &str| match value(key) {
-            None => Ok(None),
-            Some(text) => text.parse().map(Some).map_err(|_| wrong(key, "true or false")),
-        };
-        let whole = |key: &str| match value(key) {
-            None => Ok(None),
-            Some(text) => text.parse().map(Some).map_err(|_| wrong(key, "a whole number")),
-        };
-        let devices = value(meta::DEVICES).unwrap_or("[]");
-        Ok(Some(Own {
-            devices: serde_json::from_str(devices)
-                .map_err(|_| wrong(meta::DEVICES, "a JSON list of names"))?,
-            origin_ns: whole(meta::ORIGIN_NS)?.unwrap_or(0),
-            facts: Facts {
-                has_times: truth(meta::HAS_TIMES)?,
-                has_ops: truth(meta::HAS_OPS)?,
-                page_bytes: whole(meta::PAGE_BYTES)?,
-            },
-        }))
-    }
-}
-
-/// Which columns are read, and how.
-struct Table {
-    mapping: Mapping,
-    roles: Roles<(usize, ColumnType)>,
-    /// Metadata, in our own export.
-    own: Option<Own>,
-    /// Every request is one page of this size.
-    page_bytes: Option<u64>,
-}
-
-impl Table {
-    fn new(schema: &SchemaDescriptor, options: &ReaderOptions, own: Option<Own>) -> Result<Table> {
-        let format = FORMAT.name;
-        let found: Vec<String> =
-            schema.columns().iter().map(|column| column.path().string()).collect();
-        let places = mapping::resolve(format, options, &found, found.len())?;
-        let typed =
-            |role: &str, place: Option<usize>, wanted: &str, fits: fn(&ColumnType) -> bool| {
-                let Some(place) = place else { return Ok(None) };
-                let column = schema.column(place);
-                match ColumnType::of(&column) {
-                    Ok(kind) if fits(&kind) => Ok(Some((place, kind))),
-                    Ok(kind) => Err(usage(format!(
-                        "{format}: columns.{role}: \"{}\" holds {}; expected {wanted}",
-                        found[place],
-                        kind.name()
-                    ))),
-                    Err(why) => {
-                        Err(usage(format!("{format}: columns.{role}: \"{}\" {why}", found[place])))
-                    }
-                }
-            };
-        const NUMBERS: &str = "whole numbers or decimals";
-        const NAMES: &str = "text or whole numbers";
-        const TIMES: &str = "timestamps, whole numbers or decimals";
-        let roles = Roles {
-            time: typed("time", places.time, TIMES, ColumnType::is_time)?,
-            device: typed("device", places.device, NAMES, ColumnType::is_name)?,
-            op: typed("op", places.op, NAMES, ColumnType::is_name)?,
-            offset: typed("offset", places.offset, NUMBERS, ColumnType::is_number)?,
-            length: typed("length", places.length, NUMBERS, ColumnType::is_number)?,
-            response: typed("response", places.response, TIMES, ColumnType::is_time)?,
-        };
-        let stamps = roles.time.as_ref().is_some_and(|(_, kind)| kind.unit_ns().is_some());
-        let mapping = Mapping::new(format, options, stamps)?;
-        let pages = options.columns.length.is_none() && options.offset_unit == Some(Unit::Page);
-        let page_bytes = pages.then_some(mapping.fixed_length_bytes);
-        Ok(Table { mapping, roles, own, page_bytes })
-    }
-
-    fn has_times(&self) -> bool {
-        let stamps = self.roles.time.as_ref().is_some_and(|(_, kind)| kind.unit_ns().is_some());
-        self.roles.time.is_some() && (stamps || self.mapping.time.is_some())
-    }
-}
-
-/// One mapped column of the row group that is being read.
-struct Cursor {
-    reader: ColumnReader,
-    kind: ColumnType,
-    cells: Vec<Cell>,
 }
 
 /// A row group that is being read.
@@ -348,8 +227,8 @@ impl RecordReader for ParquetRows {
             tally.lines += 1;
             match self.record(&group.columns, i, devices) {
                 Ok(record) => match tally.limits.extent(&record) {
-                    Extent::Fine => out.push(record),
-                    Extent::ZeroLength => tally.zero_length += 1,
+                    Ruling::Fine => out.push(record),
+                    Ruling::ZeroLength => tally.zero_length += 1,
                     bad => {
                         let (category, message) = tally.limits.extent_message(bad, &record);
                         self.reject(tally, place, category, message)?;
@@ -376,8 +255,6 @@ impl RecordReader for ParquetRows {
 }
 
 /// Why a row is no record.
-type RowFault = (Category, String);
-
 impl ParquetRows {
     /// Opens the next row group that has rows; `None` at the end.
     fn open_group(&mut self) -> Result<Option<Group>> {
@@ -472,13 +349,7 @@ impl ParquetRows {
             && self.table.has_times()
         {
             let origin_ns = self.table.own.as_ref().map_or(0, |own| own.origin_ns);
-            record.time_ns = column
-                .kind
-                .time_ns(&column.cells[i], mapping.time)
-                .and_then(|ns| ns.checked_add(origin_ns).ok_or(NumberFault::TooLarge))
-                .map_err(|why| {
-                    (Category::BadTime, column.kind.time_message("time", &column.cells[i], why))
-                })?;
+            record.time_ns = column.time_ns(i, "time", mapping.time, origin_ns)?;
         }
         record.device = match &columns.device {
             None => devices.index(self.device_name.as_bytes()),
@@ -487,41 +358,17 @@ impl ParquetRows {
         if let Some(column) = &columns.response
             && column.cells[i] != Cell::Null
         {
-            record.response_ns =
-                column.kind.time_ns(&column.cells[i], mapping.response).map_err(|why| {
-                    (Category::BadTime, column.kind.time_message("response", &column.cells[i], why))
-                })?;
+            record.response_ns = column.time_ns(i, "response", mapping.response, 0)?;
         }
         if op == RecordOp::Flush {
             return Ok(record); // whatever stands in the extent's columns
         }
-        let bytes = |column: &Cursor, name: &str, unit: u64| {
-            let cell = &column.cells[i];
-            match column
-                .kind
-                .whole(cell)
-                .and_then(|n| n.checked_mul(unit).ok_or(NumberFault::TooLarge))
-            {
-                Ok(bytes) => Ok(bytes),
-                Err(NumberFault::TooLarge) => Err((
-                    Category::OutOfRange,
-                    format!("{name}: {} does not fit 64 bits", column.kind.show(cell)),
-                )),
-                Err(NumberFault::NotANumber) => {
-                    let found = column.kind.show(cell);
-                    Err((
-                        Category::BadNumber,
-                        format!("{name}: expected a whole number, found {found}"),
-                    ))
-                }
-            }
-        };
         if let Some(column) = &columns.offset {
-            record.offset_bytes = bytes(column, "offset", mapping.offset_bytes)?;
+            record.offset_bytes = column.bytes(i, "offset", mapping.offset_bytes)?;
         }
         record.length_bytes = match &columns.length {
             None => mapping.fixed_length_bytes,
-            Some(column) => bytes(column, "length", mapping.length_bytes)?,
+            Some(column) => column.bytes(i, "length", mapping.length_bytes)?,
         };
         Ok(record)
     }

@@ -14,7 +14,7 @@ use crate::cache::CacheOptions;
 use crate::columns::ColumnWriter;
 use crate::decode::{DecodeOptions, RecordSource, decode};
 use crate::device_table::DeviceTable;
-use crate::error::{Result, TraceError};
+use crate::error::Result;
 use crate::hooks::Hooks;
 use crate::meta::SourceMeta;
 use crate::open::{Inputs, open_with};
@@ -136,11 +136,8 @@ pub fn open_workload(
         sources: vec![SourceMeta { name, bytes: 0, hash: String::new() }],
         what: Value::Object(workload.to_map()),
     };
-    open_with(inputs, options, cache, hooks, |file, path, sources, hooks| {
-        let file = file
-            .try_clone()
-            .map_err(|source| TraceError::Write { path: path.to_owned(), source })?;
-        let writer = ColumnWriter::new(file, path)?;
+    open_with(inputs, options, cache, hooks, |target, sources, hooks| {
+        let writer = ColumnWriter::new(target)?;
         decode(&mut workload.source()?, options, sources.to_vec(), writer, hooks)
     })
 }

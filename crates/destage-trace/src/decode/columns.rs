@@ -1,0 +1,153 @@
+//! Pass 2: rows become columns.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::rows::Rows;
+use crate::columns::{ColumnKind, bytes_of};
+use crate::error::Result;
+use crate::extent::Extent;
+use crate::hooks::{Hooks, Stage, step};
+use crate::record::NO_RESPONSE;
+use crate::spool::CHUNK_ROWS;
+
+/// The address space that pages are numbered in.
+pub(super) struct Space<'a> {
+    /// Its devices, in order.
+    pub(super) order: &'a [usize],
+    /// LPN of the first page of each, by its index.
+    pub(super) bases: &'a [u64],
+}
+
+impl Rows {
+    /// Writes all columns behind the arrivals; returns the identity of the accesses.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` for more pages than can be numbered; `Write`, before much is written where the disk
+    /// has no room for all; `Interrupted`.
+    pub(super) fn write_columns(
+        &mut self,
+        page_bytes: u64,
+        space: &Space<'_>,
+        hooks: &mut dyn Hooks,
+    ) -> Result<String> {
+        let mut hash = Xxh3::new();
+        hash.update(&page_bytes.to_le_bytes());
+        hash.update(&self.writer.end()?.to_le_bytes());
+        let row_bytes = if self.responses { 16 } else { 8 };
+        let rest = 8 * self.pages.unique() + row_bytes * self.spool.rows();
+        self.writer.make_room(rest)?;
+        self.write_responses()?;
+        hash.update(&self.write_lpns(space)?.to_le_bytes());
+        hash.update(&self.write_ops()?.to_le_bytes());
+        hash.update(&self.write_ids(hooks)?.to_le_bytes());
+        if !self.continuations.is_empty() {
+            let bytes = bytes_of(&self.continuations);
+            let section = self.writer.section(ColumnKind::Continuations, bytes)?;
+            hash.update(&section.to_le_bytes());
+        }
+        Ok(format!("{:032x}", hash.digest128()))
+    }
+
+    fn write_responses(&mut self) -> Result<()> {
+        if !self.responses {
+            return Ok(());
+        }
+        let writer = &mut self.writer;
+        writer.begin(ColumnKind::Responses)?;
+        self.spool.for_each(|chunk| {
+            writer.put(bytes_of(&chunk.responses))?;
+            // A chunk read before the first response has none, and its rows neither.
+            for _ in chunk.responses.len()..chunk.rows() {
+                writer.put(&NO_RESPONSE.to_ne_bytes())?;
+            }
+            Ok(())
+        })?;
+        writer.end().map(|_| ())
+    }
+
+    /// Numbers the pages, writing each one's LPN on the way; returns the section's hash.
+    fn write_lpns(&mut self, space: &Space<'_>) -> Result<u64> {
+        const BUFFERED: usize = 8192;
+        let writer = &mut self.writer;
+        writer.begin(ColumnKind::Lpns)?;
+        let mut buffer = Vec::with_capacity(BUFFERED);
+        self.pages.number(space.order, |device, page| {
+            buffer.push(space.bases[device] + page);
+            if buffer.len() == BUFFERED {
+                writer.put(bytes_of(&buffer))?;
+                buffer.clear();
+            }
+            Ok(())
+        })?;
+        writer.put(bytes_of(&buffer))?;
+        writer.end()
+    }
+
+    fn write_ops(&mut self) -> Result<u64> {
+        let writer = &mut self.writer;
+        writer.begin(ColumnKind::PagesOps)?;
+        self.spool.for_each(|chunk| writer.put(bytes_of(&chunk.ops)))?;
+        writer.end()
+    }
+
+    /// Writes the id of each row's first page, and counts pages by what was done to them.
+    fn write_ids(&mut self, hooks: &mut dyn Hooks) -> Result<u64> {
+        let total = self.spool.rows();
+        let unique = self.pages.unique() as usize;
+        // With one kind of request alone there is nothing to tell apart.
+        let both =
+            self.counts.write_accesses > 0 && self.counts.write_accesses < self.counts.accesses;
+        let words = if both { unique.div_ceil(64) } else { 0 };
+        let mut touched = [vec![0u64; words], vec![0u64; words]];
+        let (writer, pages) = (&mut self.writer, &self.pages);
+        writer.begin(ColumnKind::FirstIds)?;
+        let mut ids: Vec<u32> = Vec::with_capacity(CHUNK_ROWS);
+        let mut done = 0;
+        self.spool.for_each(|chunk| {
+            ids.clear();
+            let mut at = 0;
+            for &[device, rows] in &chunk.runs {
+                let firsts = &chunk.pages[at..at + rows as usize];
+                ids.extend(firsts.iter().map(|page| pages.rank(device as usize, *page)));
+                at += rows as usize;
+            }
+            if both {
+                for (&id, &ops) in ids.iter().zip(&chunk.ops) {
+                    touch(&mut touched[(ops & 1) as usize], id, Extent(ops).pages());
+                }
+            }
+            writer.put(bytes_of(&ids))?;
+            done += chunk.rows() as u64;
+            step(hooks, Stage::Numbering, done, Some(total))
+        })?;
+        let counts = &mut self.counts;
+        if both {
+            let ones = |word: u64| u64::from(word.count_ones());
+            counts.unique_read = touched[0].iter().map(|w| ones(*w)).sum();
+            counts.unique_written = touched[1].iter().map(|w| ones(*w)).sum();
+            counts.unique_both = touched[0].iter().zip(&touched[1]).map(|(r, w)| ones(r & w)).sum();
+        } else if counts.write_accesses > 0 {
+            counts.unique_written = unique as u64;
+        } else {
+            counts.unique_read = unique as u64;
+        }
+        writer.end()
+    }
+}
+
+/// Sets the bits of `pages` ids from `first` on.
+#[inline(always)]
+fn touch(bits: &mut [u64], first: u32, pages: u32) {
+    let mut id = first as usize;
+    if pages == 1 {
+        bits[id / 64] |= 1 << (id % 64);
+        return;
+    }
+    let end = id + pages as usize;
+    while id < end {
+        let stop = (id / 64 * 64 + 64).min(end);
+        bits[id / 64] |= (u64::MAX >> (64 - (stop - id))) << (id % 64);
+        id = stop;
+    }
+}

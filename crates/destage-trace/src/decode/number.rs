@@ -1,0 +1,101 @@
+//! After pass 1: devices are placed, rows wrapped, columns written, and what they say of themselves
+//! is put together.
+
+use std::fs::File;
+
+use super::columns::Space;
+use super::place::{Placed, place_devices};
+use super::read::Reading;
+use super::rows::Rows;
+use super::source::RecordSource;
+use super::wrap::wrap;
+use crate::columns::{ColumnKind, FORMAT_VERSION};
+use crate::error::{Place, Result, TraceError};
+use crate::hooks::Hooks;
+use crate::meta::{Clock, Counts, DeviceMeta, SourceMeta, TraceMeta};
+
+/// Makes the file of columns of what was read.
+///
+/// # Errors
+///
+/// `Data` if there is no read or write; `Usage` for more pages than can be numbered; `Write`;
+/// `Interrupted`.
+pub(super) fn number<S: RecordSource + ?Sized>(
+    reading: Reading<'_>,
+    source: &mut S,
+    sources: Vec<SourceMeta>,
+    hooks: &mut dyn Hooks,
+) -> Result<File> {
+    let Reading { options, mut rows, loads, sizes, page_bytes, .. } = reading;
+    if rows.spool.rows() == 0 {
+        return Err(nothing(&sources));
+    }
+    let placed = place_devices(source.devices(), &loads, page_bytes, options)?;
+    let Placed { mut devices, order } = placed;
+    let wrapped = match options.wrap_pages {
+        Some(pages) => Some(wrap(&mut rows, &devices, pages, options.spool_limit_bytes, hooks)?),
+        None => None,
+    };
+    let bases: Vec<u64> = devices.iter().map(|d| d.base_lpn).collect();
+    let space = match wrapped {
+        // One drive, whose pages belong to no device.
+        Some(_) => Space { order: &[0], bases: &[0] },
+        None => Space { order: &order, bases: &bases },
+    };
+    let fingerprint = rows.write_columns(page_bytes, &space, hooks)?;
+    if wrapped.is_none() {
+        for (index, device) in devices.iter_mut().enumerate() {
+            device.unique_pages = rows.pages.unique_of(index);
+        }
+    }
+    let mut counts = counts_of(&rows, &devices, page_bytes);
+    (counts.trims, counts.flushes) = (reading.trims, reading.flushes);
+    let [read_sizes, write_sizes] =
+        [(0, counts.read_bytes), (1, counts.write_bytes)].map(|(k, sum)| sizes[k].profile(sum));
+    let meta = TraceMeta {
+        format_version: FORMAT_VERSION,
+        page_bytes,
+        sources,
+        devices: order.iter().map(|&index| std::mem::take(&mut devices[index])).collect(),
+        counts,
+        clock: Clock {
+            timed: source.has_times(),
+            origin_ns: reading.origin_ns.unwrap_or(0),
+            ..rows.clock
+        },
+        wrap: wrapped,
+        read_sizes,
+        write_sizes,
+        summary: source.summary(),
+        fingerprint,
+    };
+    let text = serde_json::to_vec(&meta).expect("plain data becomes JSON");
+    rows.writer.section(ColumnKind::Meta, &text)?;
+    rows.writer.finish()
+}
+
+/// The accesses that rows counted, and what follows from rows, pages and devices.
+fn counts_of(rows: &Rows, devices: &[DeviceMeta], page_bytes: u64) -> Counts {
+    let unique_pages = rows.pages.unique();
+    Counts {
+        rows: rows.spool.rows(),
+        requests: rows.spool.rows() - rows.continuations.len() as u64,
+        reads: devices.iter().map(|d| d.reads).sum(),
+        writes: devices.iter().map(|d| d.writes).sum(),
+        read_bytes: devices.iter().map(|d| d.read_bytes).sum(),
+        write_bytes: devices.iter().map(|d| d.write_bytes).sum(),
+        unique_pages,
+        footprint_bytes: unique_pages.saturating_mul(page_bytes),
+        ..rows.counts.clone()
+    }
+}
+
+fn nothing(sources: &[SourceMeta]) -> TraceError {
+    let files: Vec<&str> = sources.iter().map(|s| s.name.as_str()).collect();
+    TraceError::Data {
+        file: files.join(", "),
+        place: Place::File,
+        message: "0 read or write requests".into(),
+        hint: None,
+    }
+}

@@ -1,0 +1,70 @@
+//! Wrapping: page numbers modulo those of a drive, before ids are given.
+
+use super::rows::{Row, Rows};
+use crate::disk;
+use crate::error::Result;
+use crate::extent::Extent;
+use crate::hooks::{Hooks, Stage, step};
+use crate::meta::{DeviceMeta, Wrap};
+use crate::record::NO_RESPONSE;
+
+/// Bytes of a row between the passes and in the file, at least.
+const ROW_BYTES: u64 = 28;
+
+/// Takes every row modulo the drive's pages, and marks what comes out.
+///
+/// # Errors
+///
+/// `Usage` for more pages than can be numbered, `Write` without room for the pieces, `Interrupted`.
+pub(super) fn wrap(
+    rows: &mut Rows,
+    devices: &[DeviceMeta],
+    logical_pages: u64,
+    spool_bytes: usize,
+    hooks: &mut dyn Hooks,
+) -> Result<Wrap> {
+    // Every piece but the last of a request ends where the drive does.
+    let pieces = rows.counts.accesses / logical_pages;
+    let bytes = pieces.saturating_mul(ROW_BYTES);
+    disk::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the drive")?;
+    let mut wrap = Wrap { logical_pages, ..Wrap::default() };
+    let mut unwrapped = rows.begin_wrapped(spool_bytes);
+    let continued = std::mem::take(&mut rows.continuations);
+    let mut next_continued = continued.iter().copied().peekable();
+    let total = Some(unwrapped.rows());
+    let mut index = 0;
+    unwrapped.for_each(|chunk| {
+        let mut at = 0;
+        for &[device, count] in &chunk.runs {
+            let base = devices[device as usize].base_lpn;
+            for k in at..at + count as usize {
+                let extent = Extent(chunk.ops[k]);
+                let continued = next_continued.next_if_eq(&index).is_some();
+                let (first, pages) = (base + chunk.pages[k], u64::from(extent.pages()));
+                let beyond = (first + (pages - 1)).saturating_sub(logical_pages - 1).min(pages);
+                wrap.accesses += beyond;
+                wrap.requests += u64::from(beyond > 0 && !continued);
+                let row = Row {
+                    device: 0,
+                    first,
+                    pages,
+                    write: extent.is_write(),
+                    from_inside: extent.starts_inside(),
+                    to_inside: extent.ends_inside(),
+                    arrival_ns: chunk.arrivals[k],
+                    response_ns: chunk.responses.get(k).copied().unwrap_or(NO_RESPONSE),
+                    continued,
+                };
+                rows.mark_wrapped(first % logical_pages, pages, logical_pages)?;
+                rows.push_cut(&row, |page| {
+                    (page % logical_pages, logical_pages - page % logical_pages)
+                })?;
+                index += 1;
+            }
+            at += count as usize;
+        }
+        step(hooks, Stage::Numbering, index, total)
+    })?;
+    rows.seal_chunk()?;
+    Ok(wrap)
+}

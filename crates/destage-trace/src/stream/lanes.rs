@@ -1,0 +1,123 @@
+//! From what the user named to the lanes of a run: every file and member with its reader.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use destage_keys::Unknown;
+
+use crate::detect;
+use crate::error::{Place, Result, TraceError};
+use crate::format::{Format, Opening};
+use crate::formats;
+use crate::held::Budget;
+use crate::hooks::ReadControls;
+use crate::input::Input;
+use crate::options::ReaderOptions;
+use crate::sample::Sample;
+use crate::sorting::Lane;
+use crate::source::{self, Leaf};
+use crate::summary::Summary;
+
+/// The format that the user named.
+///
+/// # Errors
+///
+/// `Usage` if there is none.
+pub(super) fn known_format(name: &str) -> Result<&'static Format> {
+    formats::find(name).ok_or_else(|| {
+        let known = formats::FORMATS.iter().map(|f| f.name).collect();
+        let hint = Unknown { name: name.into(), known }.hint();
+        let message = format!("format {name}: no such format; {hint}");
+        TraceError::Usage { message }
+    })
+}
+
+/// Opens every file and member, finds its format, and brings in the files that belong to it.
+pub(super) fn open_lanes(
+    paths: &[PathBuf],
+    options: &Arc<ReaderOptions>,
+    given: Option<&'static Format>,
+    controls: &ReadControls,
+    summary: &mut Summary,
+) -> Result<Vec<Lane>> {
+    let mut seen: HashSet<PathBuf> = HashSet::new();
+    let mut lanes = Vec::new();
+    let mut budget = Budget::default();
+    let mut total = Some(0u64);
+    for path in paths {
+        let mut queue: VecDeque<(PathBuf, bool)> = VecDeque::from([(path.clone(), true)]);
+        while let Some((path, ask_siblings)) = queue.pop_front() {
+            if !ask_siblings && seen.contains(&identity(&path)) {
+                continue;
+            }
+            let listing = source::list(&path, options, &mut budget)?;
+            summary.left_out.extend(listing.left_out);
+            for leaf in listing.leaves {
+                let (opening, reason, input) = open_leaf(&leaf, options, given, controls)?;
+                let siblings =
+                    opening.format.siblings.filter(|_| ask_siblings && !options.only_this_file);
+                if let (Some(siblings), Some(plain)) = (siblings, input.plain_path()) {
+                    // All files of the set in their own order, this one among them, once.
+                    if seen.contains(&identity(plain)) {
+                        continue;
+                    }
+                    let set = siblings(plain);
+                    if set.len() > 1 {
+                        queue.extend(set.into_iter().map(|p| (p, false)));
+                        continue;
+                    }
+                }
+                if let Some(plain) = input.plain_path()
+                    && opening.format.siblings.is_some()
+                {
+                    seen.insert(identity(plain));
+                }
+                total = total.zip(leaf.raw_bytes()).map(|(a, b)| a + b);
+                let reader = (opening.format.open)(input, &opening)?;
+                lanes.push(Lane::new(leaf.name.clone(), opening.format, reason, reader));
+            }
+        }
+    }
+    if let Some(meter) = &controls.meter {
+        meter.total_bytes.store(total.unwrap_or(0), Ordering::Relaxed);
+    }
+    Ok(lanes)
+}
+
+fn identity(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn open_leaf(
+    leaf: &Leaf,
+    options: &Arc<ReaderOptions>,
+    given: Option<&'static Format>,
+    controls: &ReadControls,
+) -> Result<(Opening, Option<String>, Input)> {
+    let mut input = leaf.open(options, controls.meter.as_ref())?;
+    let sample = Sample::of(&mut input)?;
+    if sample.bytes.is_empty() {
+        return Err(TraceError::Data {
+            file: leaf.name.clone(),
+            place: Place::File,
+            message: "0 requests: the file is empty".to_owned(),
+            hint: None,
+        });
+    }
+    let (format, reason) = match given {
+        Some(format) => (format, None),
+        None => {
+            let (format, why) = detect::require(&sample)?;
+            (format, Some(why))
+        }
+    };
+    let opening = Opening {
+        options: Arc::clone(options),
+        format,
+        detected: reason.is_some(),
+        closest: Some(detect::closest),
+    };
+    Ok((opening, reason, input))
+}

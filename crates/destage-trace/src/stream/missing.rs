@@ -1,0 +1,69 @@
+//! What is said where nothing, or not what was asked for, was in the files.
+
+use destage_keys::nearest_alone;
+
+use crate::device_table::DeviceTable;
+use crate::error::{Place, TraceError};
+use crate::options::ReaderOptions;
+use crate::sorting::Lane;
+use crate::tally::Tally;
+
+/// Device names that a message lists.
+const NAMED: usize = 20;
+
+/// A device that was asked for and is not in the trace.
+pub(super) fn no_such_device(name: &str, devices: &DeviceTable) -> TraceError {
+    let mut names = devices.names();
+    let near = nearest_alone(name, names.iter().map(String::as_str)).map(str::to_owned);
+    let count = names.len();
+    names.truncate(NAMED);
+    let more = if count > names.len() { ", ..." } else { "" };
+    let message = match near {
+        Some(near) => format!("device {name}: not in the trace; did you mean {near}?"),
+        None => format!(
+            "device {name}: not in the trace, whose {count} devices are {}{more}",
+            names.join(", ")
+        ),
+    };
+    TraceError::Usage { message }
+}
+
+/// No request at all: what there was instead.
+pub(super) fn nothing(
+    lanes: &[Lane],
+    tally: &Tally,
+    filtered_out: u64,
+    options: &ReaderOptions,
+) -> TraceError {
+    let files: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+    let format = lanes.first().map_or("", |lane| lane.format.name);
+    let mut found = Vec::new();
+    let mut add = |count: u64, what: &str| {
+        if count > 0 {
+            found.push(format!("{count} {what}"));
+        }
+    };
+    for (event, count) in &tally.ignored_events {
+        add(*count, &format!("ignored events {event}"));
+    }
+    add(tally.header, "header lines");
+    add(tally.comment, "comments");
+    add(tally.blank, "blank lines");
+    add(tally.zero_length, "of zero length");
+    add(tally.error_count(), "malformed");
+    add(filtered_out, "left out by the options");
+    let mut message = format!("0 requests in {} lines or records read as {format}", tally.lines);
+    if !found.is_empty() {
+        message.push_str(&format!(": {}", found.join(", ")));
+    }
+    let blocks = matches!(format, "blkparse" | "blktrace");
+    let hint = match lanes.iter().map(|lane| lane.records).sum::<u64>() {
+        0 if blocks => Some(format!(
+            "the requests are the {} events; --event chooses others",
+            options.event.letter()
+        )),
+        0 => None,
+        _ => Some("the slice or the filters leave nothing".to_owned()),
+    };
+    TraceError::Data { file: files.join(", "), place: Place::File, message, hint }
+}
