@@ -50,7 +50,8 @@ fn measure(path: PathBuf, settings: impl Iterator<Item = String>) -> destage_tra
     let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu_seconds() - cpu);
     println!("{}", summary.plausibility_line());
     println!(
-        "{:.3} s CPU, {wall:.3} s wall; {:.3} GB/s and {:.1} M requests/s per CPU second (check {check:016x})",
+        "{:.3} s CPU, {wall:.3} s wall; {:.3} GB/s and {:.1} M requests/s per CPU second (check \
+         {check:016x})",
         cpu,
         bytes as f64 / 1e9 / cpu,
         summary.requests as f64 / 1e6 / cpu

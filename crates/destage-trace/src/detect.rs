@@ -139,7 +139,8 @@ fn refused(sample: &Sample) -> Option<(&'static str, &'static str)> {
     let first = lines.first()?;
     if first.trim_ascii_start().starts_with(b"TIME(ms)") {
         return Some((
-            "this is the output of bpftrace's biosnoop, whose columns are others than those of bcc's",
+            "this is the output of bpftrace's biosnoop, whose columns are others than those of \
+             bcc's",
             "record with bcc's biosnoop, or read it with --format csv and columns",
         ));
     }

@@ -63,9 +63,9 @@ pub struct Opening {
     pub format: &'static Format,
     /// Found out, not given.
     pub detected: bool,
-    /// What names the two formats nearest to a sample, but for the one named: asked when most of the
-    /// first lines are malformed. `None` where the format is not doubted, as when it is only tried
-    /// on a sample.
+    /// What names the two formats nearest to a sample, but for the one named: asked when most of
+    /// the first lines are malformed. `None` where the format is not doubted, as when it is only
+    /// tried on a sample.
     pub closest: Option<Closest>,
 }
 
@@ -88,7 +88,9 @@ pub trait RecordReader: Send {
     /// is not a record is counted in `tally`, which also decides (`take`, `reject`) what a bad
     /// record does.
     ///
-    /// Errors: what cannot be read, a malformed record under `on_error = "stop"`, or too many.
+    /// # Errors
+    ///
+    /// What cannot be read, a malformed record under `on_error = "stop"`, or too many.
     fn fill(
         &mut self,
         out: &mut Vec<Record>,

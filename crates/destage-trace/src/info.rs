@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
-use crate::meta::{Counts, DeviceMeta, SizeProfile, SourceMeta, Wrap};
+use crate::meta::{Counts, DeviceMeta, SizeProfile, SourceMeta, TraceMeta, Wrap};
+use crate::record::NO_RESPONSE;
 use crate::stack_distance::{FIRST, StackDistances};
 use crate::trace::Trace;
 
@@ -261,12 +262,6 @@ impl TraceInfo {
                 gaps.add(arrival_ns - previous);
             }
         }
-        let mut responses = GapCounter::new();
-        for response in trace.responses_ns().unwrap_or(&[]) {
-            if *response != crate::NO_RESPONSE {
-                responses.add(*response);
-            }
-        }
         let counts = &meta.counts;
         let requests = counts.requests as f64;
         let duration_ns = meta.clock.duration_ns();
@@ -277,11 +272,7 @@ impl TraceInfo {
             page_bytes: meta.page_bytes,
             counts: counts.clone(),
             read_share: counts.reads as f64 / requests,
-            sizes: Sizes {
-                reads: SizeStats::of(&meta.read_sizes),
-                writes: SizeStats::of(&meta.write_sizes),
-                all: SizeStats::of(&meta.read_sizes.merged(&meta.write_sizes)),
-            },
+            sizes: Sizes::of(meta),
             span_pages,
             span_bytes: span_pages.saturating_mul(meta.page_bytes),
             timed: meta.clock.timed,
@@ -292,7 +283,7 @@ impl TraceInfo {
                 requests * 1e9 / duration_ns as f64
             },
             interarrival: gaps.profile().filter(|_| meta.clock.timed),
-            response: responses.profile(),
+            response: responses(trace),
             sequentiality: Sequentiality {
                 with_previous: streams.previous as f64 / requests,
                 with_any_stream: streams.any as f64 / requests,
@@ -303,6 +294,24 @@ impl TraceInfo {
             summary: meta.summary.clone(),
         })
     }
+}
+
+impl Sizes {
+    fn of(meta: &TraceMeta) -> Self {
+        Sizes {
+            reads: SizeStats::of(&meta.read_sizes),
+            writes: SizeStats::of(&meta.write_sizes),
+            all: SizeStats::of(&meta.read_sizes.merged(&meta.write_sizes)),
+        }
+    }
+}
+
+/// The measured responses that are known.
+fn responses(trace: &Trace) -> Option<GapProfile> {
+    let mut known = GapCounter::new();
+    let all = trace.responses_ns().unwrap_or(&[]).iter();
+    all.filter(|&&response| response != NO_RESPONSE).for_each(|&response| known.add(response));
+    known.profile()
 }
 
 /// Stack distances and access counts, page by page.

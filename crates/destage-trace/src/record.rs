@@ -22,7 +22,8 @@ words! {
 /// One request of a trace, as read: not yet sorted, rebased or split into pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Arrival at the traced layer, nanoseconds on the format's own clock (epoch or start of trace).
+    /// Arrival at the traced layer, nanoseconds on the format's own clock (epoch or start of
+    /// trace).
     pub time_ns: u64,
     /// Byte address within the device.
     pub offset_bytes: u64,

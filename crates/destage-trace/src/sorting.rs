@@ -1,9 +1,9 @@
 //! One file's records in order: sorted by time within a bounded window, or by an external sort.
 //!
 //! Most traces are in order, or nearly so: a record then lies at most a few places from where it
-//! belongs, and a window of a bounded number of records sorts a trace of any length. Where a step back
-//! reaches beyond the window, [`TraceError::BeyondWindow`] sends the caller back to the start, this
-//! time through sorted runs in temporary files.
+//! belongs, and a window of a bounded number of records sorts a trace of any length. Where a step
+//! back reaches beyond the window, [`TraceError::BeyondWindow`] sends the caller back to the start,
+//! this time through sorted runs in temporary files.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -201,7 +201,8 @@ impl Lane {
             file: self.name.clone(),
             place: Place::File,
             message: format!(
-                "time steps back by {step} ns at request {request} (from 0), and order = \"strict\" forbids it"
+                "time steps back by {step} ns at request {request} (from 0), and order = \
+                 \"strict\" forbids it"
             ),
             hint: None,
         }
@@ -442,7 +443,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_reach_sorts_stably_or_says_that_it_cannot(
-            times in prop::collection::vec(0u64..40, 0..200), window in 1usize..60, run in 1usize..60,
+            times in prop::collection::vec(0u64..40, 0..200),
+            window in 1usize..60,
+            run in 1usize..60,
         ) {
             let mut expected: Vec<(u64, u64)> = times.iter().copied().zip(0..).collect();
             expected.sort_by_key(|&(time, _)| time);
@@ -455,7 +458,8 @@ mod tests {
                 Err(TraceError::BeyondWindow) => {
                     // Only if some record really is further than the window from its place.
                     let far = (0..times.len()).any(|i| {
-                        (0..i).filter(|&j| times[j] > times[i]).map(|j| i - j).max().unwrap_or(0) > window
+                        let later = (0..i).filter(|&j| times[j] > times[i]);
+                        later.map(|j| i - j).max().unwrap_or(0) > window
                     });
                     prop_assert!(far);
                 }

@@ -1,5 +1,5 @@
-//! What reading a trace came to: the numbers that a result owns up to, the plausibility line, and the
-//! warnings about what can hardly be meant (`docs/spec/trace-formats.md` section 1).
+//! What reading a trace came to: the numbers that a result owns up to, the plausibility line, and
+//! the warnings about what can hardly be meant (`docs/spec/trace-formats.md` section 1).
 
 use std::collections::BTreeMap;
 
@@ -186,7 +186,8 @@ impl Summary {
         (both > 0).then(|| self.reads as f64 / both as f64)
     }
 
-    /// Duration, rate, mean size, address span, devices, read share: what shows a wrong unit at once.
+    /// Duration, rate, mean size, address span, devices, read share: what shows a wrong unit at
+    /// once.
     pub fn plausibility_line(&self) -> String {
         let mut parts = vec![format!("{} requests", self.requests)];
         if self.has_times {

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::options::Order;
 use crate::record::Record;
 use crate::sample::{SAMPLE_BYTES, Sample};
-use crate::tally::{Extent, Tally};
+use crate::tally::{Ruling, Tally};
 
 /// Longest line, in bytes, without its end.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -99,7 +99,7 @@ impl<P: LineParser> TextReader<P> {
         let (mut used, before) = (0, out.len());
         while out.len() < target {
             let Some((record, bytes)) = self.parser.quick(&window[used..]) else { break };
-            if limits.extent(&record) != Extent::Fine
+            if limits.extent(&record) != Ruling::Fine
                 || (self.strict && record.time_ns < self.last_time_ns)
             {
                 break;
@@ -159,16 +159,7 @@ impl<P: LineParser> TextReader<P> {
         let window = self.input.window();
         let line = &window[..length];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.len() > MAX_LINE_BYTES {
-            return Err(self.too_long(self.line));
-        }
-        if let Some(at) = memchr::memchr2(0, b'\r', line) {
-            let what =
-                if line[at] == 0 { "a NUL byte" } else { "a carriage return without line feed" };
-            return Err(
-                self.unusable(at as u32 + 1, format!("binary data in a text trace: {what}"))
-            );
-        }
+        self.check_text(line)?;
         if line.iter().all(|&c| fields::is_blank(c)) {
             tally.blank += 1;
             self.input.consume(consumed);
@@ -180,18 +171,18 @@ impl<P: LineParser> TextReader<P> {
         let extent_field = context.extent_field;
         let outcome = match parsed {
             Ok(Parsed::Record(record)) => match tally.limits.extent(&record) {
-                Extent::Fine if self.strict && record.time_ns < self.last_time_ns => {
+                Ruling::Fine if self.strict && record.time_ns < self.last_time_ns => {
                     let step = self.last_time_ns - record.time_ns;
                     let message =
                         format!("time steps back by {step} ns, and order = \"strict\" forbids it");
                     return Err(self.unusable(0, message));
                 }
-                Extent::Fine => {
+                Ruling::Fine => {
                     self.last_time_ns = record.time_ns;
                     out.push(record);
                     Ok(())
                 }
-                Extent::ZeroLength => {
+                Ruling::ZeroLength => {
                     tally.zero_length += 1;
                     Ok(())
                 }
@@ -201,12 +192,7 @@ impl<P: LineParser> TextReader<P> {
                 }
             },
             Ok(Parsed::Skip(skipped)) => {
-                match skipped {
-                    Skipped::Header => tally.header += 1,
-                    Skipped::Comment => tally.comment += 1,
-                    Skipped::ZeroLength => tally.zero_length += 1,
-                    Skipped::Event(name) => tally.ignore(&name),
-                }
+                count_skipped(tally, &skipped);
                 Ok(())
             }
             Err(fault) => Err(fault),
@@ -218,6 +204,16 @@ impl<P: LineParser> TextReader<P> {
         }
         self.input.consume(consumed);
         Ok(true)
+    }
+
+    /// Whether a line can be one of text.
+    fn check_text(&self, line: &[u8]) -> Result<()> {
+        if line.len() > MAX_LINE_BYTES {
+            return Err(self.too_long(self.line));
+        }
+        let Some(at) = memchr::memchr2(0, b'\r', line) else { return Ok(()) };
+        let what = if line[at] == 0 { "a NUL byte" } else { "a carriage return without line feed" };
+        Err(self.unusable(at as u32 + 1, format!("binary data in a text trace: {what}")))
     }
 
     /// Looks at the very first bytes.
@@ -362,6 +358,15 @@ impl<P: LineParser> RecordReader for TextReader<P> {
 
     fn facts(&self) -> Facts {
         self.parser.facts()
+    }
+}
+
+fn count_skipped(tally: &mut Tally, skipped: &Skipped) {
+    match skipped {
+        Skipped::Header => tally.header += 1,
+        Skipped::Comment => tally.comment += 1,
+        Skipped::ZeroLength => tally.zero_length += 1,
+        Skipped::Event(name) => tally.ignore(name),
     }
 }
 

@@ -1,8 +1,8 @@
-//! No bytes make a reader panic, hang, or break the rules of a record: arbitrary bytes under every format,
-//! sample twins with damage, and twins cut at every byte.
+//! No bytes make a reader panic, hang, or break the rules of a record: arbitrary bytes under every
+//! format, sample twins with damage, and twins cut at every byte.
 //!
-//! The fuzz targets in `fuzz/` look for the same with coverage; this runs everywhere, and over what they
-//! found before (`fuzz/regressions`).
+//! The fuzz targets in `fuzz/` look for the same with coverage; this runs everywhere, and over what
+//! they found before (`fuzz/regressions`).
 
 mod support;
 
@@ -71,8 +71,8 @@ fn survive(format: &'static Format, bytes: &[u8]) {
     }
 }
 
-/// The files of a folder with the format that each is read as: that of the longest name with which the
-/// file's own begins (`vscsi-text` before `vscsi`). Others are left out.
+/// The files of a folder with the format that each is read as: that of the longest name with which
+/// the file's own begins (`vscsi-text` before `vscsi`). Others are left out.
 fn by_name(folder: PathBuf) -> Vec<(&'static Format, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,5 +1,5 @@
-//! The binary and column formats as a run reads them: the twins field by field, through every packing,
-//! and several files of one recording.
+//! The binary and column formats as a run reads them: the twins field by field, through every
+//! packing, and several files of one recording.
 
 mod support;
 

@@ -146,7 +146,8 @@ fn the_same_requests_come_out_of_two_formats() {
         assert_eq!(extent(a), extent(b));
         assert!(a.time_ns.abs_diff(b.time_ns) <= 20_000, "{a:?} {b:?}");
     }
-    // blkparse's text and the binary streams it was made from; the text is rebased to its first event.
+    // blkparse's text and the binary streams it was made from; the text is rebased to its first
+    // event.
     for event in ["D", "Q", "C"] {
         let text = open("own/pgtpcb_raw.blkparse.txt.xz", &[("event", event)]);
         let binary = open("own/pgtpcb_raw.blktrace.tar.xz", &[("event", event)]);

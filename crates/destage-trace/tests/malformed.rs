@@ -1,5 +1,6 @@
-//! Bad input: each kind of malformed record in each text format, with its place and its count; files
-//! that are cut off, damaged or no traces at all; and bytes of any kind, which must never panic.
+//! Bad input: each kind of malformed record in each text format, with its place and its count;
+//! files that are cut off, damaged or no traces at all; and bytes of any kind, which must never
+//! panic.
 
 mod support;
 
@@ -13,8 +14,8 @@ use Category::{
     BadDevice, BadNumber, BadTime, OutOfRange, Oversized, TooFewFields, TooManyFields, UnknownOp,
 };
 
-/// A format, its twin, a bad line, and what is wrong with it: category, column (0: the whole line), and
-/// a part of the message.
+/// A format, its twin, a bad line, and what is wrong with it: category, column (0: the whole line),
+/// and a part of the message.
 type Case = (&'static str, &'static str, &'static str, Category, u32, &'static str);
 
 const CASES: &[Case] = &[
@@ -561,7 +562,8 @@ proptest! {
 
     #[test]
     fn text_of_the_right_letters_never_panics(
-        text in "([0-9]{1,20}|[RWrwDFN*+ ,.\t-]|Read|Write|0x|\n|\r\n|8,16|\\[a\\]|DiskRead){0,120}", skip: bool,
+        text in "([0-9]{1,20}|[RWrwDFN*+ \
+         ,.\t-]|Read|Write|0x|\n|\r\n|8,16|\\[a\\]|DiskRead){0,120}", skip: bool,
     ) {
         let options = Arc::new(options(&[("on_error", if skip { "skip" } else { "stop" })]));
         for format in FORMATS.iter().copied() {

@@ -1,5 +1,5 @@
-//! Compression and archives: what is peeled, what is selected and left out, and what is said of streams
-//! that are cut off, damaged, too deep or followed by something else.
+//! Compression and archives: what is peeled, what is selected and left out, and what is said of
+//! streams that are cut off, damaged, too deep or followed by something else.
 
 mod support;
 

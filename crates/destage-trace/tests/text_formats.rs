@@ -1,5 +1,5 @@
-//! Every text format: the specification's example decoded field by field, and the same records whatever
-//! the line ends, the byte-order mark or the packing.
+//! Every text format: the specification's example decoded field by field, and the same records
+//! whatever the line ends, the byte-order mark or the packing.
 
 mod support;
 
@@ -68,7 +68,8 @@ fn msr_example() {
     // A header, any letter case, blanks, no response.
     golden(
         "msr",
-        "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372000000000, demo ,0, WRITE,0, 512\n",
+        "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372000000000, demo \
+         ,0, WRITE,0, 512\n",
         &[],
         &[(t, "demo_0", 0, 512, W, None)],
     );
@@ -172,7 +173,8 @@ fn ms_etw_flushes_on_request() {
 fn alibaba_example() {
     golden(
         "alibaba",
-        "device_id,opcode,offset,length,timestamp\n17,W,1048576,8192,1577808000000626\n3,R,0,4096,1577808000000940\n\
+        "device_id,opcode,offset,length,timestamp\n17,W,1048576,8192,1577808000000626\n\
+         3,R,0,4096,1577808000000940\n\
          17,W,1056768,4096,1577808000001733\n",
         &[],
         &[
@@ -258,7 +260,8 @@ fn blkparse_ops_summary_and_warnings() {
     let lossy = twin.replace("Skips: 0 forward", "Skips: 3 forward");
     let warnings = read_bytes("x", lossy.as_bytes(), &options(&[])).unwrap().summary.warnings;
     assert_eq!(warnings, ["blkparse lost events: Skips: 3 forward (0 -   0.0%)"]);
-    let zoned = "  8,0 0 1 0.1 1 D R 0 + 8 [a]\n  8,0 0 2 0.2 1 D W 8 + 8 [a]\n  8,0 0 3 0.3 1 D ZRS 0 + 8 [a]\n";
+    let zoned = "  8,0 0 1 0.1 1 D R 0 + 8 [a]\n  8,0 0 2 0.2 1 D W 8 + 8 [a]\n  8,0 0 3 0.3 1 D \
+     ZRS 0 + 8 [a]\n";
     let summary = read_bytes("x", zoned.as_bytes(), &options(&[])).unwrap().summary;
     assert!(summary.warnings.iter().any(|w| w.contains("zoned")), "{:?}", summary.warnings);
 }
@@ -377,7 +380,8 @@ fn k5cloud_example() {
     let s = 1_527_814_800_000_000_000;
     golden(
         "k5cloud",
-        "12,1527814800.001210,W,1048576,4096\n12,1527814800.001950,R,0,8192\n7,1527814800.002400,W,65536,16384\n",
+        "12,1527814800.001210,W,1048576,4096\n12,1527814800.001950,R,0,8192\n\
+         7,1527814800.002400,W,65536,16384\n",
         &[],
         &[
             (s + 1_210_000, "12", 1048576, 4096, W, None),
@@ -400,13 +404,15 @@ fn biosnoop_example() {
             (1_900_000, "nvme0n1", 41943040, 16384, R, Some(110_000)),
         ],
     );
-    let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n0.001400 db 1 sda W 2048 4096 0.10 0.40\n\
+    let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n0.001400 db 1 sda W 2048 \
+     4096 0.10 0.40\n\
                 Possibly lost 7 samples\n0.002 db 1 sda F 0 0 0.0 0.1\n";
     golden("biosnoop", text, &[], &[(900_000, "sda", 1048576, 4096, W, Some(500_000))]);
     let summary = read_bytes("x", text.as_bytes(), &options(&[])).unwrap().summary;
     assert_eq!(summary.warnings, ["biosnoop lost events: Possibly lost 7 samples"]);
     assert_eq!(summary.ignored_events["T = F"], 1);
-    let other = "TIME(ms)     COMM           PID    DISK     LAT(ms)\n611      bash           4179   nvme0n1     10\n";
+    let other = "TIME(ms)     COMM           PID    DISK     LAT(ms)\n611      bash           \
+     4179   nvme0n1     10\n";
     let error = read_bytes("x", other.as_bytes(), &options(&[])).unwrap_err().to_string();
     assert!(error.contains("bpftrace"), "{error}");
 }
@@ -415,7 +421,8 @@ fn biosnoop_example() {
 fn diskmon_example() {
     golden(
         "diskmon",
-        "0\t0.000210\t0.00038147\t0\tWrite\t2048\t8\r\n1\t0.000210\t0.00012398\t0\tRead\t81920\t32\t\r\n\
+        "0\t0.000210\t0.00038147\t0\tWrite\t2048\t8\r\n\
+         1\t0.000210\t0.00012398\t0\tRead\t81920\t32\t\r\n\
          0\t0,410000\t0,00000000\t0\tWrite\t2056\t8\r\n",
         &[],
         &[

@@ -8,7 +8,8 @@ use crate::record::{Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "blktrace",
-    about: "binary blktrace (read it with blkparse): one D event a request, whole sectors, times in ns",
+    about: "binary blktrace (read it with blkparse): one D event a request, whole sectors, times \
+     in ns",
     extension: "blktrace.0",
     create,
 };

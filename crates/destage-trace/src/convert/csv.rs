@@ -7,7 +7,8 @@ use crate::record::{NO_RESPONSE, Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "csv",
-    about: "text with all fields of a record: time_ns, device, op, offset_bytes, length_bytes, response_ns",
+    about: "text with all fields of a record: time_ns, device, op, offset_bytes, length_bytes, \
+     response_ns",
     extension: "csv",
     create,
 };

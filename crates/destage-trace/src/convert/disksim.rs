@@ -8,7 +8,8 @@ use crate::record::{Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "disksim",
-    about: "reads and writes in whole 512-byte blocks, times in ms with six decimals; device names become numbers",
+    about: "reads and writes in whole 512-byte blocks, times in ms with six decimals; device \
+     names become numbers",
     extension: "trace",
     create,
 };

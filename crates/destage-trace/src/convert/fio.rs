@@ -8,7 +8,8 @@ use crate::record::{Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "fio",
-    about: "iolog version 3 for fio's read_iolog: reads, writes, trims and flushes in bytes, times in us",
+    about: "iolog version 3 for fio's read_iolog: reads, writes, trims and flushes in bytes, \
+     times in us",
     extension: "log",
     create,
 };

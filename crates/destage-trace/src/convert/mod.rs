@@ -1,9 +1,10 @@
 //! Records into other tools' formats, and into our own export.
 //!
-//! A target rarely holds all that a record has. What it drops without changing the requests (response
-//! times, device names, fractions of its clock's tick) is a note in the summary. What would change the
-//! requests (a trim where there is none, a write where all are reads, an address between sectors) is an
-//! error, unless the caller agrees with [`ConvertOptions::lossy`]; then it is counted.
+//! A target rarely holds all that a record has. What it drops without changing the requests
+//! (response times, device names, fractions of its clock's tick) is a note in the summary. What
+//! would change the requests (a trim where there is none, a write where all are reads, an address
+//! between sectors) is an error, unless the caller agrees with [`ConvertOptions::lossy`]; then it
+//! is counted.
 //!
 //! One file a target, listed once in [`TARGETS`].
 
@@ -40,10 +41,11 @@ pub struct ConvertOptions {
     pub lossy: bool,
     /// Times stay as the source has them; else the first request is at 0.
     pub absolute_time: bool,
-    /// Unit of the time column, where the target leaves it open (`mqsim`): ns (the default), us or ps.
+    /// Unit of the time column, where the target leaves it open (`mqsim`): ns (the default), us or
+    /// ps.
     pub time_unit: Option<TimeUnit>,
-    /// Bytes of one object, where requests are cut into those (`oracle-general`). Default: the trace's own
-    /// unit, else 4096.
+    /// Bytes of one object, where requests are cut into those (`oracle-general`). Default: the
+    /// trace's own unit, else 4096.
     pub page_bytes: Option<u64>,
     /// Name of the format that the records come from, for our own export.
     pub source_format: Option<String>,
@@ -90,7 +92,9 @@ pub static TARGETS: &[&Target] = &[
 
 /// The target of this name.
 ///
-/// Errors: `Usage` that names the nearest, or all.
+/// # Errors
+///
+/// `Usage` that names the nearest, or all.
 pub fn find(name: &str) -> Result<&'static Target> {
     let found = TARGETS.iter().find(|target| target.name.eq_ignore_ascii_case(name));
     // The readers' name for what fio writes.
@@ -220,8 +224,10 @@ impl Losses {
 ///
 /// The file gets its name when it is whole; an error or an interrupt leaves an older one as it was.
 ///
-/// Errors: those of `source`; `Usage` for what the target cannot hold, no request at all, or an option
-/// that makes no sense; `Write`; `Interrupted`.
+/// # Errors
+///
+/// Those of `source`; `Usage` for what the target cannot hold, no request at all, or an option that
+/// makes no sense; `Write`; `Interrupted`.
 pub fn convert(
     source: &mut dyn RecordSource,
     target: &'static Target,
@@ -289,8 +295,8 @@ impl Lines {
     }
 }
 
-/// Device numbers for formats without names: a name that is a number keeps it, every other one gets the
-/// lowest that is free when it is met.
+/// Device numbers for formats without names: a name that is a number keeps it, every other one gets
+/// the lowest that is free when it is met.
 #[derive(Default)]
 struct DeviceNumbers {
     given: Vec<Option<u64>>,

@@ -9,7 +9,8 @@ use crate::record::{Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "mqsim",
-    about: "reads and writes in whole sectors, times in ns (--time-unit us or ps); device names become numbers",
+    about: "reads and writes in whole sectors, times in ns (--time-unit us or ps); device names \
+     become numbers",
     extension: "trace",
     create,
 };

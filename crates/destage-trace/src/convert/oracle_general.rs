@@ -1,9 +1,9 @@
 //! `oracle-general`: libCacheSim's 24-byte records, one for each page of a request.
 //!
-//! An object is a page: id its number, size the page's. The record of an access holds the number of the
-//! next access to its page, counted from 1 as libCacheSim's own converter does, or -1; so the heads of the
-//! records wait in a temporary file until the last one is known. Pages of the i-th device, from 0, are
-//! numbered from i x 2^44.
+//! An object is a page: id its number, size the page's. The record of an access holds the number of
+//! the next access to its page, counted from 1 as libCacheSim's own converter does, or -1; so the
+//! heads of the records wait in a temporary file until the last one is known. Pages of the i-th
+//! device, from 0, are numbered from i x 2^44.
 
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 
@@ -15,7 +15,8 @@ use crate::record::{Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "oracle-general",
-    about: "libCacheSim's oracleGeneral: one record a page, times in whole seconds, no operations (--lossy)",
+    about: "libCacheSim's oracleGeneral: one record a page, times in whole seconds, no operations \
+     (--lossy)",
     extension: "oracleGeneral",
     create,
 };
@@ -86,7 +87,8 @@ impl RecordWriter for OracleGeneral {
             u64::from(record.device).checked_mul(DEVICE_PAGES).filter(|_| last < DEVICE_PAGES);
         let Some(base) = base.filter(|base| *base < 1 << 62) else {
             let message = format!(
-                "oracle-general: request {}: page {last} of device {} does not fit an object id of 64 bits",
+                "oracle-general: request {}: page {last} of device {} does not fit an object id \
+                 of 64 bits",
                 scene.losses.request,
                 scene.devices.name(record.device)
             );

@@ -1,10 +1,10 @@
 //! Where converted records go: a file that appears only when it is whole, or standard output.
 //!
-//! Bytes go to a temporary name in the folder of the destination, which is renamed at the end, so that an
-//! error or an interrupt leaves no half-written file and an older one stays as it was. Standard output
-//! gets its bytes at the end too: reading may have to start over (see [`crate::stream::with_stream`]),
-//! and what was printed cannot be taken back. A destination that ends in `.gz`, `.bz2`, `.xz` or `.zst`
-//! is compressed.
+//! Bytes go to a temporary name in the folder of the destination, which is renamed at the end, so
+//! that an error or an interrupt leaves no half-written file and an older one stays as it was.
+//! Standard output gets its bytes at the end too: reading may have to start over (see
+//! [`crate::stream::with_stream`]), and what was printed cannot be taken back. A destination that
+//! ends in `.gz`, `.bz2`, `.xz` or `.zst` is compressed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -90,7 +90,9 @@ pub struct Output {
 impl Output {
     /// Begins to write `path`; `-` is standard output.
     ///
-    /// Errors: `Write` if the folder is not there or cannot be written.
+    /// # Errors
+    ///
+    /// `Write` if the folder is not there or cannot be written.
     pub fn create(path: &Path) -> Result<Output> {
         let failed = |source| TraceError::Write { path: path.to_owned(), source };
         let raw = if path == Path::new("-") {
@@ -132,7 +134,9 @@ impl Output {
 
     /// Writes `bytes`.
     ///
-    /// Errors: `Write`.
+    /// # Errors
+    ///
+    /// `Write`.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|source| self.failed(source))
     }
@@ -144,7 +148,9 @@ impl Output {
 
     /// Writes the last bytes and gives the file its name.
     ///
-    /// Errors: `Write`.
+    /// # Errors
+    ///
+    /// `Write`.
     pub fn finish(self) -> Result<()> {
         let Output { path, layer } = self;
         let failed = |source| TraceError::Write { path: path.clone(), source };

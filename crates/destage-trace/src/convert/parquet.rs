@@ -17,7 +17,8 @@ use crate::record::{NO_RESPONSE, Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
     name: "parquet",
-    about: "Parquet with all fields of a record, device names and origin; read back without a mapping",
+    about: "Parquet with all fields of a record, device names and origin; read back without a \
+     mapping",
     extension: "parquet",
     create,
 };
@@ -80,8 +81,8 @@ fn write_error(path: &std::path::Path, error: ParquetError) -> TraceError {
     TraceError::Write { path: path.to_owned(), source }
 }
 
-/// The columns of the row group that is being gathered. Parquet's unsigned integers are stored as the
-/// signed ones of the same bits.
+/// The columns of the row group that is being gathered. Parquet's unsigned integers are stored as
+/// the signed ones of the same bits.
 #[derive(Default)]
 struct Rows {
     time_ns: Vec<i64>,

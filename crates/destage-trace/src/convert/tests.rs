@@ -1,4 +1,5 @@
-//! What is written is what was meant: every target is read back by its own reader, on random records.
+//! What is written is what was meant: every target is read back by its own reader, on random
+//! records.
 
 use std::path::{Path, PathBuf};
 
@@ -103,8 +104,8 @@ const LOSSY: ConvertOptions = ConvertOptions {
 
 const OPS: [RecordOp; 4] = [RecordOp::Read, RecordOp::Write, RecordOp::Trim, RecordOp::Flush];
 
-/// Up to 40 records of three devices, times from 0 on and in order, each with one of `ops`; offsets and
-/// lengths are multiples of `unit` bytes, times of `tick` ns.
+/// Up to 40 records of three devices, times from 0 on and in order, each with one of `ops`; offsets
+/// and lengths are multiples of `unit` bytes, times of `tick` ns.
 fn records(ops: &'static [RecordOp], unit: u64, tick: u64) -> impl Strategy<Value = Vec<Record>> {
     let one = (
         0u64..5_000_000,
@@ -198,10 +199,12 @@ proptest! {
 
     #[test]
     fn oracle_general_comes_back_as_pages(records in records(&OPS[..2], 4096, 1_000_000_000)) {
-        let one_device: Vec<Record> = records.iter().map(|r| Record { device: 0, length_bytes: 4096, ..*r }).collect();
+        let one_page = |r: &Record| Record { device: 0, length_bytes: 4096, ..*r };
+        let one_device: Vec<Record> = records.iter().map(one_page).collect();
         let written = write(&one_device, &["out"], "oracle-general", &LOSSY);
         let back = written.read("oracle-general", |_| ());
-        let reads: Vec<Record> = one_device.iter().map(|r| Record { op: RecordOp::Read, ..*r }).collect();
+        let read = |r: &Record| Record { op: RecordOp::Read, ..*r };
+        let reads: Vec<Record> = one_device.iter().map(read).collect();
         check(&written, &back, &reads, &["out"], false);
         check_next_accesses(&written.bytes());
     }
@@ -230,7 +233,8 @@ fn the_bytes_of_the_specification() {
         write(&two, &["0"], "disksim", &none).text(),
         "0.000000 0 2048 8 0\n0.051200 0 81920 32 1\n"
     );
-    let iolog = "fio version 3 iolog\n0 /dev/demo add\n0 /dev/demo open\n0 /dev/demo write 1048576 4096\n\
+    let iolog = "fio version 3 iolog\n0 /dev/demo add\n0 /dev/demo open\n0 /dev/demo write \
+     1048576 4096\n\
                  51 /dev/demo read 41943040 16384\n51 /dev/demo close\n";
     assert_eq!(write(&two, &["/dev/demo"], "fio", &none).text(), iolog);
     let csv = "time_ns,device,op,offset_bytes,length_bytes,response_ns\n0,0,write,1048576,4096,\n\

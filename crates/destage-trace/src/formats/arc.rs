@@ -4,8 +4,8 @@
 //! 100 4 0 0
 //! first count ignored number
 //! ```
-//! `count` pages from `first`, all reads, without times. One unit is one page of the cache, as in the
-//! paper: 512 bytes in the published files (`page_bytes`). The third column is not always 0.
+//! `count` pages from `first`, all reads, without times. One unit is one page of the cache, as in
+//! the paper: 512 bytes in the published files (`page_bytes`). The third column is not always 0.
 
 use crate::error::Result;
 use crate::fields::{Fields, parse_u64};

@@ -4,7 +4,7 @@
 use crate::error::{Category, Place, Result, TraceError};
 use crate::input::Input;
 use crate::record::Record;
-use crate::tally::{Extent, Tally};
+use crate::tally::{Ruling, Tally};
 
 use crate::format::{BATCH_RECORDS, Opening};
 
@@ -76,8 +76,8 @@ impl Records {
         tally.lines += count as u64;
     }
 
-    /// Number of whole records of `record_bytes` bytes at hand, at most a batch; 0 at the end, where a
-    /// rest shorter than a record is malformed.
+    /// Number of whole records of `record_bytes` bytes at hand, at most a batch; 0 at the end,
+    /// where a rest shorter than a record is malformed.
     pub(crate) fn whole(&mut self, record_bytes: usize, tally: &mut Tally) -> Result<usize> {
         let at_hand = self.input.ensure(record_bytes * BATCH_RECORDS)?;
         let count = (at_hand / record_bytes).min(BATCH_RECORDS);
@@ -121,8 +121,8 @@ impl Records {
         tally: &mut Tally,
     ) -> Result<()> {
         match tally.limits.extent(&record) {
-            Extent::Fine => out.push(record),
-            Extent::ZeroLength => tally.zero_length += 1,
+            Ruling::Fine => out.push(record),
+            Ruling::ZeroLength => tally.zero_length += 1,
             bad => {
                 let (category, message) = tally.limits.extent_message(bad, &record);
                 return self.reject(tally, place, category, message);
@@ -143,7 +143,8 @@ impl Records {
         tally.reject_record(&self.name, place, category, message, Some(self.hint.clone()))
     }
 
-    /// An error after which the begin of the next record is not known, so that nothing can be skipped.
+    /// An error after which the begin of the next record is not known, so that nothing can be
+    /// skipped.
     #[cold]
     pub(crate) fn lost(
         &self,

@@ -4,9 +4,10 @@
 //! TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)
 //! 0.001400    my db          1950   nvme0n1 W 2048       4096       0.40
 //! ```
-//! A line is printed on completion: arrival is TIME minus LAT, and minus QUE where that column (`-Q`)
-//! stands before it. COMM may hold blanks, so columns are counted from the right. Sectors are of 512
-//! bytes; T other than R and W is an ignored event. `Possibly lost N samples` becomes a warning.
+//! A line is printed on completion: arrival is TIME minus LAT, and minus QUE where that column
+//! (`-Q`) stands before it. COMM may hold blanks, so columns are counted from the right. Sectors
+//! are of 512 bytes; T other than R and W is an ignored event. `Possibly lost N samples` becomes a
+//! warning.
 
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, time, unexpected, whole};

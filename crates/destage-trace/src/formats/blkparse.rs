@@ -4,17 +4,19 @@
 //!   8,16   0       11     0.000120450   977  D  WS 2048 + 8 [my job/1]
 //!   maj,min cpu   seq    seconds        pid action rwbs sector + sectors [process]
 //! ```
-//! The device is `maj:min`. Exactly one action is the request (`event`): D, what the drive was given;
-//! Q, what was submitted; or C. Every other action is an ignored event by its letter, so that a file
-//! without the chosen one says what it has. Sectors of 512 bytes from the start of the device.
+//! The device is `maj:min`. Exactly one action is the request (`event`): D, what the drive was
+//! given; Q, what was submitted; or C. Every other action is an ignored event by its letter, so
+//! that a file without the chosen one says what it has. Sectors of 512 bytes from the start of the
+//! device.
 //!
-//! Readings. Process names hold blanks and brackets, so only what stands before the first `[` counts.
-//! rwbs: a leading F before another letter is a pre-flush; then R read, W write, D discard (E behind it
-//! is a secure erase, also a trim), N none, Z zone command; behind that any of F A S M U E, and B, the
-//! barrier of old kernels. A request without `sector + sectors` is a flush if it is a write or rwbs has an
-//! F (so it is in the binary records, whose length is then 0), else an ignored event. The summary ends
-//! the events; a non-zero `Skips` becomes a warning, since events were lost. Remaps (A) between two
-//! devices that both carry requests become a warning: each request is then there twice.
+//! Readings. Process names hold blanks and brackets, so only what stands before the first `[`
+//! counts. rwbs: a leading F before another letter is a pre-flush; then R read, W write, D discard
+//! (E behind it is a secure erase, also a trim), N none, Z zone command; behind that any of F A S M
+//! U E, and B, the barrier of old kernels. A request without `sector + sectors` is a flush if it is
+//! a write or rwbs has an F (so it is in the binary records, whose length is then 0), else an
+//! ignored event. The summary ends the events; a non-zero `Skips` becomes a warning, since events
+//! were lost. Remaps (A) between two devices that both carry requests become a warning: each
+//! request is then there twice.
 
 use crate::device_table::printable;
 use crate::error::{Category, Result};
@@ -29,7 +31,8 @@ use crate::text::{Context, LineParser, TextReader};
 pub static FORMAT: Format = Format::text(
     "blkparse",
     "blkparse, default text",
-    "maj,min cpu seq seconds pid action rwbs sector + sectors [process]; sectors; action D, Q or C (event)",
+    "maj,min cpu seq seconds pid action rwbs sector + sectors [process]; sectors; action D, Q or \
+     C (event)",
     detect,
     open,
 );
@@ -194,13 +197,44 @@ impl LineParser for BlkParse {
             };
             if carries(to) && carries(from) {
                 context.tally.warn(format!(
-                    "requests of device {} are remapped to {}: both are read, so they count twice (--volume)",
+                    "requests of device {} are remapped to {}: both are read, so they count twice \
+                     (--volume)",
                     printable(from),
                     printable(to)
                 ));
             }
         }
     }
+}
+
+/// Where a request goes, and which field says how long it is.
+struct Extent {
+    offset_bytes: u64,
+    length_bytes: u64,
+    length_at: std::ops::Range<usize>,
+}
+
+/// `sector + sectors`, between rwbs and the process in brackets; `None` if that is not there.
+fn extent(line: &[u8], f: &Fields<7>) -> std::result::Result<Option<Extent>, Fault> {
+    let start = f.at[6].end;
+    let end = memchr::memchr(b'[', &line[start..]).map_or(line.len(), |n| start + n);
+    let first = start + line[start..end].iter().take_while(|c| c.is_ascii_whitespace()).count();
+    let tail = Fields::<3>::blanks(&line[first..end]);
+    if tail.count < 3 || tail.bytes(1) != b"+" {
+        return Ok(None);
+    }
+    let at = |i: usize| tail.at[i].start + first..tail.at[i].end + first;
+    let number = |i: usize, name: &str| {
+        let sectors = crate::fields::whole(line, at(i), name, "sectors", Category::BadNumber)?;
+        sectors.checked_mul(SECTOR_BYTES).ok_or_else(|| {
+            unexpected(line, at(i), Category::OutOfRange, name, "sectors within 2^64 bytes")
+        })
+    };
+    Ok(Some(Extent {
+        offset_bytes: number(0, "sector")?,
+        length_bytes: number(2, "length")?,
+        length_at: at(2),
+    }))
 }
 
 impl BlkParse {
@@ -245,26 +279,14 @@ impl BlkParse {
         if op == RecordOp::Flush {
             return Ok(Parsed::Record(record));
         }
-        // sector + sectors, between rwbs and the process in brackets
-        let start = f.at[6].end;
-        let end = memchr::memchr(b'[', &line[start..]).map_or(line.len(), |n| start + n);
-        let first = start + line[start..end].iter().take_while(|c| c.is_ascii_whitespace()).count();
-        let tail = Fields::<3>::blanks(&line[first..end]);
-        if tail.count < 3 || tail.bytes(1) != b"+" {
+        let Some(extent) = extent(line, f)? else {
             // A write of nothing is what is left of a flush: C  WS 0 [0].
             let nothing = flush || op == RecordOp::Write;
             return if nothing { Ok(Parsed::Record(record)) } else { event("without an extent") };
-        }
-        let at = |i: usize| tail.at[i].start + first..tail.at[i].end + first;
-        let number = |i: usize, name: &str| {
-            let sectors = crate::fields::whole(line, at(i), name, "sectors", Category::BadNumber)?;
-            sectors.checked_mul(SECTOR_BYTES).ok_or_else(|| {
-                unexpected(line, at(i), Category::OutOfRange, name, "sectors within 2^64 bytes")
-            })
         };
-        record.offset_bytes = number(0, "sector")?;
-        record.length_bytes = number(2, "length")?;
-        context.extent_field = at(2);
+        record.offset_bytes = extent.offset_bytes;
+        record.length_bytes = extent.length_bytes;
+        context.extent_field = extent.length_at;
         if record.length_bytes > 0 || !flush {
             record.op = op;
         } else {

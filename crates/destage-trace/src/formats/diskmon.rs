@@ -5,8 +5,8 @@
 //! number, time_s, duration_s, disk, Read|Write, sector, sectors
 //! ```
 //! Tab separated, CRLF, often with a trailing tab; sectors of 512 bytes of the whole disk, which is
-//! the device. The number may restart. A decimal comma, as localised Windows writes it, is accepted in
-//! this format only.
+//! the device. The number may restart. A decimal comma, as localised Windows writes it, is accepted
+//! in this format only.
 
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_decimal, parse_u64};

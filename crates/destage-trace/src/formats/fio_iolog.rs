@@ -6,13 +6,13 @@
 //! 140 /dev/demo write 1048576 4096
 //! ```
 //! Version 2: `file action [offset length]`; version 3 puts a time in front, in microseconds (fio's
-//! manual does not say; logs that fio writes at a fixed rate show it). Offset and length in bytes, the
-//! file is the device. Actions: `add open close`; `read write trim`; `sync datasync sync_file_range`,
-//! which are flushes; in version 2 `wait`, in microseconds.
+//! manual does not say; logs that fio writes at a fixed rate show it). Offset and length in bytes,
+//! the file is the device. Actions: `add open close`; `read write trim`; `sync datasync
+//! sync_file_range`, which are flushes; in version 2 `wait`, in microseconds.
 //!
 //! Readings. A version-2 clock stands still between `wait` lines, whose values each count from the
-//! wait before. fio itself writes the file's name before `wait`; without it is accepted. A version-2
-//! log without `wait` has no times.
+//! wait before. fio itself writes the file's name before `wait`; without it is accepted. A
+//! version-2 log without `wait` has no times.
 
 use crate::error::{Category, Result};
 use crate::fields::{Fields, unexpected};
@@ -63,6 +63,20 @@ struct Iolog {
     waited: bool,
 }
 
+impl Iolog {
+    /// Version 2: the clock goes on by field `at`.
+    fn wait(&mut self, f: &Fields<6>, at: usize) -> std::result::Result<Parsed, Fault> {
+        if f.at.get(at).is_none_or(|at| at.is_empty()) {
+            f.expect(3..=4)?;
+        }
+        let wait_ns = f.time(at, "wait", "microseconds", MICROSECOND_NS)?;
+        let clock_ns = self.clock_ns.checked_add(wait_ns);
+        self.clock_ns = clock_ns.ok_or_else(|| f.too_large(at, "wait"))?;
+        self.waited = true;
+        Ok(Parsed::Skip(Skipped::Event("wait".to_owned())))
+    }
+}
+
 impl LineParser for Iolog {
     fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
         if self.version == 0 {
@@ -85,19 +99,7 @@ impl LineParser for Iolog {
             _ => self.clock_ns,
         };
         let op = match f.bytes(action) {
-            b"wait" if self.version == 2 => {
-                let us = f.at.get(action + 1).filter(|at| !at.is_empty());
-                if us.is_none() {
-                    f.expect(3..=4)?;
-                }
-                let wait_ns = f.time(action + 1, "wait", "microseconds", MICROSECOND_NS)?;
-                self.clock_ns = self
-                    .clock_ns
-                    .checked_add(wait_ns)
-                    .ok_or_else(|| f.too_large(action + 1, "wait"))?;
-                self.waited = true;
-                return Ok(Parsed::Skip(Skipped::Event("wait".to_owned())));
-            }
+            b"wait" if self.version == 2 => return self.wait(&f, action + 1),
             name @ (b"add" | b"open" | b"close") => {
                 return Ok(Parsed::Skip(Skipped::Event(
                     String::from_utf8_lossy(name).into_owned(),
@@ -141,7 +143,8 @@ impl LineParser for Iolog {
     fn finish(&mut self, context: &mut Context) {
         if self.version == 2 && !self.waited {
             context.tally.note(
-                "fio version 2 log without wait lines: there are no times; a timed run needs --queue-depth N or a rate",
+                "fio version 2 log without wait lines: there are no times; a timed run needs \
+                 --queue-depth N or a rate",
             );
         }
     }
@@ -164,7 +167,8 @@ impl Iolog {
                 let f = Fields::<3>::commas(line);
                 let number = |i: usize| crate::fields::parse_u64(f.bytes(i)).is_ok();
                 if f.count == 3 && number(0) && number(1) && number(2) {
-                    let message = "this looks like a fio iolog of version 1 (rw, offset, length); versions 2 and 3 are read";
+                    let message = "this looks like a fio iolog of version 1 (rw, offset, length); \
+                     versions 2 and 3 are read";
                     return Err(Fault {
                         category: Category::UnknownOp,
                         field: 0..0,

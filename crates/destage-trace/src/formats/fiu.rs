@@ -4,9 +4,9 @@
 //! 700100200300 4100 my daemon 2048 8 W 6 0 0f1e2d3c4b5a69788796a5b4c3d2e1f0
 //! time_ns pid process lba sectors W|R major minor md5
 //! ```
-//! Times are not an epoch. The process name may hold blanks, so the first two columns are counted from
-//! the left and the last six from the right. Conversions that drop the hash, the device numbers or both
-//! are accepted; without numbers the device is the file's name.
+//! Times are not an epoch. The process name may hold blanks, so the first two columns are counted
+//! from the left and the last six from the right. Conversions that drop the hash, the device
+//! numbers or both are accepted; without numbers the device is the file's name.
 
 use crate::error::{Category, Result};
 use crate::fields::{is_blank, parse_u64, unexpected, whole};
@@ -113,7 +113,9 @@ impl LineParser for Fiu {
                 return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
             }
             let message =
-                "expected time pid process lba sectors W|R, then device numbers, a hash, both or nothing".to_owned();
+                "expected time pid process lba sectors W|R, then device numbers, a hash, both or \
+                 nothing"
+                    .to_owned();
             return Err(Fault { category: Category::UnknownOp, field: 0..0, message });
         };
         let number =

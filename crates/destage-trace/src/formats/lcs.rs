@@ -10,8 +10,8 @@
 //!                        20 i64 next access
 //! ```
 //!
-//! The operation is in bits 0..7 of its word, the tenant in bits 8..31. Clock, ids and operations are
-//! those of `oracle-general`; the statistics and next accesses are not used.
+//! The operation is in bits 0..7 of its word, the tenant in bits 8..31. Clock, ids and operations
+//! are those of `oracle-general`; the statistics and next accesses are not used.
 
 use super::binary::{Records, field, u32_le, u64_le};
 use super::object::{self, Objects, Tenants};
@@ -28,7 +28,8 @@ pub static FORMAT: Format = Format {
     name: "lcs",
     title: "libCacheSim lcs",
     kind: Kind::Binary,
-    about: "a header of 8192 bytes, then records of 24 to 100 bytes by version 1 to 8; time in whole seconds",
+    about: "a header of 8192 bytes, then records of 24 to 100 bytes by version 1 to 8; time in \
+     whole seconds",
     has_times: true,
     has_ops: true,
     has_devices: true,
@@ -99,7 +100,8 @@ fn detect(sample: &Sample) -> Verdict {
     })
 }
 
-fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+/// What the header says of the records behind it.
+fn layout(input: &mut Input) -> Result<Layout> {
     input.ensure(HEADER_BYTES)?;
     let wrong = |byte: u64, message: String, hint: Option<&str>| TraceError::Data {
         file: input.name().to_owned(),
@@ -107,13 +109,11 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         message: format!("header: {message}"),
         hint: hint.map(str::to_owned),
     };
+    let short =
+        |bytes: usize| wrong(0, format!("expected {HEADER_BYTES} bytes, found {bytes}"), None);
     let header = input.window();
     if header.len() < 16 {
-        return Err(wrong(
-            0,
-            format!("expected {HEADER_BYTES} bytes, found {}", header.len()),
-            None,
-        ));
+        return Err(short(header.len()));
     }
     let magic = u64_le(header, 0);
     if magic != MAGIC {
@@ -139,11 +139,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         ));
     };
     if header.len() < HEADER_BYTES {
-        return Err(wrong(
-            0,
-            format!("expected {HEADER_BYTES} bytes, found {}", header.len()),
-            None,
-        ));
+        return Err(short(header.len()));
     }
     let end_magic = u64_le(header, HEADER_BYTES - 8);
     if end_magic != MAGIC {
@@ -151,6 +147,11 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
             format!("expected the magic number {MAGIC:016x} at its end, found {end_magic:016x}");
         return Err(wrong(HEADER_BYTES as u64 - 8, message, None));
     }
+    Ok(layout)
+}
+
+fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+    let layout = layout(&mut input)?;
     let options = &opening.options;
     let tenants =
         Tenants::new(input.device_name(), options.tenant_is_device && layout.op_at().is_some());

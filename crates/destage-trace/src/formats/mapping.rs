@@ -184,11 +184,52 @@ pub(crate) struct Mapping {
     ops: Vec<(Vec<u8>, RecordOp)>,
 }
 
+/// What the values of the op column mean.
+fn ops_of(format: &str, options: &ReaderOptions) -> Result<Vec<(Vec<u8>, RecordOp)>> {
+    let ops: Vec<_> = [
+        (&options.op_read, RecordOp::Read),
+        (&options.op_write, RecordOp::Write),
+        (&options.op_trim, RecordOp::Trim),
+        (&options.op_flush, RecordOp::Flush),
+    ]
+    .into_iter()
+    .flat_map(|(values, op)| values.iter().map(move |value| (value.clone().into_bytes(), op)))
+    .collect();
+    match (&options.columns.op, options.default_op) {
+        (Some(_), _) if ops.is_empty() => {
+            return Err(missing(
+                format,
+                "op_read and op_write",
+                "the values of the op column that mean read and write",
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(usage(format!(
+                "{format}: default_op is only for files without an op column"
+            )));
+        }
+        (None, None) => {
+            return Err(missing(
+                format,
+                "columns.op, or default_op",
+                "read or write, for files without an op column",
+            ));
+        }
+        _ => {}
+    }
+    Ok(ops)
+}
+
+/// An option that must be given, and what it can be.
+fn missing(format: &str, key: &str, values: &str) -> TraceError {
+    usage(format!("{format}: {key} must be given ({values})"))
+}
+
 impl Mapping {
     /// What the options say about the columns that are mapped.
     ///
-    /// `own_clock`: the time column brings its own unit, as timestamps of Parquet do. Errors: a unit or
-    /// a meaning that is missing, or given for nothing.
+    /// `own_clock`: the time column brings its own unit, as timestamps of Parquet do. Errors: a
+    /// unit or a meaning that is missing, or given for nothing.
     pub(crate) fn new(format: &str, options: &ReaderOptions, own_clock: bool) -> Result<Mapping> {
         let columns = &options.columns;
         let page_bytes = options.page_bytes.unwrap_or(PAGE_BYTES);
@@ -196,8 +237,7 @@ impl Mapping {
             Unit::Bytes(bytes) => bytes,
             Unit::Page => page_bytes,
         };
-        let missing =
-            |key: &str, values: &str| usage(format!("{format}: {key} must be given ({values})"));
+        let missing = |key: &str, values: &str| missing(format, key, values);
         const TIMES: &str = "s, ms, us, ns, ps, filetime or none";
         const SIZES: &str = "byte, sector, page, or a number of bytes";
 
@@ -215,40 +255,13 @@ impl Mapping {
         let length_unit = match (&columns.length, options.length_unit) {
             (Some(_), None) => return Err(missing("length_unit", SIZES)),
             (None, _) if offset_unit != Unit::Page => {
-                let message = "columns.length must be given, unless offset_unit is page and every request one page";
+                let message = "columns.length must be given, unless offset_unit is page and every \
+                 request one page";
                 return Err(usage(format!("{format}: {message}")));
             }
             (_, unit) => unit.unwrap_or(Unit::Page),
         };
-        let ops: Vec<_> = [
-            (&options.op_read, RecordOp::Read),
-            (&options.op_write, RecordOp::Write),
-            (&options.op_trim, RecordOp::Trim),
-            (&options.op_flush, RecordOp::Flush),
-        ]
-        .into_iter()
-        .flat_map(|(values, op)| values.iter().map(move |value| (value.clone().into_bytes(), op)))
-        .collect();
-        match (&columns.op, options.default_op) {
-            (Some(_), _) if ops.is_empty() => {
-                return Err(missing(
-                    "op_read and op_write",
-                    "the values of the op column that mean read and write",
-                ));
-            }
-            (Some(_), Some(_)) => {
-                return Err(usage(format!(
-                    "{format}: default_op is only for files without an op column"
-                )));
-            }
-            (None, None) => {
-                return Err(missing(
-                    "columns.op, or default_op",
-                    "read or write, for files without an op column",
-                ));
-            }
-            _ => {}
-        }
+        let ops = ops_of(format, options)?;
         Ok(Mapping {
             time,
             response,
@@ -369,7 +382,10 @@ mod tests {
 
     #[test]
     fn pages_without_a_length_are_one_page_each() {
-        let table = json!({"columns": {"offset": 0}, "offset_unit": "page", "page_bytes": 8192, "default_op": "read"});
+        let table = json!({
+            "columns": {"offset": 0}, "offset_unit": "page", "page_bytes": 8192,
+            "default_op": "read",
+        });
         let mapping = Mapping::new("csv", &options(table), false).unwrap();
         assert_eq!(
             (mapping.offset_bytes, mapping.fixed_length_bytes, mapping.time),

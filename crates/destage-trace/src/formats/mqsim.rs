@@ -4,10 +4,10 @@
 //! 51200 0 81920 32 1
 //! time device sector sectors op
 //! ```
-//! Integers between blanks; op 0 is a write, 1 a read, and nothing else (MQSim takes anything else as
-//! a read). The unit of time is outside the file: ns unless `time_unit` says us or ps. Unlike MQSim,
-//! the device column is heeded, addresses are not wrapped, and a short line is malformed rather than
-//! the end of the trace.
+//! Integers between blanks; op 0 is a write, 1 a read, and nothing else (MQSim takes anything else
+//! as a read). The unit of time is outside the file: ns unless `time_unit` says us or ps. Unlike
+//! MQSim, the device column is heeded, addresses are not wrapped, and a short line is malformed
+//! rather than the end of the trace.
 
 use crate::error::{Category, Result, TraceError};
 use crate::fields::{Fields, parse_u64};
@@ -74,7 +74,8 @@ impl LineParser for MqSim {
     fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
         match self.assumed.take() {
             Some(true) => context.tally.warn(
-                "mqsim: times taken as ns; files in microseconds circulate, and DiskSim files may have whole \
+                "mqsim: times taken as ns; files in microseconds circulate, and DiskSim files may \
+                 have whole \
                  milliseconds: --time-unit us, --format disksim",
             ),
             Some(false) => context.tally.note("mqsim: times taken as ns (--time-unit)"),

@@ -8,13 +8,14 @@
 //! ```
 //! The header names the columns of every event; columns are found by name, since newer exports have
 //! one for the CPU. Without a header the old order is assumed, and a note says so. Times in
-//! microseconds from the start of the file; ByteOffset and IOSize hexadecimal with `0x`; DiskNum is the
-//! device. An event is logged on completion: arrival is TimeStamp minus ElapsedTime (`etw_time`). All
-//! other events are ignored; DiskFlush becomes a flush if `etw_flush` is set and the header names it.
+//! microseconds from the start of the file; ByteOffset and IOSize hexadecimal with `0x`; DiskNum is
+//! the device. An event is logged on completion: arrival is TimeStamp minus ElapsedTime
+//! (`etw_time`). All other events are ignored; DiskFlush becomes a flush if `etw_flush` is set and
+//! the header names it.
 //!
-//! Readings. A line behind the header that holds `Trace Start: <FILETIME>` gives the file its place in
-//! absolute time; without it every file starts at 0. FileName is last, quoted and may contain commas:
-//! a line is split only as far as the columns need.
+//! Readings. A line behind the header that holds `Trace Start: <FILETIME>` gives the file its place
+//! in absolute time; without it every file starts at 0. FileName is last, quoted and may contain
+//! commas: a line is split only as far as the columns need.
 
 use crate::error::{Category, Result};
 use crate::fields::{self, parse_hex, parse_u64, trim, unexpected, whole};
@@ -32,7 +33,8 @@ pub static FORMAT: Format = Format {
     ..Format::text(
         "ms-etw",
         "Microsoft servers, xperf text",
-        "DiskRead|DiskWrite events, columns by header; microseconds, hexadecimal bytes; device DiskNum",
+        "DiskRead|DiskWrite events, columns by header; microseconds, hexadecimal bytes; device \
+         DiskNum",
         detect,
         open,
     )
@@ -173,6 +175,33 @@ impl Etw {
         Ok(Parsed::Skip(Skipped::Header))
     }
 
+    /// When a request arrived, and how long it took, ns.
+    fn times(
+        &self,
+        line: &[u8],
+        cells: &[std::ops::Range<usize>],
+        wanted: &Wanted,
+        context: &mut Context,
+    ) -> std::result::Result<(u64, u64), Fault> {
+        let time = |i: usize, name: &str| {
+            fields::time(line, cells[i].clone(), name, "microseconds", MICROSECOND_NS)
+        };
+        let stamp_ns = time(wanted.time, "TimeStamp")?;
+        let elapsed_ns = wanted.elapsed.map_or(Ok(0), |i| time(i, "ElapsedTime"))?;
+        let done_ns = self.start_ns.checked_add(stamp_ns).ok_or_else(|| {
+            let at = cells[wanted.time].clone();
+            unexpected(line, at, Category::BadTime, "TimeStamp", "microseconds within 2^64 ns")
+        })?;
+        if self.completion {
+            return Ok((done_ns, elapsed_ns));
+        }
+        if elapsed_ns > done_ns {
+            let note = "ms-etw: requests issued before the trace began are put at its start";
+            context.tally.note(note);
+        }
+        Ok((done_ns.saturating_sub(elapsed_ns), elapsed_ns))
+    }
+
     fn request(
         &self,
         line: &[u8],
@@ -186,34 +215,7 @@ impl Etw {
                 format!("expected at least {} fields, got {}", wanted.last() + 1, cells.len());
             return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
         }
-        let stamp_ns = fields::time(
-            line,
-            cells[wanted.time].clone(),
-            "TimeStamp",
-            "microseconds",
-            MICROSECOND_NS,
-        )?;
-        let elapsed_ns = match wanted.elapsed {
-            Some(i) => {
-                fields::time(line, cells[i].clone(), "ElapsedTime", "microseconds", MICROSECOND_NS)?
-            }
-            None => 0,
-        };
-        let done_ns = self.start_ns.checked_add(stamp_ns).ok_or_else(|| {
-            unexpected(
-                line,
-                cells[wanted.time].clone(),
-                Category::BadTime,
-                "TimeStamp",
-                "microseconds within 2^64 ns",
-            )
-        })?;
-        if !self.completion && elapsed_ns > done_ns {
-            context
-                .tally
-                .note("ms-etw: requests issued before the trace began are put at its start");
-        }
-        let time_ns = if self.completion { done_ns } else { done_ns.saturating_sub(elapsed_ns) };
+        let (time_ns, elapsed_ns) = self.times(line, &cells, &wanted, context)?;
         let disk = match wanted.disk {
             Some(i) => whole(line, cells[i].clone(), "DiskNum", "the disk", Category::BadDevice)?,
             None => 0,

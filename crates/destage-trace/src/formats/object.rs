@@ -1,7 +1,7 @@
 //! What the libCacheSim formats `oracle-general` and `lcs` share: object ids, operations, tenants.
 //!
-//! They name what is accessed by a 64-bit id. What the id is depends on who converted the trace, and
-//! nothing in the file says it: `object = "page"` (it counts blocks of 4 KiB), `"sector"`, or
+//! They name what is accessed by a 64-bit id. What the id is depends on who converted the trace,
+//! and nothing in the file says it: `object = "page"` (it counts blocks of 4 KiB), `"sector"`, or
 //! `"opaque"` (a hash: each id is one page, sizes are ignored). Without the option, files in which
 //! every size is 4096 are taken as pages, and any other size is a question to the user.
 
@@ -17,14 +17,15 @@ use crate::tally::Tally;
 /// The clock of these formats.
 pub(crate) const TICK_NS: u64 = 1_000_000_000;
 
-/// Bytes that an id counts in with `object = "page"`, and of an opaque object unless `page_bytes` is
-/// given.
+/// Bytes that an id counts in with `object = "page"`, and of an opaque object unless `page_bytes`
+/// is given.
 const PAGE_BYTES: u64 = 4096;
 /// Bytes that an id counts in with `object = "sector"`.
 const SECTOR_BYTES: u64 = 512;
 
-/// Opaque ids below this are page numbers as they are; those above get the page numbers from here on,
-/// in the order of their first appearance, since no disk could hold them. It leaves 2^18 bytes a page.
+/// Opaque ids below this are page numbers as they are; those above get the page numbers from here
+/// on, in the order of their first appearance, since no disk could hold them. It leaves 2^18 bytes
+/// a page.
 const FIRST_GIVEN_PAGE: u64 = 1 << 44;
 /// A page or sector number below this has its whole request within 2^63 bytes.
 const FIRST_DOUBTFUL_ID: u64 = 1 << 50;
@@ -195,7 +196,8 @@ fn ask(records: &Records, place: Place, size_bytes: u64) -> TraceError {
         place,
         message: format!("size: {size_bytes} bytes, so that it must be said what an object id is"),
         hint: Some(
-            "--object page (it counts 4096-byte blocks), sector (it is a sector number) or opaque (each id is \
+            "--object page (it counts 4096-byte blocks), sector (it is a sector number) or opaque \
+             (each id is \
              one page, sizes are ignored)"
                 .to_owned(),
         ),

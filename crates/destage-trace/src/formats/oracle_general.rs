@@ -10,9 +10,9 @@
 //!                               19 i64 next access
 //! ```
 //!
-//! The clock has whole seconds. Next access is the number of the next request for the object, or -1 or
-//! 2^63 - 1; it helps detection and is not trusted for anything else. `oracle-general` has no operation:
-//! all are reads unless `default_op` says otherwise.
+//! The clock has whole seconds. Next access is the number of the next request for the object, or -1
+//! or 2^63 - 1; it helps detection and is not trusted for anything else. `oracle-general` has no
+//! operation: all are reads unless `default_op` says otherwise.
 
 use super::binary::{Records, u16_le, u32_le, u64_le};
 use super::object::{self, Objects};
@@ -46,7 +46,8 @@ pub static FORMAT_OP: Format = Format {
     name: "oracle-general-op",
     title: "libCacheSim oracleGeneral with operations",
     kind: Kind::Binary,
-    about: "records of 27 bytes: time in whole seconds, object id, size, operation, namespace, next access",
+    about: "records of 27 bytes: time in whole seconds, object id, size, operation, namespace, \
+     next access",
     has_times: true,
     has_ops: true,
     has_devices: true,
@@ -285,7 +286,7 @@ mod tests {
         let mut longer = hex(PLAIN);
         longer.push(0);
         assert!(
-            matches!(verdict(&longer), Verdict::Maybe(reason) if reason.contains("no multiple of 24"))
+            matches!(verdict(&longer), Verdict::Maybe(why) if why.contains("no multiple of 24"))
         );
         let mut back = hex(PLAIN);
         back[24] = 0x63;

@@ -6,8 +6,8 @@
 //! *
 //! ```
 //! A line with a single `*` is a print marker of the LIRS program, a comment. An optional second
-//! column `r` or `w` is the operation; without it all are reads. A page is `page_bytes`, 4096 unless
-//! given.
+//! column `r` or `w` is the operation; without it all are reads. A page is `page_bytes`, 4096
+//! unless given.
 
 use crate::error::{Category, Result};
 use crate::fields::{Fields, parse_u64};

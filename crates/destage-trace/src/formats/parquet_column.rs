@@ -1,8 +1,8 @@
 //! One column of a Parquet file as plain values, whatever its physical and logical type.
 //!
-//! The library without Arrow hands out physical values; dictionaries are resolved there. What is left is
-//! to read signs, scales and units off the schema, so that no number passes through floating point
-//! unless the file itself stores floats.
+//! The library without Arrow hands out physical values; dictionaries are resolved there. What is
+//! left is to read signs, scales and units off the schema, so that no number passes through
+//! floating point unless the file itself stores floats.
 
 use std::borrow::Cow;
 
@@ -300,7 +300,8 @@ impl ColumnType {
                 format!("{name}: expected a time of 0 or later, found {found}")
             }
             (NumberFault::TooLarge, Values::Float) => format!(
-                "{name}: {found} as a float has lost its nanoseconds (past 2^53 ns); write whole numbers, decimals \
+                "{name}: {found} as a float has lost its nanoseconds (past 2^53 ns); write whole \
+                 numbers, decimals \
                  or timestamps"
             ),
             (NumberFault::TooLarge, _) => format!("{name}: {found} does not fit 64 bits of ns"),

@@ -97,8 +97,8 @@ pub(crate) fn detects(format: &Format, bytes: &[u8]) {
     }
 }
 
-/// The file is malformed in one record: under `stop` an error of exit status 65 that names the place
-/// and what would skip it; under `skip` counted under `category`.
+/// The file is malformed in one record: under `stop` an error of exit status 65 that names the
+/// place and what would skip it; under `skip` counted under `category`.
 pub(crate) fn rejects(
     format: &'static Format,
     bytes: &[u8],

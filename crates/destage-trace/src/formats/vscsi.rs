@@ -8,9 +8,9 @@
 //!                  24 u64 time (us)
 //! ```
 //!
-//! `ver >> 8` is the version, which is also how the two are told apart: version 2 is tried first, on
-//! the first two records, then version 1. Serial numbers wrap near 2^31 and are not used; the time is
-//! the host's uptime. One file is one virtual disk.
+//! `ver >> 8` is the version, which is also how the two are told apart: version 2 is tried first,
+//! on the first two records, then version 1. Serial numbers wrap near 2^31 and are not used; the
+//! time is the host's uptime. One file is one virtual disk.
 
 use super::binary::{Records, u16_le, u32_le, u64_le};
 use crate::device_table::DeviceTable;
@@ -49,7 +49,8 @@ impl Version {
         }
     }
 
-    /// The version whose mark stands in the first two records, or in the one record of a shorter file.
+    /// The version whose mark stands in the first two records, or in the one record of a shorter
+    /// file.
     fn of(head: &[u8]) -> Option<Version> {
         [Version::Two, Version::One].into_iter().find(|version| {
             let (at, mark) = version.mark();
@@ -64,8 +65,8 @@ fn operation(code: u8) -> Option<RecordOp> {
     match code {
         // READ (6), (10), (16), (12)
         0x08 | 0x28 | 0x88 | 0xa8 => Some(RecordOp::Read),
-        // WRITE (6), (10), (16), (12); WRITE AND VERIFY (10), (16), (12); WRITE SAME (10), (16), whose
-        // unmap bit is not in the trace
+        // WRITE (6), (10), (16), (12); WRITE AND VERIFY (10), (16), (12); WRITE SAME (10), (16),
+        // whose unmap bit is not in the trace
         0x0a | 0x2a | 0x8a | 0xaa | 0x2e | 0x8e | 0xae | 0x41 | 0x93 => Some(RecordOp::Write),
         // UNMAP
         0x42 => Some(RecordOp::Trim),
@@ -144,7 +145,8 @@ pub static FORMAT: Format = Format {
     name: "vscsi",
     title: "VMware vscsiStats, CloudPhysics",
     kind: Kind::Binary,
-    about: "records of 32 (version 1) or 40 bytes (version 2): SCSI command, 512-byte block, length, time in us",
+    about: "records of 32 (version 1) or 40 bytes (version 2): SCSI command, 512-byte block, \
+     length, time in us",
     has_times: true,
     has_ops: true,
     has_devices: false,
@@ -190,7 +192,8 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         None => {
             return Err(records.lost(
                 records.place(0, 0),
-                "ver: expected 0x01.. at byte 14 (version 1) or 0x02.. at byte 2 (version 2) of the first two records",
+                "ver: expected 0x01.. at byte 14 (version 1) or 0x02.. at byte 2 (version 2) of \
+                 the first two records",
                 None,
             ));
         }

@@ -207,7 +207,8 @@ impl Workload {
         }
         if self.kind == Kind::Oltp && self.read_ratio > 1.0 - self.log_share {
             return Err(usage(format!(
-                "read_ratio: the log is written only, so that with log_share = {} at most {} can be reads, found {}",
+                "read_ratio: the log is written only, so that with log_share = {} at most {} can \
+                 be reads, found {}",
                 self.log_share,
                 1.0 - self.log_share,
                 self.read_ratio
@@ -215,7 +216,8 @@ impl Workload {
         }
         if self.kind == Kind::Oltp && self.pages < 2 * self.size.longest() {
             return Err(usage(format!(
-                "pages: data and log each need room for a request of {} pages, found {} pages for both",
+                "pages: data and log each need room for a request of {} pages, found {} pages for \
+                 both",
                 self.size.longest(),
                 self.pages
             )));

@@ -44,8 +44,8 @@ pub fn twin(name: &str) -> PathBuf {
     root().join("tests/data").join(name)
 }
 
-/// The folder of real traces: `$DESTAGE_TRACES`, else beside the repository. `None`, and a line that
-/// says so, where there is none.
+/// The folder of real traces: `$DESTAGE_TRACES`, else beside the repository. `None`, and a line
+/// that says so, where there is none.
 pub fn traces() -> Option<PathBuf> {
     let folder = std::env::var_os("DESTAGE_TRACES")
         .map_or_else(|| root().join("../shared/traces"), PathBuf::from);
