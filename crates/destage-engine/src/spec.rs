@@ -103,12 +103,22 @@ impl PolicySpec {
 
     /// As in a table: `cflru[window_fraction=0.75]`.
     pub fn label(&self) -> String {
-        if self.given.is_empty() {
-            return self.name.to_string();
-        }
-        let pairs: Vec<String> =
-            self.given.iter().map(|(k, v)| format!("{k}={v}").replace('"', "")).collect();
-        format!("{}[{}]", self.name, pairs.join(";"))
+        label(self.name, self.given.iter().map(|(k, v)| (k.as_str(), spelled(&json_of(v)))))
+    }
+}
+
+/// A policy and the parameters that were given, as a user would type it.
+pub fn label<'a>(policy: &str, given: impl Iterator<Item = (&'a str, String)>) -> String {
+    let pairs: Vec<String> = given.map(|(key, value)| format!("{key}={value}")).collect();
+    if pairs.is_empty() { policy.to_string() } else { format!("{policy}[{}]", pairs.join(";")) }
+}
+
+/// A parameter's value, which results have as JSON, as a user would type it.
+pub fn spelled(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "none".into(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -126,6 +136,14 @@ mod tests {
         let specs = PolicySpec::parse_list("lru, lru").unwrap();
         assert_eq!(specs.len(), 2);
         assert_eq!(specs[0].label(), "lru");
+    }
+
+    #[test]
+    fn a_label_is_what_a_user_would_type() {
+        for text in ["lru", "acr-h[file_pages=none]", "cflru[window_fraction=0.75]"] {
+            let label = PolicySpec::parse(text).map(|spec| spec.label());
+            assert_eq!(label.as_deref(), Ok(text));
+        }
     }
 
     #[test]

@@ -7,8 +7,12 @@
 //! ```text
 //!  catalogue  policies, formats, reader options, metrics
 //!  trace      decoded traces: opened, made, described, converted; the cache folder
-//!  runs       compare, mrc, padding
+//!  asked      what a call asks for: policies, cache sizes, options of its runs
+//!  compare    runs side by side
+//!  curves     curves over cache sizes, and what padding does
 //!  single     one run with everything recorded; policies written in Python
+//!  looking    whoever looks on at it: the decision log, the series, the timeline
+//!  sets       result sets
 //!  policy     a policy written in Python, as one written in Rust
 //!  drive      drives: presets, files, prepared states
 //!  conform    conformance vectors
@@ -17,15 +21,19 @@
 //!  errors     errors as exceptions, by exit status
 //! ```
 
+mod asked;
 mod catalogue;
+mod compare;
 mod conform;
 mod convert;
+mod curves;
 mod drive;
 mod errors;
 mod follow;
+mod looking;
 mod parquet;
 mod policy;
-mod runs;
+mod sets;
 mod single;
 mod trace;
 
@@ -49,9 +57,18 @@ mod _destage {
     }
 
     #[pymodule_export]
+    use crate::asked::{
+        check_needs, check_policy, check_run, label_of, parse_policies, resolve_sizes,
+        run_option_rows,
+    };
+    #[pymodule_export]
     use crate::catalogue::{formats, ftls, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]
+    use crate::compare::compare;
+    #[pymodule_export]
     use crate::conform::{conform, conform_emit, conform_own};
+    #[pymodule_export]
+    use crate::curves::{mrc, padding};
     #[pymodule_export]
     use crate::drive::{
         Drive, drive_from_record, drive_keys, drives, open_drive, open_shared_drive,
@@ -61,10 +78,7 @@ mod _destage {
     #[pymodule_export]
     use crate::policy::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]
-    use crate::runs::{
-        check_needs, check_policy, check_run, compare, mrc, padding, parse_policies, read_result,
-        resolve_sizes,
-    };
+    use crate::sets::{assembled, read_result};
     #[pymodule_export]
     use crate::single::{run_one, run_own_policy};
     #[pymodule_export]

@@ -1,157 +1,26 @@
-//! One run with everything recorded: decisions, a series over time, a policy written in Python.
+//! One run with everything recorded, and policies written in Python.
 
+use crate::asked::{Spec, frames_of, policy_spec, run_options};
+use crate::compare::{Failed, check_pages, looked_ahead, mount};
 use crate::drive::Drive;
 use crate::errors::{raise, usage};
 use crate::follow::{Watch, follow};
+use crate::looking::{Ended, Lookers, Wanted, looked_at};
 use crate::policy::{Failure, PyPolicy};
-use crate::runs::{
-    Failed, check_pages, frames_of, looked_ahead, mount, policy_spec, run_options, set_json,
-};
+use crate::sets::set_json;
 use crate::trace::Trace;
 use destage_core::{Plan, Policy, Request};
-use destage_engine::decisions::DecisionLog;
+use destage_engine::Observer;
+use destage_engine::error::RunError;
 use destage_engine::input::Input;
+use destage_engine::options::RunOptions;
 use destage_engine::result::RunResult;
-use destage_engine::run::{Named, RunOptions, run, run_own};
-use destage_engine::series::{Period, Series};
+use destage_engine::run::{Named, run, run_own};
 use destage_engine::sizes::Frames;
-use destage_engine::timed::Timeline;
-use destage_engine::{Completed, Observer};
-use destage_ssd::OperationRecord;
-use destage_trace::TraceError;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-
-/// Whoever looks on: the decision log, the series, the timeline.
-struct Lookers<'a, const TIMELINE: bool> {
-    log: Option<DecisionLog<'a, Out>>,
-    series: Option<Series>,
-    timeline: Option<Timeline<Out>>,
-}
-
-/// Where a log goes.
-type Out = BufWriter<Box<dyn Write + Send>>;
-
-/// What is to be recorded.
-struct Wanted<'a> {
-    decisions: Option<&'a Path>,
-    period: Option<u64>,
-    timeline: Option<&'a Path>,
-    drive: Option<&'a Drive>,
-}
-
-impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
-    const SEES_OPERATIONS: bool = TIMELINE;
-
-    fn completed(&mut self, request: &Completed) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.completed(request);
-        }
-    }
-
-    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.operations(operations);
-        }
-    }
-
-    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
-        if let Some(log) = &mut self.log {
-            log.access(r, hit, plan);
-        }
-        if let Some(series) = &mut self.series {
-            series.access(r, hit, plan);
-        }
-    }
-
-    const SEES_GAUGES: bool = true;
-
-    fn wants_gauges(&self) -> bool {
-        self.series.wants_gauges()
-    }
-
-    fn gauge(&mut self, name: &'static str, value: f64) {
-        self.series.gauge(name, value);
-    }
-
-    fn progress(&mut self, accesses: u64) -> bool {
-        self.log.as_mut().is_none_or(|log| log.progress(accesses))
-            && self.series.as_mut().is_none_or(|series| series.progress(accesses))
-            && self.timeline.as_mut().is_none_or(|timeline| timeline.progress(accesses))
-    }
-}
-
-/// Opens a file for what is recorded; `-` is standard output.
-fn open(path: &Path) -> Result<Out, TraceError> {
-    if path == Path::new("-") {
-        return Ok(BufWriter::new(Box::new(io::stdout())));
-    }
-    let file = File::create(path).map_err(|source| write_error(path, source))?;
-    Ok(BufWriter::new(Box::new(file)))
-}
-
-fn write_error(path: &Path, source: io::Error) -> TraceError {
-    TraceError::Write { path: path.to_owned(), source }
-}
-
-impl<'a, const TIMELINE: bool> Lookers<'a, TIMELINE> {
-    fn new(trace: &'a Trace, wanted: &Wanted<'_>) -> Result<Self, TraceError> {
-        let lpns = trace.trace.lpns();
-        let log = wanted.decisions.map(open).transpose()?.map(|out| DecisionLog::new(out, lpns));
-        let timeline = match (wanted.timeline, wanted.drive) {
-            (Some(path), Some(drive)) => {
-                let (units, channels) = (drive.drive.device.units(), drive.drive.device.channels);
-                let of_a_channel = units / channels; // they are numbered channel by channel
-                Some(Timeline::new(open(path)?, (0..units).map(|unit| unit / of_a_channel)))
-            }
-            _ => None,
-        };
-        Ok(Lookers { log, series: wanted.period.map(Series::new), timeline })
-    }
-
-    /// Ends the logs, and gives the series.
-    fn finish(self, wanted: &Wanted<'_>) -> Result<Vec<Period>, TraceError> {
-        let failed =
-            |path: Option<&Path>, source| write_error(path.unwrap_or(Path::new("-")), source);
-        if let Some(log) = self.log {
-            log.finish().map_err(|source| failed(wanted.decisions, source))?;
-        }
-        if let Some(timeline) = self.timeline {
-            timeline.finish().map_err(|source| failed(wanted.timeline, source))?;
-        }
-        Ok(self.series.map_or(Vec::new(), Series::finish))
-    }
-}
-
-/// Runs with lookers; an error of a log comes before the end that it caused.
-fn looked_at<E, const TIMELINE: bool>(
-    trace: &Trace,
-    wanted: &Wanted<'_>,
-    work: impl FnOnce(&mut Lookers<'_, TIMELINE>) -> Result<RunResult, E>,
-) -> Result<(RunResult, Vec<Period>), Ended<E>> {
-    let mut lookers = Lookers::new(trace, wanted).map_err(Ended::Log)?;
-    let result = work(&mut lookers);
-    let periods = lookers.finish(wanted).map_err(Ended::Log)?;
-    Ok((result.map_err(Ended::Run)?, periods))
-}
-
-/// Why a run with lookers ended early.
-enum Ended<E> {
-    Log(TraceError),
-    Run(E),
-}
-
-fn text(trace: &Trace, drive: Option<&Drive>, run: RunResult, periods: &[Period]) -> String {
-    let mut set = set_json(trace, drive, &[run]);
-    if !periods.is_empty() {
-        set["runs"][0]["series"] = periods.iter().map(|p| json!(p)).collect::<Value>();
-    }
-    set.to_string()
-}
 
 fn one_size(py: Python<'_>, trace: &Trace, size: &str) -> PyResult<Frames> {
     let mut sizes = frames_of(py, trace, size)?;
@@ -171,7 +40,7 @@ fn one_size(py: Python<'_>, trace: &Trace, size: &str) -> PyResult<Frames> {
 pub fn run_one(
     py: Python<'_>,
     trace: &Trace,
-    spec: (String, String),
+    spec: Spec,
     size: &str,
     options: &str,
     decisions: Option<PathBuf>,
@@ -210,8 +79,7 @@ pub fn run_one(
             Ended::Run(e) => Failed::Run(e),
         })
     })?;
-    let (run, periods) = raise(py, outcome)?;
-    Ok(text(trace, drive, run, &periods))
+    Ok(set_json(trace, drive, vec![raise(py, outcome)?]))
 }
 
 /// Calls Python in between: looks for signals, and reports progress.
@@ -320,7 +188,7 @@ impl Own {
             return Err(raised);
         }
         match outcome {
-            Ok((run, periods)) => Ok(text(trace, drive, run, &periods)),
+            Ok(run) => Ok(set_json(trace, drive, vec![run])),
             Err(Ended::Log(e)) => raise(py, Err(e)),
             Err(Ended::Run(e)) => raise(py, Err(e)),
         }
@@ -336,7 +204,7 @@ impl Own {
         input: &Input<'_>,
         watch: &Watch,
         failure: &Failure,
-    ) -> Result<(RunResult, Vec<Period>), Ended<destage_engine::error::RunError>> {
+    ) -> Result<RunResult, Ended<RunError>> {
         let wanted = Wanted {
             decisions: self.decisions.as_deref(),
             period: self.period,

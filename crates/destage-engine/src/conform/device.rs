@@ -7,8 +7,8 @@ use super::vector::{
     Decision, Expected, Malformed, decisions, given, list, malformed, note, text, unexpected,
 };
 use crate::error::RunError;
+use crate::mounted::{nominal_times, on_drive};
 use crate::observe::{Completed, Observer};
-use crate::run::{nominal_times, on_drive};
 use crate::spec::PolicySpec;
 use crate::timed::{TimedOutcome, TimedReplay, Workload};
 use crate::warmup::Warmup;

@@ -1,7 +1,7 @@
 //! What a curve is, and how one is made.
 
 use super::sample::Sampling;
-use crate::run::RunOptions;
+use crate::options::RunOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

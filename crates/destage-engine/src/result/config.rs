@@ -1,7 +1,7 @@
 //! What a run was asked to do.
 
-use crate::cost::Cost;
-use crate::warmup::Warmup;
+use crate::options::RunOptions;
+use crate::spec::{label, spelled};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,23 +18,18 @@ pub struct RunConfig {
     pub frames: u32,
     /// The cache size as the user gave it.
     pub cache: String,
-    /// What was not counted.
-    pub warmup: Warmup,
-    /// A write miss reads the page from flash first.
-    pub fetch_on_write_miss: bool,
-    /// Dirty pages are written after the last access.
-    pub flush_at_end: bool,
-    /// Every law was checked at every access (`--check`).
-    pub check: bool,
-    /// Cost model, if one was given.
-    pub cost: Option<Cost>,
+    /// What holds for all runs of the call; of pages of an erase block and pages that may be padded
+    /// only what the policy has, in a run without a device.
+    #[serde(flatten)]
+    pub options: RunOptions,
     /// Name of the drive behind the cache, if there is one; all of it is in the result set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Pages of an erase block, of a policy that clusters by it, in a run without a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pages_per_block: Option<u32>,
-    /// Pages that may be padded, of such a policy; absent: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_pages: Option<u64>,
+}
+
+impl RunConfig {
+    /// As in a table, and as a user would type it: `acr-h[file_pages=none]`.
+    pub fn label(&self) -> String {
+        label(&self.policy, self.given.iter().map(|(k, v)| (k.as_str(), spelled(v))))
+    }
 }

@@ -3,6 +3,7 @@
 use super::config::RunConfig;
 use crate::counters::Counters;
 use crate::distribution::Summary;
+use crate::series::Period;
 use crate::timed::{Profile, Timing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,16 +36,14 @@ pub struct RunResult {
     pub profile: Option<Profile>,
     /// What a reader of these numbers must know.
     pub warnings: Vec<String>,
+    /// What each period of so many accesses counted, if that was asked for.
+    #[serde(default, skip_serializing)] // comes last, after the metrics
+    pub series: Vec<Period>,
 }
 
 impl RunResult {
-    /// As in a table: `cflru[window_fraction=0.75]`.
+    /// As in a table, and as a user would type it: `acr-h[file_pages=none]`.
     pub fn label(&self) -> String {
-        if self.config.given.is_empty() {
-            return self.config.policy.clone();
-        }
-        let pairs: Vec<String> =
-            self.config.given.iter().map(|(k, v)| format!("{k}={v}").replace('"', "")).collect();
-        format!("{}[{}]", self.config.policy, pairs.join(";"))
+        self.config.label()
     }
 }

@@ -1,13 +1,23 @@
-//! The runs of one call over one trace.
+//! The runs of one call over one trace: the whole schema, as it is written and read.
 
 use super::identity::TraceIdentity;
+use super::metrics::METRICS;
 use super::run::RunResult;
-use serde::{Deserialize, Serialize};
+use crate::series::Period;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 /// Version of the schema below; a change that a reader could trip over raises it.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// What tells a result set from other JSON.
+const SCHEMA: &str = "destage.results";
+
 /// A set of runs over one trace, with all that is needed to make it again.
+///
+/// As JSON each run has its label and its metrics as well: what follows from the others is written
+/// for readers, and not read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ResultSet {
     /// `destage.results`.
@@ -18,23 +28,84 @@ pub struct ResultSet {
     pub version: String,
     /// The trace.
     pub trace: TraceIdentity,
+    /// The runs, in the order of policies, then sizes, as asked.
+    #[serde(serialize_with = "written")]
+    pub runs: Vec<RunResult>,
     /// The drive behind the cache, as it was given and after defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<serde_json::Value>,
-    /// The runs, in the order of policies, then sizes, as asked.
-    pub runs: Vec<RunResult>,
+    pub device: Option<Value>,
+    /// What reading the trace counted: malformed lines that were skipped, and the like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Value>,
 }
 
 impl ResultSet {
     /// The runs of one call over one trace.
     pub fn new(trace: TraceIdentity, runs: Vec<RunResult>) -> Self {
         ResultSet {
-            schema: "destage.results".into(),
+            schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
             trace,
-            device: None,
             runs,
+            device: None,
+            reading: None,
         }
+    }
+
+    /// As JSON, whole.
+    pub fn to_json(&self) -> String {
+        // Strings, numbers and lists of them: nothing that JSON could not hold.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a set, also one of an earlier version or one that was put together from several.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what was expected.
+    pub fn from_json(text: &str) -> Result<ResultSet, String> {
+        let set: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        if set["schema"] != SCHEMA {
+            return Err(format!("expected results of destage (\"schema\": \"{SCHEMA}\")"));
+        }
+        if set["schema_version"] != SCHEMA_VERSION {
+            let version = &set["schema_version"];
+            return Err(format!("schema version {version}: this destage reads {SCHEMA_VERSION}"));
+        }
+        serde_json::from_value(set).map_err(|e| e.to_string())
+    }
+}
+
+/// A run as it is written: what follows from it stands beside it.
+#[derive(Serialize)]
+struct Written<'a> {
+    label: String,
+    #[serde(flatten)]
+    run: &'a RunResult,
+    metrics: Metrics<'a>,
+    #[serde(skip_serializing_if = "<[Period]>::is_empty")]
+    series: &'a [Period],
+}
+
+fn written<S: Serializer>(runs: &[RunResult], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut all = serializer.serialize_seq(Some(runs.len()))?;
+    for run in runs {
+        let (label, metrics) = (run.label(), Metrics(run));
+        all.serialize_element(&Written { label, run, metrics, series: &run.series })?;
+    }
+    all.end()
+}
+
+/// Every metric of a run, by name.
+struct Metrics<'a>(&'a RunResult);
+
+impl Serialize for Metrics<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_map(Some(METRICS.len()))?;
+        for metric in METRICS {
+            all.serialize_entry(metric.name, &(metric.value)(self.0))?;
+        }
+        all.end()
     }
 }

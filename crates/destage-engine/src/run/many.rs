@@ -2,11 +2,11 @@
 
 use super::needs::supplies;
 use super::one::run;
-use super::options::RunOptions;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::Unobserved;
+use crate::options::RunOptions;
 use crate::result::{RunConfig, RunResult};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;

@@ -1,13 +1,13 @@
 //! One run: a policy, a cache size, a trace.
 
 use super::needs::{clusters, needs, supplies};
-use super::options::RunOptions;
 use super::outcome::{Named, record};
 use super::runner::Runner;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::Observer;
+use crate::options::RunOptions;
 use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
@@ -49,8 +49,8 @@ pub fn run(
     };
     let mut result = record(outcome, named, input, frames, options)?;
     if clusters(spec) && options.drive.is_none() {
-        result.config.pages_per_block = Some(setup.pages_per_block);
-        result.config.device_pages = setup.device_pages;
+        result.config.options.pages_per_block = Some(setup.pages_per_block);
+        result.config.options.device_pages = setup.device_pages;
     }
     if needs(spec).contains(Needs::LATENCIES) && options.drive.is_none() {
         result.warnings.push(format!(

@@ -1,11 +1,11 @@
 //! From what a run counted to a result.
 
-use super::options::RunOptions;
 use super::warnings;
 use crate::counters::{Counters, OwnCounters};
 use crate::distribution::Summary;
 use crate::error::RunError;
 use crate::input::Input;
+use crate::options::RunOptions;
 use crate::result::{RunConfig, RunResult};
 use crate::sizes::Frames;
 use crate::timed::{Profile, Timing};
@@ -58,14 +58,14 @@ pub(super) fn record(
             params: named.params,
             frames: frames.frames,
             cache: frames.given.clone(),
-            warmup: options.warmup,
-            fetch_on_write_miss: options.fetch_on_write_miss,
-            flush_at_end: options.flush_at_end,
-            check: options.check,
-            cost: options.cost,
+            options: RunOptions {
+                // Those that the policy and the drive have; whoever runs it knows.
+                pages_per_block: None,
+                device_pages: None,
+                drive: None,
+                ..options.clone()
+            },
             device: options.drive.as_ref().map(|drive| drive.name.clone()),
-            pages_per_block: None,
-            device_pages: None,
         },
         warmup_requests: outcome.warmup_requests,
         counters: outcome.counters,
@@ -76,6 +76,7 @@ pub(super) fn record(
         timing: outcome.timing,
         profile: outcome.profile,
         warnings,
+        series: Vec::new(),
     })
 }
 

@@ -1,14 +1,14 @@
 //! The loop that a run takes: with or without a drive, checked or not, followed from outside.
 
-use super::mounted::Mounted;
 use super::needs::needs_a_device;
-use super::options::RunOptions;
 use super::outcome::{Outcome, physical};
 use crate::checked::Checked;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
+use crate::mounted::Mounted;
 use crate::observe::{Completed, Observer};
+use crate::options::RunOptions;
 use crate::replay::Replay;
 use crate::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_core::{Policy, Request};

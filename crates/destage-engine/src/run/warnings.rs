@@ -3,7 +3,7 @@
 
 use crate::counters::Counters;
 use crate::input::Input;
-use crate::run::RunOptions;
+use crate::options::RunOptions;
 use crate::timed::Timing;
 use crate::warmup::Warmup;
 use destage_ssd::Ftl;

@@ -23,7 +23,7 @@ pub struct Mounted {
 
 impl Mounted {
     /// Every page of a trace is one of the drive.
-    pub(super) fn holds(&self, lpns: &[u64]) -> Result<(), RunError> {
+    pub(crate) fn holds(&self, lpns: &[u64]) -> Result<(), RunError> {
         let logical = self.device.geometry().logical_pages;
         match lpns.last() {
             Some(&last) if last >= logical.into() => Err(RunError::Impossible(format!(

@@ -1,37 +1,13 @@
-//! What holds for all runs of a call.
+//! From the options of a call to what a policy is built from.
 
-use super::mounted::{Mounted, nominal_times, on_drive};
 use super::needs::clusters;
 use crate::cost::Cost;
 use crate::error::RunError;
+use crate::mounted::{nominal_times, on_drive};
+use crate::options::RunOptions;
 use crate::spec::PolicySpec;
-use crate::warmup::Warmup;
 use destage_policies::Setup;
 use destage_policies::params::{Params, Value};
-use std::sync::Arc;
-
-/// Options of a run that hold for all policies of a comparison.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// What is not counted.
-    pub warmup: Warmup,
-    /// A write miss reads the page from flash first; counts, never decides.
-    pub fetch_on_write_miss: bool,
-    /// Dirty pages are written after the last access; counts, never decides.
-    pub flush_at_end: bool,
-    /// Assert every law at every access; some ten times slower.
-    pub check: bool,
-    /// Cost model.
-    pub cost: Option<Cost>,
-    /// Pages of an erase block, for policies that cluster by it; with a drive, the drive's.
-    pub pages_per_block: Option<u32>,
-    /// Pages that exist and may be padded; with a drive, the drive's.
-    pub device_pages: Option<u64>,
-    /// The drive behind the cache.
-    pub drive: Option<Arc<Mounted>>,
-    /// With a drive: keep how the run developed.
-    pub profile: bool,
-}
 
 impl RunOptions {
     /// The options are ones that this policy has, and agree with the drive.

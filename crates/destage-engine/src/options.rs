@@ -1,0 +1,317 @@
+//! What holds for all runs of a call: one struct, read from JSON, kept in results, and one list of
+//! what people may write. A new option is a field here, a row of [`RUN_OPTIONS`], the place where
+//! it acts, and a key of Python's `RunOptions`.
+
+use crate::cost::Cost;
+use crate::mounted::Mounted;
+use crate::warmup::Warmup;
+use destage_policies::MOST_PAGES_PER_BLOCK;
+use destage_policies::params::nearest;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Options of a run that hold for all policies of a comparison.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunOptions {
+    /// What is not counted. As people write it, or as results have it.
+    #[serde(deserialize_with = "warmup")]
+    pub warmup: Warmup,
+    /// A write miss reads the page from flash first; counts, never decides.
+    #[serde(deserialize_with = "flag")]
+    pub fetch_on_write_miss: bool,
+    /// Dirty pages are written after the last access; counts, never decides.
+    #[serde(deserialize_with = "flag")]
+    pub flush_at_end: bool,
+    /// Assert every law at every access; some ten times slower.
+    #[serde(deserialize_with = "flag")]
+    pub check: bool,
+    /// Cost model. As people write it, or as results have it.
+    #[serde(deserialize_with = "cost")]
+    pub cost: Option<Cost>,
+    /// Pages of an erase block, for policies that cluster by it; with a drive, the drive's.
+    #[serde(deserialize_with = "block_pages", skip_serializing_if = "Option::is_none")]
+    pub pages_per_block: Option<u32>,
+    /// Pages that exist and may be padded; with a drive, the drive's.
+    #[serde(deserialize_with = "pages", skip_serializing_if = "Option::is_none")]
+    pub device_pages: Option<u64>,
+    /// With a drive: keep how the run developed. Nothing that a result must know: it is there or
+    /// it is not.
+    #[serde(deserialize_with = "flag", skip_serializing)]
+    pub profile: bool,
+    /// The drive behind the cache.
+    #[serde(skip)]
+    pub drive: Option<Arc<Mounted>>,
+}
+
+/// Two runs were asked for the same; which drive is behind the cache is told by its name.
+impl PartialEq for RunOptions {
+    fn eq(&self, other: &Self) -> bool {
+        let name = |options: &RunOptions| options.drive.as_ref().map(|drive| drive.name.clone());
+        serde_json::to_value(self).ok() == serde_json::to_value(other).ok()
+            && self.profile == other.profile
+            && name(self) == name(other)
+    }
+}
+
+/// What a value of an option is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptionKind {
+    /// True or false.
+    Flag,
+    /// A whole number, at least 1.
+    Whole,
+    /// Words, as people write them.
+    Text,
+}
+
+/// An option of a run, as the command line, Python and the documentation list it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RunOption {
+    /// Name, in Python and in JSON.
+    pub name: &'static str,
+    /// Flag of the command line; empty if it has none.
+    pub flag: &'static str,
+    /// What its value is.
+    pub kind: OptionKind,
+    /// What stands for the value in the help.
+    pub metavar: &'static str,
+    /// What holds if it is not given.
+    pub default: &'static str,
+    /// The help text.
+    pub about: &'static str,
+    /// Calls and commands that take it.
+    pub commands: &'static [&'static str],
+}
+
+const EVERY: &[&str] = &["compare", "run", "mrc", "tune"];
+
+/// Every option of a run, in the order of the help.
+pub static RUN_OPTIONS: &[RunOption] = &[
+    RunOption {
+        name: "cost",
+        flag: "--cost",
+        kind: OptionKind::Text,
+        metavar: "read=R,write=W",
+        default: "none",
+        about: "Cost of a page read and a page write in any unit (whole numbers): adds the running \
+                time, and is what ACR decides by.",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "warmup",
+        flag: "--warmup",
+        kind: OptionKind::Text,
+        metavar: "AMOUNT",
+        default: "none",
+        about: "Count nothing before this: 10%, 100000r (requests), 60s, or full. [none]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "fetch_on_write_miss",
+        flag: "--fetch-on-write-miss",
+        kind: OptionKind::Flag,
+        metavar: "",
+        default: "false",
+        about: "A write miss reads the page first.",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "flush_at_end",
+        flag: "--flush-at-end",
+        kind: OptionKind::Flag,
+        metavar: "",
+        default: "false",
+        about: "Write dirty pages after the last access.",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "pages_per_block",
+        flag: "--pages-per-block",
+        kind: OptionKind::Whole,
+        metavar: "PAGES",
+        default: "64",
+        about: "Pages of an erase block, for policies that cluster by it. [64, or the drive's]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "device_pages",
+        flag: "--device-pages",
+        kind: OptionKind::Whole,
+        metavar: "PAGES",
+        default: "none",
+        about: "Pages that exist: those from there on are never padded. [all, or the drive's]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "check",
+        flag: "--check",
+        kind: OptionKind::Flag,
+        metavar: "",
+        default: "false",
+        about: "Check every law at every access (slow).",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "profile",
+        flag: "",
+        kind: OptionKind::Flag,
+        metavar: "",
+        default: "false",
+        about: "With a drive, keep how the run developed: what a report draws.",
+        commands: &["compare", "run", "tune"],
+    },
+];
+
+impl RunOptions {
+    /// Reads a JSON object; what is absent or null is left at its default.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the option, what was expected and what was found.
+    pub fn from_json(text: &str) -> Result<RunOptions, String> {
+        let mut given: Map<String, Value> =
+            serde_json::from_str(text).map_err(|e| format!("options: {e}"))?;
+        given.retain(|_, value| !value.is_null());
+        for (key, value) in &given {
+            if !RUN_OPTIONS.iter().any(|option| option.name == key) {
+                return Err(unknown(key));
+            }
+            // One at a time: the reader of an option knows its value and not its name.
+            let alone = Map::from_iter([(key.clone(), value.clone())]);
+            serde_json::from_value::<RunOptions>(alone.into()).map_err(|e| match key.as_str() {
+                "warmup" | "cost" if value.is_string() => e.to_string(),
+                key => format!("{key}: {e}"),
+            })?;
+        }
+        serde_json::from_value(given.into()).map_err(|e| format!("options: {e}"))
+    }
+}
+
+fn unknown(key: &str) -> String {
+    let known = RUN_OPTIONS.iter().map(|option| option.name);
+    let meant = match nearest(key, known.clone()) {
+        Some(near) => format!(", did you mean {near}?"),
+        None => String::new(),
+    };
+    let known: Vec<&str> = known.collect();
+    format!("options: unknown option {key:?}{meant} (known: {})", known.join(", "))
+}
+
+fn expected<E: Error>(what: &str, found: &Value) -> E {
+    E::custom(format!("expected {what}, got {found}"))
+}
+
+fn flag<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    let found = Value::deserialize(value)?;
+    found.as_bool().ok_or_else(|| expected("true or false", &found))
+}
+
+fn warmup<'de, D: Deserializer<'de>>(value: D) -> Result<Warmup, D::Error> {
+    match Value::deserialize(value)? {
+        Value::String(text) => Warmup::parse(&text).map_err(D::Error::custom),
+        kept @ Value::Object(_) => serde_json::from_value(kept).map_err(D::Error::custom),
+        other => Err(expected("text", &other)),
+    }
+}
+
+fn cost<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Cost>, D::Error> {
+    let text = match Value::deserialize(value)? {
+        Value::Null => return Ok(None),
+        Value::String(text) => text,
+        // Read by the same rules, ranges included.
+        Value::Object(pairs) => {
+            let pairs: Vec<String> = pairs.iter().map(|(k, v)| format!("{k}={v}")).collect();
+            pairs.join(",")
+        }
+        other => return Err(expected("text", &other)),
+    };
+    Cost::parse(&text).map(Some).map_err(D::Error::custom)
+}
+
+fn whole<'de, D: Deserializer<'de>>(value: D, max: u64) -> Result<Option<u64>, D::Error> {
+    let found = Value::deserialize(value)?;
+    if found.is_null() {
+        return Ok(None);
+    }
+    let range = if max == u64::MAX { ">= 1".to_owned() } else { format!("1..{max}") };
+    match found.as_u64().filter(|pages| (1..=max).contains(pages)) {
+        Some(pages) => Ok(Some(pages)),
+        None => Err(expected(&format!("an integer {range}, pages"), &found)),
+    }
+}
+
+fn pages<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    whole(value, u64::MAX)
+}
+
+fn block_pages<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
+    // In range, so it fits.
+    Ok(whole(value, MOST_PAGES_PER_BLOCK.into())?.map(|pages| pages as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_as_people_write_them_and_as_results_have_them() {
+        let text = r#"{"warmup": "10%", "cost": "read=1,write=118", "check": true,
+            "pages_per_block": 32, "device_pages": null}"#;
+        let read = RunOptions::from_json(text).unwrap();
+        assert_eq!(read.warmup, Warmup::Percent(10.0));
+        assert_eq!(read.cost, Some(Cost { read: 1, write: 118 }));
+        assert_eq!((read.check, read.flush_at_end), (true, false));
+        assert_eq!((read.pages_per_block, read.device_pages), (Some(32), None));
+        let kept = serde_json::to_string(&read).unwrap();
+        assert_eq!(RunOptions::from_json(&kept).unwrap(), read);
+    }
+
+    #[test]
+    fn mistakes_name_the_option_what_was_expected_and_what_was_found() {
+        for (text, expected) in [
+            (r#"{"cost": 3}"#, "cost: expected text, got 3"),
+            (r#"{"warmup": 10}"#, "warmup: expected text, got 10"),
+            (
+                r#"{"warmup": "10"}"#,
+                "warm-up \"10\": expected e.g. 10%, 100000r, 60s, full or none",
+            ),
+            (r#"{"cost": {"read": 0, "write": 1}}"#, "read = 0: expected an integer 1..4294967295"),
+            (r#"{"check": "yes"}"#, "check: expected true or false, got \"yes\""),
+            (r#"{"device_pages": 0}"#, "device_pages: expected an integer >= 1, pages, got 0"),
+            (r#"{"pages_per_block": true}"#, "pages_per_block: expected an integer 1.."),
+            (
+                r#"{"flush_at_ends": true}"#,
+                "unknown option \"flush_at_ends\", did you mean flush_at_end?",
+            ),
+        ] {
+            let error = RunOptions::from_json(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_row_is_a_field_with_the_default_that_it_names_and_every_field_has_a_row() {
+        let all =
+            RunOptions { pages_per_block: Some(1), device_pages: Some(1), ..RunOptions::default() };
+        let Ok(Value::Object(kept)) = serde_json::to_value(&all) else {
+            panic!("a struct is an object")
+        };
+        for name in kept.keys() {
+            assert!(RUN_OPTIONS.iter().any(|option| option.name == name), "{name}");
+        }
+        for option in RUN_OPTIONS {
+            let value = match option.kind {
+                OptionKind::Flag => "true",
+                OptionKind::Whole => "7",
+                OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
+                OptionKind::Text => r#""10%""#,
+            };
+            let read = RunOptions::from_json(&format!(r#"{{"{}": {value}}}"#, option.name));
+            assert_ne!(read.unwrap(), RunOptions::default(), "{} is not read", option.name);
+        }
+    }
+}

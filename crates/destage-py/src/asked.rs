@@ -1,0 +1,119 @@
+//! What a call asks for: policies, cache sizes, options of its runs.
+
+use crate::convert::value_of;
+use crate::errors::{raise, raise_usage, usage};
+use crate::trace::Trace;
+use destage_engine::options::{RUN_OPTIONS, RunOptions};
+use destage_engine::run::supplies;
+use destage_engine::sizes::{CacheSize, Frames};
+use destage_engine::spec::{PolicySpec, json_of, label, spelled};
+use destage_engine::warmup::Warmup;
+use destage_policies::params::Value as Param;
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// A policy's name and the parameters given, as JSON.
+pub type Spec = (String, String);
+
+fn given(spec: &PolicySpec) -> Spec {
+    let params: Map<String, Value> =
+        spec.given.iter().map(|(k, v)| (k.clone(), json_of(v))).collect();
+    (spec.name.to_owned(), Value::from(params).to_string())
+}
+
+/// Reads `lru,cflru[window_fraction=0.75]`.
+#[pyfunction]
+pub fn parse_policies(py: Python<'_>, text: &str) -> PyResult<Vec<Spec>> {
+    Ok(raise(py, PolicySpec::parse_list(text))?.iter().map(given).collect())
+}
+
+/// Checks a policy's name and parameters, which are JSON.
+#[pyfunction]
+pub fn check_policy(py: Python<'_>, name: &str, params: &str) -> PyResult<Spec> {
+    Ok(given(&policy_spec(py, name, params)?))
+}
+
+/// A policy out of its name and its parameters, which are JSON.
+pub fn policy_spec(py: Python<'_>, name: &str, params: &str) -> PyResult<PolicySpec> {
+    let params = params_of(py, name, params)?;
+    let pairs: Result<Vec<(String, Param)>, String> = params
+        .iter()
+        .map(|(k, v)| Ok((k.clone(), value_of(v).map_err(|e| format!("{name}: {k}: {e}"))?)))
+        .collect();
+    raise(py, PolicySpec::new(name, raise_usage(py, pairs)?))
+}
+
+/// Cache sizes out of JSON: texts, or sizes of an earlier result (`{"frames": 8, "given": "10%"}`).
+pub fn frames_of(py: Python<'_>, trace: &Trace, sizes: &str) -> PyResult<Vec<Frames>> {
+    let sizes: Vec<Value> =
+        serde_json::from_str(sizes).map_err(|e| usage(py, format!("cache: {e}")))?;
+    let meta = trace.trace.meta();
+    let mut all: Vec<Frames> = Vec::new();
+    for size in sizes {
+        match size {
+            Value::String(text) => {
+                let size = raise_usage(py, CacheSize::parse(&text))?;
+                let frames = size.resolve(meta.page_bytes, meta.counts.unique_pages);
+                all.extend(raise_usage(py, frames)?);
+            }
+            other => all
+                .push(serde_json::from_value(other).map_err(|e| usage(py, format!("cache: {e}")))?),
+        }
+    }
+    Ok(all)
+}
+
+/// Raises if sizes or options can be of no trace: known before one is opened.
+#[pyfunction]
+pub fn check_run(py: Python<'_>, sizes: &str, options: &str) -> PyResult<()> {
+    let sizes: Vec<String> =
+        serde_json::from_str(sizes).map_err(|e| usage(py, format!("cache: {e}")))?;
+    for size in sizes {
+        raise_usage(py, CacheSize::parse(&size))?;
+    }
+    raise_usage(py, RunOptions::from_json(options)).map(|_| ())
+}
+
+/// Raises if a run with or without a device does not supply what a policy needs.
+#[pyfunction]
+pub fn check_needs(py: Python<'_>, name: &str, params: &str, has_device: bool) -> PyResult<()> {
+    raise(py, supplies(&policy_spec(py, name, params)?, has_device))
+}
+
+/// Cache sizes made definite for this trace, as JSON; raises if one is none.
+#[pyfunction]
+pub fn resolve_sizes(py: Python<'_>, trace: &Trace, sizes: &str) -> PyResult<String> {
+    Ok(json!(frames_of(py, trace, sizes)?).to_string())
+}
+
+/// What tables call a policy with these parameters, which are JSON, as a user would type it.
+#[pyfunction]
+#[pyo3(name = "label")]
+pub fn label_of(py: Python<'_>, name: &str, params: &str) -> PyResult<String> {
+    let params = params_of(py, name, params)?;
+    Ok(label(name, params.iter().map(|(key, value)| (key.as_str(), spelled(value)))))
+}
+
+/// Parameters out of JSON.
+pub fn params_of(py: Python<'_>, name: &str, params: &str) -> PyResult<Map<String, Value>> {
+    serde_json::from_str(params).map_err(|e| usage(py, format!("{name}: parameters: {e}")))
+}
+
+/// Every option of a run, as a JSON array.
+#[pyfunction]
+#[pyo3(name = "run_options")]
+pub fn run_option_rows() -> String {
+    json!(RUN_OPTIONS).to_string()
+}
+
+/// Options of a run over this trace out of JSON.
+pub fn run_options(py: Python<'_>, trace: &Trace, text: &str) -> PyResult<RunOptions> {
+    let options = raise_usage(py, RunOptions::from_json(text))?;
+    if matches!(options.warmup, Warmup::Nanos(_)) && !trace.trace.meta().clock.timed {
+        return Err(usage(
+            py,
+            "warm-up by time: the trace has no times; give per cent or requests (10%, 100000r)",
+        ));
+    }
+    Ok(options)
+}

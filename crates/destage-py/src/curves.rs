@@ -1,0 +1,81 @@
+//! Curves over cache sizes, and what padding does.
+
+use crate::asked::{Spec, frames_of, policy_spec, run_options};
+use crate::compare::{Failed, looked_ahead};
+use crate::errors::{raise, raise_usage, usage};
+use crate::follow::{Watch, follow};
+use crate::trace::Trace;
+use destage_engine::input::Input;
+use destage_engine::mrc::{MrcOptions, Sampling, planned_accesses};
+use destage_engine::padding::Padding;
+use destage_engine::spec::PolicySpec;
+use pyo3::prelude::*;
+use serde_json::json;
+
+/// Curves of hit ratio over cache size, as JSON: `{"trace": ..., "mrc": ...}`.
+#[pyfunction]
+#[pyo3(signature = (trace, specs, sizes, options, sample, seed, jobs, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
+pub fn mrc(
+    py: Python<'_>,
+    trace: &Trace,
+    specs: Vec<Spec>,
+    sizes: &str,
+    options: &str,
+    sample: Option<f64>,
+    seed: u64,
+    jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let specs: Vec<PolicySpec> = specs
+        .iter()
+        .map(|(name, params)| policy_spec(py, name, params))
+        .collect::<PyResult<_>>()?;
+    let sizes = frames_of(py, trace, sizes)?;
+    let options = MrcOptions {
+        run: run_options(py, trace, options)?,
+        page_bytes: trace.trace.page_bytes(),
+        sampling: sample.map(|rate| raise_usage(py, Sampling::new(rate, seed))).transpose()?,
+        jobs,
+    };
+    let watch = Watch::default();
+    let curves = follow(py, progress.as_ref(), &watch, |mut watch| {
+        let uses = match options.sampling {
+            None => looked_ahead(trace, &specs, &mut watch).map_err(Failed::Trace)?,
+            Some(_) => None,
+        };
+        let accesses = trace.trace.accesses();
+        watch.enter("replaying", planned_accesses(accesses, &specs, &sizes, &options));
+        let input = Input::new(&trace.trace, uses.as_deref());
+        destage_engine::mrc::mrc(&input, &specs, &sizes, &options, &watch.control)
+            .map_err(Failed::Run)
+    })?;
+    Ok(json!({ "trace": trace.identity(), "mrc": raise(py, curves)? }).to_string())
+}
+
+/// What padding does, of one policy at one cache size without a device, as JSON.
+#[pyfunction]
+#[pyo3(signature = (trace, spec, sizes, pages_per_block, progress = None))]
+pub fn padding(
+    py: Python<'_>,
+    trace: &Trace,
+    spec: Spec,
+    sizes: &str,
+    pages_per_block: u32,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let spec = policy_spec(py, &spec.0, &spec.1)?;
+    let sizes = frames_of(py, trace, sizes)?;
+    let [frames] = &sizes[..] else {
+        return Err(usage(py, format!("cache: expected one size, found {}", sizes.len())));
+    };
+    let watch = Watch::default();
+    let found = follow(py, progress.as_ref(), &watch, |mut watch| {
+        let specs = std::slice::from_ref(&spec);
+        let uses = looked_ahead(trace, specs, &mut watch).map_err(Failed::Trace)?;
+        watch.enter("replaying", trace.trace.accesses());
+        let input = Input::new(&trace.trace, uses.as_deref());
+        Padding::of(&input, &spec, frames, pages_per_block, &watch.control).map_err(Failed::Run)
+    })?;
+    Ok(json!(raise(py, found)?).to_string())
+}
