@@ -54,6 +54,26 @@ impl Counters {
         self.read_misses + self.write_misses
     }
 
+    /// What was counted since `before`, of the same run.
+    pub(crate) fn since(&self, before: &Counters) -> Counters {
+        Counters {
+            read_hits: self.read_hits - before.read_hits,
+            read_misses: self.read_misses - before.read_misses,
+            write_hits: self.write_hits - before.write_hits,
+            write_misses: self.write_misses - before.write_misses,
+            bypasses: self.bypasses - before.bypasses,
+            physical_reads: self.physical_reads - before.physical_reads,
+            physical_writes: self.physical_writes - before.physical_writes,
+            evictions: self.evictions - before.evictions,
+            clean_evictions: self.clean_evictions - before.clean_evictions,
+            destages: self.destages - before.destages,
+            destaged_pages: self.destaged_pages - before.destaged_pages,
+            padding_reads: self.padding_reads - before.padding_reads,
+            padding_writes: self.padding_writes - before.padding_writes,
+            end_flushes: self.end_flushes - before.end_flushes,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn hit(&mut self, op: Op) {
         match op {

@@ -12,6 +12,7 @@
 //!  checked       wraps a policy and asserts the laws
 //!  decisions     every decision of a run, as JSON lines
 //!  series        how a run develops over time
+//!  windows       what was counted in each sixtieth of a run
 //!  padding       pages that a policy adds to complete blocks, destage by destage
 //!  conform       conformance vectors
 //!  mrc           hit ratio over cache size
@@ -43,6 +44,7 @@ pub mod sizes;
 pub mod spec;
 pub mod timed;
 pub mod warmup;
+pub mod windows;
 
 pub use accesses::{Columns, Extent};
 pub use counters::Counters;

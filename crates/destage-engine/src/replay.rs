@@ -8,7 +8,9 @@ use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
+use crate::windows::{Cuts, Parts, WINDOWS};
 use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
+use std::ops::Range;
 
 /// How far ahead a page's node is asked for. A cache miss lasts about 100 ns, an access 10 to 25.
 const AHEAD: usize = 16;
@@ -24,7 +26,7 @@ const NEIGHBOURS_AHEAD: usize = 3;
 const MOST_PADS: usize = 512;
 
 /// What a run leaves behind.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Replayed {
     /// What was counted. `physical_reads` and `physical_writes` are left to the caller, who knows
     /// the run's options.
@@ -35,7 +37,12 @@ pub struct Replayed {
     pub destage_pages: DestageSizes,
     /// Requests that were not counted.
     pub warmup_requests: u64,
+    /// What was counted, window by window.
+    pub(crate) parts: Parts,
 }
+
+/// What is counted while the loop runs.
+type Counted = (Counters, DestageSizes);
 
 /// One run's input.
 #[derive(Clone, Copy)]
@@ -61,56 +68,68 @@ impl Replay<'_> {
     ) -> Option<Replayed> {
         let requests = self.columns.first_ids.len();
         let mut done = 0;
+        let mut warming = Counted::default();
         let Some(warm) = self.warmup.rows(requests, self.arrivals_ns) else {
             // One request at a time, because counting starts with a request, and only the policy
             // knows when it is full.
             let mut request = 0;
             while request < requests && policy.resident() < policy.frames() {
-                self.part(policy, observer, request, request + 1, &mut done)?;
+                self.part(policy, observer, request..request + 1, &mut done, &mut warming)?;
                 request += 1;
             }
-            return self.counted(policy, observer, request, &mut done);
+            return self.counted(policy, observer, request, &mut done, true);
         };
-        self.part(policy, observer, 0, warm, &mut done)?;
-        self.counted(policy, observer, warm, &mut done)
+        self.part(policy, observer, 0..warm, &mut done, &mut warming)?;
+        let was_full = policy.resident() >= policy.frames() || warming.0.evictions > 0;
+        self.counted(policy, observer, warm, &mut done, was_full)
     }
 
-    /// The part that counts, to the end.
+    /// The part that counts, to the end, window by window.
     fn counted<P: Policy, O: Observer>(
         &self,
         policy: &mut P,
         observer: &mut O,
         start: usize,
         done: &mut u64,
+        was_full: bool,
     ) -> Option<Replayed> {
         let before = OwnCounters::of(policy);
-        let requests = self.columns.first_ids.len();
-        let (counters, destage_pages) = self.part(policy, observer, start, requests, done)?;
+        let all = start as u64..self.columns.first_ids.len() as u64;
+        let cuts = Cuts::of(all.clone());
+        let mut parts = Parts::none();
+        parts.begin(all, was_full);
+        let mut counted = Counted::default();
+        for window in 0..WINDOWS {
+            let [from, to] = [cuts.start(window), cuts.start(window + 1)];
+            self.part(policy, observer, from as usize..to as usize, done, &mut counted)?;
+            parts.cut(to, &counted.0, policy.resident() >= policy.frames());
+        }
         if O::SEES_GAUGES {
             policy.gauges(&mut |name, value| observer.gauge(name, value));
         }
         let own = OwnCounters::of(policy).since(&before);
-        Some(Replayed { counters, own, destage_pages, warmup_requests: start as u64 })
+        let (counters, destage_pages) = counted;
+        Some(Replayed { counters, own, destage_pages, warmup_requests: start as u64, parts })
     }
 
+    /// Some rows, counted.
     fn part<P: Policy, O: Observer>(
         &self,
         policy: &mut P,
         observer: &mut O,
-        start: usize,
-        end: usize,
+        rows: Range<usize>,
         done: &mut u64,
-    ) -> Option<(Counters, DestageSizes)> {
-        let mut counters = (Counters::default(), DestageSizes::default());
+        counted: &mut Counted,
+    ) -> Option<()> {
         let mut plan = Plan::new();
-        let mut expander = Expander::new(self.columns, start, end);
+        let mut expander = Expander::new(self.columns, rows.start, rows.end);
         let mut block = [Access::default(); BLOCK + AHEAD];
         let mut filled = expander.fill(&mut block, 0);
         while filled > 0 {
             // All but the last AHEAD are run; those are known already and come first in the next
             // block, so that look-ahead never ends at a block's edge.
             let run = if filled == block.len() { BLOCK } else { filled };
-            self.block(policy, observer, &block[..filled], run, *done, &mut plan, &mut counters);
+            self.block(policy, observer, &block[..filled], run, *done, &mut plan, counted);
             *done += run as u64;
             if !observer.progress(*done) {
                 return None;
@@ -118,7 +137,7 @@ impl Replay<'_> {
             block.copy_within(run..filled, 0);
             filled = expander.fill(&mut block, filled - run);
         }
-        Some(counters)
+        Some(())
     }
 
     #[expect(
@@ -133,7 +152,7 @@ impl Replay<'_> {
         run: usize,
         first_access: u64,
         plan: &mut Plan,
-        (counters, sizes): &mut (Counters, DestageSizes),
+        (counters, sizes): &mut Counted,
     ) {
         for (i, &access) in block[..run].iter().enumerate() {
             if let Some(far) = block.get(i + AHEAD) {

@@ -58,6 +58,16 @@ macro_rules! destage {
     };
 }
 
+/// A number of what a run owes.
+macro_rules! debt {
+    ($name:literal, $title:literal, $unit:literal, $about:literal, |$d:ident| $value:expr) => {
+        metric!($name, $title, Count $unit, Lower, $about, |r| {
+            let $d = r.debt?;
+            $value.map(Number::Count)
+        })
+    };
+}
+
 /// A number of runs with a device.
 macro_rules! timed {
     ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
@@ -131,6 +141,9 @@ pub static METRICS: &[Metric] = &[
         "pages written to flash; with a device without its own collections"
     )
     .shown(Shown::Always),
+    metric!("physical_writes_incl_owed", "Writes incl. owed", Count "pages", Lower,
+        "flash writes, and those that the pages left dirty still cost",
+        |r| Some(Number::Count(r.counters.physical_writes + r.debt?.physical_writes_owed))),
     timed!("waf", "WAF", Real "", Lower,
     "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
     |t| {
@@ -204,6 +217,23 @@ pub static METRICS: &[Metric] = &[
         Neither,
         "dirty pages written after the last access"
     ),
+    debt!("dirty_left", "Dirty left", "pages", "pages left dirty in the cache at the end", |d| {
+        Some(d.dirty_left)
+    }),
+    debt!("dirty_left_bytes", "Dirty left", "bytes", "their size", |d| d.dirty_left_bytes),
+    debt!(
+        "physical_writes_owed",
+        "Writes owed",
+        "pages",
+        "pages that a flush at the end would still write",
+        |d| Some(d.physical_writes_owed)
+    ),
+    metric!("write_debt_ratio", "Write debt", Ratio "", Lower,
+    "share of the flash writes, those that are owed included, that is owed",
+    |r| {
+        let owed = r.debt?.physical_writes_owed;
+        ratio(owed, r.counters.physical_writes + owed)
+    }),
     own!("p_list_hits", "p-list hits", "accesses", Neither, "BPAC: writes that hit a hot page"),
     own!("b_list_hits", "b-list hits", "accesses", Neither, "BPAC: writes that hit a cluster"),
     own!("evictions_full", "Full", "groups", Neither, "BPAC: sequential clusters of a whole block"),

@@ -7,18 +7,27 @@
 //!  identity  which trace was replayed       config   what was asked for
 //!  run       the outcome of one run         metric   what a derived number is
 //!  metrics   every derived number           set      the runs of one call over one trace
+//!  debt      what a run owes at its end     steady   whether its halves are alike
+//!  draws     a bootstrap over its windows   differences  between runs, with intervals
 //! ```
 
 mod config;
+mod debt;
+mod differences;
+mod draws;
 mod identity;
 mod metric;
 mod metrics;
 mod run;
 mod set;
+mod steady;
 
 pub use config::RunConfig;
+pub use debt::Debt;
+pub use differences::{Differences, Group};
 pub use identity::TraceIdentity;
 pub use metric::{Better, Kind, Metric, Number, Shown};
 pub use metrics::METRICS;
 pub use run::RunResult;
 pub use set::{ResultSet, SCHEMA_VERSION};
+pub use steady::{Half, Steady, Verdict};

@@ -1,10 +1,12 @@
 //! The outcome of one run.
 
 use super::config::RunConfig;
+use super::debt::Debt;
 use crate::counters::Counters;
 use crate::distribution::Summary;
 use crate::series::Period;
 use crate::timed::{Profile, Timing};
+use crate::windows::Windows;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +36,12 @@ pub struct RunResult {
     /// How the run developed, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// What was still dirty at the end; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debt: Option<Debt>,
+    /// The run in sixty parts; absent if it has too few requests for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
     /// What a reader of these numbers must know.
     pub warnings: Vec<String>,
     /// What each period of so many accesses counted, if that was asked for.

@@ -1,8 +1,10 @@
 //! The runs of one call over one trace: the whole schema, as it is written and read.
 
+use super::differences::Differences;
 use super::identity::TraceIdentity;
 use super::metrics::METRICS;
 use super::run::RunResult;
+use super::steady::Steady;
 use crate::series::Period;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
@@ -41,7 +43,10 @@ pub struct ResultSet {
 
 impl ResultSet {
     /// The runs of one call over one trace.
-    pub fn new(trace: TraceIdentity, runs: Vec<RunResult>) -> Self {
+    pub fn new(trace: TraceIdentity, mut runs: Vec<RunResult>) -> Self {
+        for debt in runs.iter_mut().filter_map(|run| run.debt.as_mut()) {
+            debt.dirty_left_bytes = Some(debt.dirty_left * trace.page_bytes);
+        }
         ResultSet {
             schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
@@ -55,8 +60,8 @@ impl ResultSet {
 
     /// As JSON, whole.
     pub fn to_json(&self) -> String {
-        // Strings, numbers and lists of them: nothing that JSON could not hold.
-        serde_json::to_string(self).unwrap_or_default()
+        let whole = WrittenSet { set: self, differences: Differences::of(&self.runs) };
+        serde_json::to_string(&whole).expect("names, numbers and lists of them are JSON")
     }
 
     /// Reads a set, also one of an earlier version or one that was put together from several.
@@ -84,15 +89,27 @@ struct Written<'a> {
     #[serde(flatten)]
     run: &'a RunResult,
     metrics: Metrics<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steady: Option<Steady>,
     #[serde(skip_serializing_if = "<[Period]>::is_empty")]
     series: &'a [Period],
+}
+
+/// A set as it is written.
+#[derive(Serialize)]
+struct WrittenSet<'a> {
+    #[serde(flatten)]
+    set: &'a ResultSet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<Differences>,
 }
 
 fn written<S: Serializer>(runs: &[RunResult], serializer: S) -> Result<S::Ok, S::Error> {
     let mut all = serializer.serialize_seq(Some(runs.len()))?;
     for run in runs {
         let (label, metrics) = (run.label(), Metrics(run));
-        all.serialize_element(&Written { label, run, metrics, series: &run.series })?;
+        let steady = run.windows.as_ref().map(Steady::of);
+        all.serialize_element(&Written { label, run, metrics, steady, series: &run.series })?;
     }
     all.end()
 }

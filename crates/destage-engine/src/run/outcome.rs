@@ -6,9 +6,10 @@ use crate::distribution::Summary;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::options::RunOptions;
-use crate::result::{RunConfig, RunResult};
+use crate::result::{Debt, RunConfig, RunResult};
 use crate::sizes::Frames;
 use crate::timed::{Profile, Timing};
+use crate::windows::Windows;
 use std::collections::BTreeMap;
 
 /// What a run counted.
@@ -18,6 +19,8 @@ pub(super) struct Outcome {
     pub(super) gauges: BTreeMap<String, f64>, // at the end
     pub(super) destage_pages: Option<Summary>,
     pub(super) warmup_requests: u64,
+    pub(super) windows: Option<Windows>,
+    pub(super) dirty_left: u64,
     pub(super) timing: Option<Timing>,
     pub(super) profile: Option<Profile>,
 }
@@ -41,8 +44,7 @@ pub(super) fn record(
     frames: &Frames,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    let timing = outcome.timing.as_ref();
-    let warnings = warnings::of(&named.policy, &outcome.counters, timing, input, options);
+    let warnings = warnings::of(&named.policy, &outcome, input, options);
     let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
         None => None,
         Some(time) => Some(u64::try_from(time).map_err(|_| {
@@ -75,6 +77,8 @@ pub(super) fn record(
         running_time,
         timing: outcome.timing,
         profile: outcome.profile,
+        debt: Some(Debt::of(outcome.dirty_left)),
+        windows: outcome.windows,
         warnings,
         series: Vec::new(),
     })

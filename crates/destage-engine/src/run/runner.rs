@@ -4,6 +4,7 @@ use super::needs::needs_a_device;
 use super::outcome::{Outcome, physical};
 use crate::checked::Checked;
 use crate::control::Control;
+use crate::counters::Counters;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::mounted::Mounted;
@@ -44,7 +45,9 @@ impl<O: Observer> Visitor for Runner<'_, O> {
 impl<O: Observer> Runner<'_, O> {
     fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
         if let Some(drive) = self.options.drive.clone() {
-            let mut outcome = self.timed(&drive, |replay, device, observer| {
+            let options = self.options;
+            let through = |counters: &mut Counters| physical(counters, options);
+            let mut outcome = self.timed(&drive, through, |replay, device, observer| {
                 replay.run(device, policy, &drive.cache, observer)
             })?;
             outcome.gauges = gauges(policy);
@@ -59,18 +62,21 @@ impl<O: Observer> Runner<'_, O> {
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
         let mut counters = replayed.counters;
+        let mut dirty_left = 0;
+        policy.for_each_resident(&mut |_, is_dirty| dirty_left += u64::from(is_dirty));
         if self.options.flush_at_end {
-            let mut dirty = 0;
-            policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
-            counters.end_flushes = dirty;
+            counters.end_flushes = std::mem::take(&mut dirty_left);
         }
         physical(&mut counters, self.options);
+        let windows = replayed.parts.finish(false, |counters| physical(counters, self.options));
         Ok(Outcome {
             counters,
             own: replayed.own,
             gauges: gauges(policy),
             destage_pages: replayed.destage_pages.summary(),
             warmup_requests: replayed.warmup_requests,
+            windows,
+            dirty_left,
             timing: None,
             profile: None,
         })
@@ -80,18 +86,18 @@ impl<O: Observer> Runner<'_, O> {
         let Some(drive) = self.options.drive.clone() else {
             return Err(needs_a_device("none"));
         };
-        let outcome =
-            self.timed(&drive, |replay, device, observer| replay.run_bare(device, observer))?;
-        let mut counters = outcome.counters;
-        counters.physical_reads = counters.read_misses;
-        counters.physical_writes = counters.write_misses;
-        Ok(Outcome { counters, ..outcome })
+        let through = |counters: &mut Counters| {
+            counters.physical_reads = counters.read_misses;
+            counters.physical_writes = counters.write_misses;
+        };
+        self.timed(&drive, through, |replay, device, observer| replay.run_bare(device, observer))
     }
 
-    /// A run in front of a clone of the drive.
+    /// A run in front of a clone of the drive; `physical` says what of it went to flash.
     fn timed(
         self,
         drive: &Mounted,
+        physical: impl Fn(&mut Counters),
         run: impl FnOnce(
             &TimedReplay<'_>,
             &mut Device,
@@ -111,15 +117,16 @@ impl<O: Observer> Runner<'_, O> {
         let followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let mut observers = (followed, profiler);
         let outcome = run(&replay, &mut device, &mut observers)?;
-        let TimedOutcome { warmup_requests, pages: mut counters, own, destage_pages, timing } =
-            outcome;
-        physical(&mut counters, self.options);
+        let TimedOutcome { pages: mut counters, destage_pages, timing, .. } = outcome;
+        physical(&mut counters);
         Ok(Outcome {
             counters,
-            own,
+            own: outcome.own,
             gauges: BTreeMap::new(),
             destage_pages: destage_pages.summary(),
-            warmup_requests,
+            warmup_requests: outcome.warmup_requests,
+            windows: outcome.parts.finish(true, physical),
+            dirty_left: outcome.dirty_left,
             timing: Some(timing),
             profile: observers.1.map(Profiler::finish),
         })

@@ -1,11 +1,12 @@
 //! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many runs
 //! say them once.
 
-use crate::counters::Counters;
+use super::outcome::Outcome;
 use crate::input::Input;
 use crate::options::RunOptions;
 use crate::timed::Timing;
 use crate::warmup::Warmup;
+use crate::windows::Windows;
 use destage_ssd::Ftl;
 use destage_ssd::config::HostMode;
 
@@ -16,17 +17,20 @@ const UNWRITTEN_SHARE: u64 = 10;
 /// so many. What is left over from the last burst is far less.
 const BEHIND_SHARE: u64 = 10;
 
+/// Flash writes that are owed at the end and too many to pass over: one in so many.
+const OWED_SHARE: u64 = 20;
+
 /// Requests from which on it is said; a handful is one burst.
 const BEHIND_REQUESTS: u64 = 1000;
 
 /// The sentences about one run.
 pub(crate) fn of(
     policy: &str,
-    counters: &Counters,
-    timing: Option<&Timing>,
+    outcome: &Outcome,
     input: &Input<'_>,
     options: &RunOptions,
 ) -> Vec<String> {
+    let counters = &outcome.counters;
     let mut said: Vec<String> = Vec::new();
     if counters.accesses() == 0 {
         said.push(match options.warmup {
@@ -38,6 +42,7 @@ pub(crate) fn of(
             "a write buffer: reads that miss are not taken in, and here is nothing else".into(),
         );
     }
+    said.extend(unsettled(outcome));
     let Some(drive) = &options.drive else { return said };
     if policy == "ecr" && drive.device.ftl().dirty_pages_have_no_unit() {
         said.push(
@@ -46,7 +51,7 @@ pub(crate) fn of(
                 .into(),
         );
     }
-    if let Some(timing) = timing {
+    if let Some(timing) = &outcome.timing {
         let ftl = timing.counters.device.ftl.as_ref();
         if ftl.is_some_and(|ftl| {
             ftl.common.unmapped_reads > 0
@@ -69,6 +74,21 @@ pub(crate) fn of(
     let notes = drive.record.get("notes").and_then(|notes| notes.as_array());
     said.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
     said
+}
+
+/// What is not there yet, and what is still owed: writes of a run that ends with a full buffer of
+/// dirty pages are no merit of its policy.
+fn unsettled(outcome: &Outcome) -> impl Iterator<Item = String> {
+    let owed = outcome.dirty_left;
+    let written = outcome.counters.physical_writes;
+    let is_cut = outcome.windows.is_some(); // a handful of requests is no run
+    let owes = is_cut && owed * OWED_SHARE > written + owed;
+    let fills = outcome.windows.as_ref().is_some_and(Windows::is_filling);
+    let debt = "more than 5 % of the flash writes are still owed at the end, as dirty pages in the \
+                cache: judge by the writes incl. owed, or write them (flush at end)";
+    let filling = "the cache is still filling: that took more than half of what was counted; a \
+                   longer trace, a smaller cache or a warm-up shows what comes after";
+    [owes.then_some(debt), fills.then_some(filling)].into_iter().flatten().map(Into::into)
 }
 
 /// The last request was complete long after it had arrived, compared with the time of all arrivals.

@@ -360,6 +360,12 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         self.policy.resident() >= self.policy.frames()
     }
 
+    fn dirty(&self) -> u64 {
+        let mut dirty = 0;
+        self.policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
+        dirty
+    }
+
     fn flush(&mut self, device: &mut Device<F>, lpns: &[u64]) -> u64 {
         let mut dirty = Vec::new();
         self.policy.for_each_resident(&mut |page, is_dirty| {

@@ -6,6 +6,7 @@ use super::ledger::Ledger;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::error::RunError;
 use crate::observe::{Completed, Observer};
+use crate::windows::Parts;
 use destage_core::{Nanos, Op};
 use destage_ssd::config::HostMode;
 use destage_ssd::{Device, DeviceCounters, Ftl, HostConfig, When};
@@ -26,6 +27,10 @@ pub struct TimedOutcome {
     pub destage_pages: DestageSizes,
     /// Times, and what the drive did.
     pub timing: Timing,
+    /// What was counted, window by window.
+    pub(crate) parts: Parts,
+    /// Pages that were still dirty at the end.
+    pub dirty_left: u64,
 }
 
 /// The course of a run: the request that is being served, and what was counted.
@@ -34,6 +39,7 @@ pub(super) struct Course {
     after_ns: Nanos,
     outstanding: BinaryHeap<Reverse<Nanos>>,
     pub(super) ledger: Ledger,
+    pub(super) parts: Parts,
     pub(super) now: Nanos,
     pub(super) op: Op,
     pub(super) end: When,
@@ -63,6 +69,7 @@ impl Course {
             after_ns,
             outstanding: BinaryHeap::new(),
             ledger: Ledger::default(),
+            parts: Parts::none(),
             now: 0,
             op: Op::Read,
             end: When::at(0),
@@ -125,19 +132,36 @@ impl Course {
             self.outstanding.push(Reverse(completion_ns));
         }
         self.ledger.request(self.op, self.now, completion_ns);
+        self.parts.respond(self.op, completion_ns - self.now);
         observer.completed(&Completed { completion_ns, ..request });
     }
 
     /// Everything so far was warm-up; the request that has been issued is the first that counts.
-    pub(super) fn start_counting<F: Ftl>(&mut self, device: &mut Device<F>, own: OwnCounters) {
+    /// Of `total` requests; of those before, some may have filled the cache.
+    pub(super) fn start_counting<C: Front<F>, F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        front: &C,
+        total: u64,
+    ) {
         self.warming = false;
+        let was_full = self.requests > 0 && (front.is_full() || self.ledger.pages.evictions > 0);
+        self.parts.begin(self.requests..total, was_full);
         device.queues().count_latencies(true);
         self.warmup_requests = self.requests;
         if self.requests > 0 {
             self.ledger = Ledger::default();
             self.before = device.counters();
-            self.own_before = own;
+            self.own_before = front.own_counters();
             self.started_ns = self.now;
+        }
+    }
+
+    /// A window of the run may begin with the request that has been issued, or end before it.
+    #[inline]
+    pub(super) fn cut<C: Front<F>, F: Ftl>(&mut self, front: &C) {
+        if self.parts.is_cut(self.requests) {
+            self.parts.cut(self.requests, &self.ledger.pages, front.is_full());
         }
     }
 
@@ -151,14 +175,18 @@ impl Course {
     ) {
         let settled = device.queues().times().settle();
         front.settle(&settled);
-        let Course { ledger, unresolved, warming, warmup_requests, .. } = self;
+        let Course { ledger, parts, unresolved, warming, warmup_requests, .. } = self;
         unresolved.retain_mut(|Unresolved { request, end, after_ns }| {
             *end = settled.now(*end);
             let Some(end_ns) = end.known() else { return true };
             request.completion_ns = end_ns + *after_ns;
             observer.completed(request);
             if *warming || request.number >= *warmup_requests {
-                ledger.request(request.op, request.issued_ns, request.completion_ns);
+                let Completed { number, op, issued_ns, completion_ns, .. } = *request;
+                ledger.request(op, issued_ns, completion_ns);
+                if !*warming {
+                    parts.respond_late(number, op, completion_ns - issued_ns);
+                }
             }
             false
         });
@@ -168,8 +196,9 @@ impl Course {
         self,
         device: &Device<F>,
         own: &OwnCounters,
+        dirty_left: u64,
     ) -> Result<TimedOutcome, RunError> {
-        let Course { ledger, before, own_before, started_ns, warmup_requests, .. } = self;
+        let Course { ledger, parts, before, own_before, started_ns, warmup_requests, .. } = self;
         let counters = ledger.counters(since(device.counters(), &before), started_ns);
         let in_range = |c: &TimedCounters| {
             c.device.program_wait_ns_sum.max(c.device.read_miss_latency_ns_sum) < Nanos::MAX
@@ -189,6 +218,6 @@ impl Course {
         };
         let own = own.clone().since(&own_before);
         let Ledger { pages, destage_pages, .. } = ledger;
-        Ok(TimedOutcome { warmup_requests, pages, own, destage_pages, timing })
+        Ok(TimedOutcome { warmup_requests, pages, own, destage_pages, timing, parts, dirty_left })
     }
 }

@@ -70,6 +70,11 @@ pub(super) trait Front<F: Ftl> {
     /// Where the policy has adapted to.
     fn gauges(&self, _: &mut dyn FnMut(&'static str, f64)) {}
 
+    /// Pages that are newer here than on flash.
+    fn dirty(&self) -> u64 {
+        0
+    }
+
     /// Writes every dirty page, in ascending order; returns how many.
     fn flush(&mut self, _: &mut Device<F>, _: &[u64]) -> u64 {
         0

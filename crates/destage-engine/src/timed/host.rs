@@ -90,6 +90,7 @@ impl TimedReplay<'_> {
         let rows = columns.first_ids.len();
         let warm_rows = self.warmup.rows(rows, arrivals_ns);
         let mut continued = continuations.iter().copied().peekable();
+        let requests = rows as u64 - continuations.len() as u64;
         let mut course = Course::new(self.host, front.after_ns());
         goes_on(device)?;
         let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
@@ -109,43 +110,14 @@ impl TimedReplay<'_> {
                 }
                 course.issue(arrival_ns, extent.is_write());
                 if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
-                    course.start_counting(device, front.own_counters());
+                    course.start_counting(device, front, requests);
                 }
+                course.cut(front);
                 device.advance(course.now);
                 front.arrive(device);
             }
-            if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
-                prefetch(columns.lpns, farther as usize);
-            }
-            // Below 2^32, since it is of the drive. The first id of a request without pages may be
-            // one past the last: a hint, which must not panic.
-            let lpn_of = |id: u32| columns.lpns.get(id as usize).copied().unwrap_or(0) as u32;
-            if let Some(&far) = columns.first_ids.get(row + AHEAD) {
-                let is_write = Extent(columns.extents[row + AHEAD]).is_write();
-                let op = if is_write { Op::Write } else { Op::Read };
-                front.warm(device, far, lpn_of(far), op);
-            }
-            if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
-                front.warm_links(device, near, lpn_of(near));
-            }
-            let first = columns.first_ids[row];
-            for id in first..first + extent.pages() {
-                let access = Access {
-                    now: course.now,
-                    op: course.op,
-                    id,
-                    lpn: lpn_of(id),
-                    index,
-                    first_of_request: course.pages == 0,
-                };
-                let done = front.access(device, access, &mut course.ledger, observer)?;
-                course.end = device.queues().times().later(course.end, done);
-                course.pages += 1;
-                index += 1;
-                if O::SEES_GAUGES && observer.wants_gauges() {
-                    front.gauges(&mut |name, value| observer.gauge(name, value));
-                }
-            }
+            self.look_ahead(row, device, front);
+            self.serve(row, &mut index, device, front, &mut course, observer)?;
             if operations_seen {
                 observer.operations(&mut device.queues().take_operations());
             }
@@ -159,26 +131,101 @@ impl TimedReplay<'_> {
         }
         course.close(front.host_operations(), observer);
         if course.warming {
-            course.start_counting(device, front.own_counters());
+            course.start_counting(device, front, requests);
         }
+        course.cut(front);
+        self.end(device, front, course, observer, index, operations_seen)
+    }
+
+    /// LPN of a dense id, below 2^32, since it is of the drive. The first id of a request without
+    /// pages may be one past the last, and hints must not panic.
+    #[inline(always)]
+    fn lpn_of(&self, id: u32) -> u32 {
+        self.input.columns.lpns.get(id as usize).copied().unwrap_or(0) as u32
+    }
+
+    /// Tells the memory of what comes some requests later.
+    #[inline(always)]
+    fn look_ahead<C: Front<F>, F: Ftl>(&self, row: usize, device: &Device<F>, front: &C) {
+        let columns = self.input.columns;
+        if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
+            prefetch(columns.lpns, farther as usize);
+        }
+        if let Some(&far) = columns.first_ids.get(row + AHEAD) {
+            let is_write = Extent(columns.extents[row + AHEAD]).is_write();
+            let op = if is_write { Op::Write } else { Op::Read };
+            front.warm(device, far, self.lpn_of(far), op);
+        }
+        if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
+            front.warm_links(device, near, self.lpn_of(near));
+        }
+    }
+
+    /// Serves the pages of a row, which are numbered from `index` on.
+    #[inline(always)]
+    fn serve<C: Front<F>, F: Ftl, O: Observer>(
+        &self,
+        row: usize,
+        index: &mut u64,
+        device: &mut Device<F>,
+        front: &mut C,
+        course: &mut Course,
+        observer: &mut O,
+    ) -> Result<(), RunError> {
+        let columns = self.input.columns;
+        let first = columns.first_ids[row];
+        for id in first..first + Extent(columns.extents[row]).pages() {
+            let access = Access {
+                now: course.now,
+                op: course.op,
+                id,
+                lpn: self.lpn_of(id),
+                index: *index,
+                first_of_request: course.pages == 0,
+            };
+            let done = front.access(device, access, &mut course.ledger, observer)?;
+            course.end = device.queues().times().later(course.end, done);
+            course.pages += 1;
+            *index += 1;
+            if O::SEES_GAUGES && observer.wants_gauges() {
+                front.gauges(&mut |name, value| observer.gauge(name, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// After the last request: what is still dirty, what is still under way, and what was lost.
+    fn end<C: Front<F>, F: Ftl, O: Observer>(
+        &self,
+        device: &mut Device<F>,
+        front: &mut C,
+        mut course: Course,
+        observer: &mut O,
+        accesses: u64,
+        operations_seen: bool,
+    ) -> Result<TimedOutcome, RunError> {
+        let Input { columns, continuations, .. } = self.input;
         if O::SEES_GAUGES {
             front.gauges(&mut |name, value| observer.gauge(name, value));
         }
-        if self.flush_at_end {
+        let dirty_left = if self.flush_at_end {
             // No request waits for these: they are no evictions.
             device.queues().count_latencies(false);
             course.ledger.pages.end_flushes = front.flush(device, columns.lpns);
-        }
+            0
+        } else {
+            front.dirty()
+        };
         device.finish();
         if operations_seen {
             observer.operations(&mut device.queues().take_operations());
         }
         course.settle(device, front, observer);
-        observer.progress(index);
-        let requests = rows as u64 - continuations.len() as u64;
+        observer.progress(accesses);
+        let requests = columns.first_ids.len() as u64 - continuations.len() as u64;
         goes_on(device)?;
         nothing_lost(device, front.host_operations(), (course.requests, requests))?;
-        course.outcome(device, &front.own_counters())
+        course.outcome(device, &front.own_counters(), dirty_left)
     }
 }
 
