@@ -2,6 +2,7 @@
 
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, Info, check_params, info};
+use serde::Deserialize;
 
 /// The name that stands for no cache at all, in front of a device.
 pub const NONE: &str = "none";
@@ -103,7 +104,7 @@ impl PolicySpec {
 
     /// As in a table: `cflru[window_fraction=0.75]`.
     pub fn label(&self) -> String {
-        label(self.name, self.given.iter().map(|(k, v)| (k.as_str(), spelled(&json_of(v)))))
+        label(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v.spelled())))
     }
 }
 
@@ -115,11 +116,8 @@ pub fn label<'a>(policy: &str, given: impl Iterator<Item = (&'a str, String)>) -
 
 /// A parameter's value, which results have as JSON, as a user would type it.
 pub fn spelled(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => "none".into(),
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    let known = Value::deserialize(value).map(|value| value.spelled());
+    known.unwrap_or_else(|_| value.to_string())
 }
 
 /// JSON of a parameter's value.

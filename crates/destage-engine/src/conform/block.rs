@@ -3,12 +3,13 @@
 //!
 //! Here, and only here, `evictions` counts flush groups, as that document does.
 
+use super::read::{
+    Access, Count, Frames, List, Malformed, Named, Object, Params, Text, malformed, note,
+    one_for_each, option, present, read, values, worded,
+};
 use super::report::Found;
 use super::run::Fault;
-use super::vector::{
-    Decision, Expected, Malformed, access, decisions, frames, given, list, malformed, note, option,
-    params, text, unexpected,
-};
+use super::vector::{Decision, Expected};
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::input::NextUses;
@@ -21,7 +22,7 @@ use destage_core::{
 };
 use destage_policies::params::Value;
 use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, Visitor, build, check_params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
@@ -74,18 +75,64 @@ pub struct BlockOutcome {
     pub last: Map<String, Json>,
 }
 
+worded!(
+    /// Pages of an erase block.
+    BlockPages(u32), &format!("an integer 1..{MOST_PAGES_PER_BLOCK}"), |found| {
+        let pages = found.as_u64().and_then(|pages| u32::try_from(pages).ok());
+        pages.filter(|pages| (1..=MOST_PAGES_PER_BLOCK).contains(pages))
+    }
+);
+worded!(
+    /// Pages that may be padded.
+    DevicePages(u64), "null or an integer >= 1", |found| found.as_u64().filter(|&pages| pages > 0)
+);
+
+/// A block vector as its line has it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    name: Text,
+    policy: Text,
+    params: Params,
+    frames: Frames,
+    pages_per_block: BlockPages,
+    device_pages: Option<DevicePages>,
+    accesses: List<Access>,
+    feedback: Option<Object<Latencies>>,
+    #[serde(default, deserialize_with = "present")]
+    decisions: Option<List<Expected>>,
+    #[serde(default, deserialize_with = "present")]
+    counters: Option<Named>,
+    #[serde(default, deserialize_with = "present", rename = "final")]
+    last: Option<Named>,
+}
+
+/// [`Feedback`] as a line has it.
+#[derive(Deserialize)]
+struct Latencies {
+    read_ns: Option<List<Count>>,
+    write_ns: Option<List<Count>>,
+}
+
+impl From<Latencies> for Feedback {
+    fn from(Latencies { read_ns, write_ns }: Latencies) -> Self {
+        let times = |times: Option<List<Count>>| times.map(List::counts).unwrap_or_default();
+        Feedback { read_ns: times(read_ns), write_ns: times(write_ns) }
+    }
+}
+
 /// Reads a line of kind *block policy*.
-pub(super) fn block_vector(vector: &Map<String, Json>) -> Result<BlockVector, Malformed> {
-    let name = vector.get("name").map_or(Ok(String::new()), |name| text("name", name))?;
-    let policy = text("policy", given(vector, "policy")?)?;
-    let mut params = params(given(vector, "params")?)?;
+pub(super) fn block_vector(line: &Json) -> Result<BlockVector, Malformed> {
+    let (line, unknown_keys) = read::<Line>(line)?;
+    let mut params = values(line.params);
     let flush_at_end = option(&mut params, "flush_at_end")?;
     if params.remove("fetch_on_write_miss").is_some() {
         let what = "block policies do not have this option: a write miss never fetches its page";
         return Err(malformed("params.fetch_on_write_miss", what));
     }
-    let device_pages = match vector.get("device_pages") {
-        None | Some(Json::Null) => match params.remove("device_pages") {
+    let device_pages = match line.device_pages {
+        Some(DevicePages(pages)) => Some(pages),
+        None => match params.remove("device_pages") {
             None | Some(Value::None) => None,
             Some(Value::Int(pages)) if (1..=i128::from(u64::MAX)).contains(&pages) => {
                 Some(pages as u64)
@@ -95,80 +142,23 @@ pub(super) fn block_vector(vector: &Map<String, Json>) -> Result<BlockVector, Ma
                 return Err(malformed("params.device_pages", what));
             }
         },
-        Some(found) => Some(
-            found
-                .as_u64()
-                .filter(|&pages| pages > 0)
-                .ok_or_else(|| unexpected("device_pages", "null or an integer >= 1", found))?,
-        ),
     };
-    let found = given(vector, "pages_per_block")?;
-    let pages_per_block = found
-        .as_u64()
-        .and_then(|pages| u32::try_from(pages).ok())
-        .filter(|pages| (1..=MOST_PAGES_PER_BLOCK).contains(pages))
-        .ok_or_else(|| {
-            unexpected("pages_per_block", &format!("an integer 1..{MOST_PAGES_PER_BLOCK}"), found)
-        })?;
-    let accesses = list("accesses", given(vector, "accesses")?)?
-        .iter()
-        .enumerate()
-        .map(|(i, entry)| access(i, entry))
-        .collect::<Result<Vec<_>, _>>()?;
-
-    let mut unknown_keys = Vec::new();
-    for key in vector.keys() {
-        let known = ["name", "policy", "params", "frames", "pages_per_block", "device_pages"];
-        let rest = ["accesses", "feedback", "decisions", "counters", "final"];
-        if !known.contains(&key.as_str()) && !rest.contains(&key.as_str()) {
-            note(&mut unknown_keys, key.clone());
-        }
-    }
-    let decided = vector
-        .get("decisions")
-        .map(|found| decisions(found, accesses.len(), &mut unknown_keys))
-        .transpose()?;
-    let object = |key: &str| {
-        let object = |found: &Json| {
-            found.as_object().cloned().ok_or_else(|| unexpected(key, "an object", found))
-        };
-        vector.get(key).map(object).transpose()
-    };
+    let accesses: Vec<(Op, u64)> = line.accesses.0.into_iter().map(Into::into).collect();
     Ok(BlockVector {
-        name,
-        policy,
+        name: line.name.0,
+        policy: line.policy.0,
         params,
         flush_at_end,
-        frames: frames(given(vector, "frames")?)?,
-        pages_per_block,
+        frames: line.frames.0,
+        pages_per_block: line.pages_per_block.0,
         device_pages,
+        feedback: line.feedback.map(|Object(times)| times.into()).unwrap_or_default(),
+        decisions: one_for_each("decisions", line.decisions, ("access", accesses.len()))?,
         accesses,
-        feedback: vector.get("feedback").map_or(Ok(Feedback::default()), feedback)?,
-        decisions: decided,
-        counters: object("counters")?,
-        last: object("final")?,
+        counters: line.counters,
+        last: line.last,
         unknown_keys,
     })
-}
-
-fn feedback(found: &Json) -> Result<Feedback, Malformed> {
-    if found.is_null() {
-        return Ok(Feedback::default());
-    }
-    let lists =
-        found.as_object().ok_or_else(|| unexpected("feedback", "null or an object", found))?;
-    let times = |key: &str| -> Result<Vec<Nanos>, Malformed> {
-        let path = format!("feedback.{key}");
-        let Some(found) = lists.get(key).filter(|found| !found.is_null()) else {
-            return Ok(Vec::new());
-        };
-        let time = |(i, found): (usize, &Json)| {
-            let ns = found.as_u64();
-            ns.ok_or_else(|| unexpected(format!("{path}[{i}]"), "an integer >= 0", found))
-        };
-        list(&path, found)?.iter().enumerate().map(time).collect()
-    };
-    Ok(Feedback { read_ns: times("read_ns")?, write_ns: times("write_ns")? })
 }
 
 /// Reports flash operations as the script has them.

@@ -2,23 +2,26 @@
 //! (`docs/spec/device.md` 10). If `device` names another FTL, `ftl` may give its parameters, as the
 //! section of that name does in a file.
 
-use super::report::Found;
-use super::vector::{
-    Decision, Expected, Malformed, decisions, given, list, malformed, note, text, unexpected,
+use super::read::{
+    Count, Direction, List, Malformed, Named, Text, malformed, note, one_for_each, present, read,
+    row, worded,
 };
+use super::report::Found;
+use super::vector::{Decision, Expected};
 use crate::error::RunError;
 use crate::mounted::{nominal_times, on_drive};
 use crate::observe::{Completed, Observer};
 use crate::spec::PolicySpec;
 use crate::timed::{TimedOutcome, TimedReplay, Workload};
 use crate::warmup::Warmup;
-use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
+use destage_core::{Nanos, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
-use destage_policies::{Setup, Visitor, build};
+use destage_policies::{BuildError, Setup, Visitor, build};
 use destage_ssd::config::{Table, Value as Given};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 
 /// A conformance vector of the device.
 pub struct DeviceVector {
@@ -62,85 +65,103 @@ pub struct DeviceOutcome {
 /// Most page accesses of a vector: vectors are small, and a wrong length is not.
 const MOST_ACCESSES: u64 = 1 << 24;
 
+worded!(
+    /// A value of a drive's table.
+    Entry(Given), "a number, a string, true, false or a list",
+    |found| serde_json::from_value(found.clone()).ok()
+);
+worded!(
+    /// An instant, an offset or a length.
+    Small(u64), "an integer 0..2^62", |found| found.as_u64().filter(|&number| number < 1 << 62)
+);
+row!(
+    /// A request.
+    Row(arrival: Small, op: Direction, offset: Small, length: Small),
+    "a list [arrival_ns, \"r\" or \"w\", offset_bytes, length_bytes]"
+);
+
+/// A device vector as its line has it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    name: Text,
+    device: BTreeMap<String, Entry>,
+    #[serde(default)]
+    ftl: BTreeMap<String, Entry>,
+    #[serde(default)]
+    cache: BTreeMap<String, Entry>,
+    #[serde(default)]
+    host: BTreeMap<String, Entry>,
+    requests: List<Row>,
+    #[serde(default, deserialize_with = "present")]
+    completions_ns: Option<List<Count>>,
+    #[serde(default, deserialize_with = "present")]
+    decisions: Option<List<Expected>>,
+    #[serde(default, deserialize_with = "present")]
+    counters: Option<Named>,
+}
+
 /// Reads a line of kind *device*.
-pub(super) fn device_vector(vector: &Map<String, Json>) -> Result<DeviceVector, Malformed> {
-    let name = vector.get("name").map_or(Ok(String::new()), |name| text("name", name))?;
+pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
+    let (line, unknown_keys) = read::<Line>(line)?;
     let config = |key: &str, error: &dyn std::fmt::Display| malformed(key, error.to_string());
-    let device = table("device", given(vector, "device")?)?;
-    let ftl = vector.get("ftl").map_or(Ok(Table::new()), |found| table("ftl", found))?;
-    let device = DeviceConfig::from_tables(&device, &ftl).map_err(|e| config("device", &e))?;
-    let cache = vector.get("cache").map_or(Ok(Table::new()), |found| table("cache", found))?;
-    let cache = CacheConfig::from_table(&cache).map_err(|e| config("cache", &e))?;
-    let host = vector.get("host").map_or(Ok(Table::new()), |found| table("host", found))?;
-    let host = HostConfig::from_table(&host, &device).map_err(|e| config("host", &e))?;
+    let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl));
+    let device = device.map_err(|e| config("device", &e))?;
+    let cache = CacheConfig::from_table(&table(line.cache)).map_err(|e| config("cache", &e))?;
+    let host = HostConfig::from_table(&table(line.host), &device);
+    let host = host.map_err(|e| config("host", &e))?;
+    let workload = workload(line.requests.0, &device)?;
+    let setup = setup(&cache, &device, &workload).map_err(|e| config("cache", &e))?;
 
-    let requests = list("requests", given(vector, "requests")?)?;
-    let read = requests.iter().enumerate().map(|(i, found)| request(i, found));
-    let read = read.collect::<Result<Vec<_>, _>>()?;
-    let accesses = |length: u64| u128::from(length / u64::from(device.page_bytes)) + 2;
-    if read.iter().map(|&(.., length)| accesses(length)).sum::<u128>() > MOST_ACCESSES.into() {
-        let what = format!("more than {MOST_ACCESSES} page accesses: too many for a vector");
-        return Err(malformed("requests", what));
-    }
-    let workload = Workload::new(read, &device).map_err(|e| config("requests", &e))?;
-
-    let policy = cache.policy.clone().unwrap_or_else(|| "none".into());
-    let setup = match &cache.policy {
-        None => Setup::new(1),
-        Some(name) => {
-            let given =
-                cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
-            let spec = PolicySpec::new(name, given).map_err(|e| config("cache", &e))?;
-            let drive = Device::new(&device);
-            let params = spec.params(&nominal_times(&drive)).map_err(|e| config("cache", &e))?;
-            let trace_pages = Some(workload.pages().into());
-            on_drive(Setup { params, trace_pages, ..Setup::new(cache.frames) }, &drive)
-        }
-    };
-
-    let mut unknown_keys = Vec::new();
-    for key in vector.keys() {
-        let known = ["name", "device", "ftl", "cache", "host", "requests"];
-        let expected = ["completions_ns", "decisions", "counters"];
-        if !known.contains(&key.as_str()) && !expected.contains(&key.as_str()) {
-            note(&mut unknown_keys, key.clone());
-        }
-    }
-    let completions_ns = vector.get("completions_ns").map(|found| times(found, requests.len()));
+    let requests = workload.requests();
     let accesses = if cache.policy.is_some() { workload.accesses() } else { 0 };
-    let decided =
-        vector.get("decisions").map(|found| decisions(found, accesses, &mut unknown_keys));
-    let counters = vector.get("counters").map(|found| {
-        found.as_object().cloned().ok_or_else(|| unexpected("counters", "an object", found))
-    });
+    let completions = one_for_each("completions_ns", line.completions_ns, ("request", requests))?;
     Ok(DeviceVector {
-        name,
-        policy,
+        name: line.name.0,
+        policy: cache.policy.clone().unwrap_or_else(|| "none".into()),
         device,
         cache,
         host,
         setup,
         workload,
-        requests: requests.len(),
-        completions_ns: completions_ns.transpose()?,
-        decisions: decided.transpose()?,
-        counters: counters.transpose()?,
+        requests,
+        completions_ns: completions.map(|times| List(times).counts()),
+        decisions: one_for_each("decisions", line.decisions, ("access", accesses))?,
+        counters: line.counters,
         unknown_keys,
     })
 }
 
-fn table(key: &str, found: &Json) -> Result<Table, Malformed> {
-    let object = found.as_object().ok_or_else(|| unexpected(key, "an object", found))?;
-    object
-        .iter()
-        .map(|(name, found)| {
-            let value: Given = serde_json::from_value(found.clone()).map_err(|_| {
-                let expected = "a number, a string, true, false or a list";
-                unexpected(format!("{key}.{name}"), expected, found)
-            })?;
-            Ok((name.clone(), value))
-        })
-        .collect()
+fn table(entries: BTreeMap<String, Entry>) -> Table {
+    entries.into_iter().map(|(name, Entry(value))| (name, value)).collect()
+}
+
+/// The requests of a vector, few enough for one.
+fn workload(rows: Vec<Row>, device: &DeviceConfig) -> Result<Workload, Malformed> {
+    let accesses = |length: u64| u128::from(length / u64::from(device.page_bytes)) + 2;
+    if rows.iter().map(|row| accesses(row.3.0)).sum::<u128>() > MOST_ACCESSES.into() {
+        let what = format!("more than {MOST_ACCESSES} page accesses: too many for a vector");
+        return Err(malformed("requests", what));
+    }
+    let request = |Row(Small(arrival), Direction(op), Small(offset), Small(length))| {
+        (arrival, op, offset, length)
+    };
+    Workload::new(rows.into_iter().map(request), device)
+        .map_err(|e| malformed("requests", e.to_string()))
+}
+
+/// What the policy of the vector is built from.
+fn setup(
+    cache: &CacheConfig,
+    device: &DeviceConfig,
+    workload: &Workload,
+) -> Result<Setup, BuildError> {
+    let Some(name) = &cache.policy else { return Ok(Setup::new(1)) };
+    let given = cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
+    let drive = Device::new(device);
+    let params = PolicySpec::new(name, given)?.params(&nominal_times(&drive))?;
+    let trace_pages = Some(workload.pages().into());
+    Ok(on_drive(Setup { params, trace_pages, ..Setup::new(cache.frames) }, &drive))
 }
 
 /// As the policies take it; what no parameter can be is refused there, by name.
@@ -153,37 +174,6 @@ fn param(found: &Given) -> Value {
         Given::Text(text) => Value::Text(text.clone()),
         list @ Given::List(_) => Value::Text(list.to_string()),
     }
-}
-
-fn request(i: usize, found: &Json) -> Result<(Nanos, Op, u64, u64), Malformed> {
-    let Some([arrival, op, offset, length]) = found.as_array().map(Vec::as_slice) else {
-        let expected = "a list [arrival_ns, \"r\" or \"w\", offset_bytes, length_bytes]";
-        return Err(unexpected(format!("requests[{i}]"), expected, found));
-    };
-    let number = |k: usize, found: &Json| {
-        let small = found.as_u64().filter(|&number| number < 1 << 62);
-        small.ok_or_else(|| unexpected(format!("requests[{i}][{k}]"), "an integer 0..2^62", found))
-    };
-    let op = match op.as_str() {
-        Some("r") => Op::Read,
-        Some("w") => Op::Write,
-        _ => return Err(unexpected(format!("requests[{i}][1]"), "\"r\" or \"w\"", op)),
-    };
-    Ok((number(0, arrival)?, op, number(2, offset)?, number(3, length)?))
-}
-
-fn times(found: &Json, requests: usize) -> Result<Vec<Nanos>, Malformed> {
-    let entries = list("completions_ns", found)?;
-    if entries.len() != requests {
-        let what =
-            format!("expected one per request ({requests}), found {} of them", entries.len());
-        return Err(malformed("completions_ns", what));
-    }
-    let time = |(i, found): (usize, &Json)| {
-        let ns = found.as_u64();
-        ns.ok_or_else(|| unexpected(format!("completions_ns[{i}]"), "an integer >= 0", found))
-    };
-    entries.iter().enumerate().map(time).collect()
 }
 
 /// Writes down what a run decides, and when its requests complete.

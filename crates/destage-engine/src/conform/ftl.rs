@@ -1,13 +1,18 @@
 //! Vectors of kind *FTL*: pages read and written, and what that costs the flash (`docs/spec/ftl.md`
 //! 1.7).
 
+use super::read::{
+    Direction, List, Malformed, Named, Text, malformed, note, one_for_each, present, read, row,
+    worded,
+};
 use super::report::Found;
-use super::vector::{Malformed, given, list, malformed, note, text, unexpected};
 use destage_ssd::config::{Info, Table, Value};
 use destage_ssd::ftl::machine::Nothing;
 use destage_ssd::ftl::{Common, named};
 use destage_ssd::{Untimed, UntimedError};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 
 /// A conformance vector of an FTL.
 pub struct FtlVector {
@@ -34,76 +39,64 @@ pub struct FtlOutcome {
 /// Most pages of a vector's flash: vectors are small, and a wrong size is not.
 const MOST_PAGES: u64 = 1 << 26;
 
-/// Reads a line of kind *FTL*.
-pub(super) fn ftl_vector(vector: &Map<String, Json>) -> Result<FtlVector, Malformed> {
-    let name = vector.get("name").map_or(Ok(String::new()), |name| text("name", name))?;
-    let ftl = named(&text("ftl", given(vector, "ftl")?)?);
-    let ftl = ftl.map_err(|what| malformed("ftl", what))?;
-    let params = params(given(vector, "params")?)?;
-    let start = Untimed::new(ftl, &params).map_err(|error| malformed("", error.to_string()))?;
-    let ops = list("ops", given(vector, "ops")?)?;
-    let ops: Vec<_> =
-        ops.iter().enumerate().map(|(i, found)| op(i, found)).collect::<Result<_, _>>()?;
+worded!(
+    /// A parameter of an FTL.
+    Entry(Value), "a number, a string, true, false or null",
+    |found| serde_json::from_value(found.clone()).ok()
+);
+worded!(
+    /// A page; which there are is the FTL's to say.
+    FtlPage(u64), "a page number", |found| found.as_u64()
+);
+worded!(
+    /// What an operation cost.
+    Step([u64; 3]), "a list of reads, programs and erases",
+    |found| serde_json::from_value(found.clone()).ok()
+);
+row!(
+    /// An operation.
+    Row(op: Direction, page: FtlPage), "a list [\"r\" or \"w\", page]"
+);
 
-    let known = ["ftl", "name", "params", "ops", "steps", "counters"];
-    let unknown_keys = vector.keys().filter(|key| !known.contains(&key.as_str()));
-    let unknown_keys = unknown_keys.cloned().collect();
-    let steps = vector.get("steps").map(|found| steps(found, ops.len())).transpose()?;
-    let counters = vector.get("counters").map(|found| {
-        found.as_object().cloned().ok_or_else(|| unexpected("counters", "an object", found))
-    });
-    let counters = counters.transpose()?;
+/// An FTL vector as its line has it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    name: Text,
+    ftl: Text,
+    params: BTreeMap<String, Entry>,
+    ops: List<Row>,
+    #[serde(default, deserialize_with = "present")]
+    steps: Option<List<Step>>,
+    #[serde(default, deserialize_with = "present")]
+    counters: Option<Named>,
+}
+
+/// Reads a line of kind *FTL*.
+pub(super) fn ftl_vector(line: &Json) -> Result<FtlVector, Malformed> {
+    let (line, unknown_keys) = read::<Line>(line)?;
+    let ftl = named(&line.ftl.0).map_err(|what| malformed("ftl", what))?;
+    let params = table(line.params)?;
+    let start = Untimed::new(ftl, &params).map_err(|error| malformed("", error.to_string()))?;
+    let op = |Row(Direction(op), FtlPage(page))| (op.is_write(), page);
+    let ops: Vec<(bool, u64)> = line.ops.0.into_iter().map(op).collect();
+    let steps = one_for_each("steps", line.steps, ("operation", ops.len()))?;
+    let steps = steps.map(|steps| steps.into_iter().map(|Step(step)| step).collect());
+    let (name, counters) = (line.name.0, line.counters);
     Ok(FtlVector { name, ftl, start, ops, steps, counters, unknown_keys })
 }
 
-fn params(found: &Json) -> Result<Table, Malformed> {
-    let object = found.as_object().ok_or_else(|| unexpected("params", "an object", found))?;
-    let mut table = Table::new();
-    for (key, found) in object {
-        let value: Value = serde_json::from_value(found.clone()).map_err(|_| {
-            let expected = "a number, a string, true, false or null";
-            unexpected(format!("params.{key}"), expected, found)
-        })?;
-        // An FTL takes memory for all its pages before the first operation.
-        let pages = ["logical_pages", "pages_per_block", "physical_blocks", "spare_blocks"];
-        let large = found.as_u64().is_some_and(|number| number > MOST_PAGES);
-        if large && pages.contains(&key.as_str()) {
-            return Err(malformed(
-                format!("params.{key}"),
-                format!("{found}: too many for a vector"),
-            ));
+/// An FTL takes memory for all its pages before the first operation.
+fn table(params: BTreeMap<String, Entry>) -> Result<Table, Malformed> {
+    for name in ["logical_pages", "pages_per_block", "physical_blocks", "spare_blocks"] {
+        if let Some(Entry(Value::Int(pages))) = params.get(name)
+            && *pages > MOST_PAGES.into()
+        {
+            let what = format!("{pages}: too many for a vector");
+            return Err(malformed(format!("params.{name}"), what));
         }
-        table.insert(key.clone(), value);
     }
-    Ok(table)
-}
-
-fn op(i: usize, found: &Json) -> Result<(bool, u64), Malformed> {
-    let Some([op, page]) = found.as_array().map(Vec::as_slice) else {
-        return Err(unexpected(format!("ops[{i}]"), "a list [\"r\" or \"w\", page]", found));
-    };
-    let is_write = match op.as_str() {
-        Some("r") => false,
-        Some("w") => true,
-        _ => return Err(unexpected(format!("ops[{i}][0]"), "\"r\" or \"w\"", op)),
-    };
-    let number = page.as_u64();
-    let number = number.ok_or_else(|| unexpected(format!("ops[{i}][1]"), "a page number", page))?;
-    Ok((is_write, number))
-}
-
-fn steps(found: &Json, ops: usize) -> Result<Vec<[u64; 3]>, Malformed> {
-    let entries = list("steps", found)?;
-    if entries.len() != ops {
-        let what = format!("expected one per operation ({ops}), found {} of them", entries.len());
-        return Err(malformed("steps", what));
-    }
-    let step = |(i, found): (usize, &Json)| {
-        serde_json::from_value(found.clone()).map_err(|_| {
-            unexpected(format!("steps[{i}]"), "a list of reads, programs and erases", found)
-        })
-    };
-    entries.iter().enumerate().map(step).collect()
+    Ok(params.into_iter().map(|(name, Entry(value))| (name, value)).collect())
 }
 
 impl FtlVector {

@@ -7,7 +7,8 @@
 //!
 //! ```text
 //!  json    one line of JSON, no key twice
-//!  vector  what a line says
+//!  read    what a line says, by serde, with the path of what is wrong
+//!  vector  page vectors, and which kind a line is of
 //!  run     a vector through a policy, over either directory
 //!  block   vectors of block policies: what they say, and their runs
 //!  device  vectors of kind device: what they say, and their runs
@@ -19,6 +20,7 @@ mod block;
 mod device;
 mod ftl;
 mod json;
+mod read;
 mod report;
 mod run;
 #[cfg(test)]
@@ -39,6 +41,7 @@ use destage_core::Hashed;
 use destage_policies::{BuildError, Setup, build, check_params};
 use device::{device_vector, run_device};
 use ftl::ftl_vector;
+use read::Malformed;
 use report::first_difference;
 use run::{Dense, DenseRun, HashedRun};
 use serde::Serialize;
@@ -46,7 +49,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use vector::{Kind, Malformed, kind, object, page_vector};
+use vector::{Kind, kind, object, page_vector};
 
 /// Why vectors could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -322,10 +325,10 @@ fn entry(line: &[u8]) -> Result<(Entry, bool), Malformed> {
         .map_err(|(column, what)| whole(format!("no JSON: {what} (column {column})")))?;
     let vector = object(&json)?;
     let entry = match kind(vector)? {
-        Kind::Page => Entry::Page(Box::new(page_vector(vector)?)),
-        Kind::Block => Entry::Block(Box::new(block_vector(vector)?)),
-        Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(vector)?)),
-        Kind::Device => Entry::Device(Box::new(device_vector(vector)?)),
+        Kind::Page => Entry::Page(Box::new(page_vector(&json)?)),
+        Kind::Block => Entry::Block(Box::new(block_vector(&json)?)),
+        Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(&json)?)),
+        Kind::Device => Entry::Device(Box::new(device_vector(&json)?)),
     };
     Ok((entry, EXPECTATIONS.iter().any(|&key| vector.contains_key(key))))
 }

@@ -5,10 +5,13 @@
 //! compared. Which policies exist and which parameters they have is not decided here: a vector may
 //! be run through a policy of the user's own.
 
-use super::json::shown;
+use super::read::{
+    Access, Count, Flag, Frames, List, Malformed, Object, PageNumber, Params, Text, malformed,
+    one_for_each, option, present, read, unexpected, values,
+};
 use destage_core::{Op, Page, Plan};
 use destage_policies::params::Value;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -158,32 +161,6 @@ pub struct PageVector {
     pub unknown_keys: Vec<String>,
 }
 
-/// What is wrong with a line, and at which key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Malformed {
-    /// Path of the key, such as `accesses[3][1]`; empty for the line as a whole.
-    pub(super) key: String,
-    pub(super) what: String,
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() {
-            f.write_str(&self.what)
-        } else {
-            write!(f, "{}: {}", self.key, self.what)
-        }
-    }
-}
-
-pub(super) fn malformed(key: impl Into<String>, what: impl Into<String>) -> Malformed {
-    Malformed { key: key.into(), what: what.into() }
-}
-
-pub(super) fn unexpected(key: impl Into<String>, expected: &str, found: &Json) -> Malformed {
-    malformed(key, format!("expected {expected}, found {}", shown(found)))
-}
-
 /// The line as an object.
 pub(super) fn object(line: &Json) -> Result<&Map<String, Json>, Malformed> {
     line.as_object().ok_or_else(|| unexpected("", "a JSON object", line))
@@ -215,204 +192,99 @@ pub(super) fn kind(vector: &Map<String, Json>) -> Result<Kind, Malformed> {
     }
 }
 
+/// A page vector as its line has it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    name: Text,
+    policy: Text,
+    params: Params,
+    frames: Frames,
+    accesses: List<Access>,
+    #[serde(default, deserialize_with = "present")]
+    decisions: Option<List<Expected>>,
+    #[serde(default, deserialize_with = "present")]
+    counters: Option<Object<PageCounters>>,
+}
+
 /// Reads a line of kind [`Kind::Page`].
-pub(super) fn page_vector(vector: &Map<String, Json>) -> Result<PageVector, Malformed> {
-    let name = match vector.get("name") {
-        None => String::new(),
-        Some(name) => text("name", name)?,
-    };
-    let policy = text("policy", given(vector, "policy")?)?;
-    let mut params = params(given(vector, "params")?)?;
+pub(super) fn page_vector(line: &Json) -> Result<PageVector, Malformed> {
+    let (line, unknown_keys) = read::<Line>(line)?;
+    let mut params = values(line.params);
     let fetch_on_write_miss = option(&mut params, "fetch_on_write_miss")?;
     let flush_at_end = option(&mut params, "flush_at_end")?;
-    let frames = frames(given(vector, "frames")?)?;
-    let accesses = list("accesses", given(vector, "accesses")?)?
-        .iter()
-        .enumerate()
-        .map(|(i, entry)| access(i, entry))
-        .collect::<Result<Vec<_>, _>>()?;
-
-    let mut unknown_keys: Vec<String> = vector
-        .keys()
-        .filter(|key| {
-            !["name", "policy", "params", "frames", "accesses", "decisions", "counters"]
-                .contains(&key.as_str())
-        })
-        .cloned()
-        .collect();
-    let decisions = match vector.get("decisions") {
-        None => None,
-        Some(found) => Some(decisions(found, accesses.len(), &mut unknown_keys)?),
-    };
-    let counters = match vector.get("counters") {
-        None => None,
-        Some(found) => Some(counters(found, &mut unknown_keys)?),
-    };
+    let accesses: Vec<(Op, u64)> = line.accesses.0.into_iter().map(Into::into).collect();
     Ok(PageVector {
-        name,
-        policy,
+        name: line.name.0,
+        policy: line.policy.0,
         params,
         fetch_on_write_miss,
         flush_at_end,
-        frames,
+        frames: line.frames.0,
+        decisions: one_for_each("decisions", line.decisions, ("access", accesses.len()))?,
+        counters: line.counters.map(|Object(counters)| counters),
         accesses,
-        decisions,
-        counters,
         unknown_keys,
     })
 }
 
-pub(super) fn given<'a>(vector: &'a Map<String, Json>, key: &str) -> Result<&'a Json, Malformed> {
-    vector.get(key).ok_or_else(|| malformed(key, "the key is missing"))
-}
-
-pub(super) fn text(key: &str, found: &Json) -> Result<String, Malformed> {
-    found.as_str().map(str::to_string).ok_or_else(|| unexpected(key, "a string", found))
-}
-
-pub(super) fn list<'a>(key: &str, found: &'a Json) -> Result<&'a [Json], Malformed> {
-    found.as_array().map(Vec::as_slice).ok_or_else(|| unexpected(key, "a list", found))
-}
-
-pub(super) fn params(found: &Json) -> Result<BTreeMap<String, Value>, Malformed> {
-    let object = found.as_object().ok_or_else(|| unexpected("params", "an object", found))?;
-    object
-        .iter()
-        .map(|(key, found)| {
-            let value = match found {
-                Json::Null => Value::None,
-                Json::Bool(b) => Value::Bool(*b),
-                Json::String(s) => Value::Text(s.clone()),
-                Json::Number(n) => match (n.as_u64(), n.as_i64(), n.as_f64()) {
-                    (Some(int), _, _) => Value::Int(int.into()),
-                    (_, Some(int), _) => Value::Int(int.into()),
-                    (_, _, Some(real)) => Value::Real(real),
-                    _ => unreachable!("a JSON number is one of the three"),
-                },
-                Json::Array(_) | Json::Object(_) => {
-                    let expected = "a number, a string, true, false or null";
-                    return Err(unexpected(format!("params.{key}"), expected, found));
-                }
-            };
-            Ok((key.clone(), value))
-        })
-        .collect()
-}
-
-/// Takes an option of the run out of the parameters; false if it is not there.
-pub(super) fn option(params: &mut BTreeMap<String, Value>, key: &str) -> Result<bool, Malformed> {
-    match params.remove(key) {
-        None => Ok(false),
-        Some(Value::Bool(on)) => Ok(on),
-        Some(other) => Err(malformed(
-            format!("params.{key}"),
-            format!("expected true or false, found {other}"),
-        )),
-    }
-}
-
-pub(super) fn frames(found: &Json) -> Result<u32, Malformed> {
-    found
-        .as_u64()
-        .and_then(|frames| u32::try_from(frames).ok())
-        .filter(|&frames| frames > 0)
-        .ok_or_else(|| unexpected("frames", "an integer 1..4294967295", found))
-}
-
-pub(super) fn access(i: usize, found: &Json) -> Result<(Op, u64), Malformed> {
-    let Some([op, page]) = found.as_array().map(Vec::as_slice) else {
-        return Err(unexpected(format!("accesses[{i}]"), "a list [\"r\" or \"w\", page]", found));
-    };
-    let op = match op.as_str() {
-        Some("r") => Op::Read,
-        Some("w") => Op::Write,
-        _ => return Err(unexpected(format!("accesses[{i}][0]"), "\"r\" or \"w\"", op)),
-    };
-    let page = self::page(page, || format!("accesses[{i}][1]"))?;
-    Ok((op, page))
-}
-
-fn page(found: &Json, key: impl FnOnce() -> String) -> Result<u64, Malformed> {
-    found.as_u64().ok_or_else(|| unexpected(key(), "a page number 0..18446744073709551615", found))
-}
-
-fn pages(found: &Json, key: &str) -> Result<Vec<u64>, Malformed> {
-    list(key, found)?
-        .iter()
-        .enumerate()
-        .map(|(i, found)| page(found, || format!("{key}[{i}]")))
-        .collect()
-}
-
-fn groups(found: &Json, key: &str) -> Result<Vec<Vec<u64>>, Malformed> {
-    list(key, found)?
-        .iter()
-        .enumerate()
-        .map(|(i, group)| pages(group, &format!("{key}[{i}]")))
-        .collect()
-}
-
-pub(super) fn decisions(
-    found: &Json,
-    accesses: usize,
-    unknown_keys: &mut Vec<String>,
-) -> Result<Vec<Expected>, Malformed> {
-    let entries = list("decisions", found)?;
-    if entries.len() != accesses {
-        let what = format!("expected one per access ({accesses}), found {} of them", entries.len());
-        return Err(malformed("decisions", what));
-    }
-    entries
-        .iter()
-        .enumerate()
-        .map(|(i, entry)| decision(&format!("decisions[{i}]"), entry, unknown_keys))
-        .collect()
-}
-
-fn decision(
-    path: &str,
-    found: &Json,
-    unknown_keys: &mut Vec<String>,
-) -> Result<Expected, Malformed> {
-    let object = found.as_object().ok_or_else(|| unexpected(path, "an object", found))?;
-    let mut expected = Expected::default();
-    for (key, found) in object {
-        let path = format!("{path}.{key}");
-        match key.as_str() {
-            "hit" => {
-                let hit =
-                    found.as_bool().ok_or_else(|| unexpected(&path, "true or false", found))?;
-                expected.hit = Some(hit);
-            }
-            "evicted" => expected.evicted = Some(pages(found, &path)?),
-            "flushed" => expected.flushed = Some(groups(found, &path)?),
-            "padded" => expected.padded = Some(groups(found, &path)?),
+impl<'de> Deserialize<'de> for Expected {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Given {
+            #[serde(default, deserialize_with = "present")]
+            hit: Option<Flag>,
+            #[serde(default, deserialize_with = "present")]
+            evicted: Option<List<PageNumber>>,
+            #[serde(default, deserialize_with = "present")]
+            flushed: Option<List<List<PageNumber>>>,
+            #[serde(default, deserialize_with = "present")]
+            padded: Option<List<List<PageNumber>>>,
             // Repeated from the access for the human reader (the decision record of 2.4).
-            "index" | "op" | "page" => {}
-            _ => note(unknown_keys, format!("decisions[].{key}")),
+            #[serde(default, rename = "index")]
+            _index: Json,
+            #[serde(default, rename = "op")]
+            _op: Json,
+            #[serde(default, rename = "page")]
+            _page: Json,
         }
+        let Object(given) = Object::<Given>::deserialize(value)?;
+        let groups =
+            |groups: List<List<PageNumber>>| groups.0.into_iter().map(List::pages).collect();
+        Ok(Expected {
+            hit: given.hit.map(|Flag(hit)| hit),
+            evicted: given.evicted.map(List::pages),
+            flushed: given.flushed.map(groups),
+            padded: given.padded.map(groups),
+        })
     }
-    Ok(expected)
 }
 
-fn counters(found: &Json, unknown_keys: &mut Vec<String>) -> Result<PageCounters, Malformed> {
-    let object = found.as_object().ok_or_else(|| unexpected("counters", "an object", found))?;
-    let mut counters = PageCounters::default();
-    for (key, found) in object {
-        match COUNTERS.iter().position(|name| name == key) {
-            Some(at) => {
-                counters.0[at] = found.as_u64().ok_or_else(|| {
-                    unexpected(format!("counters.{key}"), "an integer >= 0", found)
-                })?;
-            }
-            None => note(unknown_keys, format!("counters.{key}")),
+impl<'de> Deserialize<'de> for PageCounters {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Given {
+            read_hits: Count,
+            read_misses: Count,
+            write_hits: Count,
+            write_misses: Count,
+            physical_reads: Count,
+            physical_writes: Count,
+            evictions: Count,
+            end_flushes: Count,
         }
-    }
-    Ok(counters)
-}
-
-pub(super) fn note(unknown_keys: &mut Vec<String>, key: String) {
-    if !unknown_keys.contains(&key) {
-        unknown_keys.push(key);
+        let given = Given::deserialize(value)?;
+        // In the order of COUNTERS.
+        Ok(PageCounters([
+            given.read_hits.0,
+            given.read_misses.0,
+            given.write_hits.0,
+            given.write_misses.0,
+            given.physical_reads.0,
+            given.physical_writes.0,
+            given.evictions.0,
+            given.end_flushes.0,
+        ]))
     }
 }

@@ -104,6 +104,11 @@ impl Workload {
         self.next_uses.len()
     }
 
+    /// Requests.
+    pub fn requests(&self) -> usize {
+        self.extents.len() - self.continuations.len()
+    }
+
     /// LPN of a page.
     pub fn lpn(&self, page: Page) -> u64 {
         self.lpns[page.0 as usize]
