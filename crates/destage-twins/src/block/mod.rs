@@ -163,6 +163,75 @@ pub(crate) fn parameters(policy: &str) -> &'static [&'static str] {
     }
 }
 
+/// The counters of section 1.6.
+struct Counts(Map<String, Value>);
+
+impl Counts {
+    fn new() -> Counts {
+        let names = [
+            "read_hits",
+            "read_misses",
+            "write_hits",
+            "write_misses",
+            "physical_reads",
+            "physical_writes",
+            "padding_reads",
+            "padding_writes",
+            "evictions",
+            "destaged_pages",
+            "clean_evictions",
+            "end_flushes",
+        ];
+        Counts(names.into_iter().map(|name| (name.to_string(), json!(0))).collect())
+    }
+
+    fn add(&mut self, name: &str, by: usize) {
+        let before = self.0[name].as_u64().expect("a count");
+        self.0[name] = json!(before + by as u64);
+    }
+
+    fn accessed(&mut self, op: Op, hit: bool) {
+        let name = match (op, hit) {
+            (Op::Read, true) => "read_hits",
+            (Op::Read, false) => "read_misses",
+            (Op::Write, true) => "write_hits",
+            (Op::Write, false) => "write_misses",
+        };
+        self.add(name, 1);
+    }
+
+    /// The pages that the group reads and writes.
+    fn flushed(&mut self, group: &Group) -> (usize, usize) {
+        assert!(!group.pages.is_empty(), "a group has a page of the buffer");
+        let from_flash = group.padding.difference(&group.in_buffer).count();
+        self.add("padding_reads", from_flash);
+        self.add("padding_writes", group.padding.len());
+        self.add("evictions", 1);
+        self.add("destaged_pages", group.pages.len());
+        (from_flash, group.pages.len() + group.padding.len())
+    }
+}
+
+/// A decision record (1.5).
+fn decision(index: usize, op: Op, page: u64, step: Step) -> Value {
+    let mut evicted: Vec<u64> = step.dropped.into_iter().collect();
+    let (mut flushed, mut padded) = (Vec::new(), Vec::new());
+    if let Some(group) = step.group {
+        evicted.extend(&group.pages);
+        flushed.push(group.pages);
+        padded.push(group.padding);
+    }
+    json!({
+        "index": index,
+        "op": if op == Op::Read { "r" } else { "w" },
+        "page": page,
+        "hit": step.hit,
+        "evicted": evicted,
+        "flushed": flushed,
+        "padded": padded,
+    })
+}
+
 /// Runs a case through its twin; `None` if there is no such policy.
 ///
 /// # Panics
@@ -175,79 +244,29 @@ pub fn run(case: &Case) -> Option<Outcome> {
         device_pages: params.integer("device_pages"),
     };
     let mut twin = twin(&case.policy, case.frames, shape, params)?;
-    let mut counts: Map<String, Value> = [
-        "read_hits",
-        "read_misses",
-        "write_hits",
-        "write_misses",
-        "physical_reads",
-        "physical_writes",
-        "padding_reads",
-        "padding_writes",
-        "evictions",
-        "destaged_pages",
-        "clean_evictions",
-        "end_flushes",
-    ]
-    .into_iter()
-    .map(|name| (name.to_string(), json!(0)))
-    .collect();
-    let mut add = |name: &str, by: usize| {
-        let before = counts[name].as_u64().expect("a count");
-        counts[name] = json!(before + by as u64);
-    };
+    let mut counts = Counts::new();
     let mut read_times = Cycle { times: &case.read_ns, k: 0 };
     let mut write_times = Cycle { times: &case.write_ns, k: 0 };
     let mut decisions = Vec::new();
     for (index, &(op, page)) in case.accesses.iter().enumerate() {
         let step = twin.access(op, page);
-        add(
-            match (op, step.hit) {
-                (Op::Read, true) => "read_hits",
-                (Op::Read, false) => "read_misses",
-                (Op::Write, true) => "write_hits",
-                (Op::Write, false) => "write_misses",
-            },
-            1,
-        );
-        let (mut reads, mut writes) = (0, 0);
-        let mut evicted: Vec<u64> = step.dropped.into_iter().collect();
-        add("clean_evictions", evicted.len());
-        let (mut flushed, mut padded) = (Vec::new(), Vec::new());
-        if let Some(Group { pages, padding, in_buffer }) = step.group {
-            assert!(!pages.is_empty(), "a group has a page of the buffer");
-            let from_flash = padding.difference(&in_buffer).count();
-            add("padding_reads", from_flash);
-            add("padding_writes", padding.len());
-            add("evictions", 1);
-            add("destaged_pages", pages.len());
-            reads += from_flash;
-            writes += pages.len() + padding.len();
-            evicted.extend(&pages);
-            flushed.push(pages);
-            padded.push(padding);
-        }
+        counts.accessed(op, step.hit);
+        counts.add("clean_evictions", usize::from(step.dropped.is_some()));
+        let (mut reads, writes) = step.group.as_ref().map_or((0, 0), |group| counts.flushed(group));
         reads += usize::from(op == Op::Read && !step.hit);
-        add("physical_reads", reads);
-        add("physical_writes", writes);
+        counts.add("physical_reads", reads);
+        counts.add("physical_writes", writes);
         let reads: Vec<_> = (0..reads).map(|_| read_times.next()).collect();
         let writes: Vec<_> = (0..writes).map(|_| write_times.next()).collect();
         twin.after(&reads, &writes);
-        decisions.push(json!({
-            "index": index,
-            "op": if op == Op::Read { "r" } else { "w" },
-            "page": page,
-            "hit": step.hit,
-            "evicted": evicted,
-            "flushed": flushed,
-            "padded": padded,
-        }));
+        decisions.push(decision(index, op, page, step));
     }
     let last = twin.last();
     if params.flag("flush_at_end") {
-        add("end_flushes", twin.dirty() as usize);
-        add("physical_writes", twin.dirty() as usize);
+        counts.add("end_flushes", twin.dirty() as usize);
+        counts.add("physical_writes", twin.dirty() as usize);
     }
-    counts.extend(twin.counters().into_iter().map(|(name, n)| (name.to_string(), json!(n))));
-    Some(Outcome { decisions, counters: counts, last })
+    let own = twin.counters().into_iter().map(|(name, n)| (name.to_string(), json!(n)));
+    let counters = counts.0.into_iter().chain(own).collect();
+    Some(Outcome { decisions, counters, last })
 }

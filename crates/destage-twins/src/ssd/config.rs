@@ -1,6 +1,7 @@
 //! The device and host sections: their keys, ranges and excluded combinations
 //! (`docs/spec/device.md` 3, 5.1), and where things are in the geometry.
 
+pub(crate) use super::section::Section;
 use serde_json::{Map, Value, json};
 
 /// Which level of the geometry has the queues.
@@ -68,99 +69,6 @@ pub(crate) struct Config {
 /// Name and parameters of an FTL of `docs/spec/ftl.md`.
 pub(crate) type OtherFtl = (&'static str, Map<String, Value>);
 
-/// One table of a configuration; takes note of nothing, so unknown keys are looked for by itself.
-pub(crate) struct Section<'a> {
-    name: &'static str,
-    keys: Option<&'a Map<String, Value>>,
-}
-
-impl<'a> Section<'a> {
-    /// The table `name` of `all`; a missing one is empty.
-    pub(crate) fn of(all: &'a Value, name: &'static str) -> Result<Section<'a>, String> {
-        match all.get(name) {
-            None | Some(Value::Null) => Ok(Section { name, keys: None }),
-            Some(Value::Object(keys)) => Ok(Section { name, keys: Some(keys) }),
-            Some(other) => Err(format!("{name}: expected an object, found {other}")),
-        }
-    }
-
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.keys.into_iter().flat_map(|keys| keys.keys().map(String::as_str))
-    }
-
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), String> {
-        match self.keys().find(|key| !known.contains(key)) {
-            Some(key) => Err(format!("{}: unknown key {key}", self.name)),
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn get(&self, key: &str) -> Option<&'a Value> {
-        self.keys?.get(key)
-    }
-
-    /// Everything but the keys listed.
-    pub(crate) fn without(&self, listed: &[&str]) -> Map<String, Value> {
-        let others = self.keys.into_iter().flatten();
-        let others = others.filter(|(key, _)| !listed.contains(&key.as_str()));
-        others.map(|(key, value)| (key.clone(), value.clone())).collect()
-    }
-
-    pub(crate) fn optional(&self, key: &str, min: u64) -> Result<Option<u64>, String> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        match value.as_u64().filter(|&number| number >= min) {
-            Some(number) => Ok(Some(number)),
-            None => Err(format!(
-                "{}: {key}: expected an integer of at least {min}, found {value}",
-                self.name
-            )),
-        }
-    }
-
-    pub(crate) fn integer(&self, key: &str, default: u64, min: u64) -> Result<u64, String> {
-        Ok(self.optional(key, min)?.unwrap_or(default))
-    }
-
-    fn flag(&self, key: &str, default: bool) -> Result<bool, String> {
-        match self.get(key) {
-            None => Ok(default),
-            Some(value) => value.as_bool().ok_or_else(|| {
-                format!("{}: {key}: expected true or false, found {value}", self.name)
-            }),
-        }
-    }
-
-    /// A share of the frames, 0 to 1.
-    pub(crate) fn fraction(&self, key: &str, default: f64) -> Result<f64, String> {
-        match self.get(key) {
-            None => Ok(default),
-            Some(value) => value
-                .as_f64()
-                .filter(|share| (0.0..=1.0).contains(share))
-                .ok_or_else(|| format!("{}: {key}: expected 0 to 1, found {value}", self.name)),
-        }
-    }
-
-    /// One of `words`, the first of which is the default.
-    pub(crate) fn word(&self, key: &str, words: &[&'static str]) -> Result<&'static str, String> {
-        let Some(value) = self.get(key) else { return Ok(words[0]) };
-        let found = value.as_str().and_then(|text| words.iter().find(|word| **word == text));
-        found.copied().ok_or_else(|| {
-            format!("{}: {key}: expected one of {words:?}, found {value}", self.name)
-        })
-    }
-
-    /// A non-empty list of integers.
-    fn list(&self, key: &str, default: u64) -> Result<Vec<u64>, String> {
-        let Some(value) = self.get(key) else { return Ok(vec![default]) };
-        let numbers: Option<Vec<u64>> =
-            value.as_array().and_then(|list| list.iter().map(Value::as_u64).collect());
-        numbers.filter(|list| !list.is_empty()).ok_or_else(|| {
-            format!("{}: {key}: expected a list of integers, found {value}", self.name)
-        })
-    }
-}
-
 const DEVICE_KEYS: &[&str] = &[
     "channels",
     "chips_per_channel",
@@ -212,112 +120,180 @@ const OF_PAGE: &[&str] = &[
     "unmapped_read",
 ];
 
+/// How much flash there is (section 3).
+struct Extent {
+    channels: u64,
+    chips_per_channel: u64,
+    dies_per_chip: u64,
+    planes_per_die: u64,
+    blocks_per_plane: u64,
+    pages_per_block: u64,
+    data_pages: u64,
+    summary_page: bool,
+    stripe_pages: u64,
+}
+
+impl Extent {
+    fn of(s: &Section<'_>) -> Result<Extent, String> {
+        let pages_per_block = s.integer("pages_per_block", 64, 1)?;
+        let summary_page = s.flag("summary_page", false)?;
+        if summary_page && pages_per_block < 2 {
+            return Err("device: pages_per_block: at least 2 with summary_page".to_string());
+        }
+        Ok(Extent {
+            channels: s.integer("channels", 1, 1)?,
+            chips_per_channel: s.integer("chips_per_channel", 1, 1)?,
+            dies_per_chip: s.integer("dies_per_chip", 1, 1)?,
+            planes_per_die: s.integer("planes_per_die", 1, 1)?,
+            blocks_per_plane: s.integer("blocks_per_plane", 64, 1)?,
+            pages_per_block,
+            data_pages: if summary_page { pages_per_block - 1 } else { pages_per_block },
+            summary_page,
+            stripe_pages: s.integer("stripe_pages", 1, 1)?,
+        })
+    }
+
+    fn planes(&self) -> u64 {
+        self.channels * self.chips_per_channel * self.dies_per_chip * self.planes_per_die
+    }
+
+    fn logical_pages(&self, s: &Section<'_>) -> Result<u64, String> {
+        let op_permille = s.integer("op_permille", 150, 0)?;
+        if op_permille > 999 {
+            return Err(format!("device: op_permille: expected 0 to 999, found {op_permille}"));
+        }
+        if let Some(given) = s.optional("logical_pages", 1)? {
+            return Ok(given);
+        }
+        let raw = self.planes() * self.blocks_per_plane * self.pages_per_block;
+        let share = raw * (1000 - op_permille) / 1000;
+        let stripes = share / (self.planes() * self.stripe_pages);
+        match stripes * (self.planes() * self.stripe_pages) {
+            0 => Err("device: op_permille: leaves no logical page".to_string()),
+            pages => Ok(pages),
+        }
+    }
+
+    /// The least and the greatest number of free pages between which a plane collects.
+    fn thresholds(&self, s: &Section<'_>) -> Result<(u64, u64), String> {
+        let smallest = self.data_pages.max(self.blocks_per_plane * self.data_pages * 5 / 100);
+        let low = s.integer("gc_low_pages", smallest, 0)?;
+        if low < self.data_pages {
+            return Err(format!("device: gc_low_pages: {low} is less than a block"));
+        }
+        Ok((low, s.integer("gc_high_pages", low.saturating_mul(2), 0)?))
+    }
+
+    /// "cap = B*D - F - D", which may be nothing or less.
+    fn room(&self, gc_low_pages: u64) -> i128 {
+        i128::from(self.blocks_per_plane * self.data_pages)
+            - i128::from(gc_low_pages)
+            - i128::from(self.data_pages)
+    }
+
+    /// Collection always finds something to do: no plane has to hold more than its room.
+    fn holds(&self, logical_pages: u64, room: i128, dynamic: bool) -> Result<(), String> {
+        let planes = self.planes();
+        let fits = if dynamic {
+            i128::from(logical_pages) < i128::from(planes) * room
+        } else {
+            let stripes = logical_pages.div_ceil(self.stripe_pages);
+            i128::from(stripes.div_ceil(planes) * self.stripe_pages) <= room
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(format!(
+            "device: logical_pages: {logical_pages} pages leave no room for collection \
+             (a plane may hold {room} valid pages)"
+        ))
+    }
+}
+
+/// What stands in each other's way (section 3).
+fn excluded(read_first: bool, shared_bus: bool, gc_mode: GcMode) -> Result<(), String> {
+    if read_first && shared_bus {
+        return Err("device: sched=read_first needs bus=private".to_string());
+    }
+    if read_first && gc_mode == GcMode::Idle {
+        return Err("device: sched=read_first excludes gc_mode=idle".to_string());
+    }
+    Ok(())
+}
+
+impl GcMode {
+    fn of(s: &Section<'_>) -> Result<GcMode, String> {
+        Ok(match s.word("gc_mode", &["foreground", "background", "idle"])? {
+            "foreground" => GcMode::Foreground,
+            "background" => GcMode::Background,
+            _ => GcMode::Idle,
+        })
+    }
+}
+
+impl Level {
+    fn of(s: &Section<'_>) -> Result<Level, String> {
+        Ok(match s.word("queue_level", &["chip", "channel", "die", "plane"])? {
+            "channel" => Level::Channel,
+            "die" => Level::Die,
+            "plane" => Level::Plane,
+            _ => Level::Chip,
+        })
+    }
+}
+
+impl Precondition {
+    fn of(s: &Section<'_>) -> Result<Precondition, String> {
+        Ok(match s.word("precondition", &["none", "sequential", "random"])? {
+            "sequential" => Precondition::Sequential,
+            "random" => Precondition::Random,
+            _ => Precondition::None,
+        })
+    }
+}
+
 impl Config {
     /// The device section of a vector.
     pub(crate) fn of(vector: &Value) -> Result<Config, String> {
         let s = Section::of(vector, "device")?;
         s.only(DEVICE_KEYS)?;
         let ftl = s.word("ftl", &["page", "dftl", "bast", "fast", "page-ideal"])?;
-        let applying: Value = match ftl {
-            "page" => Value::Null,
-            _ => json!({"device": s.without(OF_PAGE)}),
-        };
-        let s = if ftl == "page" { s } else { Section::of(&applying, "device")? };
-
-        let channels = s.integer("channels", 1, 1)?;
-        let chips_per_channel = s.integer("chips_per_channel", 1, 1)?;
-        let dies_per_chip = s.integer("dies_per_chip", 1, 1)?;
-        let planes_per_die = s.integer("planes_per_die", 1, 1)?;
-        let blocks_per_plane = s.integer("blocks_per_plane", 64, 1)?;
-        let pages_per_block = s.integer("pages_per_block", 64, 1)?;
-        let summary_page = s.flag("summary_page", false)?;
-        if summary_page && pages_per_block < 2 {
-            return Err("device: pages_per_block: at least 2 with summary_page".to_string());
+        if ftl == "page" {
+            return Config::of_section(vector, &s, ftl);
         }
-        let data_pages = if summary_page { pages_per_block - 1 } else { pages_per_block };
+        let applying = json!({"device": s.without(OF_PAGE)});
+        Config::of_section(vector, &Section::of(&applying, "device")?, ftl)
+    }
 
-        let planes = channels * chips_per_channel * dies_per_chip * planes_per_die;
-        let stripe_pages = s.integer("stripe_pages", 1, 1)?;
-        let op_permille = s.integer("op_permille", 150, 0)?;
-        if op_permille > 999 {
-            return Err(format!("device: op_permille: expected 0 to 999, found {op_permille}"));
-        }
-        let logical_pages = match s.optional("logical_pages", 1)? {
-            Some(given) => given,
-            None => {
-                let raw = planes * blocks_per_plane * pages_per_block;
-                let share = raw * (1000 - op_permille) / 1000;
-                let pages = share / (planes * stripe_pages) * (planes * stripe_pages);
-                if pages == 0 {
-                    return Err("device: op_permille: leaves no logical page".to_string());
-                }
-                pages
-            }
-        };
-
+    fn of_section(vector: &Value, s: &Section<'_>, ftl: &'static str) -> Result<Config, String> {
+        let extent = Extent::of(s)?;
+        let logical_pages = extent.logical_pages(s)?;
         let read_first = s.word("sched", &["fcfs", "read_first"])? == "read_first";
         let shared_bus = s.word("bus", &["private", "shared"])? == "shared";
-        let gc_mode = match s.word("gc_mode", &["foreground", "background", "idle"])? {
-            "foreground" => GcMode::Foreground,
-            "background" => GcMode::Background,
-            _ => GcMode::Idle,
-        };
-        if read_first && shared_bus {
-            return Err("device: sched=read_first needs bus=private".to_string());
-        }
-        if read_first && gc_mode == GcMode::Idle {
-            return Err("device: sched=read_first excludes gc_mode=idle".to_string());
-        }
+        let gc_mode = GcMode::of(s)?;
+        excluded(read_first, shared_bus, gc_mode)?;
         let dynamic = s.word("alloc", &["static", "dynamic"])? == "dynamic";
-
-        let smallest = data_pages.max(blocks_per_plane * data_pages * 5 / 100);
-        let gc_low_pages = s.integer("gc_low_pages", smallest, 0)?;
-        if gc_low_pages < data_pages {
-            return Err(format!("device: gc_low_pages: {gc_low_pages} is less than a block"));
+        let (gc_low_pages, gc_high_pages) = extent.thresholds(s)?;
+        let room = extent.room(gc_low_pages);
+        let blocks = extent.planes() * extent.blocks_per_plane;
+        let ftl = other_ftl(vector, ftl, extent.pages_per_block, logical_pages, blocks)?;
+        if ftl.is_none() {
+            extent.holds(logical_pages, room, dynamic)?; // the others have been seen to
         }
-        let gc_high_pages = s.integer("gc_high_pages", gc_low_pages.saturating_mul(2), 0)?;
-
-        // "cap = B*D - F - D", which may be nothing or less.
-        let room = i128::from(blocks_per_plane * data_pages)
-            - i128::from(gc_low_pages)
-            - i128::from(data_pages);
-        let ftl =
-            other_ftl(vector, ftl, pages_per_block, logical_pages, planes * blocks_per_plane)?;
-        let fits = if ftl.is_some() {
-            true // has been seen to
-        } else if dynamic {
-            i128::from(logical_pages) < i128::from(planes) * room
-        } else {
-            let stripes = logical_pages.div_ceil(stripe_pages);
-            i128::from(stripes.div_ceil(planes) * stripe_pages) <= room
-        };
-        if !fits {
-            return Err(format!(
-                "device: logical_pages: {logical_pages} pages leave no room for collection \
-                 (a plane may hold {room} valid pages)"
-            ));
-        }
-
         let bus_ps_per_byte = s.integer("bus_ps_per_byte", 25_000, 0)?;
         let transfer = |bytes: u64| (bytes * bus_ps_per_byte).div_ceil(1000);
         let page_bytes = s.integer("page_bytes", 4096, 1)?;
-
         Ok(Config {
-            channels,
-            chips_per_channel,
-            dies_per_chip,
-            planes_per_die,
-            blocks_per_plane,
-            pages_per_block,
-            data_pages,
+            channels: extent.channels,
+            chips_per_channel: extent.chips_per_channel,
+            dies_per_chip: extent.dies_per_chip,
+            planes_per_die: extent.planes_per_die,
+            blocks_per_plane: extent.blocks_per_plane,
+            pages_per_block: extent.pages_per_block,
+            data_pages: extent.data_pages,
             page_bytes,
             logical_pages,
-            queue_level: match s.word("queue_level", &["chip", "channel", "die", "plane"])? {
-                "channel" => Level::Channel,
-                "die" => Level::Die,
-                "plane" => Level::Plane,
-                _ => Level::Chip,
-            },
+            queue_level: Level::of(s)?,
             read_first,
             shared_bus,
             cmd_ns: s.integer("cmd_ns", 0, 0)?,
@@ -326,22 +302,18 @@ impl Config {
             erase_ns: s.integer("erase_ns", 1_500_000, 0)?,
             page_transfer_ns: transfer(page_bytes),
             summary_transfer_ns: transfer(s.integer("summary_bytes", 512, 0)?),
-            summary_page,
+            summary_page: extent.summary_page,
             copyback: s.flag("copyback", true)?,
             dynamic,
             striping: striping(s.get("striping"))?,
-            stripe_pages,
+            stripe_pages: extent.stripe_pages,
             gc_mode,
             gc_low_pages,
             gc_high_pages,
             gc_idle_ns: s.integer("gc_idle_ns", 1_000_000, 0)?,
             wrap: s.word("address_mode", &["wrap", "error"])? == "wrap",
             unmapped_read_is_free: s.word("unmapped_read", &["home", "free"])? == "free",
-            precondition: match s.word("precondition", &["none", "sequential", "random"])? {
-                "sequential" => Precondition::Sequential,
-                "random" => Precondition::Random,
-                _ => Precondition::None,
-            },
+            precondition: Precondition::of(s)?,
             precondition_writes: s.integer("precondition_writes", 0, 0)?,
             precondition_seed: s.integer("precondition_seed", 1, 0)?,
             cap: u64::try_from(room).unwrap_or(0),

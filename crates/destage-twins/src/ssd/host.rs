@@ -1,10 +1,11 @@
 //! The host: requests, frames, what waits for what, and the counters (`docs/spec/device.md` 7 and
 //! 8).
 
+mod results;
+
 use serde_json::{Value, json};
 
 use super::config::{Config, Section, queue_depth};
-use super::operation::Kind;
 use super::policies::{Answer, Cache, cache};
 use super::queue::{Full, Ssd};
 use crate::Op;
@@ -392,108 +393,5 @@ impl Host {
             decision["padded"] = groups().map(|group| json!(group.padding)).collect();
         }
         self.decisions.push(decision);
-    }
-
-    fn results(&self) -> Value {
-        let ssd = &self.ssd;
-        let completions: Vec<u64> =
-            self.issued.iter().map(|request| request.completion(ssd)).collect();
-
-        let responses = |op: Op| -> Vec<u64> {
-            let requests = self.issued.iter().zip(&completions);
-            let of_op = requests.filter(|(request, _)| request.op == op);
-            of_op.map(|(request, completion)| completion - request.now).collect()
-        };
-        let (reads, writes) = (responses(Op::Read), responses(Op::Write));
-        let sum = |list: &[u64]| list.iter().sum::<u64>();
-        let max = |list: &[u64]| list.iter().max().copied().unwrap_or(0);
-
-        let waited = |&number: &usize| {
-            let operation = &ssd.operations[number];
-            operation.start.expect("all have ended") - operation.submitted
-        };
-        let latency = |&number: &usize| {
-            let operation = &ssd.operations[number];
-            operation.end.expect("all have ended") - operation.submitted
-        };
-        let is_r = |kind: Kind| matches!(kind, Kind::R { .. });
-        let is_w = |kind: Kind| matches!(kind, Kind::W { .. });
-        let is_m = |kind: Kind| matches!(kind, Kind::M { .. });
-        let count = |fits: &dyn Fn(Kind) -> bool| {
-            ssd.operations.iter().filter(|operation| fits(operation.kind)).count()
-        };
-        // "R and W operations", which are the host's (4.1), and without which there is no WAF.
-        // What an FTL reads and programs of its own passes the channels all the same.
-        let of_host = |fits: &dyn Fn(Kind) -> bool| {
-            let host = ssd.operations.iter().filter(|operation| !operation.collection);
-            host.filter(|operation| fits(operation.kind)).count()
-        };
-        let channels = 0..usize::try_from(ssd.config.channels).expect("few channels");
-        let on_channel = |channel: usize| {
-            let on = move |plane: usize| ssd.config.channel_of_plane(plane) == channel;
-            ssd.operations.iter().filter(move |operation| on(operation.plane))
-        };
-        let per_channel = |fits: &dyn Fn(Kind) -> bool| -> Vec<usize> {
-            let count =
-                |channel| on_channel(channel).filter(|operation| fits(operation.kind)).count();
-            channels.clone().map(count).collect()
-        };
-        let transfers: Vec<u64> = channels
-            .clone()
-            .map(|channel| on_channel(channel).map(|o| ssd.config.transfer(o.kind)).sum())
-            .collect();
-        let busy = |unit: usize| -> u64 {
-            let on = |plane: usize| ssd.config.unit_of_plane(plane) == unit;
-            ssd.operations.iter().filter(|o| on(o.plane)).map(|o| o.duration).sum()
-        };
-        let busy: Vec<u64> = (0..ssd.config.units()).map(busy).collect();
-        let erases: Vec<u64> = match &ssd.mapped {
-            Some(mapped) => mapped.erase_counts().to_vec(),
-            None => ssd.planes.iter().flat_map(|plane| &plane.blocks).map(|b| b.erases).collect(),
-        };
-
-        let c = &self.counts;
-        let mut results = json!({
-            "completions_ns": completions,
-            "decisions": self.decisions,
-            "counters": {
-                "requests": self.issued.len(),
-                "page_accesses": c.page_accesses,
-                "hits": c.read_hits + c.write_hits,
-                "read_hits": c.read_hits,
-                "write_hits": c.write_hits,
-                "evictions": c.evictions,
-                "dirty_evictions": c.dirty_evictions,
-                "dirty_evictions_in_gc": c.dirty_evictions_in_gc,
-                "unbalance_samples": c.unbalance_samples,
-                "unbalance_gt10": c.unbalance_gt10,
-                "flash_reads": of_host(&is_r),
-                "flash_programs": of_host(&is_w),
-                "gc_moves": count(&is_m),
-                "summary_programs": count(&|kind| kind == Kind::S),
-                "erases": count(&|kind| kind == Kind::E),
-                "read_requests": reads.len(),
-                "read_response_ns_sum": sum(&reads),
-                "read_response_ns_max": max(&reads),
-                "write_requests": writes.len(),
-                "write_response_ns_sum": sum(&writes),
-                "write_response_ns_max": max(&writes),
-                "eviction_wait_ns_sum": self.write_backs.iter().map(waited).sum::<u64>(),
-                "read_misses": self.host_reads.len(),
-                "read_miss_latency_ns_sum": self.host_reads.iter().map(latency).sum::<u64>(),
-                "unit_busy_ns": busy,
-                "channel_transfer_ns": transfers,
-                "channel_reads": per_channel(&is_r),
-                "channel_programs": per_channel(&is_w),
-                "block_erases_max": erases.iter().max(),
-                "block_erases_min": erases.iter().min(),
-                "makespan_ns": max(&completions),
-            },
-        });
-        match &ssd.mapped {
-            Some(mapped) => results["counters"]["ftl"] = json!(mapped.counters()),
-            None => results["counters"]["gc_runs"] = ssd.gc_runs.into(),
-        }
-        results
     }
 }

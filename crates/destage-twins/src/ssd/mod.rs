@@ -33,6 +33,7 @@ mod operation;
 mod policies;
 mod queue;
 mod sac;
+mod section;
 
 pub use host::simulate;
 pub use policies::DEVICE_POLICIES;

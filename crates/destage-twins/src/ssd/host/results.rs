@@ -1,0 +1,146 @@
+//! What a run leaves, in the layout of the vectors (`docs/spec/device.md` 8).
+
+use super::{Host, Issued};
+use crate::Op;
+use crate::ssd::operation::{Kind, Operation};
+use crate::ssd::queue::Ssd;
+use serde_json::{Value, json};
+
+fn is_r(kind: Kind) -> bool {
+    matches!(kind, Kind::R { .. })
+}
+
+fn is_w(kind: Kind) -> bool {
+    matches!(kind, Kind::W { .. })
+}
+
+fn is_m(kind: Kind) -> bool {
+    matches!(kind, Kind::M { .. })
+}
+
+fn count(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
+    ssd.operations.iter().filter(|operation| fits(operation.kind)).count()
+}
+
+/// "R and W operations", which are the host's (4.1), and without which there is no WAF. What an
+/// FTL reads and programs of its own passes the channels all the same.
+fn of_host(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
+    let host = ssd.operations.iter().filter(|operation| !operation.collection);
+    host.filter(|operation| fits(operation.kind)).count()
+}
+
+/// For every channel, a number made of its operations.
+fn per_channel<T>(ssd: &Ssd, of: impl Fn(&mut dyn Iterator<Item = &Operation>) -> T) -> Vec<T> {
+    let channels = 0..usize::try_from(ssd.config.channels).expect("few channels");
+    let number = |channel: usize| {
+        let on = |operation: &&Operation| ssd.config.channel_of_plane(operation.plane) == channel;
+        of(&mut ssd.operations.iter().filter(on))
+    };
+    channels.map(number).collect()
+}
+
+fn per_channel_count(ssd: &Ssd, fits: fn(Kind) -> bool) -> Vec<usize> {
+    per_channel(ssd, |operations| operations.filter(|operation| fits(operation.kind)).count())
+}
+
+fn unit_busy(ssd: &Ssd) -> Vec<u64> {
+    let busy = |unit: usize| {
+        let on = |plane: usize| ssd.config.unit_of_plane(plane) == unit;
+        ssd.operations.iter().filter(|o| on(o.plane)).map(|o| o.duration).sum()
+    };
+    (0..ssd.config.units()).map(busy).collect()
+}
+
+fn erase_counts(ssd: &Ssd) -> Vec<u64> {
+    match &ssd.mapped {
+        Some(mapped) => mapped.erase_counts().to_vec(),
+        None => ssd.planes.iter().flat_map(|plane| &plane.blocks).map(|b| b.erases).collect(),
+    }
+}
+
+fn waited(operation: &Operation) -> u64 {
+    operation.start.expect("all have ended") - operation.submitted
+}
+
+fn latency(operation: &Operation) -> u64 {
+    operation.end.expect("all have ended") - operation.submitted
+}
+
+/// Of the operations of these numbers.
+fn sum_of(ssd: &Ssd, numbers: &[usize], of: fn(&Operation) -> u64) -> u64 {
+    numbers.iter().map(|&number| of(&ssd.operations[number])).sum()
+}
+
+fn sum(list: &[u64]) -> u64 {
+    list.iter().sum()
+}
+
+fn max(list: &[u64]) -> u64 {
+    list.iter().max().copied().unwrap_or(0)
+}
+
+impl Host {
+    fn responses(&self, op: Op, completions: &[u64]) -> Vec<u64> {
+        let requests = self.issued.iter().zip(completions);
+        let of_op = requests.filter(|(request, _)| request.op == op);
+        of_op.map(|(request, completion)| completion - request.now).collect()
+    }
+
+    pub(super) fn results(&self) -> Value {
+        let ssd = &self.ssd;
+        let end = |request: &Issued| request.completion(ssd);
+        let completions: Vec<u64> = self.issued.iter().map(end).collect();
+        let mut results = json!({
+            "completions_ns": completions,
+            "decisions": self.decisions,
+            "counters": self.counters(&completions),
+        });
+        match &ssd.mapped {
+            Some(mapped) => results["counters"]["ftl"] = json!(mapped.counters()),
+            None => results["counters"]["gc_runs"] = ssd.gc_runs.into(),
+        }
+        results
+    }
+
+    fn counters(&self, completions: &[u64]) -> Value {
+        let (ssd, c) = (&self.ssd, &self.counts);
+        let reads = self.responses(Op::Read, completions);
+        let writes = self.responses(Op::Write, completions);
+        let erases = erase_counts(ssd);
+        let transfer = |o: &Operation| ssd.config.transfer(o.kind);
+        let transfers: Vec<u64> = per_channel(ssd, |operations| operations.map(transfer).sum());
+        json!({
+            "requests": self.issued.len(),
+            "page_accesses": c.page_accesses,
+            "hits": c.read_hits + c.write_hits,
+            "read_hits": c.read_hits,
+            "write_hits": c.write_hits,
+            "evictions": c.evictions,
+            "dirty_evictions": c.dirty_evictions,
+            "dirty_evictions_in_gc": c.dirty_evictions_in_gc,
+            "unbalance_samples": c.unbalance_samples,
+            "unbalance_gt10": c.unbalance_gt10,
+            "flash_reads": of_host(ssd, is_r),
+            "flash_programs": of_host(ssd, is_w),
+            "gc_moves": count(ssd, is_m),
+            "summary_programs": count(ssd, |kind| kind == Kind::S),
+            "erases": count(ssd, |kind| kind == Kind::E),
+            "read_requests": reads.len(),
+            "read_response_ns_sum": sum(&reads),
+            "read_response_ns_max": max(&reads),
+            "write_requests": writes.len(),
+            "write_response_ns_sum": sum(&writes),
+            "write_response_ns_max": max(&writes),
+            "eviction_wait_ns_sum": sum_of(ssd, &self.write_backs, waited),
+            "read_misses": self.host_reads.len(),
+            "read_miss_latency_ns_sum": sum_of(ssd, &self.host_reads, latency),
+            "unit_busy_ns": unit_busy(ssd),
+            "channel_transfer_ns": transfers,
+            "channel_reads": per_channel_count(ssd, is_r),
+            "channel_programs": per_channel_count(ssd, is_w),
+            "block_erases_max": erases.iter().max(),
+            "block_erases_min": erases.iter().min(),
+            "makespan_ns": max(completions),
+        })
+    }
+}
