@@ -12,6 +12,7 @@
 
 use destage_engine::control::Control;
 use destage_engine::input::Input;
+use destage_engine::result::RunResult;
 use destage_engine::run::{Mounted, RunOptions, needs_next_use, run};
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
@@ -157,31 +158,35 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
                 best = best.min(before.elapsed().as_secs_f64());
                 last = Some(result.map_err(|e| e.to_string())?);
             }
-            let Some(result) = last else { continue };
-            let Some(timing) = result.timing else { continue };
-            let (c, d) = (&timing.counters, &timing.counters.device);
-            let operations = match &d.ftl {
-                Some(FtlCounters { common: f, .. }) => f.flash_reads + f.flash_programs + f.erases,
-                None => {
-                    d.flash_reads + d.flash_programs + d.gc_moves + d.summary_programs + d.erases
-                }
-            };
-            println!(
-                r#"{{"case":"run","policy":"{}","frames":{},"requests":{},"page_operations":{operations},"cpu_s":{best:.3},"requests_per_s":{:.0},"page_operations_per_s":{:.0},"hit_ratio":{:.4},"waf":{:.3},"mean_ns":{},"moves":{},"erases":{}}}"#,
-                result.config.policy,
-                frames.frames,
-                c.requests,
-                c.requests as f64 / best,
-                operations as f64 / best,
-                c.hits as f64 / c.page_accesses.max(1) as f64,
-                d.programs_of_all_kinds() as f64 / d.flash_programs.max(1) as f64,
-                (c.read_response_ns_sum + c.write_response_ns_sum) / c.requests.max(1),
-                d.gc_moves,
-                d.erases,
-            );
+            if let Some(result) = last {
+                show(&result, frames.frames, best);
+            }
         }
     }
     Ok(())
+}
+
+/// A line about a run that took this much of the processor.
+fn show(result: &RunResult, frames: u32, cpu_s: f64) {
+    let Some(timing) = &result.timing else { return };
+    let (c, d) = (&timing.counters, &timing.counters.device);
+    let operations = match &d.ftl {
+        Some(FtlCounters { common: f, .. }) => f.flash_reads + f.flash_programs + f.erases,
+        None => d.flash_reads + d.flash_programs + d.gc_moves + d.summary_programs + d.erases,
+    };
+    println!(
+        r#"{{"case":"run","policy":"{}","frames":{},"requests":{},"page_operations":{operations},"cpu_s":{cpu_s:.3},"requests_per_s":{:.0},"page_operations_per_s":{:.0},"hit_ratio":{:.4},"waf":{:.3},"mean_ns":{},"moves":{},"erases":{}}}"#,
+        result.config.policy,
+        frames,
+        c.requests,
+        c.requests as f64 / cpu_s,
+        operations as f64 / cpu_s,
+        c.hits as f64 / c.page_accesses.max(1) as f64,
+        d.programs_of_all_kinds() as f64 / d.flash_programs.max(1) as f64,
+        (c.read_response_ns_sum + c.write_response_ns_sum) / c.requests.max(1),
+        d.gc_moves,
+        d.erases,
+    );
 }
 
 fn opened(arguments: &Arguments, drive: &Drive) -> Result<Arc<Trace>, String> {

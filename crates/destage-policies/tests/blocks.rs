@@ -61,7 +61,7 @@ impl Visitor for Tokens<'_> {
     fn visit<P: Policy>(self, mut policy: P) -> Vec<Step> {
         let mut newest = vec![0; PAGES as usize];
         let mut flash = newest.clone();
-        let mut buffer: BTreeMap<u64, (u64, bool)> = BTreeMap::new(); // token, dirty
+        let mut buffer = Held::new();
         let mut plan = Plan::new();
         let mut steps = Vec::new();
         for (index, &(op, page)) in self.trace.iter().enumerate() {
@@ -84,25 +84,7 @@ impl Visitor for Tokens<'_> {
                     while policy.resident() == policy.frames() {
                         policy.evict(&mut miss, &Blind, &mut plan);
                     }
-                    for (pages, pads) in plan.groups() {
-                        // Padding is read before anything of the group is written.
-                        let read = |pad: destage_core::Pad| {
-                            let page = pad.lpn.0;
-                            let held = buffer.get(&page);
-                            assert_eq!(held.is_some(), pad.in_buffer, "page {page}");
-                            assert!(held.is_none_or(|&(_, dirty)| !dirty), "page {page}");
-                            (page, held.map_or(flash[page as usize], |held| held.0))
-                        };
-                        let pads: Vec<_> = pads.iter().map(read).collect();
-                        let own = pages.iter().map(|page| {
-                            let (token, dirty) = buffer[&page.0];
-                            assert!(dirty, "page {} is flushed", page.0);
-                            (page.0, token)
-                        });
-                        for (page, token) in own.chain(pads).collect::<Vec<_>>() {
-                            flash[page as usize] = token;
-                        }
-                    }
+                    write_back(&plan, &buffer, &mut flash);
                     for evicted in plan.evicted() {
                         buffer.remove(&evicted.page.0).expect("a victim is resident");
                     }
@@ -115,21 +97,52 @@ impl Visitor for Tokens<'_> {
                 newest[page as usize] = token;
                 buffer.insert(page, (token, true));
             }
-            policy.check();
-            assert_eq!(policy.resident() as usize, buffer.len());
-            policy.for_each_resident(&mut |page, dirty| {
-                assert_eq!(buffer.get(&page.0).map(|held| held.1), Some(dirty), "page {}", page.0);
-            });
-            for page in 0..PAGES {
-                let found = buffer.get(&page).map_or(flash[page as usize], |held| held.0);
-                assert_eq!(found, newest[page as usize], "page {page} after access {index}");
-            }
+            nothing_is_lost(&policy, &buffer, &flash, &newest);
             step.evicted = plan.evicted().iter().map(|evicted| evicted.page.0).collect();
             step.flushed = plan.groups().map(|(p, _)| p.iter().map(|p| p.0).collect()).collect();
             step.padded = plan.groups().map(|(_, p)| p.iter().map(|p| p.lpn.0).collect()).collect();
             steps.push(step);
         }
         steps
+    }
+}
+
+/// Pages of the buffer: token, dirty.
+type Held = BTreeMap<u64, (u64, bool)>;
+
+/// Writes the plan's groups to flash, their padding with them.
+fn write_back(plan: &Plan, buffer: &Held, flash: &mut [u64]) {
+    for (pages, pads) in plan.groups() {
+        // Padding is read before anything of the group is written.
+        let read = |pad: destage_core::Pad| {
+            let page = pad.lpn.0;
+            let held = buffer.get(&page);
+            assert_eq!(held.is_some(), pad.in_buffer, "page {page}");
+            assert!(held.is_none_or(|&(_, dirty)| !dirty), "page {page}");
+            (page, held.map_or(flash[page as usize], |held| held.0))
+        };
+        let pads: Vec<_> = pads.iter().map(read).collect();
+        let own = pages.iter().map(|page| {
+            let (token, dirty) = buffer[&page.0];
+            assert!(dirty, "page {} is flushed", page.0);
+            (page.0, token)
+        });
+        for (page, token) in own.chain(pads).collect::<Vec<_>>() {
+            flash[page as usize] = token;
+        }
+    }
+}
+
+/// The policy has what the buffer has, and each page's newest is in the buffer or on flash.
+fn nothing_is_lost<P: Policy>(policy: &P, buffer: &Held, flash: &[u64], newest: &[u64]) {
+    policy.check();
+    assert_eq!(policy.resident() as usize, buffer.len());
+    policy.for_each_resident(&mut |page, dirty| {
+        assert_eq!(buffer.get(&page.0).map(|held| held.1), Some(dirty), "page {}", page.0);
+    });
+    for page in 0..PAGES {
+        let found = buffer.get(&page).map_or(flash[page as usize], |held| held.0);
+        assert_eq!(found, newest[page as usize], "page {page}");
     }
 }
 

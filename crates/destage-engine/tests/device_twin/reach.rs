@@ -96,6 +96,18 @@ fn random_drives_reach_every_mode_at_work() {
     reached.all(10);
 }
 
+/// Whether the instants at which a page has its frame and its data decide when requests end.
+fn note_waits(reached: &mut Reached, vector: &Value, results: &Value) {
+    for (key, otherwise) in [("evict_wait", "program"), ("read_wait", "frame")] {
+        if vector["cache"][key] != otherwise {
+            let other = with(vector, "cache", key, json!(otherwise));
+            let matters = other["completions_ns"] != results["completions_ns"];
+            let value = vector["cache"][key].as_str().expect("a word");
+            reached.note(format!("{key}={value} matters"), matters);
+        }
+    }
+}
+
 #[test]
 fn random_loads_make_policies_decide_by_what_they_see() {
     let mut reached = Reached(BTreeMap::new());
@@ -150,14 +162,7 @@ fn random_loads_make_policies_decide_by_what_they_see() {
             let patient = with("starve_limit", json!(1_000_000));
             reached.note("sac: queue 0 starves", differs(&patient));
         }
-        for (key, otherwise) in [("evict_wait", "program"), ("read_wait", "frame")] {
-            if vector["cache"][key] != otherwise {
-                let other = with(key, json!(otherwise));
-                let matters = other["completions_ns"] != results["completions_ns"];
-                let value = vector["cache"][key].as_str().expect("a word");
-                reached.note(format!("{key}={value} matters"), matters);
-            }
-        }
+        note_waits(&mut reached, &vector, &results);
     }
     reached.all(4);
 }

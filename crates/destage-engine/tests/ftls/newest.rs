@@ -203,16 +203,45 @@ impl Run {
     }
 }
 
+impl Run {
+    /// What flash has of the page, which is that page's.
+    fn version(&mut self, page: u64) -> u64 {
+        let Some((lpn, version)) = self.store.read(page) else { return 0 };
+        assert_eq!(u64::from(lpn), page, "{}: another page's data", self.name);
+        version
+    }
+
+    /// After this prefix, what is newest is in a frame or on flash.
+    fn nothing_is_lost(
+        &mut self,
+        after: usize,
+        newest: &HashMap<u64, u64>,
+        frames: &HashMap<u64, u64>,
+    ) {
+        for (&lpn, &version) in newest {
+            let flash = self.store.look(lpn).map(|(_, version)| version);
+            let kept = frames.get(&lpn).copied().or(flash);
+            assert_eq!(kept, Some(version), "{}: page {lpn} after {after}", self.name);
+        }
+    }
+}
+
+/// For each access, the number of the next one to its page.
+fn next_uses(accesses: &[(u64, Op, u64)]) -> Vec<u64> {
+    let mut next_uses = vec![NEVER; accesses.len()];
+    let mut next = HashMap::new();
+    for (i, &(_, _, page)) in accesses.iter().enumerate().rev() {
+        next_uses[i] = next.insert(page, i as u64).unwrap_or(NEVER);
+    }
+    next_uses
+}
+
 impl Visitor for Run {
     type Output = ();
 
     fn visit<P: Policy>(mut self, mut policy: P) {
         let accesses = std::mem::take(&mut self.accesses);
-        let mut next_uses = vec![NEVER; accesses.len()];
-        let mut next = HashMap::new();
-        for (i, &(_, _, page)) in accesses.iter().enumerate().rev() {
-            next_uses[i] = next.insert(page, i as u64).unwrap_or(NEVER);
-        }
+        let next_uses = next_uses(&accesses);
         let mut newest: HashMap<u64, u64> = HashMap::new();
         let mut frames: HashMap<u64, u64> = HashMap::new(); // page -> the version in its frame
         let mut plan = Plan::new();
@@ -224,22 +253,15 @@ impl Visitor for Run {
                 r.units = self.store.drive.units_of(page as u32);
             }
             let expected = newest.get(&page).copied().unwrap_or(0);
-            let version_of = |read: Option<Version>| match read {
-                None => 0,
-                Some((lpn, version)) => {
-                    assert_eq!(u64::from(lpn), page, "{}: another page's data", self.name);
-                    version
-                }
-            };
             let got = match policy.request(&r) {
                 Lookup::Hit(_) => frames[&page],
                 Lookup::Bypass => {
                     assert_eq!(op, Op::Read, "{}: a write is never bypassed", self.name);
-                    version_of(self.store.read(page))
+                    self.version(page)
                 }
                 Lookup::Miss(mut miss) => {
                     let got = match op {
-                        Op::Read => version_of(self.store.read(page)),
+                        Op::Read => self.version(page),
                         Op::Write => expected,
                     };
                     plan.clear();
@@ -264,13 +286,8 @@ impl Visitor for Run {
                 newest.insert(page, i as u64 + 1);
                 frames.insert(page, i as u64 + 1);
             }
-            // After this prefix, what is newest is in a frame or on flash.
             if i % 500 == 0 {
-                for (&lpn, &version) in &newest {
-                    let flash = self.store.look(lpn).map(|(_, version)| version);
-                    let kept = frames.get(&lpn).copied().or(flash);
-                    assert_eq!(kept, Some(version), "{}: page {lpn} after {i}", self.name);
-                }
+                self.nothing_is_lost(i, &newest, &frames);
             }
         }
         self.store.drive.finish();
