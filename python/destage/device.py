@@ -62,7 +62,9 @@ class Drive:
     def size(self) -> Mapping[str, Any]:
         """What follows from the geometry.
 
-        `units`, `planes`, `raw_pages`, `raw_bytes`, `logical_pages`, `logical_bytes`, `op`.
+        `units`, `planes`, `raw_pages`, `raw_bytes`, `logical_pages`, `logical_bytes`, `op`; with
+        `ftl = page` also what random writes make of it: `effective_op` (less what collection keeps
+        free), `greedy_waf` (closed form) and `page_writes_per_s` (where the drive is saturated).
         """
         size: dict[str, Any] = json.loads(self.raw.size())
         return size

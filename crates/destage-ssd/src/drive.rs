@@ -24,7 +24,8 @@ pub use tables::TABLES;
 
 use crate::config::{ConfigError, DeviceConfig, Table, Value, nearest};
 use crate::ftl;
-use crate::tables::{CacheDefaults, HostConfig, key as config_key, without_effect};
+use crate::saturation::Saturation;
+use crate::tables::{CacheDefaults, HostConfig, Threshold, key as config_key, without_effect};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
@@ -103,6 +104,16 @@ fn is_default(key: &str, value: &Json) -> bool {
     default.is_some_and(|default| default == text) || key == "striping" && text == "0"
 }
 
+/// The drives of papers keep what `docs/spec/device.md` says, so that their figures can be made
+/// again.
+fn threshold(preset: Option<&str>) -> Threshold {
+    let preset = PRESETS.iter().find(|known| Some(known.name) == preset);
+    match preset {
+        Some(Preset { paper: true, .. }) => Threshold::Share,
+        _ => Threshold::TwoBlocks,
+    }
+}
+
 impl Drive {
     /// The preset of this name.
     ///
@@ -162,7 +173,8 @@ impl Drive {
         preset: Option<String>,
         given: Tables,
     ) -> Result<Drive, ConfigError> {
-        let device = DeviceConfig::from_tables(&given.device, &given.ftl)?;
+        let threshold = threshold(preset.as_deref());
+        let device = DeviceConfig::with_threshold(&given.device, &given.ftl, threshold)?;
         let cache = CacheDefaults::from_table(&given.cache)?;
         let host = HostConfig::from_table(&given.host, &device)?;
         Ok(Drive {
@@ -202,7 +214,9 @@ impl Drive {
         for key in ["gc_high_pages", "gc_low_pages"] {
             let mut asked = device.clone();
             asked.remove(key);
-            if DeviceConfig::from_tables(&asked, &own).is_ok_and(|same| same == self.device) {
+            let threshold = threshold(self.preset.as_deref());
+            let read = DeviceConfig::with_threshold(&asked, &own, threshold);
+            if read.is_ok_and(|same| same == self.device) {
                 device = asked;
             }
         }
@@ -255,6 +269,7 @@ impl Drive {
             logical_pages: device.logical_pages.into(),
             logical_bytes: u64::from(device.logical_pages) * page_bytes,
             op: device.op(),
+            saturation: Saturation::of(device),
         }
     }
 }
@@ -276,6 +291,9 @@ pub struct DriveSize {
     pub logical_bytes: u64,
     /// Over-provisioning: the share of the raw pages that the host does not see, 0 to 1.
     pub op: f64,
+    /// What that is worth, if a formula says so.
+    #[serde(flatten)]
+    pub saturation: Option<Saturation>,
 }
 
 /// A preset's or a file's drive, and its tables with those of the preset that it builds on.
@@ -294,8 +312,11 @@ impl Loaded {
                 known: known().collect::<Vec<_>>().join(", "),
             });
         };
-        let Loaded { drive, given } = Loaded::parse(preset.toml, preset.name, &[])?;
-        Ok(Loaded { drive: Drive { preset: Some(name.into()), ..drive }, given })
+        let file = file::File::parse(preset.toml, preset.name, &[])?;
+        let given = file.tables.clone();
+        let drive = Drive::from_tables(name.into(), Some(name.into()), given.clone())
+            .map_err(|error| file.wrong(error.place(), error.to_string()))?;
+        Ok(Loaded { drive, given })
     }
 
     fn read(path: &str, others: &[(&str, &str)]) -> Result<Loaded, DriveError> {

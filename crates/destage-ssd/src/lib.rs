@@ -12,6 +12,7 @@
 //!  ftl           what an FTL is; page, and those of `docs/spec/ftl.md`       5, 6, 12
 //!  untimed       an FTL alone, as the vectors have it              `docs/spec/ftl.md` 1
 //!  tables        [device], [ftl], [cache], [host]                  3, 5.1
+//!  saturation    what over-provisioning is worth
 //!  drive         presets, drive files                              9
 //!  filling, precondition  what the drive holds before time 0       5.6
 //!  bus           reservations of a shared channel                  4.4
@@ -36,6 +37,7 @@ pub mod prepare;
 pub mod queues;
 mod read_first;
 mod records;
+pub mod saturation;
 pub mod tables;
 pub mod timing;
 mod untimed;
@@ -49,6 +51,7 @@ pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, page::PageFtl};
 pub use prepare::Origin;
 pub use queues::Served;
 pub use records::OperationRecord;
+pub use saturation::Saturation;
 pub use tables::{CacheConfig, CacheDefaults, HostConfig};
 pub use untimed::{Untimed, UntimedError};
 pub use when::{Settled, When};

@@ -4,14 +4,19 @@
 //! Whatever needs more (a shared bus, reads first, idle timers, somebody who listens) leaves that
 //! plain path at its first branch.
 
+mod counts;
+mod serve;
+
+pub use counts::{ChannelCounters, Totals};
+
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, Sched};
-use crate::ftl::{Moves, Sink};
 use crate::geometry::{Geometry, Place};
-use crate::read_first::{Lane, Waiting, count};
+use crate::read_first::{Lane, count};
 use crate::records::{OperationRecord, Recorder};
-use crate::timing::{Kind, Operation, Phase, Timing};
+use crate::timing::{Kind, Timing};
 use crate::when::{Times, When};
+use counts::{Own, Unit, add};
 use destage_core::{NEVER, Nanos, Unfinished};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,68 +30,6 @@ pub struct Served {
     pub transferred: When,
     /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
     pub submission: u64,
-}
-
-/// Counters of one channel.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct ChannelCounters {
-    /// Sum of bus phases, nanoseconds; waiting for the bus not included.
-    pub transfer_ns: Nanos,
-    /// R operations, the FTL's own among them.
-    pub reads: u64,
-    /// W operations, the FTL's own among them.
-    pub programs: u64,
-}
-
-/// What the units have served.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Totals {
-    /// R operations of the host.
-    pub reads: u64,
-    /// W operations of the host.
-    pub programs: u64,
-    /// R operations of the FTL's own.
-    pub own_reads: u64,
-    /// W operations of the FTL's own.
-    pub own_programs: u64,
-    /// M operations.
-    pub moves: u64,
-    /// S operations.
-    pub summaries: u64,
-    /// E operations.
-    pub erases: u64,
-    /// Collections.
-    pub collections: u64,
-    /// Sum over the host's W of start - submission, nanoseconds.
-    pub program_wait_ns: Nanos,
-    /// Sum over the host's R of end - submission, nanoseconds.
-    pub read_latency_ns: Nanos,
-}
-
-/// Kinds of operations, and of counts.
-const KINDS: usize = 5;
-
-/// One cache line.
-#[derive(Clone, Copy, Default, Debug)]
-#[repr(align(64))]
-struct Unit {
-    gc_until: Nanos, // end of the last collection operation submitted
-    busy: Nanos,     // sum of durations
-    counts: [u64; KINDS],
-}
-
-impl Unit {
-    #[inline(always)]
-    fn count(&mut self, kind: Kind, operations: u64) {
-        self.counts[kind as usize] += operations;
-    }
-}
-
-/// R and W of the FTL's own, which few FTLs have: beside the cache line.
-#[derive(Clone, Copy, Default, Debug)]
-struct Own {
-    reads: u64,
-    programs: u64,
 }
 
 /// All units of a drive.
@@ -120,13 +63,6 @@ pub struct Queues {
     // What every operation did and when, if someone wants to look at it.
     recorder: Option<Box<Recorder>>,
     block_pages: u32,
-}
-
-/// Adds to a sum of latencies. A drive that is far too slow for its trace can exceed 64 bits; the
-/// sum then stays at its largest value, which no other run has.
-#[inline(always)]
-fn add(sum: &mut Nanos, ns: Nanos) {
-    *sum = sum.saturating_add(ns);
 }
 
 #[derive(Clone, Debug)]
@@ -384,199 +320,5 @@ impl Queues {
     pub(crate) fn rearm(&mut self, unit: u32, collected: bool) {
         let at = unit as usize;
         self.timers[at] = if collected { self.tails[at] } else { NEVER };
-    }
-
-    /// The number of an operation among the host's, if it is one.
-    #[inline(always)]
-    fn number(&mut self, op: &Operation) -> u64 {
-        if op.collection || !matches!(op.kind, Kind::Read | Kind::Write) {
-            return NEVER;
-        }
-        self.host_operations += 1;
-        self.host_operations - 1
-    }
-
-    /// Counts so many operations of a unit.
-    #[inline(always)]
-    fn count(&mut self, at: usize, op: &Operation, operations: u64) {
-        match op.kind {
-            Kind::Read if op.collection => self.own[at].reads += operations,
-            Kind::Write if op.collection => self.own[at].programs += operations,
-            kind => self.units[at].count(kind, operations),
-        }
-    }
-
-    /// The sums of latencies, for an operation whose times are known.
-    #[inline(always)]
-    fn count_latency(&mut self, kind: Kind, start: Nanos, end: Nanos) {
-        if self.counts_latencies {
-            match kind {
-                Kind::Read => add(&mut self.read_latency_ns, end - self.now),
-                _ => add(&mut self.program_wait_ns, start - self.now),
-            }
-        }
-    }
-
-    /// What follows the transfer of a program; a read ends with its transfer.
-    #[inline(always)]
-    fn after_transfer(&self, op: &Operation) -> Nanos {
-        match op.kind {
-            Kind::Read => 0,
-            _ => self.timing.array_program_ns(op.index),
-        }
-    }
-
-    /// An operation of a unit with a shared bus, reads first, timers or listeners.
-    #[inline(never)]
-    fn submit_watched(&mut self, op: Operation) -> Served {
-        let place = self.places[op.plane as usize];
-        let Place { unit: at, channel } = place;
-        let submission = self.number(&op);
-        let duration = self.timing.duration_ns(&op);
-        let now = self.now;
-        let start = self.tails[at as usize].max(now);
-        let (mut end, mut transferred) = (start + duration, None);
-        if let Order::Shared(channels) = &mut self.order {
-            end = start;
-            for phase in self.timing.phases(&op) {
-                match phase {
-                    Phase::Cell(ns) => end += ns,
-                    Phase::Bus(ns) => {
-                        end = channels[channel as usize].reserve(end, ns);
-                        transferred = Some(end);
-                    }
-                }
-            }
-        }
-        let begun = self.begun_ns(at, start);
-        self.tails[at as usize] = end;
-        self.count(at as usize, &op, 1);
-        let unit = &mut self.units[at as usize];
-        unit.busy += end - start;
-        if op.collection {
-            unit.gc_until = end;
-        }
-        if let Some(idle_ns) = self.idle_ns {
-            self.timers[at as usize] = end + idle_ns;
-        }
-        if let Some(log) = &mut self.log {
-            let log = &mut log[at as usize];
-            while log.front().is_some_and(|&(end, _)| end <= now) {
-                log.pop_front();
-            }
-            log.push_back((end, op.kind));
-        }
-        let after = self.after_transfer(&op);
-        if let Order::ReadFirst(lanes) = &mut self.order {
-            let mut waiting = Waiting::new(&op, duration, now);
-            if let Some(recorder) = &mut self.recorder {
-                let number = recorder.next_number();
-                let record = OperationRecord::new(&op, place, number, submission, self.block_pages);
-                recorder.waiting.insert(number, record);
-                waiting.number = Some(number);
-            }
-            if submission != NEVER {
-                waiting.end = Some(self.times.unknown());
-                waiting.counts_latency = self.counts_latencies;
-                waiting.submission = Some(submission);
-            }
-            lanes[at as usize].submit(waiting, now);
-            return match waiting.end {
-                Some(end) => Served { end, transferred: self.times.before(end, after), submission },
-                None => Served { end: When::at(end), transferred: When::at(end), submission },
-            };
-        }
-        if let Some(recorder) = &mut self.recorder {
-            let number = recorder.next_number();
-            let record = OperationRecord::new(&op, place, number, submission, self.block_pages);
-            recorder.served.push(record.served(now, start, end));
-        }
-        if submission != NEVER {
-            self.count_latency(op.kind, start, end);
-            if let Some(ends) = &mut self.ends {
-                ends.push(Reverse((end, submission, end - begun)));
-            }
-        }
-        let transferred = transferred.unwrap_or_else(|| end.saturating_sub(after));
-        Served { end: When::at(end), transferred: When::at(transferred), submission }
-    }
-}
-
-impl Sink for Queues {
-    type Served = Served;
-
-    #[inline(always)]
-    fn submit(&mut self, op: Operation) -> Served {
-        if !self.plain {
-            return self.submit_watched(op);
-        }
-        let at = self.places[op.plane as usize].unit as usize;
-        let start = self.tails[at].max(self.now);
-        let duration = self.timing.duration_ns(&op);
-        let end = start + duration;
-        self.tails[at] = end;
-        self.count(at, &op, 1);
-        let unit = &mut self.units[at];
-        unit.busy += duration;
-        if op.collection {
-            unit.gc_until = end;
-        }
-        let submission = self.number(&op);
-        if submission != NEVER {
-            self.count_latency(op.kind, start, end);
-        }
-        let transferred = When::at(end - self.after_transfer(&op).min(end));
-        Served { end: When::at(end), transferred, submission }
-    }
-
-    #[inline(always)]
-    fn submit_moves(&mut self, moves: Moves) {
-        if !self.plain {
-            moves.operations().for_each(|op| {
-                self.submit_watched(op);
-            });
-            return;
-        }
-        let at = self.places[moves.plane as usize].unit as usize;
-        let duration = if self.timing.is_uniform() {
-            let each = moves.operations().next().map_or(0, |op| self.timing.duration_ns(&op));
-            each * moves.from.len() as u64
-        } else {
-            moves.operations().map(|op| self.timing.duration_ns(&op)).sum()
-        };
-        let end = self.tails[at].max(self.now) + duration;
-        self.tails[at] = end;
-        let unit = &mut self.units[at];
-        unit.count(Kind::Move, moves.from.len() as u64);
-        unit.busy += duration;
-        unit.gc_until = end;
-    }
-
-    #[inline(always)]
-    fn is_uniform(&self) -> bool {
-        self.plain && self.timing.is_uniform()
-    }
-
-    #[inline(always)]
-    fn submit_equal(&mut self, op: Operation, operations: u32) {
-        debug_assert!(op.collection && self.is_uniform(), "one stands for all");
-        let at = self.places[op.plane as usize].unit as usize;
-        let duration = self.timing.duration_ns(&op) * u64::from(operations);
-        let end = self.tails[at].max(self.now) + duration;
-        self.tails[at] = end;
-        self.count(at, &op, operations.into());
-        let unit = &mut self.units[at];
-        unit.busy += duration;
-        unit.gc_until = end;
-    }
-
-    #[inline(always)]
-    fn backlog_ns(&self, unit: u32) -> Nanos {
-        self.tails[unit as usize].saturating_sub(self.now)
-    }
-
-    #[inline(always)]
-    fn collection(&mut self) {
-        self.collections += 1;
     }
 }

@@ -12,6 +12,7 @@ mod keys;
 mod tests;
 
 pub use cache::{CacheConfig, CacheDefaults};
+pub use device::Threshold;
 pub(crate) use device::without_effect;
 pub use host::HostConfig;
 pub use keys::{KEYS, key, keys_of};

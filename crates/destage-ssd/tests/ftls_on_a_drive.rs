@@ -310,7 +310,7 @@ fn what_belongs_to_another_ftl_has_no_effect_and_is_said() {
     assert_eq!(plain.notes, [""; 0]);
     let given = table(
         "[device]\nftl = \"fast\"\nsummary_page = true\nalloc = \"dynamic\"\nstriping = 3\n\
-         gc_mode = \"idle\"\ngc_low_pages = 204\nunmapped_read = \"free\"\n\
+         gc_mode = \"idle\"\ngc_low_pages = 128\nunmapped_read = \"free\"\n\
          [ftl]\nlog_blocks = 7\n",
     );
     assert_eq!(given.device, plain.device);

@@ -5,7 +5,8 @@
 use destage_core::Nanos;
 use destage_ssd::config::{Table, Value};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, DeviceConfig, Ftl};
+use destage_ssd::saturation::{greedy_waf, page_writes_per_s};
+use destage_ssd::{Device, DeviceConfig, Drive, Ftl, Saturation};
 
 fn config(keys: &[(&str, Value)]) -> DeviceConfig {
     let table: Table = keys.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
@@ -114,26 +115,6 @@ fn pages_of_two_types_wait_as_long_as_in_an_m_g_1_queue() {
     assert_agree("M/G/1", &measured, pollaczek_khinchine_ns(gap_ns, &[fast, slow]), 0.005);
 }
 
-/// Write amplification of greedy collection under uniform random writes.
-///
-/// Desnoyers, Analytic modeling of SSD write performance, SYSTOR 2012: with N pages a block and
-/// alpha = blocks / blocks' worth of valid data, the victim has `X0 - 1` valid pages,
-/// `X0 = 1/2 - N / alpha W(-(1 + 1/2N) alpha exp(-(1 + 1/2N) alpha))`, W being Lambert's function,
-/// and the amplification is `N / (N - (X0 - 1))`. For N to infinity this is the expression of Xiang
-/// and Kurkoski (2011).
-///
-/// With `y = X0 - 1/2` the first equation says `y = (N + 1/2) exp(-alpha (1 + 1/2N - y / N))`,
-/// which is iterated from 0 to its smaller solution; the larger one, N + 1/2, is W's trivial
-/// branch.
-fn greedy_waf(pages_per_block: f64, alpha: f64) -> f64 {
-    let n = pages_per_block;
-    let mut y = 0.0;
-    for _ in 0..10_000 {
-        y = (n + 0.5) * f64::exp(-alpha * (1.0 + 0.5 / n - y / n));
-    }
-    n / (n - (y - 0.5))
-}
-
 #[test]
 fn the_greedy_formula_gives_the_value_that_was_printed_for_it() {
     // Xiang and Kurkoski, abstract: 2.36 at an over-provisioning factor of 0.3 (their actual:
@@ -146,16 +127,16 @@ fn the_greedy_formula_gives_the_value_that_was_printed_for_it() {
 fn greedy_collection_under_uniform_random_writes_amplifies_as_the_formula_says() {
     const BLOCKS: u64 = 640;
     const PAGES: u64 = 64;
-    const LOW: u64 = PAGES; // F: one free block
-    for op_permille in [100, 180, 280] {
-        let mut device = Device::new(&config(&[
+    for (op_permille, low) in [(100, PAGES), (180, PAGES), (280, PAGES), (150, 3 * PAGES + 20)] {
+        let config = config(&[
             ("blocks_per_plane", int(BLOCKS)),
             ("pages_per_block", int(PAGES)),
             ("op_permille", int(op_permille)),
-            ("gc_low_pages", int(LOW)),
+            ("gc_low_pages", int(low)),
             ("precondition", word("random")),
             ("precondition_writes", int(3 * BLOCKS * PAGES)),
-        ]));
+        ]);
+        let mut device = Device::new(&config);
         let logical = device.geometry().logical_pages;
         let writes = 3 * u64::from(logical);
         let mut random = SplitMix64::new(op_permille);
@@ -167,14 +148,87 @@ fn greedy_collection_under_uniform_random_writes_amplifies_as_the_formula_says()
         // F is a multiple of a block, so a collection is due when F / PAGES blocks are free and no
         // block is active: the victim is chosen among the others, which hold all the data. Between
         // collections one of them is being filled; it counts with half its room.
-        let blocks = (BLOCKS - LOW / PAGES) as f64 - 0.5;
-        let alpha = blocks * PAGES as f64 / f64::from(logical);
-        let formula = greedy_waf(PAGES as f64, alpha);
-        println!("over-provisioning {op_permille}/1000: WAF {waf:.4}, formula {formula:.4}");
+        let formula = Saturation::of(&config).expect("greedy").greedy_waf;
+        println!(
+            "over-provisioning {op_permille}/1000, F {low}: WAF {waf:.4}, formula {formula:.4}"
+        );
         // The formula takes blocks to be many (1 / 640) and a victim to have its mean number of
         // valid pages always; the count itself is good to about 0.2 %.
         assert!((waf / formula - 1.0).abs() < 0.01, "{op_permille}: {waf}, not {formula}");
     }
+}
+
+#[test]
+fn a_saturated_drive_writes_as_many_pages_a_second_as_the_formula_says() {
+    for (bus, copyback, summary) in [("private", true, false), ("shared", false, true)] {
+        let config = config(&[
+            ("channels", int(2)),
+            ("chips_per_channel", int(4)),
+            ("blocks_per_plane", int(160)),
+            ("pages_per_block", int(64)),
+            ("op_permille", int(200)),
+            ("gc_low_pages", int(128)),
+            ("cmd_ns", int(500)),
+            ("bus", word(bus)),
+            ("copyback", Value::Bool(copyback)),
+            ("summary_page", Value::Bool(summary)),
+            ("precondition", word("random")),
+            ("precondition_writes", int(100_000)),
+        ]);
+        let said = Saturation::of(&config).expect("greedy");
+        let mut device = Device::new(&config);
+        let logical = device.geometry().logical_pages;
+        let writes = 200_000;
+        let mut random = SplitMix64::new(3);
+        for _ in 0..writes {
+            device.write(draw(&mut random, logical));
+        }
+        device.finish();
+        let counters = device.counters();
+        // All at once, and then as long as it takes: what every unit, or every channel, is at work
+        // on the average is what the formula knows; a shared bus makes units wait for it.
+        let mean_ns = |times: &[Nanos]| times.iter().sum::<Nanos>() as f64 / times.len() as f64;
+        let busy_ns = match bus {
+            "shared" => mean_ns(&counters.channel_transfer_ns),
+            _ => mean_ns(&counters.unit_busy_ns),
+        };
+        let measured = f64::from(writes) / busy_ns * 1e9;
+        let waf = (counters.flash_programs + counters.gc_moves) as f64 / f64::from(writes);
+        let exact = page_writes_per_s(&config, waf);
+        println!("{bus}: {measured:.0}/s, formula {exact:.0} and {:.0}", said.page_writes_per_s);
+        assert!((measured / exact - 1.0).abs() < 0.01, "{bus}: {measured} {exact}");
+        let all = said.page_writes_per_s;
+        assert!((measured / all - 1.0).abs() < 0.03, "{bus}: {measured} {all}, WAF {waf}");
+    }
+}
+
+#[test]
+fn a_drive_with_seven_percent_to_spare_keeps_two_blocks_free_and_not_five_percent() {
+    let text = "[device]\nblocks_per_plane = 1024\npages_per_block = 64\nop_permille = 70\n";
+    let drive = Drive::parse(text, "mine.toml").expect("a good drive");
+    assert_eq!(drive.device.gc_low_pages, 128);
+    let said = drive.size().saturation.expect("greedy");
+    assert!((said.effective_op - 0.068).abs() < 0.001, "{said:?}");
+    assert!((6.7..6.9).contains(&said.greedy_waf), "{said:?}");
+    // The specification's own default, for vectors and the drives of papers, eats most of it.
+    let keys = [("blocks_per_plane", int(1024)), ("pages_per_block", int(64))];
+    let eaten = config(&[&keys[..], &[("op_permille", int(70))]].concat());
+    assert_eq!(eaten.gc_low_pages, 3276);
+    let said = Saturation::of(&eaten).expect("greedy");
+    assert!((said.effective_op - 0.02).abs() < 0.002, "{said:?}");
+    assert!((17.7..17.9).contains(&said.greedy_waf), "{said:?}");
+    let changed = Drive::from_spec("ecr[op_permille=200]").expect("a paper's drive");
+    assert_eq!(u64::from(changed.device.gc_low_pages), 512 * 63 * 5 / 100); // a summary page a block
+}
+
+#[test]
+fn every_ftl_that_no_formula_covers_says_nothing() {
+    for ftl in ["bast", "fast", "dftl", "page-ideal"] {
+        let drive = Drive::preset("small").and_then(|drive| drive.with_ftl(ftl)).expect("a drive");
+        assert_eq!(drive.size().saturation, None, "{ftl}");
+    }
+    assert_eq!(greedy_waf(64.0, 1.0), f64::INFINITY, "no room at all");
+    assert!((1.0..1.001).contains(&greedy_waf(64.0, 20.0)), "room for everything");
 }
 
 #[test]

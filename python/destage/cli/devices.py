@@ -97,6 +97,13 @@ def _ftl(record: Mapping[str, Any]) -> str:
     return ", ".join([drive["ftl"], *parameters])
 
 
+def _collection(sizes: Mapping[str, Any]) -> str:
+    """What over-provisioning is worth under random writes."""
+    left, rate = _percent(sizes["effective_op"]), number(round(sizes["page_writes_per_s"]))
+    waf = f"{sizes['greedy_waf']:.2f}"
+    return f"effective over-provisioning {left}; random writes: WAF {waf}, at most {rate} pages/s"
+
+
 def _describe(d: DeviceInfo) -> None:
     drive, cache, host = (d.record[table] for table in ("device", "cache", "host"))
     shape = [
@@ -125,6 +132,7 @@ def _describe(d: DeviceInfo) -> None:
         "Erase": _times([drive["erase_ns"]]),
         "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
         "FTL": _ftl(d.record),
+        **({"Collection": _collection(d.size)} if "greedy_waf" in d.size else {}),
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
         "Host": host["mode"]

@@ -11,16 +11,20 @@ pub struct Preset {
     pub about: &'static str,
     /// Where its values come from; which of them are ours, the file says key by key.
     pub source: &'static str,
+    /// It is the drive of a paper's experiments.
+    pub paper: bool,
     /// The file.
     pub toml: &'static str,
 }
 
 macro_rules! presets {
-    ($($name:literal, $about:literal, $source:literal;)*) => {
+    // Name, whether it is a paper's, one line, source.
+    ($($name:literal, $paper:literal, $about:literal, $source:literal;)*) => {
         &[$(Preset {
             name: $name,
             about: $about,
             source: $source,
+            paper: $paper,
             toml: include_str!(concat!("../../presets/", $name, ".toml")),
         }),*]
     };
@@ -28,31 +32,31 @@ macro_rules! presets {
 
 /// All presets, in the order of a catalogue.
 pub static PRESETS: &[Preset] = presets! {
-    "small",
+    "small", false,
         "16 GiB TLC, 8 channels of one die: the demo's, full and collecting",
         "chosen; timing as tlc-nvme";
-    "ecr",
+    "ecr", true,
         "64 GiB raw SLC, 64 chips: the drive of the ECR paper",
         "ECR, table 2";
-    "sac",
+    "sac", true,
         "32 GiB raw, 8 channels with a queue each: the drive of the SAC paper",
         "SAC, section 5.1";
-    "bpac",
+    "bpac", true,
         "4 GiB SLC, one chip: the drive of the BPAC paper",
         "BPAC, table II";
-    "aalru",
+    "aalru", true,
         "4 GiB of 2-KiB pages, one chip: the drive of the AALRU paper",
         "AALRU, table 3";
-    "acr",
+    "acr", true,
         "64 MiB, one chip, a read costs 1 and a write 118: the cost model of the ACR paper",
         "ACR, its experiments";
-    "tlc-sata",
+    "tlc-sata", false,
         "240 GB TLC, 4 channels of one die: a SATA drive",
         "ISSCC 2018 (Toshiba and Western Digital, 96 layers), as tabulated by AnandTech 2021";
-    "tlc-nvme",
+    "tlc-nvme", false,
         "500 GB TLC, 8 channels of one die: an NVMe drive",
         "ISSCC 2021 (SK hynix, 176 layers), as tabulated by AnandTech 2021";
-    "qlc-nvme",
+    "qlc-nvme", false,
         "1 TB QLC, 4 channels of two dies, 16-KiB pages: an NVMe drive",
         "ISSCC 2021 (Intel, 144 layers)";
 };

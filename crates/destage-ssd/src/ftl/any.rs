@@ -4,7 +4,7 @@ use super::counters::FtlCounters;
 use super::image::ImageError;
 use super::layer::{DeviceFull, FlashState, Ftl};
 use super::sink::Sink;
-use super::table::{AnyFtl, each_ftl, ftl_named};
+use super::{AnyFtl, each_ftl, ftl_named};
 use crate::config::DeviceConfig;
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::Geometry;
@@ -15,6 +15,10 @@ use std::io::{self, Read, Write};
 impl Ftl for AnyFtl {
     fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
         ftl_named!(config.ftl.info().name, F, _any => F::room(config, source))
+    }
+
+    fn collected_pages(config: &DeviceConfig) -> Option<f64> {
+        ftl_named!(config.ftl.info().name, F, _any => F::collected_pages(config))
     }
 
     fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {

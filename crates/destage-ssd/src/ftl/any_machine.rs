@@ -5,7 +5,7 @@ use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
 use super::layer::FlashState;
 use super::machine::{Flash, Machine};
-use super::table::{AnyMachine, each_machine, machine_named};
+use super::{AnyMachine, each_machine, machine_named};
 use crate::config::{FtlConfig, PagesOfBlocks};
 use crate::geometry::Ppn;
 

@@ -56,6 +56,13 @@ pub trait Ftl: Sized {
     /// A sentence that names what is too small; `source` is the key that L comes from.
     fn room(config: &DeviceConfig, source: &str) -> Result<(), String>;
 
+    /// Data pages of the blocks among which greedy collection chooses, on the average and of the
+    /// whole drive: all but those that it keeps free, and but half of each block that is being
+    /// filled. `None` if the FTL collects in another way, or stores more than the host's pages.
+    fn collected_pages(_config: &DeviceConfig) -> Option<f64> {
+        None
+    }
+
     /// All blocks are free, nothing is written. The drive has [`room`](Ftl::room).
     fn build(config: &DeviceConfig, geometry: &Geometry) -> Self;
 

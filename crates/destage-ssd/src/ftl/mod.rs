@@ -9,8 +9,7 @@
 //!  blocks, lists, bitmap   free queue, recency, valid pages
 //!  placed                  a machine on the planes of a drive          `docs/spec/device.md` 12
 //!  counters, image         what they count; how a state is kept
-//!  table                   every FTL
-//!  any, any_machine        whichever was chosen
+//!  any, any_machine        whichever was chosen, by the table below
 //! ```
 
 mod any;
@@ -31,7 +30,6 @@ pub mod page_ideal;
 mod placed;
 mod pool;
 mod sink;
-mod table;
 mod tournament;
 
 pub use blocks::NoFreeBlock;
@@ -40,4 +38,119 @@ pub use image::ImageError;
 pub use layer::{DeviceFull, FlashState, Ftl};
 pub use placed::Placed;
 pub use sink::{Instantly, Moves, Sink};
-pub use table::{AnyFtl, AnyMachine, FTLS, NAMES, named};
+
+use crate::config::{Info, nearest};
+
+/// The one table, in the order of the catalogue: modules, each with its `INFO`, and the type in it.
+/// Those that know the planes of a drive, and those over one row of blocks.
+///
+/// `$d` is a dollar sign, for the macros that are made here.
+macro_rules! ftls {
+    ($d:tt
+     planes { $($planes:ident :: $Planes:ident;)* }
+     row { $($row:ident :: $Row:ident;)* }) => {
+        /// Every FTL, in the order of a catalogue.
+        pub static FTLS: &[&Info] = &[$(&$planes::INFO,)* $(&$row::INFO),*];
+
+        /// Their names.
+        pub static NAMES: &[&str] = &[$($planes::INFO.name,)* $($row::INFO.name),*];
+
+        /// The FTL of a drive.
+        #[derive(Clone, PartialEq, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "there is one of it in a drive")]
+        pub enum AnyFtl {
+            $(
+                #[doc = concat!("`", stringify!($planes), "`.")]
+                $Planes($planes::$Planes),
+            )*
+            /// One over a row of blocks.
+            Placed(Placed<AnyMachine>),
+        }
+
+        /// An FTL over one row of blocks.
+        #[derive(Clone, PartialEq, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "there is one of it in a drive")]
+        pub enum AnyMachine {
+            $(
+                #[doc = concat!("`", stringify!($row), "`.")]
+                $Row($row::$Row),
+            )*
+        }
+
+        /// The same expression for whichever it is.
+        macro_rules! each_ftl {
+            ($d any:expr, $d ftl:ident => $d body:expr) => {
+                match $d any {
+                    $(AnyFtl::$Planes($d ftl) => $d body,)*
+                    AnyFtl::Placed($d ftl) => $d body,
+                }
+            };
+        }
+
+        /// The same for the type of this name, and what makes `AnyFtl` of it.
+        macro_rules! ftl_named {
+            ($d name:expr, $d Ftl:ident, $d any:ident => $d body:expr) => {
+                match $d name {
+                    $(name if name == $crate::ftl::$planes::INFO.name => {
+                        type $d Ftl = $crate::ftl::$planes::$Planes;
+                        let $d any = AnyFtl::$Planes;
+                        $d body
+                    })*
+                    _ => {
+                        type $d Ftl = $crate::ftl::Placed<$crate::ftl::AnyMachine>;
+                        let $d any = AnyFtl::Placed;
+                        $d body
+                    }
+                }
+            };
+        }
+
+        /// As `each_ftl`.
+        macro_rules! each_machine {
+            ($d any:expr, $d machine:ident => $d body:expr) => {
+                match $d any { $(AnyMachine::$Row($d machine) => $d body,)* }
+            };
+        }
+
+        /// As `ftl_named`.
+        macro_rules! machine_named {
+            ($d name:expr, $d Machine:ident, $d any:ident => $d body:expr) => {
+                match $d name {
+                    $(name if name == $crate::ftl::$row::INFO.name => {
+                        type $d Machine = $crate::ftl::$row::$Row;
+                        let $d any = AnyMachine::$Row;
+                        $d body
+                    })*
+                    name => unreachable!("{name} is not over a row of blocks"),
+                }
+            };
+        }
+    };
+}
+
+#[rustfmt::skip] // one FTL, one line: it is a table
+ftls! { $
+    planes {
+        page::PageFtl;
+    }
+    row {
+        dftl::Dftl;
+        bast::Bast;
+        fast::Fast;
+        page_ideal::PageIdeal;
+    }
+}
+
+use {each_ftl, each_machine, ftl_named, machine_named};
+
+/// The FTL of this name.
+///
+/// # Errors
+///
+/// A sentence with the nearest name, and all of them.
+pub fn named(name: &str) -> Result<&'static Info, String> {
+    FTLS.iter().find(|info| info.name == name).copied().ok_or_else(|| {
+        let meant = nearest(name, NAMES.iter().copied());
+        format!("unknown FTL {name:?}{meant} (known: {})", NAMES.join(", "))
+    })
+}

@@ -107,6 +107,13 @@ impl Ftl for PageFtl {
         room_for_collection(config, source)
     }
 
+    fn collected_pages(config: &DeviceConfig) -> Option<f64> {
+        let data = f64::from(config.data_pages());
+        let plane = f64::from(config.blocks_per_plane) * data;
+        let collected = plane - f64::from(config.gc_low_pages) - data / 2.0;
+        Some(f64::from(config.planes()) * collected)
+    }
+
     fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {
         PageFtl::all_free(config, geometry)
     }

@@ -15,6 +15,17 @@ pub(crate) fn without_effect(info: &Info) -> impl Iterator<Item = (&'static str,
     others.filter(|(key, _)| !info.device_keys.contains(key))
 }
 
+/// `gc_low_pages` where nobody gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threshold {
+    /// 5 % of a plane, at least a block: the specification's (`docs/spec/device.md` 3), which its
+    /// vectors and the drives of the papers have. It takes that much of the over-provisioning.
+    Share,
+    /// Two blocks of a plane, one that is written next and one for the moves of a collection: what
+    /// collection needs, whatever the size of the plane.
+    TwoBlocks,
+}
+
 /// What the sizes come to.
 struct Sizes {
     levels: [u64; 4], // channels, chips of a channel, dies of a chip, planes of a die
@@ -73,9 +84,12 @@ impl Sizes {
         Ok(logical)
     }
 
-    /// F: as given, or 5 % of a plane, at least a block.
-    fn gc_low_pages(&self, keys: &Reader<'_>) -> Result<u64, ConfigError> {
-        let default = self.data.max(self.blocks * self.data * 5 / 100);
+    /// F: as given, or as the threshold has it.
+    fn gc_low_pages(&self, keys: &Reader<'_>, threshold: Threshold) -> Result<u64, ConfigError> {
+        let default = match threshold {
+            Threshold::Share => self.data.max(self.blocks * self.data * 5 / 100),
+            Threshold::TwoBlocks => 2 * self.data,
+        };
         keys.int_or("gc_low_pages", self.data, default)
     }
 }
@@ -90,6 +104,15 @@ impl DeviceConfig {
         DeviceConfig::from_tables(table, &Table::new())
     }
 
+    /// Reads and checks the tables `[device]` and `[ftl]`, as the specification has them.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_threshold`](DeviceConfig::with_threshold).
+    pub fn from_tables(table: &Table, parameters: &Table) -> Result<Self, ConfigError> {
+        DeviceConfig::with_threshold(table, parameters, Threshold::Share)
+    }
+
     /// Reads and checks the tables `[device]` and `[ftl]`.
     ///
     /// The keys that say how another FTL works ([`Info::device_keys`]) come to what they are by
@@ -98,7 +121,11 @@ impl DeviceConfig {
     /// # Errors
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
-    pub fn from_tables(table: &Table, parameters: &Table) -> Result<Self, ConfigError> {
+    pub fn with_threshold(
+        table: &Table,
+        parameters: &Table,
+        threshold: Threshold,
+    ) -> Result<Self, ConfigError> {
         let given = reader("device", table);
         given.end()?;
         let info = given.parsed("ftl", |value| match value {
@@ -115,7 +142,7 @@ impl DeviceConfig {
             decides.remove(key);
         }
         let keys = reader("device", &decides);
-        let config = DeviceConfig::read(&keys, ftl)?;
+        let config = DeviceConfig::read(&keys, ftl, threshold)?;
         let source = if given.given("logical_pages") { "logical_pages" } else { "op_permille" };
         AnyFtl::room(&config, source).map_err(|what| keys.impossible(what))?;
         config.check_times(&keys)?;
@@ -124,11 +151,11 @@ impl DeviceConfig {
     }
 
     /// Every key by itself, and what depends on sizes.
-    fn read(keys: &Reader<'_>, ftl: FtlConfig) -> Result<Self, ConfigError> {
+    fn read(keys: &Reader<'_>, ftl: FtlConfig, threshold: Threshold) -> Result<Self, ConfigError> {
         let sizes = Sizes::read(keys)?;
         let [channels, chips, dies, planes] = sizes.levels;
         let logical = sizes.logical_pages(keys)?;
-        let low = sizes.gc_low_pages(keys)?;
+        let low = sizes.gc_low_pages(keys, threshold)?;
         Ok(DeviceConfig {
             channels: channels as u32, // at most MOST_PAGES, like all counts here
             chips_per_channel: chips as u32,

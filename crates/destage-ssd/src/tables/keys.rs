@@ -108,8 +108,9 @@ pub static KEYS: &[Key] = &[
     device("gc_mode", Takes::Word(GcMode::NAMES), word("foreground"), "",
         "collect before the program that needs room, after the one that took it, or also when \
          idle"),
-    device("gc_low_pages", COUNT, From("max(D, B*D*5/100)"), "pages of a plane",
-        "collect when so many are free; at least D, the data pages of a block (B blocks a plane)"),
+    device("gc_low_pages", COUNT, From("2*D"), "pages of a plane",
+        "collect when so many are free; at least D, the data pages of a block. The drives of the \
+         papers and the vectors have max(D, B*D*5/100), with B blocks a plane"),
     device("gc_high_pages", ANY, From("2*gc_low_pages"), "pages of a plane",
         "idle collection stops when so many are free"),
     device("gc_idle_ns", Takes::Int(0..=u64::MAX / 4), Int(1_000_000), "ns",

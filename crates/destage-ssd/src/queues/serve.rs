@@ -1,0 +1,217 @@
+//! An operation that an FTL hands over: when it begins and ends, and what is counted of it.
+
+use super::counts::add;
+use super::{Order, Queues, Served};
+use crate::ftl::{Moves, Sink};
+use crate::geometry::Place;
+use crate::read_first::Waiting;
+use crate::records::OperationRecord;
+use crate::timing::{Kind, Operation, Phase};
+use crate::when::When;
+use destage_core::{NEVER, Nanos};
+use std::cmp::Reverse;
+
+impl Queues {
+    /// The number of an operation among the host's, if it is one.
+    #[inline(always)]
+    fn number(&mut self, op: &Operation) -> u64 {
+        if op.collection || !matches!(op.kind, Kind::Read | Kind::Write) {
+            return NEVER;
+        }
+        self.host_operations += 1;
+        self.host_operations - 1
+    }
+
+    /// Counts so many operations of a unit.
+    #[inline(always)]
+    fn count(&mut self, at: usize, op: &Operation, operations: u64) {
+        match op.kind {
+            Kind::Read if op.collection => self.own[at].reads += operations,
+            Kind::Write if op.collection => self.own[at].programs += operations,
+            kind => self.units[at].count(kind, operations),
+        }
+    }
+
+    /// The sums of latencies, for an operation whose times are known.
+    #[inline(always)]
+    fn count_latency(&mut self, kind: Kind, start: Nanos, end: Nanos) {
+        if self.counts_latencies {
+            match kind {
+                Kind::Read => add(&mut self.read_latency_ns, end - self.now),
+                _ => add(&mut self.program_wait_ns, start - self.now),
+            }
+        }
+    }
+
+    /// What follows the transfer of a program; a read ends with its transfer.
+    #[inline(always)]
+    fn after_transfer(&self, op: &Operation) -> Nanos {
+        match op.kind {
+            Kind::Read => 0,
+            _ => self.timing.array_program_ns(op.index),
+        }
+    }
+
+    /// An operation of a unit with a shared bus, reads first, timers or listeners.
+    #[inline(never)]
+    fn submit_watched(&mut self, op: Operation) -> Served {
+        let place = self.places[op.plane as usize];
+        let Place { unit: at, channel } = place;
+        let submission = self.number(&op);
+        let duration = self.timing.duration_ns(&op);
+        let now = self.now;
+        let start = self.tails[at as usize].max(now);
+        let (mut end, mut transferred) = (start + duration, None);
+        if let Order::Shared(channels) = &mut self.order {
+            end = start;
+            for phase in self.timing.phases(&op) {
+                match phase {
+                    Phase::Cell(ns) => end += ns,
+                    Phase::Bus(ns) => {
+                        end = channels[channel as usize].reserve(end, ns);
+                        transferred = Some(end);
+                    }
+                }
+            }
+        }
+        let begun = self.begun_ns(at, start);
+        self.tails[at as usize] = end;
+        self.count(at as usize, &op, 1);
+        let unit = &mut self.units[at as usize];
+        unit.busy += end - start;
+        if op.collection {
+            unit.gc_until = end;
+        }
+        if let Some(idle_ns) = self.idle_ns {
+            self.timers[at as usize] = end + idle_ns;
+        }
+        if let Some(log) = &mut self.log {
+            let log = &mut log[at as usize];
+            while log.front().is_some_and(|&(end, _)| end <= now) {
+                log.pop_front();
+            }
+            log.push_back((end, op.kind));
+        }
+        if matches!(self.order, Order::ReadFirst(_)) {
+            return self.submit_to_lane(&op, submission, end);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            let number = recorder.next_number();
+            let record = OperationRecord::new(&op, place, number, submission, self.block_pages);
+            recorder.served.push(record.served(now, start, end));
+        }
+        if submission != NEVER {
+            self.count_latency(op.kind, start, end);
+            if let Some(ends) = &mut self.ends {
+                ends.push(Reverse((end, submission, end - begun)));
+            }
+        }
+        let transferred =
+            transferred.unwrap_or_else(|| end.saturating_sub(self.after_transfer(&op)));
+        Served { end: When::at(end), transferred: When::at(transferred), submission }
+    }
+
+    /// Reads first: the end is known when the operation begins. `end`: of one that nobody waits
+    /// for, as if it were the last.
+    fn submit_to_lane(&mut self, op: &Operation, submission: u64, end: Nanos) -> Served {
+        let place = self.places[op.plane as usize];
+        let after = self.after_transfer(op);
+        let mut waiting = Waiting::new(op, self.timing.duration_ns(op), self.now);
+        if let Some(recorder) = &mut self.recorder {
+            let number = recorder.next_number();
+            let record = OperationRecord::new(op, place, number, submission, self.block_pages);
+            recorder.waiting.insert(number, record);
+            waiting.number = Some(number);
+        }
+        if submission != NEVER {
+            waiting.end = Some(self.times.unknown());
+            waiting.counts_latency = self.counts_latencies;
+            waiting.submission = Some(submission);
+        }
+        let Order::ReadFirst(lanes) = &mut self.order else { unreachable!("reads go first") };
+        lanes[place.unit as usize].submit(waiting, self.now);
+        match waiting.end {
+            Some(end) => Served { end, transferred: self.times.before(end, after), submission },
+            None => Served { end: When::at(end), transferred: When::at(end), submission },
+        }
+    }
+}
+
+impl Sink for Queues {
+    type Served = Served;
+
+    #[inline(always)]
+    fn submit(&mut self, op: Operation) -> Served {
+        if !self.plain {
+            return self.submit_watched(op);
+        }
+        let at = self.places[op.plane as usize].unit as usize;
+        let start = self.tails[at].max(self.now);
+        let duration = self.timing.duration_ns(&op);
+        let end = start + duration;
+        self.tails[at] = end;
+        self.count(at, &op, 1);
+        let unit = &mut self.units[at];
+        unit.busy += duration;
+        if op.collection {
+            unit.gc_until = end;
+        }
+        let submission = self.number(&op);
+        if submission != NEVER {
+            self.count_latency(op.kind, start, end);
+        }
+        let transferred = When::at(end - self.after_transfer(&op).min(end));
+        Served { end: When::at(end), transferred, submission }
+    }
+
+    #[inline(always)]
+    fn submit_moves(&mut self, moves: Moves) {
+        if !self.plain {
+            moves.operations().for_each(|op| {
+                self.submit_watched(op);
+            });
+            return;
+        }
+        let at = self.places[moves.plane as usize].unit as usize;
+        let duration = if self.timing.is_uniform() {
+            let each = moves.operations().next().map_or(0, |op| self.timing.duration_ns(&op));
+            each * moves.from.len() as u64
+        } else {
+            moves.operations().map(|op| self.timing.duration_ns(&op)).sum()
+        };
+        let end = self.tails[at].max(self.now) + duration;
+        self.tails[at] = end;
+        let unit = &mut self.units[at];
+        unit.count(Kind::Move, moves.from.len() as u64);
+        unit.busy += duration;
+        unit.gc_until = end;
+    }
+
+    #[inline(always)]
+    fn is_uniform(&self) -> bool {
+        self.plain && self.timing.is_uniform()
+    }
+
+    #[inline(always)]
+    fn submit_equal(&mut self, op: Operation, operations: u32) {
+        debug_assert!(op.collection && self.is_uniform(), "one stands for all");
+        let at = self.places[op.plane as usize].unit as usize;
+        let duration = self.timing.duration_ns(&op) * u64::from(operations);
+        let end = self.tails[at].max(self.now) + duration;
+        self.tails[at] = end;
+        self.count(at, &op, operations.into());
+        let unit = &mut self.units[at];
+        unit.busy += duration;
+        unit.gc_until = end;
+    }
+
+    #[inline(always)]
+    fn backlog_ns(&self, unit: u32) -> Nanos {
+        self.tails[unit as usize].saturating_sub(self.now)
+    }
+
+    #[inline(always)]
+    fn collection(&mut self) {
+        self.collections += 1;
+    }
+}
