@@ -6,7 +6,7 @@
 //!    <key>.next          next use of each access
 //!    <key>.flash         a preconditioned drive (crate destage-ssd): kept, listed and removed here,
 //!                        read and written there
-//!    hashes/<path>.json  hash of a source, good while size, time and inode stay
+//!    hashes/<path>.json  hash of a source, good while size, times and inode stay
 //!    .tmp-*              being written
 //! ```
 //!
@@ -155,7 +155,8 @@ impl Cache {
             .filter_map(|(path, metadata)| {
                 let kind = path.extension()?.to_str()?.to_owned();
                 let used = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-                let columns = File::open(&path).ok().and_then(|f| Columns::map_unchecked(&f).ok());
+                let columns =
+                    open_entry(&path).ok().and_then(|f| Columns::map_unchecked(&f, &path).ok());
                 let meta: Option<TraceMeta> = columns
                     .as_ref()
                     .and_then(|c| serde_json::from_slice(c.bytes(ColumnKind::Meta)?).ok());
@@ -221,12 +222,10 @@ impl Cache {
         for (path, metadata) in files.filter(|(path, _)| is_temporary(path)) {
             let age =
                 metadata.modified().ok().and_then(|t| SystemTime::now().duration_since(t).ok());
-            // Drives are written elsewhere, without a lock.
-            let locked = !has_ending(&path, FLASH_ENDING);
             if age.is_some_and(|age| age > ABANDONED) {
                 // Somebody else may have been faster.
                 let _ = fs::remove_file(path);
-            } else if locked {
+            } else {
                 temporary::remove_abandoned(&path);
             }
         }
@@ -250,7 +249,7 @@ impl Cache {
         });
         let known = place
             .as_ref()
-            .and_then(|place| serde_json::from_slice::<Known>(&fs::read(place).ok()?).ok())
+            .and_then(|place| serde_json::from_slice::<Known>(&read_entry(place)?).ok())
             .filter(|known| known.stamp == stamp);
         let hash = match known {
             Some(known) => known.hash,
@@ -284,6 +283,34 @@ fn list(dir: &Path) -> Result<Vec<(PathBuf, fs::Metadata)>> {
     }
 }
 
+/// Opens a file of the cache: what is called like one and is none (a pipe, which nobody may ever
+/// write, a device) is passed over.
+///
+/// # Errors
+///
+/// What the system says; `Unsupported` for what is no file.
+pub(crate) fn open_entry(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Not to wait for a pipe's other end.
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::ErrorKind::Unsupported.into()),
+    }
+}
+
+fn read_entry(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_entry(path).ok()?.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|e| e == ending)
 }
@@ -306,6 +333,9 @@ pub(crate) struct Stamp {
     path: Option<String>,
     bytes: u64,
     modified_ns: u128,
+    /// When anything of it changed last, its times included, which nobody can set: what was written
+    /// over and dated back is noticed.
+    changed_ns: i128,
     inode: u64,
     device: u64,
     #[serde(skip, default = "settled")]
@@ -327,21 +357,25 @@ impl Stamp {
         let metadata = file.metadata()?;
         let modified = metadata.modified()?;
         let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let age = SystemTime::now().duration_since(modified).unwrap_or_default();
         #[cfg(unix)]
-        let (inode, device) = {
+        let (inode, device, changed_ns) = {
             use std::os::unix::fs::MetadataExt;
-            (metadata.ino(), metadata.dev())
+            let changed = i128::from(metadata.ctime()) * 1_000_000_000;
+            (metadata.ino(), metadata.dev(), changed + i128::from(metadata.ctime_nsec()))
         };
         #[cfg(not(unix))]
-        let (inode, device) = (0, 0);
+        let (inode, device, changed_ns) = (0, 0, 0);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let latest = changed_ns.max(since.as_nanos() as i128);
+        let settled = now.as_nanos() as i128 - latest > SETTLED.as_nanos() as i128;
         Ok(Stamp {
             path: fs::canonicalize(path).ok().and_then(|p| p.to_str().map(str::to_owned)),
             bytes: metadata.len(),
             modified_ns: since.as_nanos(),
+            changed_ns,
             inode,
             device,
-            settled: age > SETTLED,
+            settled,
         })
     }
 }
@@ -385,4 +419,41 @@ fn hash_of(mut file: File, total: u64, path: &Path, hooks: &mut dyn Hooks) -> Re
 pub(crate) fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     crate::device_table::printable(name.as_encoded_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_is_written_over_and_dated_back_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        fs::write(&path, "0,0,8,W,0\n").unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        file.set_modified(then).unwrap();
+        let stamp = Stamp::of(&file, &path).unwrap();
+        assert!(stamp.holds(&path));
+        assert!(!stamp.settled, "it changed just now, whatever its date says");
+        // Longer than the tick of the clock that files are stamped by.
+        std::thread::sleep(Duration::from_millis(50));
+        std::os::unix::fs::FileExt::write_all_at(&file, b"0,0,8,R,0\n", 0).unwrap();
+        file.set_modified(then).unwrap();
+        let now = Stamp::of(&file, &path).unwrap();
+        let same = (stamp.bytes, stamp.modified_ns, stamp.inode);
+        assert_eq!((now.bytes, now.modified_ns, now.inode), same);
+        assert!(!stamp.holds(&path));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_called_like_an_entry_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trace");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        assert!(open_entry(&path).is_err());
+    }
 }

@@ -17,14 +17,14 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::disk;
 use crate::error::{Result, TraceError};
+use crate::mapped::Mapped;
 
 /// Version of layout and meaning. A file of another version is stale, never read.
 pub const FORMAT_VERSION: u32 = 1;
@@ -291,14 +291,14 @@ pub(crate) enum Unusable {
 
 /// A column file, checked and mapped.
 pub(crate) struct Columns {
-    map: Mmap,
+    map: Mapped,
     table: Vec<Section>,
 }
 
 impl Columns {
-    /// Maps a file and checks all of it.
-    pub(crate) fn map(file: &File) -> std::result::Result<Self, Unusable> {
-        let columns = Columns::map_unchecked(file)?;
+    /// Maps a file and checks all of it; `path` is what is said to be cut if it is later.
+    pub(crate) fn map(file: &File, path: &Path) -> std::result::Result<Self, Unusable> {
+        let columns = Columns::map_unchecked(file, path)?;
         let mut end = size_of::<Header>();
         for (k, section) in columns.table.iter().enumerate() {
             let start = section.offset as usize;
@@ -314,18 +314,13 @@ impl Columns {
 
     /// Maps a file and checks its header and length: for one that was just written, or is only to
     /// be listed.
-    pub(crate) fn map_unchecked(file: &File) -> std::result::Result<Self, Unusable> {
+    pub(crate) fn map_unchecked(file: &File, path: &Path) -> std::result::Result<Self, Unusable> {
         let damaged = |what: String| Err(Unusable::Damaged(what));
         let length = file.metadata().map_err(Unusable::Io)?.len();
         if length < HEADER_BYTES as u64 {
             return damaged(format!("{length} bytes, a header alone has {HEADER_BYTES}"));
         }
-        // SAFETY: a column file is never written again once its header is there: the writer gives
-        // the handle away, or renames the file into the cache, where files are only replaced by
-        // renaming and removed. Somebody who truncates one by hand while it is mapped gets a
-        // SIGBUS, as with any mapped file. Mapping is what lets a second run start at once and a
-        // trace be larger than memory.
-        let map = unsafe { Mmap::map(file) }.map_err(Unusable::Io)?;
+        let map = Mapped::new(file, path).map_err(Unusable::Io)?;
         let Ok((header, _)) = Header::read_from_prefix(&map) else {
             return damaged("no header".into());
         };
@@ -363,6 +358,11 @@ impl Columns {
             // Sections start at multiples of 64 and the map at a page.
             Err(_) => panic!("a section of {} bytes is no whole column", bytes.len()),
         }
+    }
+
+    /// Whether the file is as long as it was when it was mapped.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.map.is_whole()
     }
 
     /// Length of the file, bytes.
@@ -403,7 +403,7 @@ mod tests {
     fn map(bytes: &[u8]) -> std::result::Result<Columns, Unusable> {
         let mut file = tempfile::tempfile().expect("a temporary file");
         file.write_all(bytes).expect("writes");
-        Columns::map(&file)
+        Columns::map(&file, Path::new("x"))
     }
 
     #[test]

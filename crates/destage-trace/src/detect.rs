@@ -47,7 +47,7 @@ pub fn detect(sample: &Sample) -> Detected {
     }
     let candidates = if yes.is_empty() { maybe } else { yes };
     let sure = candidates.len() == 1 && candidates.iter().all(|(f, _)| says_yes(f, sample));
-    let mut named = candidates.iter().filter(|(format, _)| name_suggests(sample.name, format.name));
+    let mut named = candidates.iter().filter(|(format, _)| name_suggests(sample.name, format));
     match (named.next(), named.next()) {
         _ if sure => {
             let (format, why) =
@@ -99,27 +99,13 @@ pub fn require(sample: &Sample) -> Result<Candidate> {
     }
 }
 
-/// Whether a file's name names the format or has its ending.
-fn name_suggests(name: &str, format: &str) -> bool {
-    const ENDINGS: &[(&str, &str)] = &[
-        (".spc", "spc"),
-        (".srt", "srt"),
-        (".vscsi", "vscsi"),
-        (".lis", "arc"),
-        (".trc", "pages"),
-        (".lcs", "lcs"),
-        ("oraclegeneral", "oracle-general"),
-        (".blktrace.", "blktrace"),
-        ("iolog", "fio-iolog"),
-        (".parquet", "parquet"),
-        ("k5", "k5cloud"),
-        ("ssdsim", "mqsim"),
-    ];
+/// Whether a file's name names the format or has a part that its files have.
+fn name_suggests(name: &str, format: &Format) -> bool {
     let name = name.to_ascii_lowercase();
     let name = name.rsplit(['/', '!', '\\']).next().unwrap_or(&name);
     let plain = |text: &str| text.replace(['-', '_'], "");
-    plain(name).contains(&plain(format))
-        || ENDINGS.iter().any(|(part, of)| *of == format && name.contains(part))
+    plain(name).contains(&plain(format.name))
+        || format.name_parts.iter().any(|part| name.contains(part))
 }
 
 /// Files that are no traces of ours, though people try them.

@@ -1,6 +1,8 @@
 //! Errors that a user can cause, each with its place.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::device_table::printable;
 
 /// Why a record was not taken (`docs/spec/trace-formats.md` section 3).
 #[derive(
@@ -55,13 +57,13 @@ pub enum Place {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file is not there (exit status 66).
-    #[error("{}: no such file", path.display())]
+    #[error("{}: no such file", shown(path))]
     Missing {
         /// As given.
         path: PathBuf,
     },
     /// The file is there but cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", shown(path))]
     Io {
         /// As given.
         path: PathBuf,
@@ -114,7 +116,7 @@ pub enum TraceError {
         message: String,
     },
     /// An output could not be written (exit status 74).
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", shown(path))]
     Write {
         /// The file that was to be written.
         path: PathBuf,
@@ -162,6 +164,14 @@ impl TraceError {
             text.push_str(&format!("\n  {hint}"));
         }
         text
+    }
+}
+
+/// A path on one line, whatever bytes are in it.
+fn shown(path: &Path) -> String {
+    match path.as_os_str() {
+        empty if empty.is_empty() => "\"\"".to_owned(),
+        name => printable(name.as_encoded_bytes()),
     }
 }
 

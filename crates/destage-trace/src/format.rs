@@ -150,6 +150,14 @@ pub struct Format {
     pub coarse_ns: Option<u64>,
     /// Checked against real files.
     pub confirmed: bool,
+    /// What a file's name may have in it, in lower case, to decide between formats that fit alike;
+    /// beside the format's own name.
+    #[serde(skip)]
+    pub name_parts: &'static [&'static str],
+    /// Requests of a volume and of the disks beneath it may come in one file; devices are called
+    /// `major:minor`.
+    #[serde(skip)]
+    pub layered: bool,
     /// Looks at the first bytes.
     #[serde(skip)]
     pub detect: fn(&Sample) -> Verdict,
@@ -181,6 +189,8 @@ impl Format {
             has_response: false,
             coarse_ns: None,
             confirmed: true,
+            name_parts: &[],
+            layered: false,
             detect,
             open,
             siblings: None,

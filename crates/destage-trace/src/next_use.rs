@@ -6,6 +6,7 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::cache::open_entry;
 use crate::columns::{BLOCK_BYTES, ColumnKind, ColumnWriter, Columns, Target, Unusable};
 use crate::error::Result;
 use crate::extent::Extent;
@@ -90,10 +91,11 @@ impl NextUse {
 
     /// What the cache has, if it is whole and this trace's.
     fn kept(rows: &Rows<'_>, path: &Path) -> Option<Self> {
-        let columns = match File::open(path).map_err(Unusable::Io).and_then(|f| Columns::map(&f)) {
-            Ok(columns) => columns,
-            Err(_) => return None,
-        };
+        let columns =
+            match open_entry(path).map_err(Unusable::Io).and_then(|f| Columns::map(&f, path)) {
+                Ok(columns) => columns,
+                Err(_) => return None,
+            };
         let accesses = rows.accesses;
         let (kind, width) = width(accesses);
         let long = columns.bytes(kind)?.len() as u64 == accesses * width;

@@ -7,10 +7,12 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::cache::{Cache, CacheOptions, NEXT_USE_ENDING, Stamp, TRACE_ENDING, file_name};
+use crate::cache::{
+    Cache, CacheOptions, NEXT_USE_ENDING, Stamp, TRACE_ENDING, file_name, open_entry,
+};
 use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Target, Unusable};
 use crate::decode::{DecodeOptions, RecordSource, decode};
-use crate::device_table::DeviceTable;
+use crate::device_table::{DeviceTable, printable};
 use crate::error::{Result, TraceError};
 use crate::formats::FORMATS;
 use crate::hooks::{Hooks, ReadControls, ReadMeter};
@@ -199,12 +201,13 @@ pub(crate) fn open_with(
 
 /// A whole entry of the cache.
 fn kept(folder: &Cache, path: &Path, hooks: &mut dyn Hooks) -> Option<Trace> {
-    let file = File::open(path).ok()?;
-    let columns = match Columns::map(&file) {
+    let file = open_entry(path).ok()?;
+    let columns = match Columns::map(&file, path) {
         Ok(columns) => columns,
         Err(unusable) => {
             if let Unusable::Damaged(what) = unusable {
-                hooks.note(format!("{}: {what}: decoding the trace again", path.display()));
+                let name = printable(path.as_os_str().as_encoded_bytes());
+                hooks.note(format!("{name}: {what}: decoding the trace again"));
             }
             return None;
         }

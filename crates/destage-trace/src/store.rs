@@ -67,7 +67,7 @@ fn store_at(
 }
 
 fn map_new(file: &File, path: &Path) -> Result<Columns> {
-    Columns::map_unchecked(file).map_err(|unusable| {
+    Columns::map_unchecked(file, path).map_err(|unusable| {
         let source = match unusable {
             Unusable::Io(source) => source,
             Unusable::Damaged(what) => std::io::Error::other(format!("just written: {what}")),

@@ -342,7 +342,7 @@ impl Stream {
         if devices.len() < 2 || !self.options.device.is_empty() || self.options.devices.is_some() {
             return Ok(());
         }
-        if !self.lanes.iter().any(|l| named_by_numbers(l.format)) {
+        if !self.lanes.iter().any(|l| l.format.layered) {
             return Ok(());
         }
         Err(TraceError::Usage {
@@ -393,16 +393,11 @@ impl Stream {
 /// The devices that the user named, by their names.
 fn selected_devices(options: &ReaderOptions, lanes: &[Lane]) -> DeviceTable {
     let mut selected = DeviceTable::new();
-    let blocks = lanes.iter().any(|lane| named_by_numbers(lane.format));
+    let blocks = lanes.iter().any(|lane| lane.format.layered);
     for name in options.device.iter().flat_map(|name| device_names(name, blocks)) {
         selected.index(name.as_bytes());
     }
     selected
-}
-
-/// Formats whose devices are called `major:minor`.
-fn named_by_numbers(format: &Format) -> bool {
-    matches!(format.name, "blkparse" | "blktrace")
 }
 
 /// `8,16`, as blkparse prints it, is the block device `8:16`, and two numbered devices elsewhere.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::columns::{ColumnKind, Columns};
-use crate::error::Result;
+use crate::error::{Place, Result, TraceError};
 use crate::hooks::{Hooks, NoHooks};
 use crate::meta::TraceMeta;
 use crate::next_use::{NextUse, Rows};
@@ -110,6 +110,25 @@ impl Trace {
         self.from_cache
     }
 
+    /// Whether the file of the columns is as it was when it was opened, as far as that can be told
+    /// without reading it: to be asked before long work.
+    ///
+    /// # Errors
+    ///
+    /// `Data` if somebody has cut it.
+    pub fn check_whole(&self) -> Result<()> {
+        if self.columns.is_whole() {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.meta.sources.iter().map(|s| s.name.as_str()).collect();
+        Err(TraceError::Data {
+            file: names.join(", "),
+            place: Place::File,
+            message: "the decoded trace in the cache was cut while it was open".to_owned(),
+            hint: Some("open the trace again: it is decoded anew".to_owned()),
+        })
+    }
+
     /// Length of the decoded file, bytes.
     pub fn file_bytes(&self) -> u64 {
         self.columns.file_bytes()
@@ -134,6 +153,7 @@ impl Trace {
         if let Some(next_use) = &*kept {
             return Ok(next_use.clone());
         }
+        self.check_whole()?;
         let rows = Rows {
             first_ids: self.first_ids(),
             pages_ops: self.pages_ops(),

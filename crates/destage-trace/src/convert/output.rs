@@ -95,6 +95,15 @@ impl Output {
     /// `Write` if the folder is not there or cannot be written.
     pub fn create(path: &Path) -> Result<Output> {
         let failed = |source| TraceError::Write { path: path.to_owned(), source };
+        if path.as_os_str().is_empty() {
+            let message = "an output: expected a path, found an empty one (\"\")".to_owned();
+            return Err(TraceError::Usage { message });
+        }
+        // A name that is too long, or a file where a folder should be, is said before any work.
+        match std::fs::metadata(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
+            _ => {}
+        }
         let raw = if path == Path::new("-") {
             Raw::Stdout(tempfile::tempfile().map_err(failed)?)
         } else if path.is_dir() {
@@ -233,6 +242,18 @@ mod tests {
         assert_eq!(back, text);
         assert_eq!(zstd::decode_all(&bytes("a.zst")[..]).unwrap(), text);
         assert_eq!(bytes("a.trace"), text);
+    }
+
+    #[test]
+    fn an_empty_path_and_a_name_that_is_too_long_are_called_so_at_once() {
+        let error = Output::create(Path::new("")).err().unwrap();
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().contains("found an empty one"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let error = Output::create(&folder.path().join("n".repeat(300))).err().unwrap();
+        assert_eq!(error.exit_status(), 74);
+        assert!(error.to_string().contains("nnn: "), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub static FORMAT: Format = Format {
     has_times: false,
     has_ops: false,
     has_devices: false,
+    name_parts: &[".lis"],
     ..Format::text(
         "arc",
         "ARC paper, page references",

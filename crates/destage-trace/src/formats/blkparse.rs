@@ -28,14 +28,17 @@ use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
-pub static FORMAT: Format = Format::text(
-    "blkparse",
-    "blkparse, default text",
-    "maj,min cpu seq seconds pid action rwbs sector + sectors [process]; sectors; action D, Q or \
+pub static FORMAT: Format = Format {
+    layered: true,
+    ..Format::text(
+        "blkparse",
+        "blkparse, default text",
+        "maj,min cpu seq seconds pid action rwbs sector + sectors [process]; sectors; action D, Q or \
      C (event)",
-    detect,
-    open,
-);
+        detect,
+        open,
+    )
+};
 
 const SECTOR_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;

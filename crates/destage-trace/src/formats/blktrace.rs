@@ -228,6 +228,8 @@ pub static FORMAT: Format = Format {
     has_response: false,
     coarse_ns: None,
     confirmed: true,
+    name_parts: &[".blktrace."],
+    layered: true,
     detect,
     open,
     siblings: Some(siblings),

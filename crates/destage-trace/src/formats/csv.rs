@@ -32,6 +32,8 @@ pub static FORMAT: Format = Format {
     has_response: true,
     coarse_ns: None,
     confirmed: true,
+    name_parts: &[],
+    layered: false,
     detect,
     open,
     siblings: None,

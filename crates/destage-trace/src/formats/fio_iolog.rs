@@ -23,13 +23,16 @@ use crate::sample::{Sample, Verdict};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
-pub static FORMAT: Format = Format::text(
-    "fio-iolog",
-    "fio I/O log, version 2 and 3",
-    "[time_us] file action [offset length]; bytes; first line \"fio version N iolog\"",
-    detect,
-    open,
-);
+pub static FORMAT: Format = Format {
+    name_parts: &["iolog"],
+    ..Format::text(
+        "fio-iolog",
+        "fio I/O log, version 2 and 3",
+        "[time_us] file action [offset length]; bytes; first line \"fio version N iolog\"",
+        detect,
+        open,
+    )
+};
 
 const MICROSECOND_NS: u64 = 1_000;
 

@@ -18,6 +18,7 @@ use crate::text::{Context, LineParser, TextReader};
 /// The row of the table.
 pub static FORMAT: Format = Format {
     confirmed: false,
+    name_parts: &["k5"],
     ..Format::text(
         "k5cloud",
         "Fujitsu K5 cloud",

@@ -36,6 +36,8 @@ pub static FORMAT: Format = Format {
     has_response: false,
     coarse_ns: Some(object::TICK_NS),
     confirmed: false,
+    name_parts: &[".lcs"],
+    layered: false,
     detect,
     open,
     siblings: None,

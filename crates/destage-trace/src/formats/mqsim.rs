@@ -19,13 +19,16 @@ use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
-pub static FORMAT: Format = Format::text(
-    "mqsim",
-    "MQSim, SSDsim",
-    "time device sector sectors 0|1; integers, 0 write, 1 read; time_unit ns unless given",
-    detect,
-    open,
-);
+pub static FORMAT: Format = Format {
+    name_parts: &["ssdsim"],
+    ..Format::text(
+        "mqsim",
+        "MQSim, SSDsim",
+        "time device sector sectors 0|1; integers, 0 write, 1 read; time_unit ns unless given",
+        detect,
+        open,
+    )
+};
 
 const SECTOR_BYTES: u64 = 512;
 

@@ -22,6 +22,7 @@ pub static FORMAT: Format = Format {
     has_times: false,
     has_ops: false,
     has_devices: false,
+    name_parts: &[".trc"],
     ..Format::text(
         "pages",
         "page numbers (LIRS)",

@@ -47,6 +47,8 @@ pub static FORMAT: Format = Format {
     has_response: true,
     coarse_ns: None,
     confirmed: true,
+    name_parts: &[".parquet"],
+    layered: false,
     detect,
     open,
     siblings: None,

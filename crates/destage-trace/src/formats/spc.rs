@@ -18,13 +18,16 @@ use crate::sample::{Sample, Verdict, most_lines};
 use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
-pub static FORMAT: Format = Format::text(
-    "spc",
-    "Storage Performance Council / UMass",
-    "ASU,LBA,size,r|w,seconds; LBA of 512 bytes (block_bytes), size in bytes; device ASU",
-    detect,
-    open,
-);
+pub static FORMAT: Format = Format {
+    name_parts: &[".spc"],
+    ..Format::text(
+        "spc",
+        "Storage Performance Council / UMass",
+        "ASU,LBA,size,r|w,seconds; LBA of 512 bytes (block_bytes), size in bytes; device ASU",
+        detect,
+        open,
+    )
+};
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "ASU,LBA,size,r|w,seconds", |line| {

@@ -40,6 +40,8 @@ pub static FORMAT: Format = Format {
     has_response: true,
     coarse_ns: None,
     confirmed: true,
+    name_parts: &[".srt"],
+    layered: false,
     detect,
     open,
     siblings: None,

@@ -153,6 +153,8 @@ pub static FORMAT: Format = Format {
     has_response: true,
     coarse_ns: None,
     confirmed: true,
+    name_parts: &[".vscsi"],
+    layered: false,
     detect,
     open,
     siblings: None,

@@ -56,9 +56,9 @@ pub(super) fn nothing(
     if !found.is_empty() {
         message.push_str(&format!(": {}", found.join(", ")));
     }
-    let blocks = matches!(format, "blkparse" | "blktrace");
+    let layered = lanes.first().is_some_and(|lane| lane.format.layered);
     let hint = match lanes.iter().map(|lane| lane.records).sum::<u64>() {
-        0 if blocks => Some(format!(
+        0 if layered => Some(format!(
             "the requests are the {} events; --event chooses others",
             options.event.letter()
         )),
