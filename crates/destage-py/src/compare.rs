@@ -120,11 +120,12 @@ pub fn compare(
     Ok(set_json(trace, drive, runs))
 }
 
-/// Next uses, if a policy of the run needs them.
+/// Next uses, if a policy of the run needs them; an error if the trace's file is not whole any more.
 pub fn looked_ahead(
     trace: &Trace,
     specs: &[PolicySpec],
     watch: &mut &Watch,
 ) -> Result<Option<Arc<NextUse>>, TraceError> {
+    trace.trace.check_whole()?;
     needs_next_use(specs).then(|| trace.trace.next_uses_with(watch)).transpose()
 }

@@ -83,8 +83,8 @@ mod _destage {
     use crate::single::{run_one, run_own_policy};
     #[pymodule_export]
     use crate::trace::{
-        Trace, convert, convert_targets, convert_workload, open_trace, page_bytes, synth,
-        trace_cache, trace_cache_clear, trace_head, workloads,
+        Trace, convert, convert_targets, convert_workload, open_trace, page_bytes,
+        report_shrunk_files, synth, trace_cache, trace_cache_clear, trace_head, workloads,
     };
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

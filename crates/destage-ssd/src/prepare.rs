@@ -62,6 +62,10 @@ pub(crate) fn prepare(
 }
 
 fn load(config: &DeviceConfig, file: &Path) -> Option<AnyFtl> {
+    // A pipe of that name would be waited for.
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
     let file = File::open(file).ok()?;
     let ftl = AnyFtl::load(config, &mut BufReader::with_capacity(1 << 18, &file)).ok()?;
     // What was used longest ago goes first; a folder that is only readable keeps its times.
@@ -83,7 +87,12 @@ fn store(ftl: &AnyFtl, config: &DeviceConfig, file: &Path) -> io::Result<()> {
 }
 
 fn write(ftl: &AnyFtl, config: &DeviceConfig, temporary: &Path) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 18, File::create_new(temporary)?);
+    let file = File::create_new(temporary)?;
+    // Held as long as somebody writes it: whoever cleans the folder takes it for abandoned without
+    // (`temporary.rs` of destage-trace). Where there are no locks, its age has to tell.
+    #[cfg(unix)]
+    let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    let mut out = BufWriter::with_capacity(1 << 18, file);
     ftl.save(config, &mut out)?;
     out.flush()
 }

@@ -430,6 +430,25 @@ mod tests {
     }
 
     #[test]
+    fn room_is_asked_for_before_it_is_taken_and_what_is_not_kept_loses_its_name() {
+        let named = tempfile::NamedTempFile::new().expect("a temporary file");
+        let target = Target {
+            file: named.reopen().expect("opens again"),
+            path: PathBuf::from("trace"),
+            folder: std::env::temp_dir(),
+            kept: Some((named.path().to_owned(), 10_000)),
+        };
+        let mut writer = ColumnWriter::new(&target).expect("writes");
+        writer.make_room(10_000 - HEADER_BYTES as u64).expect("there is room");
+        assert!(named.path().exists());
+        let error = writer.make_room(1 << 61).expect_err("no disk is so large");
+        assert_eq!(error.exit_status(), 74);
+        assert!(error.to_string().contains("no room for the decoded trace"), "{error}");
+        writer.make_room(10_001 - HEADER_BYTES as u64).expect("there is room");
+        assert!(!named.path().exists(), "nothing of it is left whatever happens");
+    }
+
+    #[test]
     fn a_file_of_another_length_is_noticed() {
         let whole = sample();
         for length in [0, 1, 100, 4095, 4096, 5000, whole.len() - 1] {

@@ -192,3 +192,23 @@ fn backwards<N: Number>(
         step(hooks, Stage::NextUse, accesses - start, Some(accesses))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hooks::NoHooks;
+
+    #[test]
+    fn next_uses_that_no_disk_holds_are_refused_before_memory_or_disk_is_taken() {
+        let rows = Rows {
+            first_ids: &[0],
+            pages_ops: &[Extent::new(1, false, false, false).0],
+            pages: u32::MAX,
+            accesses: 1 << 60,
+            fingerprint: "",
+        };
+        let error = NextUse::of(&rows, None, &mut NoHooks).expect_err("no disk is so large");
+        assert_eq!(error.exit_status(), 74);
+        assert!(error.to_string().contains("no room for"), "{error}");
+    }
+}

@@ -259,3 +259,66 @@ fn many_threads_may_open_the_same_trace_at_once() {
     assert_eq!(folder.files("trace").len(), 1);
     assert!(folder.open(1).from_cache());
 }
+
+#[test]
+#[cfg(unix)]
+fn what_dead_processes_left_goes_at_the_next_start_whatever_its_age() {
+    let folder = Folder::new();
+    drop(folder.open(1));
+    let dir = folder.cache().dir().to_owned();
+    let [dead, flash, alive] =
+        [".tmp-1-dead", ".tmp-1-0.flash", ".tmp-1-alive"].map(|name| dir.join(name));
+    let hash = dir.join("hashes").join(".tmp-1-hash");
+    fs::create_dir_all(dir.join("hashes")).unwrap();
+    for path in [&dead, &flash, &alive, &hash] {
+        fs::write(path, "half").unwrap();
+    }
+    let writer = fs::File::open(&alive).unwrap();
+    rustix::fs::flock(&writer, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    assert!(folder.open(1).from_cache());
+    assert!(!dead.exists() && !flash.exists() && !hash.exists());
+    assert!(alive.exists(), "somebody writes it");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_called_like_an_entry_is_passed_over() {
+    let folder = Folder::new();
+    let first = folder.open(1);
+    let entry = folder.files("trace").remove(0);
+    fs::remove_file(&entry).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &entry, mode).unwrap();
+    let second = folder.open(1);
+    assert!(!second.from_cache() && same(&first, &second));
+    assert!(folder.open(1).from_cache());
+}
+
+/// Set in the process that [`a_mapped_entry_cut_by_hand_ends_with_a_sentence`] starts.
+const CHILD: &str = "DESTAGE_TEST_CUT";
+
+#[test]
+#[cfg(unix)]
+fn a_mapped_entry_cut_by_hand_ends_with_a_sentence() {
+    if std::env::var_os(CHILD).is_some() {
+        destage_trace::report_shrunk_files().unwrap();
+        let folder = Folder::new();
+        drop(folder.open(1));
+        let trace = folder.open(1);
+        assert!(trace.from_cache() && trace.check_whole().is_ok());
+        let file = fs::File::options().write(true).open(folder.files("trace").remove(0)).unwrap();
+        file.set_len(4096).unwrap();
+        let error = trace.check_whole().unwrap_err();
+        assert_eq!(error.exit_status(), 65);
+        let sum: u64 = trace.arrivals_ns().iter().sum();
+        panic!("read what is not there: {sum}");
+    }
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_mapped_entry_cut_by_hand_ends_with_a_sentence", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), Some(65), "{text}");
+    assert!(text.contains(".trace: the file was cut or its disk went away"), "{text}");
+}

@@ -370,3 +370,19 @@ fn decoding_stops_when_asked() {
     );
     assert!(matches!(outcome, Err(destage_trace::TraceError::Interrupted)));
 }
+
+#[test]
+fn more_pages_than_can_be_numbered_are_refused_as_two_lines_ask_for_them() {
+    let options = DecodeOptions { page_bytes: Some(1), ..DecodeOptions::default() };
+    let long = |k: u64| Record {
+        time_ns: k,
+        offset_bytes: k << 34,
+        length_bytes: 3 << 30,
+        response_ns: NO_RESPONSE,
+        device: 0,
+        op: RecordOp::Write,
+    };
+    let error = decode(&["d"], &[long(0), long(1)], &options).unwrap_err();
+    assert_eq!(error.exit_status(), 2);
+    assert!(error.to_string().contains("different pages or more, at most"), "{error}");
+}

@@ -266,6 +266,65 @@ fn a_glob_selects_members() {
     assert_eq!(with("b_?.csv").unwrap().summary.files.len(), 1);
     let none = with("c*").unwrap_err();
     assert!(none.exit_status() == 65 && none.to_string().contains("0 requests"), "{none}");
+    let there = "no member is called c*; there are d/a_0.csv, d/a_1.csv, d/b_0.csv";
+    assert!(none.to_string().contains(there), "{none}");
+}
+
+#[test]
+fn a_pattern_of_many_stars_ends_at_once() {
+    let member = "a".repeat(60);
+    let (_folder, path) = support::file("t.zip", &zip(&[(&member, long_trace(3).as_bytes())]));
+    let with = |glob: &str| read(&[format!("{}!{glob}", path.display()).into()], &options(&[]));
+    let none = with(&format!("{}b", "a*".repeat(20))).unwrap_err();
+    assert!(none.to_string().contains("no member is called"), "{none}");
+    assert_eq!(with(&format!("{}a", "a*".repeat(20))).unwrap().records.len(), 3);
+}
+
+#[test]
+#[cfg(unix)]
+fn archives_come_through_a_pipe_and_out_of_compressions_as_from_a_file() {
+    let text = long_trace(50_000);
+    let members = [("a.csv", text.as_bytes()), ("b.csv", text.as_bytes())];
+    let whole = ok("t.tar", &tar(&members), &[]).records;
+    assert_eq!(whole.len(), 100_000);
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+    for bytes in [tar(&members), zip(&members), gzip(&tar(&members)), xz(&zip(&members))] {
+        assert_eq!(ok("t", &bytes, &[]).records, whole);
+        let into = pipe.clone();
+        let writer = std::thread::spawn(move || std::fs::write(into, bytes));
+        assert_eq!(read(std::slice::from_ref(&pipe), &options(&[])).unwrap().records, whole);
+        writer.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn an_archive_without_files_is_called_so_also_inside_another() {
+    let text = long_trace(3);
+    for (name, bytes) in [("t.tar", tar(&[])), ("t.tar.gz", gzip(&tar(&[]))), ("t.zip", zip(&[]))] {
+        assert!(error(name, &bytes, &[]).to_string().contains("holds no files"), "{name}");
+        let outer = tar(&[("a.csv", text.as_bytes()), (name, &bytes)]);
+        let left_out = ok("outer.tar", &outer, &[]).summary.left_out.join("\n");
+        assert!(left_out.ends_with(&format!("!{name} (an archive without files)")), "{left_out}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn paths_are_shown_on_one_line_and_an_empty_one_is_called_so() {
+    let (_folder, path) = support::file("a\nb\x1b[31m.csv", b"");
+    let empty = read(&[path.clone()], &options(&[])).unwrap_err().to_string();
+    let missing = read(&[path.join("c")], &options(&[])).unwrap_err().to_string();
+    let gone = path.with_file_name("x\ny");
+    let gone = read(&[gone], &options(&[])).unwrap_err().to_string();
+    for text in [&empty, &missing, &gone] {
+        assert!(text.contains("\\x0a") && !text.chars().any(char::is_control), "{text}");
+    }
+    let none = read(&["".into()], &options(&[])).unwrap_err();
+    assert_eq!(none.exit_status(), 2);
+    assert!(none.to_string().contains("found an empty one"), "{none}");
 }
 
 #[test]

@@ -209,3 +209,23 @@ impl<R: Read> Read for EndNoted<R> {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_while_it_is_read_is_called_so_and_one_that_grows_is_read_on() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [1; 100]).unwrap();
+        let read = |length| {
+            let mut bytes = Vec::new();
+            let mut whole = WholeFile { file: file.reopen().unwrap(), length, done: 0 };
+            whole.read_to_end(&mut bytes).map(|_| bytes.len())
+        };
+        assert_eq!(read(60).unwrap(), 100);
+        assert_eq!(read(100).unwrap(), 100);
+        let error = read(200).unwrap_err().to_string();
+        assert!(error.contains("shrank while it was read: 200 bytes at first, 100 now"), "{error}");
+    }
+}
