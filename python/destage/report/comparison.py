@@ -26,6 +26,7 @@ from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet
 from destage.model.winners import winners
 from destage.model.words import number, size
+from destage.report.plain import points
 
 __all__ = ["Part", "chart_part", "chips", "comparison", "highlighted"]
 
@@ -351,6 +352,8 @@ def chart_part(group: str, name: str, title: str, chart: Any, file: str = "trace
     """A chart in its place: compiled to Vega, without its rows, which the page has once."""
     spec = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
     spec.pop("$schema", None)
+    drawn = (d.get("values") for d in spec.get("data", ()))
+    own = next((v for v in drawn if isinstance(v, list) and v and isinstance(v[0], dict)), [])
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in file)[:80]
     return {
         "id": f"{group}-{name}",
@@ -360,4 +363,5 @@ def chart_part(group: str, name: str, title: str, chart: Any, file: str = "trace
         "wide": False,
         "file": f"{stem}-{name}",
         "spec": spec,
+        "points": points(own),
     }

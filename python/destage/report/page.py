@@ -25,6 +25,7 @@ from destage.model.series import names
 from destage.model.words import cell, counted, duration, join, number, percent, printable, size
 from destage.report.comparison import Part, chart_part, chips, comparison, highlighted
 from destage.report.drive import drive_facts, drive_name
+from destage.report.plain import points, policy
 from destage.report.provenance import made
 from destage.report.tables import runs_table, wins_table
 from destage.report.trace import facts, profile_charts
@@ -60,20 +61,29 @@ def page(
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
     version = next((str(r.source.get("version", "")) for r in results), "")
+    style = f"{style_variables()}\n{asset('report.css')}"
+    scripts = [_vega(), asset("report.js")]
     html: str = _template().render(
         title=title if names else "No results",
         lead=sections[0]["lead"] if len(sections) == 1 else "",
         version=version,
         sections=sections,
         command=printable(command) if command else None,
-        variables=Markup(style_variables()),
-        css=Markup(asset("report.css")),
-        js=Markup(asset("report.js")),
-        vega=Markup(_vega()),
-        model=Markup(_json({"groups": groups, "paper": variables(LIGHT)})),
+        policy=policy([style], scripts),
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        model=Markup(_json({"groups": _drawn(groups), "paper": variables(LIGHT)})),
     )
     # Lone surrogates, which file names may hold, have no place in UTF-8.
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _drawn(groups: Sequence[Part]) -> list[Part]:
+    """What the page's script draws; the points of tables are for where none runs."""
+    return [
+        group | {"charts": [{k: v for k, v in c.items() if k != "points"} for c in group["charts"]]}
+        for group in groups
+    ]
 
 
 def _matched(
@@ -237,6 +247,8 @@ def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
             )
     for part in drawn:
         part["wide"] = True
+    # Both are of the same rows.
+    drawn[-1]["points"] = points(chart_rows(curved))
     groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
     sample = curved.source["mrc"].get("sample")
     note = ""

@@ -21,6 +21,7 @@ from destage.device import Drive, open_device
 from destage.errors import UsageError
 from destage.io.files import made_folder, write_whole
 from destage.options import ProgressCallback
+from destage.report.plain import policy
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
@@ -407,6 +408,7 @@ def html(data: Mapping[str, Any]) -> str:
         sections=_sections(data),
         command=data["command"],
         version=data["version"],
+        policy=policy([style()]),
         css=style(),
     )
     return text

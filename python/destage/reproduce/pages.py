@@ -11,6 +11,7 @@ from typing import Any
 
 from destage import _destage
 from destage.io.files import made_folder, write_whole
+from destage.report.plain import policy
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing, svg
@@ -308,6 +309,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         knobs=knobs,
         differs=differences(data),
         lead=sensitivity_lead(data["sensitivity"]),
+        policy=policy([style()]),
         css=style(),
     )
     return text

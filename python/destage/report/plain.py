@@ -1,0 +1,69 @@
+"""What a page shows where no script runs, and what its scripts are allowed.
+
+A page holds everything that it needs, and says so to the browser: nothing is loaded or sent, no
+code runs but the scripts whose hash stands in the policy, and none is made out of text (Vega's
+expressions are interpreted). Charts are then drawn by scripts still; without them, the points
+stand in tables.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["points", "policy"]
+
+#: Rows of a table in place of a chart; of more, every so many-th is shown.
+ROWS = 100
+#: Columns that only the drawing needs.
+_HIDDEN = ("color", "dash", "marker", "rank")
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
+    """The content-security policy of a page with these style and script elements, and no others."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hashes(scripts)}",
+            f"style-src-elem {_hashes(styles)}",
+            # Attributes of charts: colours and sizes, no code.
+            "style-src-attr 'unsafe-inline'",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _hashes(elements: Sequence[str]) -> str:
+    found = []
+    for text in elements:
+        digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
+        found.append(f"'sha256-{base64.b64encode(digest).decode()}'")
+    return " ".join(found) or "'none'"
+
+
+def points(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """A table of a chart's points: headings, rows of text, and what was left out of it."""
+    if len(rows) < 2:
+        # A line that was ruled, no points.
+        return None
+    heads = [k for k in rows[0] if k not in _HIDDEN and not k.startswith("_")]
+    step = -(-len(rows) // ROWS)
+    return {
+        "heads": heads,
+        "rows": [[_text(row.get(k)) for k in heads] for row in rows[::step]],
+        "note": f"every {step}th of {len(rows):,} rows" if step > 1 else "",
+    }
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
