@@ -133,6 +133,10 @@ def _check(name: str, value: object) -> None:
         raise UsageError(f"{name}: expected text, got {value!r}")
 
 
+#: More threads than any machine has processors.
+MOST_JOBS = 1 << 16
+
+
 def thread_count(jobs: int | None) -> int:
     """Return the threads that `jobs` stands for: by default as many as there are processors."""
     if jobs is None:
@@ -143,4 +147,6 @@ def thread_count(jobs: int | None) -> int:
         )
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs: expected a whole number from 1, got {jobs!r}")
+    if jobs > MOST_JOBS:
+        raise UsageError(f"jobs: expected at most {MOST_JOBS:,} threads, got {jobs:,}")
     return jobs

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,28 @@ def test_the_policy_of_a_page_lets_nothing_in_and_only_its_own_scripts_run(page:
     assert "connect-src" not in policy
     assert not any("unsafe-eval" in v or "http" in v for values in policy.values() for v in values)
     assert not re.search(r"<[^>]+\son\w+=", text.partition("<script>")[0])
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits are Linux's")
+def test_where_nothing_can_be_drawn_only_the_drawing_is_lost(msr: Path, tmp_path: Path) -> None:
+    """V8 wants tens of gigabytes of addresses, and ends the process that it is in."""
+    main = [sys.executable, "-c", "from destage.cli import main; main()"]
+    words = ["compare", "small.csv", "-p", "lru", "-c", "4p", "--json", "r.json"]
+    for more in (["--report", "r.html"], []):
+        limited = 'ulimit -v 8000000; "$@"'
+        if not more:
+            # Another command that draws, beside its table.
+            words = ["trace", "profile", "small.csv", "--figures", "f", "--csv", "p.csv"]
+        done = subprocess.run(
+            ["sh", "-c", limited, "sh", *main, *words, *more],
+            cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+        assert done.returncode == 74, done
+        assert "charts cannot be drawn" in done.stderr
+        assert "small" in done.stdout
+    assert '"runs"' in (tmp_path / "r.json").read_text()
+    assert (tmp_path / "p.csv").stat().st_size > 100
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_every_page_has_a_policy(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! Drives: presets, TOML files, and what a run needs of them.
 
 use crate::errors::{IntoPyErr, Kind, error, raise};
-use crate::follow::Watch;
+use crate::follow::{Watch, follow};
 use crate::trace::cache_options;
 use destage_engine::error::RunError;
 use destage_engine::run::Mounted;
@@ -148,7 +148,10 @@ fn reader_knows(py: Python<'_>, drive: &destage_ssd::Drive, spec: &str) -> PyRes
 /// is kept in the cache folder, or not.
 #[pyfunction]
 pub fn open_drive(py: Python<'_>, spec: &str, keep: bool) -> PyResult<Drive> {
-    let drive = raise(py, destage_ssd::Drive::from_spec(spec))?;
+    // The file may be a pipe that nobody writes to.
+    let watch = Watch::default();
+    let drive = follow(py, None, &watch, |_| destage_ssd::Drive::from_spec(spec))?;
+    let drive = raise(py, drive)?;
     reader_knows(py, &drive, spec)?;
     Ok(Drive::new(drive, keep))
 }
@@ -162,7 +165,9 @@ pub fn open_shared_drive(
     keep: bool,
 ) -> PyResult<Drive> {
     let others: Vec<_> = others.iter().map(|(t, key)| (t.as_str(), key.as_str())).collect();
-    let drive = raise(py, destage_ssd::Drive::from_shared(path, &others))?;
+    let watch = Watch::default();
+    let drive = follow(py, None, &watch, |_| destage_ssd::Drive::from_shared(path, &others))?;
+    let drive = raise(py, drive)?;
     reader_knows(py, &drive, path)?;
     Ok(Drive::new(drive, keep))
 }

@@ -3,7 +3,7 @@
 use destage_engine::error::RunError;
 use destage_policies::BuildError;
 use destage_trace::TraceError;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError};
+use pyo3::exceptions::{PyBrokenPipeError, PyKeyboardInterrupt, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -70,6 +70,15 @@ impl IntoPyErr for TraceError {
             TraceError::Interrupted => return PyKeyboardInterrupt::new_err(()),
             TraceError::Io { source, .. } if source.kind() == std::io::ErrorKind::OutOfMemory => {
                 return PyMemoryError::new_err(self.to_string());
+            }
+            TraceError::Write { path, source }
+                if path.as_os_str() == "-" && source.kind() != std::io::ErrorKind::BrokenPipe =>
+            {
+                return error(py, Kind::Output, format!("standard output: {source}"));
+            }
+            // The reader has gone, of a pipe or of standard output: nothing is wrong with the output.
+            TraceError::Write { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe => {
+                return PyBrokenPipeError::new_err(self.to_string());
             }
             TraceError::Usage { .. } => Kind::Usage,
             TraceError::Data { .. }

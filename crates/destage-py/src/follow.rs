@@ -6,6 +6,7 @@
 //! is told to stop and the exception goes on.
 
 use crate::errors::{Kind, error};
+use crate::signals::stuck;
 use destage_engine::control::Control;
 use destage_engine::error::RunError;
 use destage_ssd::{Device, DeviceConfig};
@@ -14,10 +15,14 @@ use pyo3::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the calling thread looks up.
 const PERIOD: Duration = Duration::from_millis(100);
+
+/// How long work may take to stop before it counts as stuck. It looks at the flag some thousand
+/// times in this.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the two threads share.
 #[derive(Default)]
@@ -161,16 +166,23 @@ pub fn follow<T: Send>(
         });
         let mut raised = None;
         while !py.detach(|| bell.wait()) {
-            if raised.is_none()
-                && let Err(e) = py.check_signals().and_then(|()| watch.report(py, progress))
-            {
-                watch.stop();
-                raised = Some(e);
+            // A second signal is looked for as well: what it raises is no news, but its handler may
+            // end the process.
+            let heard = py.check_signals();
+            match &raised {
+                None => {
+                    if let Err(e) = heard.and_then(|()| watch.report(py, progress)) {
+                        watch.stop();
+                        raised = Some((e, Instant::now()));
+                    }
+                }
+                Some((_, since)) if since.elapsed() > PATIENCE => stuck(py)?,
+                Some(_) => {}
             }
         }
         let result = py.detach(|| worker.join());
         // A signal that came with the last moments of the work is still a signal.
-        let raised = raised.map_or_else(|| py.check_signals(), Err);
+        let raised = raised.map_or_else(|| py.check_signals(), |(e, _)| Err(e));
         match (raised, result) {
             (Err(e), _) => Err(e),
             (Ok(()), Ok(result)) => {

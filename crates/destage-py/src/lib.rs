@@ -18,6 +18,7 @@
 //!  conform    conformance vectors
 //!  parquet    columns of a table as a Parquet file
 //!  follow     Ctrl-C and progress while the GIL is released
+//!  signals    where Python cannot listen
 //!  errors     errors as exceptions, by exit status
 //! ```
 
@@ -34,6 +35,7 @@ mod looking;
 mod parquet;
 mod policy;
 mod sets;
+mod signals;
 mod single;
 mod trace;
 
@@ -79,6 +81,8 @@ mod _destage {
     use crate::policy::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]
     use crate::sets::{assembled, read_result};
+    #[pymodule_export]
+    use crate::signals::{end_at_second_signal, when_stuck};
     #[pymodule_export]
     use crate::single::{run_one, run_own_policy};
     #[pymodule_export]

@@ -7,7 +7,7 @@
 
 use crate::errors::usage;
 use destage_core::{DeviceView, Lookup, Lpn, Nanos, Needs, Page, Plan, Policy, Slot, UnitId};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -232,6 +232,25 @@ enum Step {
     Pad(Lpn, bool),
 }
 
+/// The number of a page, as the plan takes it.
+struct Number(u64);
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = PyErr;
+
+    /// A number that no page has is told of in our words, not as an overflow.
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Number> {
+        given.extract::<u64>().map(Number).map_err(|e| {
+            let py = given.py();
+            if e.is_instance_of::<PyOverflowError>(py) {
+                let last = u64::MAX;
+                return usage(py, format!("page: expected 0..={last}, got {}", given.as_any()));
+            }
+            e
+        })
+    }
+}
+
 /// What the policy gives up.
 #[pyclass(name = "Plan", module = "destage")]
 #[derive(Default)]
@@ -257,9 +276,9 @@ impl PyPlan {
         PyPlan::default()
     }
 
-    fn evict(&mut self, page: u64, dirty: bool) {
+    fn evict(&mut self, page: Number, dirty: bool) {
         self.open = false;
-        self.steps.push(Step::Evict(Page(page), dirty));
+        self.steps.push(Step::Evict(Page(page.0), dirty));
     }
 
     fn open_group(&mut self) {
@@ -267,17 +286,17 @@ impl PyPlan {
         self.steps.push(Step::OpenGroup);
     }
 
-    fn flush_and_evict(&mut self, py: Python<'_>, page: u64) -> PyResult<()> {
-        self.in_group(py, Step::FlushAndEvict(Page(page)))
+    fn flush_and_evict(&mut self, py: Python<'_>, page: Number) -> PyResult<()> {
+        self.in_group(py, Step::FlushAndEvict(Page(page.0)))
     }
 
-    fn flush_and_keep(&mut self, py: Python<'_>, page: u64) -> PyResult<()> {
-        self.in_group(py, Step::FlushAndKeep(Page(page)))
+    fn flush_and_keep(&mut self, py: Python<'_>, page: Number) -> PyResult<()> {
+        self.in_group(py, Step::FlushAndKeep(Page(page.0)))
     }
 
     #[pyo3(signature = (lpn, in_buffer = false))]
-    fn pad(&mut self, py: Python<'_>, lpn: u64, in_buffer: bool) -> PyResult<()> {
-        self.in_group(py, Step::Pad(Lpn(lpn), in_buffer))
+    fn pad(&mut self, py: Python<'_>, lpn: Number, in_buffer: bool) -> PyResult<()> {
+        self.in_group(py, Step::Pad(Lpn(lpn.0), in_buffer))
     }
 
     #[getter]

@@ -369,12 +369,12 @@ def _kind(kind: str) -> str:
 
 def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:
     """Write one chart as SVG and PNG beside its data as CSV; return the files."""
-    import vl_convert
+    from destage.charts.engine import engine
 
     written = []
     for suffix, content in (
-        (".svg", _numbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))),
-        (".png", vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
+        (".svg", _numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))),
+        (".png", engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
         (".csv", rows),
     ):
         path = stem.with_name(stem.name + suffix)

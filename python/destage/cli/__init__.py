@@ -12,6 +12,8 @@ exit status, never a traceback:
   70  our own bug
   74  output could not be written
  130  interrupted
+ 141  the reader of a pipe has gone (without a word)
+ 143  terminated
 ====  =====================================================================
 
 Nothing heavy is imported before it is known which command runs: `destage --help` is quick.
@@ -22,56 +24,44 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NoReturn
 
-__all__ = ["invoke", "main"]
+from destage.cli import signals, streams
+from destage.cli.streams import say
 
-INTERRUPTED = 130
+__all__ = ["invoke", "main"]
 
 
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
+    streams.settle()
+    signals.listen()
     try:
-        status = invoke(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone (`destage ... | head`): nobody is left to tell. What is still
-        # buffered must not fail again when the interpreter flushes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        status = 74
-    except OSError as e:
-        _say(f"standard output: {e.strerror or e}")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        status = 74
+        status = streams.finish(invoke(sys.argv[1:]))
     except KeyboardInterrupt:
-        _say("interrupted")
-        status = INTERRUPTED
+        # In the last moments, when everything is written.
+        status = signals.status()
     sys.exit(status)
 
 
 def invoke(args: Sequence[str]) -> int:
-    """Run the command line with these arguments; return the exit status.
-
-    Raises nothing but `BrokenPipeError` and other errors of standard output.
-    """
+    """Run the command line with these arguments; return the exit status."""
     import click
 
-    from destage.cli.root import root
-
     try:
-        # What `Context.exit` was given, or None.
-        status = root.main(args=list(args), prog_name="destage", standalone_mode=False)
+        return _run(list(args))
     except (KeyboardInterrupt, click.exceptions.Abort):
-        _say("interrupted")
-        return INTERRUPTED
+        say(signals.said())
+        return signals.status()
+    except BrokenPipeError:
+        return streams.BROKEN_PIPE
     except click.UsageError as e:
         command = e.ctx.command_path if e.ctx else "destage"
-        _say(f"{_sentence(e.format_message())}\n  try: {command} --help")
+        say(f"{_sentence(e.format_message())}\n  try: {command} --help")
         return 2
     except OSError as e:
         # The commands give errors of files as `DestageError`; what is left is standard output.
-        return _status(e) if _is_ours(e) else _reraise(e)
+        return _status(e) if _is_ours(e) else streams.unwritten(e)
     except Exception as e:
         return _status(e) if _is_ours(e) else _bug(e)
     except BaseException as e:
@@ -79,7 +69,23 @@ def invoke(args: Sequence[str]) -> int:
         if type(e).__name__ != "PanicException":
             raise
         return _bug(e)
-    return status if isinstance(status, int) else 0
+
+
+def _run(args: list[str]) -> int:
+    """As click's `main`, which would end a broken pipe with status 1."""
+    import click
+
+    from destage.cli.root import root
+
+    if "_DESTAGE_COMPLETE" in os.environ:
+        root.main(args=args, prog_name="destage", standalone_mode=False)
+        return 0
+    try:
+        with root.make_context("destage", args) as ctx:
+            root.invoke(ctx)
+    except click.exceptions.Exit as e:
+        return e.exit_code
+    return 0
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -89,17 +95,13 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int:
-    _say(str(error))
+    say(str(error))
     return int(getattr(error, "exit_status", 70))
-
-
-def _reraise(error: OSError) -> NoReturn:
-    raise error
 
 
 def _bug(error: BaseException) -> int:
     if isinstance(error, MemoryError):
-        _say("there is not enough memory for this")
+        say("there is not enough memory for this")
         return 70
     if os.environ.get("DESTAGE_TRACEBACK"):
         import traceback
@@ -107,7 +109,7 @@ def _bug(error: BaseException) -> int:
         traceback.print_exception(error)
     from destage import __version__
 
-    _say(
+    say(
         f"this is a bug in destage {__version__}: {type(error).__name__}: {error}\n"
         "  Please report it with the command line and, if you may share it, the input.\n"
         "  DESTAGE_TRACEBACK=1 shows where it happened."
@@ -119,9 +121,3 @@ def _sentence(message: str) -> str:
     """Click's messages in the style of ours: no capital, no full stop."""
     message = message.strip().rstrip(".")
     return message[:1].lower() + message[1:] if message[1:2].islower() else message
-
-
-def _say(message: str) -> None:
-    with suppress(OSError):
-        sys.stdout.flush()
-    print(f"destage: {message}", file=sys.stderr, flush=True)

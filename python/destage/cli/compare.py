@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage.checks import USUAL, check_request
-from destage.cli import INTERRUPTED
+from destage.cli import signals
 from destage.cli.load import TRACES, load
 from destage.cli.options import (
     COMMON,
@@ -120,13 +120,15 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         results, interrupted = e.results, True
     if not interrupted:
         outputs.write(results)
-        outputs.write_report(results, traces)
     if outputs.to_screen:
         print_table(results_table(results))
     say_warnings(results)
+    if not interrupted:
+        # Last: where it cannot be drawn, nothing else is lost.
+        outputs.write_report(results, traces)
     if interrupted:
-        note("interrupted: only the runs that had ended are shown, and no file was written")
-        click.get_current_context().exit(INTERRUPTED)
+        note(f"{signals.said()}: only the runs that had ended are shown, and no file was written")
+        click.get_current_context().exit(signals.status())
 
 
 #: Page accesses that one thread replays in a second, to guess by; policies differ, up and down.

@@ -75,12 +75,12 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
             progress=callback,
         )
     outputs.write(curves)
-    outputs.write_report((), [opened], [curves])
     if outputs.to_screen:
         print_table(curves.as_table())
     else:
         for message in curves.warnings:
             warn(message)
+    outputs.write_report((), [opened], [curves])
 
 
 def _share(text: str | None) -> float | None:

@@ -19,9 +19,11 @@ import click
 
 from destage import _destage
 from destage.catalogue import ReaderOption, reader_options
+from destage.cli.signals import arm
+from destage.cli.streams import is_closed
 from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
 from destage.device import Drive, open_device, open_shared
-from destage.errors import DataError, UsageError
+from destage.errors import DataError, OutputError, UsageError
 from destage.io.clash import Named, watching
 from destage.io.files import SETTINGS_BYTES, read_text
 from destage.io.names import path_of, printable
@@ -134,7 +136,12 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Hold outputs against inputs, then run."""
-        with watching(*_named_files(ctx)):
+        outputs, inputs = _named_files(ctx)
+        closed = next((o for o in outputs if isinstance(o.file, int) and is_closed(o.file)), None)
+        if closed is not None:
+            raise OutputError(f"{closed.says}: standard output is closed")
+        arm()
+        with watching(outputs, inputs):
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -170,11 +177,17 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
 
+#: A number of which the program can say what is wrong with it; beyond, it is none of ours.
+WHOLE = click.IntRange(-(1 << 63), (1 << 63) - 1)
+
+
 class Flag(click.Option):
     """A flag with its section of the help and its environment variable."""
 
     def __init__(self, *args: Any, section: str = "Flags", **kwargs: Any) -> None:
         """Take the section, and all that click takes."""
+        if kwargs.get("type") is int:
+            kwargs["type"] = WHOLE
         super().__init__(*args, **kwargs)
         self.section = section
         long = max(self.opts, key=len).lstrip("-").replace("-", "_").upper()

@@ -152,6 +152,10 @@ def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> No
         text = json.dumps(data if len(data) > 1 else data[0], indent=1) + "\n"
         write_whole(outputs.files["json"], text)
     outputs.write_with({"csv": profiles[0].to_csv, "parquet": profiles[0].to_parquet})
+    if outputs.to_screen:
+        click.echo("\n\n".join(_text(t, repr(p)) for t, p in zip(traces, profiles, strict=True)))
+    for message in dict.fromkeys(w for p in profiles for w in p.warnings):
+        warn(message)
     outputs.write_report((), traces, profiles=profiles)
     if figures is not None:
         files = 0
@@ -160,10 +164,6 @@ def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> No
             files += len(found.plot.save(figures, prefix=prefix))
         if not quiet:
             note(f"{figures}: {files} files")
-    if outputs.to_screen:
-        click.echo("\n\n".join(_text(t, repr(p)) for t, p in zip(traces, profiles, strict=True)))
-    for message in dict.fromkeys(w for p in profiles for w in p.warnings):
-        warn(message)
 
 
 def _text(trace: Trace, numbers: str) -> str:

@@ -119,10 +119,10 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
     if series is not None:
         _write_series(series, recorded)
     outputs.write(recorded.results)
-    outputs.write_report(recorded.results, [opened], series=[recorded.series])
     if outputs.to_screen:
         click.echo(_text(recorded.run))
     say_warnings(recorded.results)
+    outputs.write_report(recorded.results, [opened], series=[recorded.series])
 
 
 def _write_series(path: str, recorded: Recorded) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
+from destage.cli.streams import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -23,12 +23,12 @@ PATIENCE_S = 0.3
 
 def warn(message: str) -> None:
     """Print a warning."""
-    click.echo(f"destage: warning: {message}", err=True)
+    say(f"warning: {message}")
 
 
 def note(message: str) -> None:
     """Print what is good to know."""
-    click.echo(f"destage: {message}", err=True)
+    say(message)
 
 
 @contextmanager

@@ -117,12 +117,12 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
             progress=callback,
         )
     outputs.write(tuned)
-    if arguments["figures"] is not None:
-        tuned.save(arguments["figures"])
     if outputs.to_screen:
         print_table(tuned_table(tuned))
     for message in tuned.warnings:
         warn(message)
+    if arguments["figures"] is not None:
+        tuned.save(arguments["figures"])
 
 
 def _params(given: tuple[str, ...]) -> dict[str, str]:

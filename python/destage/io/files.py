@@ -17,6 +17,7 @@ __all__ = [
     "Destination",
     "made_folder",
     "read_text",
+    "remove_temporaries",
     "unreadable",
     "write_whole",
     "written_whole",
@@ -69,6 +70,17 @@ def read_text(path: Destination, what: str, limit: int = RESULT_BYTES) -> bytes:
     return bytes(pieces)
 
 
+#: Temporary files that are not renamed yet.
+_open: set[Path] = set()
+
+
+def remove_temporaries() -> None:
+    """Remove what was begun and will never be whole: for a process that ends in the middle."""
+    for temporary in list(_open):
+        with suppress(OSError):
+            temporary.unlink()
+
+
 #: Numbers of temporary files: two outputs may be open at a time.
 _numbers = count()
 #: Of the name that an output will have, so much is in its temporary one: names have 255 bytes.
@@ -101,6 +113,7 @@ def written_whole(path: Destination) -> Iterator[Path]:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as e:
         raise e if isinstance(e, OutputError) else _refused(path, e) from e
+    _open.add(temporary)
     try:
         try:
             yield temporary
@@ -108,6 +121,7 @@ def written_whole(path: Destination) -> Iterator[Path]:
         except OSError as e:
             raise e if isinstance(e, OutputError) else _refused(path, e) from e
     finally:
+        _open.discard(temporary)
         with suppress(OSError):
             temporary.unlink()
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import vl_convert
-
 from destage.charts.comparison import Charts, chart_rows
 from destage.charts.drive import DeviceCharts
+from destage.charts.engine import engine
 from destage.charts.theme import MARKERS, PAGE, VEGA_LITE, styles
 from destage.model.drive import (
     destage_curves,
@@ -350,7 +349,7 @@ def chips(result: ResultSet, shown: Sequence[str]) -> list[Part]:
 
 def chart_part(group: str, name: str, title: str, chart: Any, file: str = "trace") -> Part:
     """A chart in its place: compiled to Vega, without its rows, which the page has once."""
-    spec = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
+    spec = engine().vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
     spec.pop("$schema", None)
     drawn = (d.get("values") for d in spec.get("data", ()))
     own = next((v for v in drawn if isinstance(v, list) and v and isinstance(v[0], dict)), [])

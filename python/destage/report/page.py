@@ -8,12 +8,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import vl_convert
 from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from destage.charts.comparison import Charts, chart_rows
+from destage.charts.engine import engine
 from destage.charts.series_plots import series_chart, series_title
 from destage.charts.theme import DARK, LIGHT, PAGE, VEGA_LITE, variables
 from destage.model.metrics import METRICS
@@ -281,7 +281,7 @@ def _template() -> Any:
 @cache
 def _vega() -> str:
     """Vega-Embed, which brings Vega, as one script, from vl-convert's own copy."""
-    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    script: str = engine().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

@@ -125,11 +125,10 @@ def _distribution(
 
 def svg(drawn: Drawing) -> str:
     """Draw a figure. Needs the extra `report`."""
-    import vl_convert
-
+    from destage.charts.engine import engine
     from destage.charts.theme import VEGA_LITE
 
-    text = vl_convert.vegalite_to_svg(_chart(drawn).to_dict(), vl_version=VEGA_LITE)
+    text = engine().vegalite_to_svg(_chart(drawn).to_dict(), vl_version=VEGA_LITE)
     # The renderer counts its clip paths on from figure to figure.
     seen: dict[str, str] = {}
     prefix = re.sub(r"\W", "", drawn.figure.id)

@@ -1,0 +1,68 @@
+"""The engine that draws: Vega in V8, which ends the whole process where it cannot start.
+
+V8 reserves tens of gigabytes of addresses. Under a limit on them (`ulimit -v`) that is tried in a
+process of its own first, so that only the drawing is lost and not all that was computed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from destage.errors import OutputError
+
+__all__ = ["engine"]
+
+#: Draws a point under a limit of so many bytes; the status of the process is the answer.
+_TRY = """
+import resource, sys
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+import vl_convert
+values = {"values": [{"a": 1}]}
+vl_convert.vegalite_to_svg({"data": values, "mark": "point", "encoding": {"x": {"field": "a"}}})
+"""
+
+
+@cache
+def engine() -> ModuleType:
+    """vl-convert, which can be called. Raises `OutputError` where it cannot start."""
+    limit = _limit()
+    if limit is not None:
+        left = limit - _used()
+        tried = subprocess.run(
+            [sys.executable, "-c", _TRY, str(max(left, 1))], capture_output=True, check=False
+        )
+        if tried.returncode != 0:
+            raise OutputError(
+                "charts cannot be drawn: their engine (V8) does not start in the"
+                f" {limit:,} bytes of addresses that a process may have here (ulimit -v)"
+            )
+    import vl_convert
+
+    return vl_convert
+
+
+def _limit() -> int | None:
+    """Bytes of addresses that a process may have; None if they are not limited."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _used() -> int:
+    """Bytes of addresses that this process has; 0 where that is not known."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return 0
+    import resource
+
+    return pages * resource.getpagesize()

@@ -1,0 +1,73 @@
+"""Ctrl-C and SIGTERM end a command at once; a second one always does.
+
+The first raises `Stopped`, so that everything is put away on the way out. Work that waits for a
+pipe and does not hear of it is left after a second, and the process ends here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+__all__ = ["Stopped", "arm", "listen", "said", "status"]
+
+#: What is listened to, and what the user is told.
+SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+_first: signal.Signals | None = None
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has told the command to stop."""
+
+
+def listen() -> None:
+    """Raise `Stopped` at the first signal; one that is ignored (`nohup`, `&`) stays so."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def arm() -> None:
+    """See to it that a command ends where Python cannot listen: behind native code."""
+    from destage import _destage
+
+    heard = [number for number in SIGNALS if signal.getsignal(number) is _stop]
+    if heard:
+        descriptor = _destage.end_at_second_signal([int(number) for number in heard])
+        if descriptor is not None:
+            os.set_blocking(descriptor, False)
+            signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+        _destage.when_stuck(_leave)
+
+
+def status() -> int:
+    """What to exit with after a signal; 130 if there was none (`KeyboardInterrupt` of others)."""
+    return 128 + int(_first or signal.SIGINT)
+
+
+def said() -> str:
+    """What to tell the user after a signal."""
+    return SIGNALS[_first or signal.SIGINT]
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    global _first
+    if _first is not None:
+        os._exit(128 + number)
+    _first = signal.Signals(number)
+    raise Stopped
+
+
+def _leave() -> None:
+    """End the process as if its work had stopped: it waits for what may never come."""
+    if _first is None:
+        return
+    from destage.io.files import remove_temporaries
+
+    remove_temporaries()
+    try:
+        os.write(2, f"destage: {said()}\n".encode())
+    finally:
+        os._exit(status())
