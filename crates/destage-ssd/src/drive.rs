@@ -320,7 +320,7 @@ impl Loaded {
     }
 
     fn read(path: &str, others: &[(&str, &str)]) -> Result<Loaded, DriveError> {
-        let bytes = std::fs::read(path).map_err(|error| DriveError::Missing {
+        let bytes = file::bytes(path).map_err(|error| DriveError::Missing {
             path: path.into(),
             why: match error.kind() {
                 std::io::ErrorKind::NotFound => "no such file".into(),

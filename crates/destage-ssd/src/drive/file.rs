@@ -20,8 +20,23 @@ pub(super) struct File<'a> {
     others: &'a [(&'a str, &'a str)],
 }
 
+/// More than any drive's file. What goes on for ever (`/dev/zero`) ends here.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The bytes of a file, and one more than it may have if it has more.
+pub(super) fn bytes(path: &str) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The text of a file.
 pub(super) fn text(bytes: Vec<u8>, name: &str) -> Result<String, DriveError> {
+    if bytes.len() as u64 > MOST_BYTES {
+        let what = format!("it is no drive's file: it has over {MOST_BYTES} bytes");
+        return Err(DriveError::Content { file: name.into(), place: None, what });
+    }
     String::from_utf8(bytes).map_err(|error| {
         let upto = error.utf8_error().valid_up_to();
         let good = String::from_utf8_lossy(&error.as_bytes()[..upto]);
