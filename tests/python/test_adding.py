@@ -1,0 +1,119 @@
+"""The pages on adding a thing name every file that one touches, and no file knows of it besides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import destage as ds
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing, its page, and small ones that are there."""
+
+    page: str
+    #: How the page writes the name of the thing in a path.
+    word: str
+    examples: tuple[str, ...]
+
+
+KINDS = (
+    Kind("add-a-policy.md", "NAME", ("sieve", "lru_wsr", "ccf_lru", "two_q", "ad_lru")),
+    Kind("add-a-format.md", "NAME", ("alibaba", "diskmon", "systor17")),
+)
+CASES = [(kind, name) for kind in KINDS for name in kind.examples]
+
+#: In the Rust crates a thing is known by its module, its type, or its name in quotes. Python is
+#: held to more: what the command and the reports know of a policy, they have from the catalogue.
+SOURCES = sorted(
+    path
+    for path in (ROOT / "crates").glob("*/src/**/*.rs")
+    if not {"tests", "tests.rs", "testing.rs"} & set(path.parts)
+)
+#: Twins of FTLs may share a file, as the page says of none in particular.
+SHARED_TWINS = {
+    "crates/destage-twins/src/ftl/log_blocks.rs",
+    "crates/destage-twins/src/ftl/page_map.rs",
+}
+
+
+def page_of(kind: Kind) -> str:
+    return (ROOT / "docs" / kind.page).read_text(encoding="utf-8")
+
+
+def named(kind: Kind) -> set[str]:
+    """Paths that the page names, from the root of the repository."""
+    return set(re.findall(r"`((?:crates|tests|docs|python)/[\w./-]+|README\.md)`", page_of(kind)))
+
+
+def table(kind: Kind) -> set[str]:
+    """Paths in the first column of the table of files."""
+    (rows,) = re.findall(r"^\| file \| .*\n\|[ -]+\|.*\n((?:\|.*\n)+)", page_of(kind), re.MULTILINE)
+    cells = [row.split("|")[1] for row in rows.splitlines()]
+    return {path for cell in cells for path in re.findall(r"`([^`]+)`", cell)}
+
+
+@cache
+def code(path: Path) -> str:
+    """A source without comments and unit tests."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"//.*", "", re.split(r"#\[cfg\(test\)\]\s*mod tests \{", text)[0])
+
+
+def knowing(name: str) -> set[str]:
+    """Sources that know a thing by its module, its type or its name."""
+    spelled = {"two_q": "2q"}.get(name, name.replace("_", "-"))
+    camel = "".join(word.capitalize() for word in name.split("_"))
+    known = re.compile(rf"\b{name}\b(?!\()|\b{camel}\b|\"{spelled}\"")
+    return {p.relative_to(ROOT).as_posix() for p in SOURCES if known.search(code(p))}
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=lambda case: getattr(case, "page", case))
+def test_a_thing_is_known_in_the_files_of_its_page_only(kind: Kind, name: str) -> None:
+    pages = {path.replace(kind.word, name) for path in named(kind)}
+    found = knowing(name)
+    assert any(path.endswith(f"/{name}.rs") for path in found)
+    assert found <= pages | SHARED_TWINS, found - pages
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=lambda case: getattr(case, "page", case))
+def test_every_file_of_the_table_is_there_and_knows_the_thing(kind: Kind, name: str) -> None:
+    paths = table(kind)
+    assert len(paths) >= 5
+    for path in paths:
+        there = ROOT / path.replace(kind.word, name).replace(".ENDING", "")
+        if "ENDING" in path:
+            assert list(there.parent.glob(f"{there.name.replace('_', '-')}.*")), path
+        elif kind.page == "add-an-ftl.md" and "twins" in path and not there.exists():
+            shared = [ROOT / p for p in SHARED_TWINS]
+            assert any(re.search(name.replace("_", "."), code(p), re.I) for p in shared), path
+        else:
+            assert there.is_file(), path
+    for path in paths & {p.relative_to(ROOT).as_posix() for p in SOURCES}:
+        if kind.word not in path:
+            assert path in knowing(name), f"{path} does not know {name}"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.page)
+def test_every_path_of_the_page_is_there(kind: Kind) -> None:
+    for path in named(kind):
+        if kind.word not in path:
+            assert (ROOT / path).exists(), path
+
+
+def test_python_names_no_policy_that_the_catalogue_tells_it_of() -> None:
+    """Papers re-run and the demonstration choose policies; nothing else of Python knows these."""
+    names = [p.name for p in ds.policies() if re.match(r"bpac|aalru|ecr|acr|gcar|cf", p.name)]
+    assert len(names) > 8
+    quoted = re.compile("|".join(f"[\"']{re.escape(name)}[\"']" for name in names))
+    for path in sorted((ROOT / "python" / "destage").rglob("*.py")):
+        if "reproduce" in path.parts or path.name == "demo.py":
+            continue
+        text = re.sub(r'"{3}.*?"{3}', "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not quoted.search(text), path
