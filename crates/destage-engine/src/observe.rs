@@ -52,7 +52,8 @@ pub trait Observer {
         false
     }
 
-    /// A gauge of the policy ([`Policy::gauges`]), when it was asked for and when the run has ended.
+    /// A gauge of the policy ([`Policy::gauges`]), when it was asked for and when the run has
+    /// ended.
     fn gauge(&mut self, _name: &'static str, _value: f64) {}
 
     /// After each block of accesses: how many in all. False stops the run.

@@ -124,7 +124,9 @@ mod tests {
     #[test]
     fn scattered_pages_pad_the_rest_of_their_blocks() {
         // One frame: every write but the last goes alone, with seven pages that were not there.
-        let scattered = json!({ "kind": "loop", "requests": 100, "pages": 800, "read_ratio": 0.0, "size": "1" });
+        let scattered = json!({
+            "kind": "loop", "requests": 100, "pages": 800, "read_ratio": 0.0, "size": "1"
+        });
         let found = padding(&trace(scattered), "bplru", 1);
         assert_eq!((found.destages, found.destaged_pages), (99, 99));
         assert_eq!(found.padded_pages, [(7, 99)]);

@@ -155,15 +155,7 @@ impl Replay<'_> {
         (counters, sizes): &mut Counted,
     ) {
         for (i, &access) in block[..run].iter().enumerate() {
-            if let Some(far) = block.get(i + AHEAD) {
-                policy.warm(Page(far.id.into()));
-            }
-            if let Some(near) = block.get(i + LINKS_AHEAD) {
-                policy.warm_links(Page(near.id.into()));
-            }
-            if let Some(next) = block.get(i + NEIGHBOURS_AHEAD) {
-                policy.warm_neighbours(Page(next.id.into()));
-            }
+            look_ahead(policy, block, i);
             let next_use = if P::NEEDS.contains(Needs::NEXT_USE) {
                 self.next_uses.of(first_access as usize + i)
             } else {
@@ -211,5 +203,19 @@ impl Replay<'_> {
         counters.evicted(plan);
         sizes.add(plan);
         plan.clear();
+    }
+}
+
+/// Tells the memory which pages come next.
+#[inline(always)]
+fn look_ahead<P: Policy>(policy: &P, block: &[Access], at: usize) {
+    if let Some(far) = block.get(at + AHEAD) {
+        policy.warm(Page(far.id.into()));
+    }
+    if let Some(near) = block.get(at + LINKS_AHEAD) {
+        policy.warm_links(Page(near.id.into()));
+    }
+    if let Some(next) = block.get(at + NEIGHBOURS_AHEAD) {
+        policy.warm_neighbours(Page(next.id.into()));
     }
 }

@@ -1,9 +1,9 @@
 //! Long work on a thread of its own, while the calling thread listens: to Ctrl-C, and for progress.
 //!
-//! Python runs signal handlers on the main thread only, between byte codes. So the work runs without
-//! the GIL on another thread, and the calling one comes back some ten times a second, lets Python
-//! look for signals, calls the progress callback and goes to sleep again. If either raises, the work
-//! is told to stop and the exception goes on.
+//! Python runs signal handlers on the main thread only, between byte codes. So the work runs
+//! without the GIL on another thread, and the calling one comes back some ten times a second, lets
+//! Python look for signals, calls the progress callback and goes to sleep again. If either raises,
+//! the work is told to stop and the exception goes on.
 
 use crate::errors::{Kind, error};
 use crate::signals::stuck;

@@ -1,5 +1,5 @@
-//! A table's columns as a Parquet file in memory. Tables of results have some thousand rows at most,
-//! so one row group holds them all.
+//! A table's columns as a Parquet file in memory. Tables of results have some thousand rows at
+//! most, so one row group holds them all.
 
 use crate::errors::{Kind, error, usage};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};

@@ -30,7 +30,8 @@ fn one_size(py: Python<'_>, trace: &Trace, size: &str) -> PyResult<Frames> {
     }
 }
 
-/// Runs one policy at one size; returns the result set as JSON, with the series if one was asked for.
+/// Runs one policy at one size; returns the result set as JSON, with the series if one was asked
+/// for.
 #[pyfunction]
 #[pyo3(signature = (
     trace, spec, size, options, decisions = None, period = None, progress = None, drive = None,

@@ -1,5 +1,5 @@
-//! What a line of a vector file says, by serde: the shape is a struct, and what is wrong is told with
-//! the path of its key, what was expected and what was found.
+//! What a line of a vector file says, by serde: the shape is a struct, and what is wrong is told
+//! with the path of its key, what was expected and what was found.
 
 use super::json::shown;
 use destage_core::{Nanos, Op};
@@ -284,8 +284,13 @@ macro_rules! row {
                         f.write_str($words)
                     }
 
-                    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<$name, A::Error> {
-                        let wrong = |this: &Self| <A::Error as serde::de::Error>::invalid_length(0, this);
+                    fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                        self,
+                        mut seq: A,
+                    ) -> Result<$name, A::Error> {
+                        let wrong = |this: &Self| {
+                            <A::Error as serde::de::Error>::invalid_length(0, this)
+                        };
                         $(let $field: $type = seq.next_element()?.ok_or_else(|| wrong(&self))?;)+
                         match seq.next_element::<serde::de::IgnoredAny>()? {
                             None => Ok($name($($field),+)),

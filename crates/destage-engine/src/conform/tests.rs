@@ -1,13 +1,18 @@
 //! Whole vector files, doctored vectors, malformed lines, and pages at the end of the 64-bit range.
 
 use super::*;
-use destage_core::{Directory, Lookup, Page, Plan, Policy, Request, Slot};
-use destage_policies::{POLICIES, lru::Lru};
+use crate::control::Control;
+use destage_core::{Directory, Hashed, Lookup, Page, Plan, Policy, Request, Slot};
+use destage_policies::{POLICIES, Setup, lru::Lru};
 use destage_twins as twins;
 use serde_json::{Value as Json, json};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 mod block;
+mod device;
+mod ftl;
 
 const MICRO: &str = r#"{"name":"lru/three","policy":"lru","params":{},"frames":1,"accesses":[["w",7],["r",7],["r",8]],"decisions":[{"hit":false,"evicted":[],"flushed":[]},{"hit":true,"evicted":[],"flushed":[]},{"hit":false,"evicted":[7],"flushed":[[7]]}],"counters":{"read_hits":1,"read_misses":1,"write_hits":0,"write_misses":1,"physical_reads":1,"physical_writes":1,"evictions":1,"end_flushes":0}}"#;
 
@@ -82,201 +87,6 @@ fn every_page_vector_of_every_policy_passes_over_both_directories() {
         report.files[0].differences.iter().map(Difference::to_string).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!((report.passed(), report.failed(), report.skipped()), (204, 0, 0));
-}
-
-#[test]
-fn every_device_vector_passes() {
-    let names = ["device.jsonl", "device-policies.jsonl"].map(shipped);
-    let report = conform(&names, &Control::default()).expect("vectors");
-    let differences: Vec<String> =
-        report.files.iter().flat_map(|f| f.differences.iter().map(Difference::to_string)).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
-    assert_eq!((report.passed(), report.failed(), report.skipped()), (27 + 30, 0, 0));
-    assert!(report.files.iter().all(|file| file.not_compared.is_empty()), "{report:?}");
-}
-
-#[test]
-fn what_is_emitted_of_a_device_is_what_its_vectors_expect() {
-    for name in ["device.jsonl", "device-policies.jsonl"] {
-        let text = std::fs::read_to_string(shipped(name)).expect("a shipped file");
-        let emitted = emit_text(&text).expect("vectors");
-        for (i, (vector, emitted)) in text.lines().zip(&emitted).enumerate() {
-            let vector: Json = serde_json::from_str(vector).expect("JSON");
-            assert_eq!(emitted["line"], i + 1);
-            for key in ["decisions", "completions_ns", "counters"] {
-                assert_eq!(emitted[key], vector[key], "{}: {key}", vector["name"]);
-            }
-        }
-    }
-}
-
-#[test]
-fn every_ftl_vector_passes_and_is_emitted_as_it_stands() {
-    let report = conform(&[shipped("ftl.jsonl")], &Control::default()).expect("vectors");
-    let differences: Vec<String> =
-        report.files[0].differences.iter().map(Difference::to_string).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
-    assert_eq!((report.passed(), report.failed(), report.skipped()), (40, 0, 0));
-    assert!(report.files[0].not_compared.is_empty(), "{report:?}");
-
-    let text = std::fs::read_to_string(shipped("ftl.jsonl")).expect("a shipped file");
-    for ((i, vector), emitted) in text.lines().enumerate().zip(emit_text(&text).expect("vectors")) {
-        let vector: Json = serde_json::from_str(vector).expect("JSON");
-        let expected =
-            json!({"line": i + 1, "steps": vector["steps"], "counters": vector["counters"]});
-        assert_eq!(emitted, expected, "{}", vector["name"]);
-    }
-}
-
-/// The micro-trace of BAST, changed.
-fn doctored_ftl(change: impl FnOnce(&mut Json)) -> String {
-    let text = std::fs::read_to_string(shipped("ftl.jsonl")).expect("a shipped file");
-    let mut vector: Json =
-        serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
-    change(&mut vector);
-    vector.to_string()
-}
-
-#[test]
-fn a_doctored_step_or_counter_of_an_ftl_is_found() {
-    for (change, message) in [
-        (
-            (|v| v["steps"][16] = json!([3, 20, 3])) as fn(&mut Json),
-            "the FTL alone: operation 16 (w 9): expected 3 reads, 20 programs and 3 erases after \
-             it, got 3, 20 and 2",
-        ),
-        (|v| v["counters"]["erases"] = json!(7), "erases: expected 7, got 6"),
-        (|v| without(&mut v["counters"], "full_merges"), "full_merges: expected 0, got 2"),
-    ] {
-        let difference = only_difference(&doctored_ftl(change)).to_string();
-        assert!(difference.contains(message), "{difference}\n{message}");
-    }
-    let text = doctored_ftl(|v| {
-        v["counters"]["gc_runs"] = json!(1);
-        v["stepps"] = json!([]);
-        without(v, "steps");
-        without(v, "name");
-    });
-    let report = conform_text(&text).expect("a vector");
-    assert_eq!(report.passed(), 1);
-    let not_compared: Vec<_> = report.files[0].not_compared.keys().collect();
-    assert_eq!(not_compared, ["counters.gc_runs", "stepps"]);
-}
-
-#[test]
-fn an_ftl_line_that_is_no_vector_is_an_error_with_its_key() {
-    for (change, message) in [
-        ((|v| without(v, "ops")) as fn(&mut Json), "ops: the key is missing"),
-        (|v| v["ftl"] = json!("basst"), "ftl: unknown FTL \"basst\", did you mean bast? (known:"),
-        (|v| v["ftl"] = json!("page"), "without one there is page-ideal"),
-        (|v| v["params"] = json!([]), "params: expected an object, found []"),
-        (
-            |v| v["params"]["log_block"] = json!(1),
-            "did you mean log_blocks? (known: logical_pages,",
-        ),
-        (|v| v["params"]["log_blocks"] = json!(0), "params: log_blocks = 0: expected integer 1.."),
-        (|v| v["params"]["log_blocks"] = json!(2.5), "log_blocks = 2.5: expected integer 1.."),
-        (|v| v["params"]["victim"] = json!("mru"), "victim = \"mru\": expected lru, fifo"),
-        (|v| v["params"]["prefill"] = json!(1), "prefill = 1: expected true or false"),
-        (|v| v["params"]["victim"] = json!({}), "params.victim: expected a number, a string"),
-        (|v| v["params"]["cmt_entries"] = json!(4), "params: unknown key \"cmt_entries\""),
-        (|v| v["params"]["logical_pages"] = json!(1u64 << 40), "too many for a vector"),
-        (|v| without(&mut v["params"], "logical_pages"), "the key logical_pages is missing"),
-        (|v| v["ops"][3] = json!(["t", 3]), "ops[3][0]: expected \"r\" or \"w\", found \"t\""),
-        (|v| v["ops"][3] = json!(["w", -3]), "ops[3][1]: expected a page number, found -3"),
-        (
-            |v| v["ops"][3] = json!(["w", 16]),
-            "ops: operation 3: page 16: expected a page below logical_pages = 16",
-        ),
-        (|v| v["steps"] = json!([]), "steps: expected one per operation (25), found 0"),
-        (|v| v["steps"][2] = json!([1, 2]), "steps[2]: expected a list of reads, programs and"),
-        (|v| v["counters"] = json!(1), "counters: expected an object"),
-        (
-            |v| {
-                v["ftl"] = json!("dftl");
-                v["params"] = json!({"logical_pages": 16, "pages_per_block": 4,
-                    "physical_blocks": 3});
-            },
-            "physical_blocks = 3: expected integer 11..",
-        ),
-        (
-            |v| {
-                v["ftl"] = json!("page-ideal");
-                v["params"] = json!({"logical_pages": 16, "over_provisioning": -0.1});
-            },
-            "over_provisioning = -0.1: expected number >= 0",
-        ),
-    ] {
-        let line = doctored_ftl(change);
-        for error in [conform_text(&line).err(), emit_text(&line).err()] {
-            let text = error.expect(message).to_string();
-            assert!(text.contains(".jsonl:1: ") && text.contains(message), "{text}\n{message}");
-        }
-    }
-}
-
-/// The first vector with a cache, changed.
-fn doctored_device(change: impl FnOnce(&mut Json)) -> String {
-    let text = std::fs::read_to_string(shipped("device-policies.jsonl")).expect("a shipped file");
-    let mut vector: Json =
-        serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
-    change(&mut vector);
-    vector.to_string()
-}
-
-#[test]
-fn a_doctored_completion_decision_or_counter_of_a_device_is_found() {
-    for (change, message) in [
-        (
-            (|v| v["completions_ns"][3] = json!(1)) as fn(&mut Json),
-            "with the device: request 3: expected to complete at 1 ns, got ",
-        ),
-        (|v| v["decisions"][5]["hit"] = json!(true), "with the device: access 5 (w "),
-        (|v| v["counters"]["unit_busy_ns"][0] = json!(5), "unit_busy_ns: expected [5,"),
-        (|v| v["counters"]["makespan_ns"] = json!(0), "makespan_ns: expected 0, got 36394473"),
-    ] {
-        let difference = only_difference(&doctored_device(change)).to_string();
-        assert!(difference.contains(message), "{difference}\n{message}");
-    }
-    let file = doctored_device(|v| v["counters"]["erasures"] = json!(1));
-    let report = conform_text(&file).expect("a vector");
-    assert_eq!(report.files[0].not_compared.keys().collect::<Vec<_>>(), ["counters.erasures"]);
-}
-
-#[test]
-fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
-    for (change, message) in [
-        ((|v| without(v, "requests")) as fn(&mut Json), "requests: the key is missing"),
-        (|v| v["device"] = json!(4), "device: expected an object, found 4"),
-        (|v| v["device"]["channels"] = json!(0), "channels = 0: expected integer 1.."),
-        (|v| v["device"]["chanels"] = json!(1), "did you mean channels?"),
-        (|v| v["device"]["read_ns"] = json!({}), "device.read_ns: expected a number, a string"),
-        (|v| v["device"]["logical_pages"] = json!(640), "no room for collection"),
-        (|v| v["cache"]["policy"] = json!("lrru"), "did you mean lru?"),
-        (|v| v["cache"]["k"] = json!(2), "unknown parameter \"k\""),
-        (|v| without(&mut v["cache"], "frames"), "the key frames is missing"),
-        (|v| v["host"] = json!({"queue_depth": 0}), "queue_depth = 0: expected integer"),
-        (
-            |v| {
-                v["host"] = json!({"mode": "closed"});
-                v["device"]["sched"] = json!("read_first");
-            },
-            "mode = closed excludes sched = read_first",
-        ),
-        (|v| v["requests"][1] = json!([0, "w", 0, 1]), "requests: request 1: it arrives at 0 ns"),
-        (|v| v["requests"][1][3] = json!(-1), "requests[1][3]: expected an integer 0..2^62"),
-        (|v| v["requests"][1][3] = json!(1u64 << 61), "too many for a vector"),
-        (|v| v["requests"][2][1] = json!("x"), "requests[2][1]: expected \"r\" or \"w\""),
-        (|v| v["completions_ns"] = json!([]), "expected one per request (150), found 0"),
-        (|v| v["decisions"] = json!([]), "expected one per access (232), found 0"),
-        (|v| v["counters"] = json!(1), "counters: expected an object"),
-    ] {
-        let line = doctored_device(change);
-        for error in [conform_text(&line).err(), emit_text(&line).err()] {
-            let text = error.expect(message).to_string();
-            assert!(text.contains(".jsonl:1: ") && text.contains(message), "{text}\n{message}");
-        }
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::curve::{Curve, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
 use super::estimate::{Estimate, Totals, point};
 use super::sample::{Sample, Sampling};
-use super::tasks::{Task, Trace, in_parallel};
+use super::tasks::{Outcome, Task, Trace, in_parallel};
 use crate::accesses::Columns;
 use crate::control::Control;
 use crate::cost::Cost;
@@ -86,69 +86,16 @@ pub fn mrc(
     };
     let traces = match options.sampling {
         None => vec![Trace { input: *input, rate: 1.0, warmup_requests }],
-        Some(sampling) => samples
-            .iter()
-            .zip(&next_uses)
-            .enumerate()
-            .map(|(i, (sample, next_uses))| Trace {
-                input: Input {
-                    continuations: &[],
-                    columns: sample.columns(),
-                    next_uses: NextUses::Long(next_uses),
-                    arrivals_ns: &[],
-                },
-                rate: sampling.rounded_rate() / if i == 0 { 1.0 } else { GROUPS as f64 },
-                warmup_requests: warmup_requests.map(|_| sample.warmup_requests),
-            })
-            .collect(),
+        Some(sampling) => sampled_traces(&samples, &next_uses, sampling, warmup_requests.is_some()),
     };
-
-    // One list for all threads; the whole sample, the longest, before its groups.
-    let tasks: Vec<Task<'_>> = traces
-        .iter()
-        .flat_map(|trace| specs.iter().map(move |spec| (trace, spec)))
-        .flat_map(|(trace, spec)| {
-            let one_pass = in_one_pass(spec, options);
-            let sizes: Vec<_> =
-                if one_pass { vec![None] } else { sizes.iter().map(Some).collect() };
-            sizes.into_iter().map(move |size| Task { trace, spec, size })
-        })
-        .collect();
+    let tasks = tasks(&traces, specs, sizes, options);
     let outcomes = in_parallel(&tasks, options, control)?;
-
-    // Outcomes lie by trace, then policy, then size.
-    let totals = warmup_requests.map(|warm| Totals::of(input.columns, warm));
-    let stride = tasks.len() / traces.len();
-    let mut first = 0;
-    let mut curves = Vec::new();
-    for (spec, params) in specs.iter().zip(&params) {
-        let passes = passes(spec, sizes, options);
-        let points = sizes.iter().enumerate().map(|(k, size)| {
-            let task = first + if passes == 1 { 0 } else { k };
-            let estimates: Vec<Estimate> = traces
-                .iter()
-                .zip(outcomes.chunks(stride))
-                .map(|(trace, outcomes)| outcomes[task].estimate(size, trace))
-                .collect();
-            point(size, &estimates, totals, options)
-        });
-        let points: Vec<Point> = points.collect();
-        if let Some(point) = points.iter().find(|point| point.accesses == 0) {
-            warnings.push(format!(
-                "{} at {}: nothing was counted after the warm-up",
-                spec.label(),
-                point.cache
-            ));
-        }
-        curves.push(Curve {
-            policy: spec.name.to_string(),
-            label: spec.label(),
-            params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
-            method: if in_one_pass(spec, options) { Method::OnePass } else { Method::Runs },
-            points,
-        });
-        first += passes;
-    }
+    let found = Found {
+        outcomes: outcomes.chunks(tasks.len() / traces.len()).collect(),
+        traces: &traces,
+        totals: warmup_requests.map(|warm| Totals::of(input.columns, warm)),
+    };
+    let curves = found.curves(specs, &params, sizes, options, &mut warnings);
     let sample = options.sampling.map(|sampling| SampleSize {
         rate: sampling.rounded_rate(),
         seed: sampling.seed,
@@ -157,6 +104,95 @@ pub fn mrc(
         groups: GROUPS,
     });
     Ok(Mrc { sample, curves, warnings })
+}
+
+/// Each sample as a trace of its own; the first is the whole sample, the others are its groups.
+fn sampled_traces<'a>(
+    samples: &'a [Sample],
+    next_uses: &'a [Vec<u64>],
+    sampling: Sampling,
+    has_warmup_in_requests: bool,
+) -> Vec<Trace<'a>> {
+    let trace = |(i, (sample, next_uses)): (usize, (&'a Sample, &'a Vec<u64>))| Trace {
+        input: Input {
+            continuations: &[],
+            columns: sample.columns(),
+            next_uses: NextUses::Long(next_uses),
+            arrivals_ns: &[],
+        },
+        rate: sampling.rounded_rate() / if i == 0 { 1.0 } else { GROUPS as f64 },
+        warmup_requests: has_warmup_in_requests.then_some(sample.warmup_requests),
+    };
+    samples.iter().zip(next_uses).enumerate().map(trace).collect()
+}
+
+/// One list for all threads; the whole sample, the longest, before its groups. By trace, then
+/// policy, then size.
+fn tasks<'a>(
+    traces: &'a [Trace<'a>],
+    specs: &'a [PolicySpec],
+    sizes: &'a [Frames],
+    options: &MrcOptions,
+) -> Vec<Task<'a>> {
+    traces
+        .iter()
+        .flat_map(|trace| specs.iter().map(move |spec| (trace, spec)))
+        .flat_map(|(trace, spec)| {
+            let one_pass = in_one_pass(spec, options);
+            let sizes: Vec<_> =
+                if one_pass { vec![None] } else { sizes.iter().map(Some).collect() };
+            sizes.into_iter().map(move |size| Task { trace, spec, size })
+        })
+        .collect()
+}
+
+/// What the tasks found.
+struct Found<'a> {
+    /// One list for each trace, by policy, then size.
+    outcomes: Vec<&'a [Outcome]>,
+    traces: &'a [Trace<'a>],
+    totals: Option<Totals>,
+}
+
+impl Found<'_> {
+    fn curves(
+        &self,
+        specs: &[PolicySpec],
+        params: &[Params],
+        sizes: &[Frames],
+        options: &MrcOptions,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Curve> {
+        let mut first = 0;
+        let mut curves = Vec::new();
+        for (spec, params) in specs.iter().zip(params) {
+            let passes = passes(spec, sizes, options);
+            let points = sizes.iter().enumerate().map(|(k, size)| {
+                let task = first + if passes == 1 { 0 } else { k };
+                let of_traces = self.traces.iter().zip(&self.outcomes);
+                let estimates: Vec<Estimate> =
+                    of_traces.map(|(trace, found)| found[task].estimate(size, trace)).collect();
+                point(size, &estimates, self.totals, options)
+            });
+            let points: Vec<Point> = points.collect();
+            if let Some(point) = points.iter().find(|point| point.accesses == 0) {
+                warnings.push(format!(
+                    "{} at {}: nothing was counted after the warm-up",
+                    spec.label(),
+                    point.cache
+                ));
+            }
+            curves.push(Curve {
+                policy: spec.name.to_string(),
+                label: spec.label(),
+                params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
+                method: if in_one_pass(spec, options) { Method::OnePass } else { Method::Runs },
+                points,
+            });
+            first += passes;
+        }
+        curves
+    }
 }
 
 /// The sample, then its groups.

@@ -27,8 +27,8 @@ pub struct Group {
     pub cache: String,
     /// Numbers of the runs in the result set, from 0.
     pub runs: Vec<usize>,
-    /// By metric, for each pair of `runs` in the order (0, 1), (0, 2), .., (1, 2), ..: the interval of
-    /// the second's value less the first's; `None` where one of them has none.
+    /// By metric, for each pair of `runs` in the order (0, 1), (0, 2), .., (1, 2), ..: the interval
+    /// of the second's value less the first's; `None` where one of them has none.
     pub metrics: BTreeMap<String, Vec<Option<Interval>>>,
 }
 
@@ -58,8 +58,8 @@ impl Differences {
         });
         Some(Differences {
             method: format!(
-                "circular block bootstrap of the runs' {WINDOWS} windows, in blocks of {BLOCK}, the \
-                 same windows of both runs; {DRAWS} draws, seed {SEED}"
+                "circular block bootstrap of the runs' {WINDOWS} windows, in blocks of {BLOCK}, \
+                 the same windows of both runs; {DRAWS} draws, seed {SEED}"
             ),
             level: LEVEL,
             groups: groups.collect(),

@@ -1,10 +1,10 @@
 //! A block bootstrap over the windows of a run.
 //!
-//! Windows that follow one another are alike, so blocks of them are drawn, not windows: the circular
-//! block bootstrap (Politis, Romano: A circular block-resampling procedure for stationary data,
-//! 1992). Blocks of five of sixty windows: about the cube root of their number, rounded up. Every run
-//! is drawn from in the same way, so that the difference between two runs of one trace is that of
-//! the same parts of the trace.
+//! Windows that follow one another are alike, so blocks of them are drawn, not windows: the
+//! circular block bootstrap (Politis, Romano: A circular block-resampling procedure for stationary
+//! data, 1992). Blocks of five of sixty windows: about the cube root of their number, rounded up.
+//! Every run is drawn from in the same way, so that the difference between two runs of one trace is
+//! that of the same parts of the trace.
 
 use crate::windows::WINDOWS;
 
@@ -57,7 +57,8 @@ impl Draws {
     }
 }
 
-/// The middle [`LEVEL`] of what was drawn, to six significant digits; `None` if a draw has no value.
+/// The middle [`LEVEL`] of what was drawn, to six significant digits; `None` if a draw has no
+/// value.
 pub(super) fn interval(drawn: impl Iterator<Item = f64>) -> Option<Interval> {
     let mut drawn: Vec<f64> = drawn.collect();
     if drawn.is_empty() || drawn.iter().any(|value| !value.is_finite()) {

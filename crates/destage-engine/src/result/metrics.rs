@@ -378,7 +378,8 @@ pub static METRICS: &[Metric] = &[
     "pages programmed by collections, merges and translation (AALRU, figure 9)",
     |t| {
         let d = &t.counters.device;
-        Some(d.ftl.as_ref().map_or(d.gc_moves, |f| f.common.flash_programs - f.common.host_writes).into())
+        let own = |f: &destage_ssd::FtlCounters| f.common.flash_programs - f.common.host_writes;
+        Some(d.ftl.as_ref().map_or(d.gc_moves, own).into())
     }),
     ftl!("switch_merges", "Switch merges", Count "merges", Neither,
         "log blocks that became the data block as they were (bast, fast)", "switch_merges"),
@@ -394,8 +395,11 @@ pub static METRICS: &[Metric] = &[
     ftl!("log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
         "most log blocks in use at a time, warm-up included", "log_blocks_used_max"),
     timed!("log_block_pages_mean", "Log block use", Real "pages", Higher,
-        "pages written to a log block, on average",
-        |t| t.counters.device.ftl.as_ref().and_then(|f| ratio(own(f, "log_pages"), own(f, "log_blocks_taken")))),
+    "pages written to a log block, on average",
+    |t| {
+        let f = t.counters.device.ftl.as_ref()?;
+        ratio(own(f, "log_pages"), own(f, "log_blocks_taken"))
+    }),
     ftl!("gc_copies", "Collected pages", Count "pages", Lower,
         "data pages that collections copied, within a plane or not (dftl, page-ideal)",
         "gc_copies"),

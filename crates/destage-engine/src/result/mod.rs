@@ -7,6 +7,7 @@
 //!  identity  which trace was replayed       config   what was asked for
 //!  run       the outcome of one run         metric   what a derived number is
 //!  metrics   every derived number           set      the runs of one call over one trace
+//!  schema    every key, for docs/results.md
 //!  debt      what a run owes at its end     steady   whether its halves are alike
 //!  draws     a bootstrap over its windows   differences  between runs, with intervals
 //! ```
@@ -19,8 +20,11 @@ mod identity;
 mod metric;
 mod metrics;
 mod run;
+pub mod schema;
 mod set;
 mod steady;
+#[cfg(test)]
+mod tests;
 
 pub use config::RunConfig;
 pub use debt::Debt;

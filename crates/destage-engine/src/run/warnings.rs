@@ -1,5 +1,5 @@
-//! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many runs
-//! say them once.
+//! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many
+//! runs say them once.
 
 use super::outcome::Outcome;
 use crate::input::Input;
@@ -13,8 +13,8 @@ use destage_ssd::config::HostMode;
 /// Reads of pages never written that are too many to pass over: one in so many.
 const UNWRITTEN_SHARE: u64 = 10;
 
-/// A drive that is behind at the end by this share of the time that the requests took to arrive: one in
-/// so many. What is left over from the last burst is far less.
+/// A drive that is behind at the end by this share of the time that the requests took to arrive:
+/// one in so many. What is left over from the last burst is far less.
 const BEHIND_SHARE: u64 = 10;
 
 /// Flash writes that are owed at the end and too many to pass over: one in so many.
@@ -65,8 +65,9 @@ pub(crate) fn of(
         }
         if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
             said.push(
-                "the drive does not keep up with the arrivals: requests queue up, and response times \
-                 grow with the length of the trace; a queue depth (closed loop) shows what it can do"
+                "the drive does not keep up with the arrivals: requests queue up, and response \
+                 times grow with the length of the trace; a queue depth (closed loop) shows what \
+                 it can do"
                     .into(),
             );
         }
@@ -85,9 +86,9 @@ fn unsettled(outcome: &Outcome) -> impl Iterator<Item = String> {
     let owes = is_cut && owed * OWED_SHARE > written + owed;
     let fills = outcome.windows.as_ref().is_some_and(Windows::is_filling);
     let debt = "more than 5 % of the flash writes are still owed at the end, as dirty pages in the \
-                cache: judge by the writes incl. owed, or write them (flush at end)";
+        cache: judge by the writes incl. owed, or write them (flush at end)";
     let filling = "the cache is still filling: that took more than half of what was counted; a \
-                   longer trace, a smaller cache or a warm-up shows what comes after";
+        longer trace, a smaller cache or a warm-up shows what comes after";
     [owes.then_some(debt), fills.then_some(filling)].into_iter().flatten().map(Into::into)
 }
 

@@ -100,7 +100,8 @@ impl<'a, P: Policy> Cached<'a, P> {
         }
     }
 
-    /// Counts a host operation, and remembers what its completion will be about; operations are numbered as they are submitted.
+    /// Counts a host operation, and remembers what its completion will be about; operations are
+    /// numbered as they are submitted.
     #[inline]
     fn submitted(&mut self, page: Option<Page>, op: Op, at_ns: Nanos) {
         match op {

@@ -204,7 +204,8 @@ fn dirty_pages_are_flushed_at_the_end_without_being_evictions() {
     }
 }
 
-/// Gives up the erase block of its oldest page in one piece, padded to four pages; takes no read in.
+/// Gives up the erase block of its oldest page in one piece, padded to four pages; takes no read
+/// in.
 struct Blocks(Vec<(Page, Lpn)>);
 
 impl Policy for Blocks {

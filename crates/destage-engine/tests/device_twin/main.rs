@@ -36,7 +36,8 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Where the twin and the product first differ. An FTL may run out of blocks; then it does for both.
+/// Where the twin and the product first differ. An FTL may run out of blocks; then it does for
+/// both.
 fn difference(vector: &Value) -> Option<String> {
     let (twin, product) = match (simulate(vector), product::run(vector)) {
         (Ok(twin), Ok(product)) => (twin, product),

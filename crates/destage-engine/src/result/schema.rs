@@ -1,0 +1,285 @@
+//! The schema of results, written down once: what `docs/results.md` is made from, and what a test
+//! holds results to.
+
+use super::metric::{Better, Kind};
+use super::metrics::METRICS;
+use std::fmt::Write;
+
+/// An object of the schema.
+pub struct Object {
+    /// Its name here; JSON does not have it.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Its keys, in the order in which they are written.
+    pub fields: &'static [Field],
+}
+
+/// A key of an object.
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// It may be absent.
+    pub may_be_absent: bool,
+    /// What it holds: words, or an object of the schema behind `@`, a list of them behind `[@`.
+    pub holds: &'static str,
+    /// What it is.
+    pub about: &'static str,
+}
+
+macro_rules! object {
+    ($name:literal, $about:literal,
+     $($key:ident $($absent:literal)? : $holds:literal, $what:literal;)+) => {
+        Object {
+            name: $name,
+            about: $about,
+            fields: &[$(Field {
+                key: stringify!($key),
+                may_be_absent: false $(|| !$absent.is_empty())?,
+                holds: $holds,
+                about: $what,
+            }),+],
+        }
+    };
+}
+
+/// Every object, the outermost first.
+pub static SCHEMA: &[Object] = &[
+    object!("result set", "What `--json` writes, `Results.to_json` gives and `rerun` reads.",
+        schema: "text", "`destage.results`";
+        schema_version: "integer", "1; a change that a reader could trip over raises it";
+        version: "text", "version of Destage";
+        trace: "@trace", "which trace was replayed, and how it was read";
+        runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
+            asked";
+        device "?": "object", "the drive behind the cache, as it was given and after defaults: the \
+            tables of its file, see [devices](devices.md)";
+        reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
+            like";
+        differences "?": "@differences", "between the runs at one cache size, with intervals";
+    ),
+    object!("trace", "Which trace was replayed.",
+        sources: "list of texts", "the files as they were given, or what made the trace";
+        fingerprint: "text", "hash of the decoded accesses: equal for equal content";
+        format: "text", "format that the records were read from";
+        page_bytes: "integer", "page size, bytes";
+        requests: "integer", "requests that read or write";
+        accesses: "integer", "page accesses";
+        unique_pages: "integer", "distinct pages";
+        duration_ns: "integer or null", "first to last arrival; null if the trace has no times";
+        options: "object", "how it was read and decoded: what `rerun` needs to read it again";
+    ),
+    object!("run", "One policy at one cache size.",
+        label: "text", "the policy with the parameters that were given, as one types it: \
+            `cflru[window_fraction=0.75]`";
+        config: "@config", "what was asked for, after defaults";
+        warmup_requests: "integer", "requests that were replayed before counting began";
+        counters: "@counters", "what was counted";
+        policy_counters "?": "object", "what only this policy counts, by name";
+        policy_gauges "?": "object", "where an adaptive policy had adapted to at the end, by name";
+        destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
+            group had more than one";
+        running_time: "integer or null", "physical reads and writes by the cost model; null \
+            without one";
+        timing "?": "@timing", "in a run with a drive: times, and what the drive did";
+        profile "?": "@profile", "with a drive, if it was asked for: how the run developed";
+        debt "?": "@debt", "what was still dirty at the end; absent in results of earlier versions";
+        windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
+        warnings: "list of texts", "what a reader of these numbers must know";
+        metrics: "object", "every number below under *Metrics*, null where the run has none; \
+            written for readers, made again when a result is read";
+        steady "?": "@steady", "whether the run had settled; follows from the windows";
+        series "?": "[@series period", "what each period counted (`run --series`)";
+    ),
+    object!("config", "What a run was asked to do.",
+        policy: "text", "name of the policy";
+        given: "object", "only the parameters that were given";
+        params: "object", "all parameters, after defaults";
+        frames: "integer", "frames of the cache, pages";
+        cache: "text", "the cache size as it was given";
+        warmup: "text or object", "`none`, `full`, or one of `percent`, `requests`, `nanos` with \
+            its number";
+        fetch_on_write_miss: "true or false", "a write miss reads the page from flash first";
+        flush_at_end: "true or false", "dirty pages are written after the last access";
+        check: "true or false", "every law was checked at every access";
+        cost: "object or null", "cost model: `read` and `write`, integers";
+        pages_per_block "?": "integer", "pages of an erase block, of a policy that clusters by it, \
+            without a drive";
+        device_pages "?": "integer", "pages that may be padded, of such a policy; absent: all";
+        device "?": "text", "name of the drive behind the cache";
+    ),
+    object!("counters", "Page accesses and what came of them, warm-up left out ([page \
+        policies](spec/page-policies.md), 2.5).",
+        read_hits: "integer", "read accesses that found their page";
+        read_misses: "integer", "read accesses that did not";
+        write_hits: "integer", "write accesses that found their page";
+        write_misses: "integer", "write accesses that did not";
+        bypasses: "integer", "misses that were not admitted";
+        physical_reads: "integer", "pages read from flash";
+        physical_writes: "integer", "pages written to flash";
+        evictions: "integer", "pages that left the cache because of a miss";
+        clean_evictions: "integer", "those that were clean";
+        destages: "integer", "flush groups";
+        destaged_pages: "integer", "pages in flush groups, without padding";
+        padding_reads: "integer", "pages read to complete a block";
+        padding_writes: "integer", "pages written to complete a block";
+        end_flushes: "integer", "dirty pages written at the end; in `physical_writes` too";
+    ),
+    object!("series period", "What one period of so many accesses counted: every key of \
+        *counters*, where the policy had adapted to at its end, by name, and:",
+        first_access: "integer", "first access of the period, from 0 over the whole run";
+    ),
+    object!("debt", "What a run owes at its end: flash writes and all that follows from them leave \
+        it out.",
+        dirty_left: "integer", "pages that were dirty after the last access; 0 if they were \
+            flushed";
+        dirty_left_bytes: "integer", "their size, bytes";
+        physical_writes_owed: "integer", "pages that flushing them would still write";
+    ),
+    object!("windows", "What was counted, in sixty parts of equal requests: six are a tenth of it. \
+        Every list has a number for each.",
+        filled_after: "number or null", "share of what was counted after which every frame had \
+            been taken, 0..1; null: never";
+        requests: "list of integers", "requests; rows of the trace in a run without a drive";
+        accesses: "list of integers", "page accesses";
+        hits: "list of integers", "those that found their page";
+        read_accesses: "list of integers", "accesses that read";
+        read_hits: "list of integers", "those that found their page";
+        physical_reads: "list of integers", "pages read from flash";
+        physical_writes: "list of integers", "pages written to flash; end flushes come after the \
+            last";
+        response_ns_sum "?": "list of integers", "with a drive: sum of the response times of the \
+            requests that were issued, ns";
+        read_requests "?": "list of integers", "with a drive: requests that read";
+        read_response_ns_sum "?": "list of integers", "with a drive: sum of their response times, \
+            ns";
+    ),
+    object!("steady", "Whether a run had settled.",
+        verdict: "text", "`filling`: the cache took longer than half of what was counted to fill, \
+            or never did; `changing`: hit ratio or mean response of the halves differ by more than \
+            a bootstrap of their windows explains; else `steady`";
+        filled_after: "number or null", "as in *windows*";
+        halves: "[@half", "the first and the second";
+    ),
+    object!("half", "One half of what was counted.",
+        accesses: "integer", "page accesses";
+        hit_ratio: "number or null", "hits / accesses";
+        physical_writes: "integer", "pages written to flash";
+        response_ns_mean "?": "number", "with a drive: mean response time, ns";
+    ),
+    object!("differences", "Between runs, by a circular block bootstrap over their windows.",
+        method: "text", "how the intervals were made, the seed included";
+        level: "number", "share of the draws that an interval holds";
+        groups: "[@group", "one for each cache size with two runs or more";
+    ),
+    object!("group", "Runs at one cache size.",
+        frames: "integer", "frames of the cache";
+        cache: "text", "the size as it was given";
+        runs: "list of integers", "numbers of the runs in the set, from 0";
+        metrics: "object", "by metric a list, for each pair of `runs` in the order (0, 1), (0, 2), \
+            .., (1, 2), ..: `[low, high]` of the second's value less the first's, or null. An \
+            interval that holds 0: not distinguishable on this trace";
+    ),
+    object!("distribution", "Many values in a few numbers: mean and deviation exact, percentiles \
+        to three significant digits.",
+        count: "integer", "number of values";
+        mean: "number", "mean";
+        std: "number", "population standard deviation";
+        max: "integer", "largest";
+        p50: "integer", "median";
+        p90: "integer", "90 % are at most so large";
+        p95: "integer", "95 %";
+        p99: "integer", "99 %";
+        p999: "integer", "99.9 %";
+        p9999: "integer", "99.99 %";
+        quantiles: "list of pairs", "(share, value) from 0 to 1: what a curve is drawn from";
+    ),
+    object!("timing", "Times, and what the drive did.",
+        counters: "object", "the counters of the device, under the names of \
+            [device](spec/device.md), 8; with another FTL than `page` also `ftl`, those of \
+            [FTLs](spec/ftl.md)";
+        response_ns: "@distribution", "response times of all requests; null if there were none";
+        read_response_ns: "@distribution", "of reads";
+        write_response_ns: "@distribution", "of writes";
+        unbalance_permille: "@distribution", "unbalance rate at dirty evictions, thousandths";
+        block_erases: "@wear", "erases of the blocks, preconditioning included";
+    ),
+    object!("wear", "How erases are spread over the drive's blocks.",
+        blocks: "integer", "erase blocks";
+        mean: "number", "mean erases of a block";
+        std: "number", "population standard deviation";
+    ),
+    object!("profile", "A run over time, warm-up included.",
+        period_ns: "integer", "length of a period; the first begins at time 0";
+        periods: "[@profile period", "the periods";
+        unit_busy_ns: "list of lists", "for each unit, how long it was busy in each period";
+        unit_collecting_ns: "list of lists", "for each unit, how long with collections";
+    ),
+    object!("profile period", "What began in one period.",
+        requests: "integer", "requests issued";
+        response_ns_sum: "integer", "sum of their response times";
+        response_ns_max: "integer", "the longest";
+        flash_reads: "integer", "host reads";
+        flash_programs: "integer", "programs for the host";
+        collection_programs: "integer", "pages moved, and other programs of the FTL's own";
+        erases: "integer", "erases";
+    ),
+];
+
+const HEAD: &str = "\
+# Results
+
+What a run leaves behind: one schema for JSON, Python, the tables and the report. This page is made
+from the engine's own list (`crates/destage-engine/src/result/schema.rs`), and a test holds results
+and page to it. A key with a question mark may be absent. A table of results (CSV, Parquet,
+DataFrame) has a row for each run: what was asked for, and the metrics below.
+
+A run's writes are what went to flash while it was counted. What is still dirty in the cache at the
+end is in its debt: compare writes by `physical_writes_incl_owed`, or flush at the end.
+";
+
+/// The page `docs/results.md`.
+pub fn page() -> String {
+    let mut page = HEAD.to_string();
+    for object in SCHEMA {
+        let _ = write!(page, "\n## {}\n\n{}\n\n", capital(object.name), object.about);
+        page.push_str("| key | holds | what it is |\n|---|---|---|\n");
+        for field in object.fields {
+            let mark = if field.may_be_absent { "?" } else { "" };
+            let (key, holds, about) = (field.key, held(field.holds), field.about);
+            let _ = writeln!(page, "| `{key}`{mark} | {holds} | {about} |");
+        }
+    }
+    page.push_str("\n## Metrics\n\nThe columns of every table, under these names.\n\n");
+    page.push_str("| name | unit | better | what it is |\n|---|---|---|---|\n");
+    for metric in METRICS {
+        let unit = match metric.kind {
+            Kind::Ratio => "0..1",
+            _ => metric.unit,
+        };
+        let better = match metric.better {
+            Better::Higher => "more",
+            Better::Lower => "less",
+            Better::Neither => "",
+        };
+        let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
+    }
+    page
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}
+
+/// What a key holds, objects of the schema linked.
+fn held(holds: &str) -> String {
+    let link = |name: &str| format!("[{name}](#{})", name.replace(' ', "-"));
+    match (holds.strip_prefix("[@"), holds.strip_prefix('@')) {
+        (Some(name), _) => format!("list of {}", link(name)),
+        (_, Some(name)) => link(name),
+        _ => holds.to_string(),
+    }
+}

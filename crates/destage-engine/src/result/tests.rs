@@ -1,0 +1,217 @@
+//! Results of real runs: whole, of the schema and of no more, and in agreement with themselves.
+
+use super::schema::{SCHEMA, page};
+use super::{ResultSet, RunResult, TraceIdentity};
+use crate::control::Control;
+use crate::observe::Unobserved;
+use crate::options::RunOptions;
+use crate::run::{Mounted, compare, run};
+use crate::series::Series;
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use crate::timed::Workload;
+use destage_core::Op;
+use destage_ssd::{CacheConfig, Drive};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// 1200 requests that come back to a few hundred pages, half of them writes.
+fn requests() -> Vec<(u64, Op, u64, u64)> {
+    let request = |k: u64| {
+        let op = if k.wrapping_mul(0x9e37_79b9) % 7 < 4 { Op::Write } else { Op::Read };
+        let page = (k * k * 31 + k * 17) % 397;
+        (k * 200_000, op, page * 4096, 4096 * (1 + k % 3))
+    };
+    (0..1200).map(request).collect()
+}
+
+fn workload() -> (Drive, Workload) {
+    let drive = Drive::preset("small").unwrap();
+    let workload = Workload::new(requests(), &drive.device).unwrap();
+    (drive, workload)
+}
+
+fn mounted(drive: &Drive, ftl: &str) -> Arc<Mounted> {
+    let drive = drive.with_ftl(ftl).unwrap();
+    Arc::new(Mounted {
+        name: drive.name.clone(),
+        record: drive.to_json(),
+        device: destage_ssd::Device::prepare(&drive.device, None, &mut |_, _| true).unwrap().0,
+        cache: CacheConfig {
+            policy: None,
+            frames: 0,
+            hit_ns: drive.cache.hit_ns,
+            evict_wait: drive.cache.evict_wait,
+            read_wait: drive.cache.read_wait,
+            params: destage_ssd::config::Table::new(),
+        },
+        host: drive.host,
+    })
+}
+
+fn runs(workload: &Workload, policies: &str, options: &RunOptions) -> Vec<RunResult> {
+    let specs = PolicySpec::parse_list(policies).unwrap();
+    let frames = [Frames { frames: 40, given: "40p".into() }];
+    compare(&workload.input(), &specs, &frames, options, 1, &Control::default()).unwrap()
+}
+
+fn set(runs: Vec<RunResult>) -> ResultSet {
+    let trace = TraceIdentity {
+        sources: vec!["made".into()],
+        fingerprint: "0".repeat(32),
+        format: "synthetic".into(),
+        page_bytes: 4096,
+        requests: 1200,
+        accesses: 2400,
+        unique_pages: 399,
+        duration_ns: Some(1),
+        options: json!({}),
+    };
+    ResultSet { reading: Some(json!({})), ..ResultSet::new(trace, runs) }
+}
+
+/// Notes every key of the schema that a value has; a key that the schema has not is an error.
+fn walk(value: &Value, name: &str, seen: &mut BTreeSet<(String, String)>) {
+    let Some(entries) = value.as_object() else {
+        assert!(value.is_null(), "{name}: {value}");
+        return;
+    };
+    let object = SCHEMA.iter().find(|object| object.name == name).expect(name);
+    for field in object.fields {
+        let Some(found) = entries.get(field.key) else {
+            assert!(field.may_be_absent, "{name}: {} is missing", field.key);
+            continue;
+        };
+        seen.insert((name.into(), field.key.into()));
+        if let Some(inner) = field.holds.strip_prefix("[@") {
+            found.as_array().unwrap().iter().for_each(|entry| walk(entry, inner, seen));
+        } else if let Some(inner) = field.holds.strip_prefix('@') {
+            walk(found, inner, seen);
+        }
+    }
+    if name != "series period" {
+        let known: Vec<&str> = object.fields.iter().map(|field| field.key).collect();
+        let written: Vec<&str> = entries.keys().map(String::as_str).collect();
+        let ordered: Vec<&str> =
+            known.into_iter().filter(|key| entries.contains_key(*key)).collect();
+        assert_eq!(written, ordered, "{name}: its keys, in their order");
+    }
+}
+
+#[test]
+fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
+    let (drive, workload) = workload();
+    let cost = crate::cost::Cost::parse("read=1,write=118").ok();
+    let plain = RunOptions { cost, device_pages: Some(1 << 20), ..RunOptions::default() };
+    let mut without = runs(&workload, "lru,bpac,acr-h[file_pages=none]", &plain);
+    let mut series = Series::new(500);
+    let (lru, frames) =
+        (PolicySpec::parse("arc").unwrap(), Frames { frames: 40, given: "40p".into() });
+    let control = Control::default();
+    let mut one = run(&workload.input(), &lru, &frames, &plain, &control, &mut series).unwrap();
+    one.series = series.finish();
+    without.push(one);
+    let with =
+        RunOptions { drive: Some(mounted(&drive, "dftl")), profile: true, ..RunOptions::default() };
+    let with =
+        ResultSet { device: Some(drive.to_json()), ..set(runs(&workload, "lru,cflru", &with)) };
+    let mut seen = BTreeSet::new();
+    for set in [set(without), with] {
+        let text = set.to_json();
+        walk(&serde_json::from_str(&text).unwrap(), "result set", &mut seen);
+        let again = ResultSet::from_json(&text).unwrap();
+        assert_eq!(again.to_json(), text, "what is read is what was written");
+    }
+    for object in SCHEMA {
+        for field in object.fields {
+            let key = (object.name.to_string(), field.key.to_string());
+            assert!(seen.contains(&key), "no result has {key:?}");
+        }
+    }
+}
+
+/// Set `DESTAGE_WRITE_DOCS` to write the page anew.
+#[test]
+fn the_page_on_results_is_what_the_schema_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
+    if std::env::var_os("DESTAGE_WRITE_DOCS").is_some() {
+        std::fs::write(path, page()).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap();
+    for (written, made) in written.lines().zip(page().lines()) {
+        assert_eq!(written, made, "docs/results.md: run this test with DESTAGE_WRITE_DOCS=1");
+    }
+    assert_eq!(written, page());
+}
+
+#[test]
+fn what_a_run_owes_is_what_flushing_at_its_end_writes() {
+    let (drive, workload) = workload();
+    for drive in [None, Some(mounted(&drive, "page"))] {
+        let options = RunOptions { drive, ..RunOptions::default() };
+        let flushed = RunOptions { flush_at_end: true, ..options.clone() };
+        let policies = "lru,cflru,arc,bplru,fab";
+        for (owes, paid) in
+            runs(&workload, policies, &options).iter().zip(runs(&workload, policies, &flushed))
+        {
+            let (debt, none) = (owes.debt.unwrap(), paid.debt.unwrap());
+            assert!(debt.dirty_left > 0, "{}", owes.label());
+            assert_eq!(none.dirty_left, 0);
+            assert_eq!(
+                owes.counters.physical_writes + debt.physical_writes_owed,
+                paid.counters.physical_writes,
+                "{}",
+                owes.label()
+            );
+            assert_eq!(debt.dirty_left, paid.counters.end_flushes);
+        }
+    }
+}
+
+#[test]
+fn windows_add_up_to_the_run_whoever_goes_first() {
+    let (drive, workload) = workload();
+    let mut timed = mounted(&drive, "page").as_ref().clone();
+    for warmup in ["none", "10%", "full"] {
+        let warmup = crate::warmup::Warmup::parse(warmup).unwrap();
+        for drive in [None, Some(Arc::new(timed.clone()))] {
+            let options = RunOptions { warmup, drive, ..RunOptions::default() };
+            for run in runs(&workload, "lru,fab", &options) {
+                let windows = run.windows.as_ref().expect("over 600 requests count");
+                let sum = |list: &[u64]| list.iter().sum::<u64>();
+                assert_eq!(sum(&windows.accesses), run.counters.accesses());
+                assert_eq!(sum(&windows.hits), run.counters.hits());
+                assert_eq!(sum(&windows.physical_reads), run.counters.physical_reads);
+                assert_eq!(sum(&windows.physical_writes), run.counters.physical_writes);
+                let Some(timing) = &run.timing else { continue };
+                let counters = &timing.counters;
+                let times = windows.response_ns_sum.as_deref().unwrap();
+                assert_eq!(sum(&windows.requests), counters.requests);
+                assert_eq!(
+                    sum(times),
+                    counters.read_response_ns_sum + counters.write_response_ns_sum
+                );
+            }
+        }
+        timed.host.queue_depth = 4;
+        timed.host.mode = destage_ssd::config::HostMode::Closed;
+    }
+}
+
+#[test]
+fn a_policy_does_not_differ_from_itself_and_differs_from_one_that_misses_more() {
+    let (_, workload) = workload();
+    let text = set(runs(&workload, "lru,lru,min", &RunOptions::default())).to_json();
+    let set: Value = serde_json::from_str(&text).unwrap();
+    let misses = &set["differences"]["groups"][0]["metrics"]["misses"];
+    assert_eq!(misses[0], json!([0.0, 0.0]));
+    assert!(misses[1][1].as_f64().unwrap() < 0.0, "MIN misses less: {misses}");
+    assert_eq!(misses[1], misses[2]);
+    let mut unobserved = Unobserved;
+    let lru = PolicySpec::parse("lru").unwrap();
+    let frames = Frames { frames: 40, given: "40p".into() };
+    let (options, control) = (RunOptions::default(), Control::default());
+    let alone = run(&workload.input(), &lru, &frames, &options, &control, &mut unobserved).unwrap();
+    assert!(super::Differences::of(&[alone]).is_none());
+}
