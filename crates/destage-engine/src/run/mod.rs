@@ -3,7 +3,8 @@
 //! ```text
 //!  setup     from the options of a call to what a policy is built from
 //!  needs     what a policy needs, and whether a run supplies it
-//!  runner    the loop that a run takes             outcome   from what it counted to a result
+//!  runner    the loop that a run takes             outcome   what it counted
+//!  record    from that to a result
 //!  warnings  what a reader of a run's numbers must know
 //!  one       one run                               many      runs side by side
 //! ```
@@ -12,6 +13,7 @@ mod many;
 mod needs;
 mod one;
 mod outcome;
+mod record;
 mod runner;
 mod setup;
 mod warnings;
@@ -21,4 +23,4 @@ pub use crate::options::RunOptions;
 pub use many::{compare, compare_each, runs_of};
 pub use needs::{needs, needs_next_use, supplies};
 pub use one::{run, run_own};
-pub use outcome::Named;
+pub use record::Named;

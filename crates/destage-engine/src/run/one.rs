@@ -1,7 +1,7 @@
 //! One run: a policy, a cache size, a trace.
 
 use super::needs::{clusters, needs, supplies};
-use super::outcome::{Named, record};
+use super::record::{Named, record};
 use super::runner::Runner;
 use crate::control::Control;
 use crate::error::RunError;

@@ -1,13 +1,8 @@
-//! From what a run counted to a result.
+//! What a run counted.
 
-use super::warnings;
 use crate::counters::{Counters, OwnCounters};
 use crate::distribution::Summary;
-use crate::error::RunError;
-use crate::input::Input;
 use crate::options::RunOptions;
-use crate::result::{Debt, RunConfig, RunResult};
-use crate::sizes::Frames;
 use crate::timed::{Profile, Timing};
 use crate::windows::Windows;
 use std::collections::BTreeMap;
@@ -23,65 +18,6 @@ pub(super) struct Outcome {
     pub(super) dirty_left: u64,
     pub(super) timing: Option<Timing>,
     pub(super) profile: Option<Profile>,
-}
-
-/// A policy of the user's own, as a result names it.
-#[derive(Clone, Debug, Default)]
-pub struct Named {
-    /// Its name.
-    pub policy: String,
-    /// Parameters that were given.
-    pub given: BTreeMap<String, serde_json::Value>,
-    /// All parameters, as far as they are known.
-    pub params: BTreeMap<String, serde_json::Value>,
-}
-
-/// What a run leaves behind.
-pub(super) fn record(
-    outcome: Outcome,
-    named: Named,
-    input: &Input<'_>,
-    frames: &Frames,
-    options: &RunOptions,
-) -> Result<RunResult, RunError> {
-    let warnings = warnings::of(&named.policy, &outcome, input, options);
-    let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
-        None => None,
-        Some(time) => Some(u64::try_from(time).map_err(|_| {
-            RunError::Impossible(
-                "the running time is beyond 2^64 cost units: choose a coarser unit".into(),
-            )
-        })?),
-    };
-    Ok(RunResult {
-        config: RunConfig {
-            policy: named.policy,
-            given: named.given,
-            params: named.params,
-            frames: frames.frames,
-            cache: frames.given.clone(),
-            options: RunOptions {
-                // Those that the policy and the drive have; whoever runs it knows.
-                pages_per_block: None,
-                device_pages: None,
-                drive: None,
-                ..options.clone()
-            },
-            device: options.drive.as_ref().map(|drive| drive.name.clone()),
-        },
-        warmup_requests: outcome.warmup_requests,
-        counters: outcome.counters,
-        policy_counters: outcome.own.by_name(),
-        policy_gauges: outcome.gauges,
-        destage_pages: outcome.destage_pages,
-        running_time,
-        timing: outcome.timing,
-        profile: outcome.profile,
-        debt: Some(Debt::of(outcome.dirty_left)),
-        windows: outcome.windows,
-        warnings,
-        series: Vec::new(),
-    })
 }
 
 /// What went to flash, by the options of the run.
