@@ -66,7 +66,7 @@ pub fn ftls() -> String {
             "title": ftl.title,
             "source": ftl.source,
             "about": ftl.about,
-            "params": ftl.keys.iter().map(describe_key).collect::<Value>(),
+            "params": ftl.keys.iter().map(|key| describe_key("ftl", key)).collect::<Value>(),
         })
     };
     FTLS.iter().map(describe).collect::<Value>().to_string()

@@ -6,7 +6,7 @@ use crate::trace::cache_options;
 use destage_engine::error::RunError;
 use destage_engine::run::Mounted;
 use destage_ssd::PRESETS;
-use destage_ssd::config::{Table, Value as Given};
+use destage_ssd::config::{Key, Table, Value as Given, takes};
 use destage_ssd::drive::{DriveError, Fault};
 use destage_ssd::tables::{CacheConfig, HostConfig, KEYS};
 use destage_trace::ReaderOptions;
@@ -199,11 +199,11 @@ pub fn drives(py: Python<'_>) -> PyResult<String> {
 }
 
 /// A key, as the catalogues have it.
-pub fn describe_key(key: &destage_ssd::config::Key) -> Value {
+pub fn describe_key(table: &str, key: &Key) -> Value {
     json!({
-        "table": key.table,
+        "table": table,
         "name": key.name,
-        "values": key.takes.to_string(),
+        "values": takes(key.kind),
         "default": key.default.to_string(),
         "unit": key.unit,
         "about": key.about,
@@ -213,5 +213,8 @@ pub fn describe_key(key: &destage_ssd::config::Key) -> Value {
 /// Every key of a drive file, as a JSON array.
 #[pyfunction]
 pub fn drive_keys() -> String {
-    KEYS.iter().map(describe_key).collect::<Value>().to_string()
+    let of_table = |&(table, keys): &(&'static str, &'static [Key])| {
+        keys.iter().map(move |key| describe_key(table, key))
+    };
+    KEYS.iter().flat_map(of_table).collect::<Value>().to_string()
 }

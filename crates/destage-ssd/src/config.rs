@@ -6,15 +6,16 @@ mod ftl;
 mod keys;
 mod limits;
 mod table;
-pub(crate) mod words;
+mod words;
 
+pub use destage_keys::{IfAbsent, Key, Kind, Value};
 pub use device::DeviceConfig;
 pub use ftl::{Alone, Counter, FtlConfig, Info, PagesOfBlocks, Row, Sort};
-pub use keys::{COUNT, IfAbsent, Key, Takes};
+pub use keys::{COUNT, key, takes};
 pub use limits::{LONGEST_NS, MOST_PAGES};
-pub use table::{ConfigError, Table, Value};
+pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
     AddressMode, Alloc, Bus, EvictWait, GcMode, HostMode, Precondition, QueueLevel, ReadWait,
-    Sched, Striping, UnmappedRead, Word,
+    Sched, Striping, UnmappedRead,
 };

@@ -25,7 +25,7 @@ pub use tables::TABLES;
 use crate::config::{ConfigError, DeviceConfig, Table, Value, nearest};
 use crate::ftl;
 use crate::saturation::Saturation;
-use crate::tables::{CacheDefaults, HostConfig, Threshold, key as config_key, without_effect};
+use crate::tables::{CacheDefaults, HostConfig, Threshold, key_of, without_effect};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
@@ -99,7 +99,7 @@ fn useless_keys(device: &DeviceConfig, given: &Table) -> Vec<String> {
 
 /// The value is the one that the key has if it is not given.
 fn is_default(key: &str, value: &Json) -> bool {
-    let default = config_key("device", key).map(|key| key.default.to_string());
+    let default = key_of("device", key).map(|key| key.default.to_string());
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
     default.is_some_and(|default| default == text) || key == "striping" && text == "0"
 }

@@ -15,4 +15,4 @@ pub use cache::{CacheConfig, CacheDefaults};
 pub use device::Threshold;
 pub(crate) use device::without_effect;
 pub use host::HostConfig;
-pub use keys::{KEYS, key, keys_of};
+pub use keys::{KEYS, key_of, keys_of};

@@ -1,27 +1,17 @@
 //! FTLs without a drive: pages in, counts out, as `docs/spec/ftl.md` has them.
 
 use crate::config::{
-    COUNT, ConfigError, FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Reader, Table,
-    Takes,
+    COUNT, ConfigError, FtlConfig, IfAbsent, Info, Key, Kind, MOST_PAGES, PagesOfBlocks, Reader,
+    Table, key,
 };
 use crate::ftl::machine::{Flash, Machine, Nothing};
 use crate::ftl::{AnyMachine, Common, DeviceFull, FtlCounters, NoFreeBlock};
 
-const fn param(
-    name: &'static str,
-    takes: Takes,
-    default: IfAbsent,
-    unit: &'static str,
-    about: &'static str,
-) -> Key {
-    Key { table: "params", name, takes, default, unit, about }
-}
-
 /// What every FTL has where no drive says it (1.6).
 static COMMON: [Key; 3] = [
-    param("logical_pages", COUNT, IfAbsent::From("none"), "pages", "L"),
-    param("pages_per_block", COUNT, IfAbsent::Int(64), "pages", "B"),
-    param("prefill", Takes::Bool, IfAbsent::Bool(false), "", "every page is written beforehand"),
+    key("logical_pages", COUNT, IfAbsent::From("none"), "pages", "L"),
+    key("pages_per_block", COUNT, IfAbsent::Int(64), "pages", "B"),
+    key("prefill", Kind::Bool, IfAbsent::Bool(false), "", "every page is written beforehand"),
 ];
 
 /// An FTL of `docs/spec/ftl.md` alone, with the parameters of its section.
@@ -74,8 +64,8 @@ impl Untimed {
             return Err(keys.impossible("the key logical_pages is missing".into()));
         }
         let pages = PagesOfBlocks {
-            logical_pages: keys.int_or("logical_pages", 1, 1)? as u32, // at most MOST_PAGES
-            pages_per_block: keys.int("pages_per_block")? as u32,
+            logical_pages: keys.or("logical_pages", 1, 1)?,
+            pages_per_block: keys.get("pages_per_block")?,
         };
         let config = FtlConfig::read(info, &keys)?;
         let blocks = (row.alone.blocks)(&config, pages, &keys)?;
@@ -93,7 +83,7 @@ impl Untimed {
             operations: 0,
             full: None,
         };
-        if keys.bool("prefill")? {
+        if keys.get("prefill")? {
             ftl.prefill().map_err(|full| keys.impossible(full.to_string()))?;
         }
         Ok(ftl)

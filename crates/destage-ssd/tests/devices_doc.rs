@@ -1,6 +1,6 @@
 //! `docs/devices.md` says what the code does: keys, presets, and an example that is read.
 
-use destage_ssd::config::Key;
+use destage_ssd::config::{Key, takes};
 use destage_ssd::drive::TABLES;
 use destage_ssd::tables::keys_of;
 use destage_ssd::{Drive, FTLS, PRESETS};
@@ -25,7 +25,8 @@ fn same(what: &str, found: &[&str], expected: &[String]) {
 fn the_tables_of_keys_are_those_of_the_code() {
     let document = document();
     let row = |key: &Key| {
-        let Key { name, takes, default, unit, about, .. } = key;
+        let Key { name, kind, default, unit, about, .. } = key;
+        let takes = takes(*kind);
         format!("| `{name}` | {default} | {takes} | {unit} | {about} |").replace("  ", " ")
     };
     for info in FTLS {

@@ -17,7 +17,7 @@ use crate::warmup::Warmup;
 use destage_core::{Nanos, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, Visitor, build};
-use destage_ssd::config::{Table, Value as Given};
+use destage_ssd::config::Table;
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -67,8 +67,10 @@ const MOST_ACCESSES: u64 = 1 << 24;
 
 worded!(
     /// A value of a drive's table.
-    Entry(Given), "a number, a string, true, false or a list",
-    |found| serde_json::from_value(found.clone()).ok()
+    Entry(Value), "a number, a string, true, false or a list", |found| match found {
+        Json::Object(_) => None,
+        plain => serde_json::from_value(plain.clone()).ok(),
+    }
 );
 worded!(
     /// An instant, an offset or a length.
@@ -165,14 +167,10 @@ fn setup(
 }
 
 /// As the policies take it; what no parameter can be is refused there, by name.
-fn param(found: &Given) -> Value {
+fn param(found: &Value) -> Value {
     match found {
-        Given::Null => Value::None,
-        Given::Bool(b) => Value::Bool(*b),
-        Given::Int(int) => Value::Int(*int),
-        Given::Real(real) => Value::Real(*real),
-        Given::Text(text) => Value::Text(text.clone()),
-        list @ Given::List(_) => Value::Text(list.to_string()),
+        list @ Value::List(_) => Value::Text(list.to_string()),
+        plain => plain.clone(),
     }
 }
 

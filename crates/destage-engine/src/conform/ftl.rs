@@ -41,8 +41,10 @@ const MOST_PAGES: u64 = 1 << 26;
 
 worded!(
     /// A parameter of an FTL.
-    Entry(Value), "a number, a string, true, false or null",
-    |found| serde_json::from_value(found.clone()).ok()
+    Entry(Value), "a number, a string, true, false or null", |found| match found {
+        Json::Object(_) => None,
+        plain => serde_json::from_value(plain.clone()).ok(),
+    }
 );
 worded!(
     /// A page; which there are is the FTL's to say.

@@ -1,8 +1,7 @@
 //! What an FTL says of itself, and an FTL that was chosen, with its parameters.
 
-use super::keys::Key;
-use super::table::{ConfigError, Reader, Table, Value};
-use super::words::Word;
+use super::table::{ConfigError, Reader, Table};
+use destage_keys::{AsValue, Key};
 use serde::{Serialize, Serializer};
 
 /// How many logical pages there are, and how long a block is.
@@ -134,37 +133,14 @@ impl FtlConfig {
         self.info
     }
 
-    /// A parameter that counts pages, blocks or entries.
-    pub fn count(&self, key: &str) -> u32 {
-        match self.values.get(key) {
-            Some(&Value::Int(count)) => count.try_into().expect("a count is at most MOST_PAGES"),
-            other => unreachable!("{}: {key} is no number: {other:?}", self.info.name),
-        }
-    }
-
-    /// A parameter that may be a fraction.
-    pub fn real(&self, key: &str) -> f64 {
-        match self.values.get(key) {
-            Some(&Value::Real(real)) => real,
-            other => unreachable!("{}: {key} is no fraction: {other:?}", self.info.name),
-        }
-    }
-
-    /// A parameter that is true or false.
-    pub fn flag(&self, key: &str) -> bool {
-        match self.values.get(key) {
-            Some(&Value::Bool(flag)) => flag,
-            other => unreachable!("{}: {key} is no truth value: {other:?}", self.info.name),
-        }
-    }
-
-    /// A parameter that is a word.
-    pub fn word<T: Word>(&self, key: &str) -> T {
-        let word = match self.values.get(key) {
-            Some(Value::Text(text)) => T::parse(text),
-            _ => None,
-        };
-        word.unwrap_or_else(|| unreachable!("{}: {key} is no word of these", self.info.name))
+    /// A parameter, in the type of its key.
+    ///
+    /// # Panics
+    ///
+    /// If `INFO` has no such key, or one of another type.
+    pub fn get<T: AsValue>(&self, key: &str) -> T {
+        let value = self.values.get(key).and_then(T::of);
+        value.unwrap_or_else(|| unreachable!("{}: {key} is no key of this type", self.info.name))
     }
 
     /// Pages to be stored: the logical ones, and a map if it lies on flash.

@@ -1,44 +1,7 @@
 //! What a key chooses among: one enum a key, its words in one place.
 
-use super::table::Value;
+use destage_keys::{AsValue, Value, words};
 use serde::{Serialize, Serializer};
-
-/// A value that is written as a word.
-pub trait Word: Sized {
-    /// The value of this word.
-    fn parse(text: &str) -> Option<Self>;
-}
-
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $word:ident = $text:literal,)* }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum $name { $($(#[$what])* $word,)* }
-
-        impl $name {
-            /// The words, in the order of their meanings.
-            pub const NAMES: &'static [&'static str] = &[$($text),*];
-
-            /// As in a table.
-            pub const fn name(self) -> &'static str {
-                match self { $($name::$word => $text,)* }
-            }
-        }
-
-        impl $crate::config::Word for $name {
-            fn parse(text: &str) -> Option<Self> {
-                match text { $($text => Some($name::$word),)* _ => None }
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.name())
-            }
-        }
-    };
-}
-pub(crate) use words;
 
 words! {
     /// The level of the hierarchy that has the queue: what a unit is.
@@ -170,12 +133,22 @@ impl Serialize for Striping {
     }
 }
 
+impl AsValue for Striping {
+    fn of(value: &Value) -> Option<Self> {
+        Striping::parse(value)
+    }
+
+    fn value(&self) -> Value {
+        self.name().as_str().into()
+    }
+}
+
 impl Striping {
     const LETTERS: [u8; 4] = *b"CWDP";
     const SCHEMES: [&'static [u8; 4]; 4] = [b"CWDP", b"PCWD", b"PDCW", b"PDWC"];
 
     /// A scheme's number, as number or text, or the letters.
-    pub(crate) fn parse(value: &Value) -> Option<Striping> {
+    fn parse(value: &Value) -> Option<Striping> {
         let text = match value {
             Value::Int(scheme) => scheme.to_string(),
             Value::Text(text) => text.clone(),

@@ -2,8 +2,8 @@
 
 use super::error::DriveError;
 use super::tables::{TABLES, Tables, tables_with};
-use crate::config::{Takes, Value, nearest};
-use crate::tables::{KEYS, key};
+use crate::config::{Kind, Value, nearest};
+use crate::tables::{KEYS, key_of};
 use serde_json::Value as Json;
 
 /// Keys, dotted or not, and values as written.
@@ -38,7 +38,8 @@ pub(super) fn tables(spec: &str, changes: &Changes<'_>) -> Result<Tables, DriveE
             None => match tables_with(dotted).next() {
                 Some(table) => (table, dotted),
                 None => {
-                    let meant = nearest(dotted, KEYS.iter().map(|key| key.name));
+                    let all = KEYS.iter().flat_map(|(_, keys)| *keys);
+                    let meant = nearest(dotted, all.map(|key| key.name));
                     return Err(wrong(format!(
                         "unknown key {dotted:?}{meant} (a policy's parameter is cache.KEY, a \
                          reader's option trace.KEY)"
@@ -72,10 +73,10 @@ pub(super) fn tables(spec: &str, changes: &Changes<'_>) -> Result<Tables, DriveE
 /// The value as its key takes it: a single number does for a list of them.
 fn typed(table: &str, name: &str, text: &str) -> Value {
     let value = value(text);
-    match (key(table, name).map(|key| &key.takes), &value) {
-        (Some(Takes::Ints(_)), Value::Int(_)) => Value::List(vec![value]),
+    match (key_of(table, name).map(|key| key.kind), &value) {
+        (Some(Kind::Ints { .. }), Value::Int(_)) => Value::List(vec![value]),
         // `frames=32MiB` is text, and so is a word that looks like a truth value or a number.
-        (Some(Takes::Word(_)), Value::Bool(_) | Value::Int(_)) => Value::Text(text.into()),
+        (Some(Kind::Choice(_)), Value::Bool(_) | Value::Int(_)) => Value::Text(text.into()),
         _ => value,
     }
 }

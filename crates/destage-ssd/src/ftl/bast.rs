@@ -22,9 +22,9 @@ use super::layer::FlashState;
 use super::lists::Lists;
 use super::log_blocks::{self, LogBlocks};
 use super::machine::{Flash, Machine};
-use crate::config::words::words;
-use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Key, PagesOfBlocks, Takes};
+use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, PagesOfBlocks, key};
 use crate::geometry::Ppn;
+use destage_keys::words;
 
 words! {
     /// Which log block is merged when all are in use.
@@ -45,23 +45,15 @@ pub static INFO: Info = Info {
             written in order becomes the data block (switch or partial merge); any other is merged \
             with it into a free block (full merge).",
     keys: &[
-        Key {
-            table: "ftl",
-            name: "log_blocks",
-            takes: COUNT,
-            default: IfAbsent::Int(50),
-            unit: "blocks",
-            about: "most log blocks in use",
-        },
-        Key {
-            table: "ftl",
-            name: "victim",
-            takes: Takes::Word(Victim::NAMES),
-            default: IfAbsent::Word("lru"),
-            unit: "",
-            about: "log block merged when all are in use: programmed least recently, or allocated \
-                    first",
-        },
+        key("log_blocks", COUNT, IfAbsent::Int(50), "blocks", "most log blocks in use"),
+        key(
+            "victim",
+            Kind::Choice(Victim::NAMES),
+            IfAbsent::Word("lru"),
+            "",
+            "log block merged when all are in use: programmed least recently, or allocated \
+             first",
+        ),
     ],
     device_keys: &[],
     counters: log_blocks::COUNTERS,
@@ -140,14 +132,14 @@ impl Machine for Bast {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
         let logical_blocks = pages.logical_blocks();
         // No logical block has two: more would never be used.
-        let log_blocks = config.count("log_blocks").min(logical_blocks);
+        let log_blocks = config.get::<u32>("log_blocks").min(logical_blocks);
         Bast {
             common: LogBlocks::new(pages, blocks),
             log_of: vec![0; logical_blocks as usize],
             logs: vec![Log::default(); log_blocks as usize],
             unused: (0..log_blocks).rev().collect(),
             order: Lists::new(log_blocks, 1),
-            victim: config.word("victim"),
+            victim: config.get("victim"),
             pages_per_block: pages.pages_per_block,
         }
     }

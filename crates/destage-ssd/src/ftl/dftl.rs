@@ -22,11 +22,11 @@ use super::counters::{FtlCounters, counters};
 use super::layer::FlashState;
 use super::machine::{Flash, Machine};
 use super::pool::{ALONE, Collections, Frontier, Pool};
-use crate::config::words::words;
-use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Row, Takes};
+use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
 use crate::geometry::Ppn;
 use cmt::{Cmt, Sizes};
 use destage_core::pages::prefetch;
+use destage_keys::words;
 
 /// Entry of a page that was never written, and of a translation page; else its physical page + 1.
 const UNMAPPED: u32 = 0;
@@ -65,16 +65,6 @@ counters! {
     }
 }
 
-const fn key(
-    name: &'static str,
-    takes: Takes,
-    default: IfAbsent,
-    unit: &'static str,
-    about: &'static str,
-) -> Key {
-    Key { table: "ftl", name, takes, default, unit, about }
-}
-
 /// What the catalogue says.
 #[rustfmt::skip] // one key, two lines: it is a table
 pub static INFO: Info = Info {
@@ -89,13 +79,13 @@ pub static INFO: Info = Info {
             "size of the cached mapping table"),
         key("entries_per_translation_page", COUNT, IfAbsent::Int(1024), "entries",
             "mappings that lie on one translation page"),
-        key("cmt_policy", Takes::Word(CmtPolicy::NAMES), IfAbsent::Word("slru"), "",
+        key("cmt_policy", Kind::Choice(CmtPolicy::NAMES), IfAbsent::Word("slru"), "",
             "which entry leaves the table: segmented LRU or LRU"),
-        key("protected_fraction", Takes::Real(0.0..=1.0), IfAbsent::Real(0.8), "",
+        key("protected_fraction", Kind::real(0.0, 1.0), IfAbsent::Real(0.8), "",
             "share of the table that is its protected segment, with cmt_policy = slru"),
-        key("batch_update", Takes::Bool, IfAbsent::Bool(true), "",
+        key("batch_update", Kind::Bool, IfAbsent::Bool(true), "",
             "a dirty entry that leaves takes all of its translation page along"),
-        key("gc_reserve_blocks", Takes::Int(4..=MOST_PAGES), IfAbsent::Int(4), "blocks",
+        key("gc_reserve_blocks", Kind::int(4, MOST_PAGES), IfAbsent::Int(4), "blocks",
             "collect while fewer are free"),
     ],
     device_keys: &[],
@@ -107,22 +97,24 @@ pub static INFO: Info = Info {
         stored_pages: |config, logical_pages| {
             u64::from(logical_pages) + u64::from(translation_pages(config, logical_pages))
         },
-        least_beside: |config| u64::from(config.count("gc_reserve_blocks")) + 2,
+        least_beside: |config| u64::from(config.get::<u32>("gc_reserve_blocks")) + 2,
         alone: &ALONE,
     }),
 };
 
 /// Translation pages of so many logical ones.
 fn translation_pages(config: &FtlConfig, logical_pages: u32) -> u32 {
-    logical_pages.div_ceil(config.count("entries_per_translation_page"))
+    logical_pages.div_ceil(config.get("entries_per_translation_page"))
 }
 
 /// Q: most entries of the protected segment; 0 makes the table a plain LRU.
 fn protected_entries(config: &FtlConfig) -> u32 {
-    let entries = f64::from(config.count("cmt_entries"));
-    match config.word("cmt_policy") {
+    let entries = f64::from(config.get::<u32>("cmt_entries"));
+    match config.get("cmt_policy") {
         CmtPolicy::Lru => 0,
-        CmtPolicy::Slru => (config.real("protected_fraction") * entries + 1e-9).floor() as u32,
+        CmtPolicy::Slru => {
+            (config.get::<f64>("protected_fraction") * entries + 1e-9).floor() as u32
+        }
     }
 }
 
@@ -279,17 +271,17 @@ impl Machine for Dftl {
         Dftl {
             map: vec![UNMAPPED; logical_pages as usize],
             cmt: Cmt::new(Sizes {
-                entries: config.count("cmt_entries"),
+                entries: config.get("cmt_entries"),
                 protected: protected_entries(config),
                 pages: logical_pages,
-                per_page: config.count("entries_per_translation_page"),
+                per_page: config.get("entries_per_translation_page"),
             }),
             gtd: vec![UNMAPPED; translation_pages(config, logical_pages) as usize],
-            pool: Pool::new(blocks, pages_per_block, config.count("gc_reserve_blocks")),
+            pool: Pool::new(blocks, pages_per_block, config.get("gc_reserve_blocks")),
             data: None,
             translation: None,
             is_translation: vec![false; blocks as usize],
-            batch_update: config.flag("batch_update"),
+            batch_update: config.get("batch_update"),
             gathered: Vec::new(),
             counters: Translation::default(),
         }

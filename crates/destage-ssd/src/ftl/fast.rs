@@ -23,7 +23,7 @@ use super::counters::FtlCounters;
 use super::layer::FlashState;
 use super::log_blocks::{self, LogBlocks};
 use super::machine::{Flash, Machine};
-use crate::config::{FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Takes};
+use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, key};
 use crate::geometry::Ppn;
 use std::collections::VecDeque;
 
@@ -35,14 +35,13 @@ pub static INFO: Info = Info {
     about: "Block-mapped data, and log blocks that take the updates of any logical block; one of \
             them is kept for sequential writes. Reclaiming a log block merges every logical block \
             that has a page in it.",
-    keys: &[Key {
-        table: "ftl",
-        name: "log_blocks",
-        takes: Takes::Int(2..=MOST_PAGES),
-        default: IfAbsent::Int(50),
-        unit: "blocks",
-        about: "most log blocks in use, the sequential one among them",
-    }],
+    keys: &[key(
+        "log_blocks",
+        Kind::int(2, MOST_PAGES),
+        IfAbsent::Int(50),
+        "blocks",
+        "most log blocks in use, the sequential one among them",
+    )],
     device_keys: &[],
     counters: log_blocks::COUNTERS,
     remedy: "",
@@ -161,7 +160,7 @@ impl Machine for Fast {
             common: LogBlocks::new(pages, blocks),
             sequential: None,
             random: VecDeque::new(),
-            most_random: config.count("log_blocks") as usize - 1,
+            most_random: config.get::<u32>("log_blocks") as usize - 1,
             pages_per_block: pages.pages_per_block,
         }
     }

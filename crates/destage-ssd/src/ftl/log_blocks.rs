@@ -16,7 +16,7 @@ use super::blocks::{Blocks, NoFreeBlock, Wear};
 use super::counters::{Common, FtlCounters, counters};
 use super::layer::FlashState;
 use super::machine::{Flash, Gathered};
-use crate::config::{Alone, COUNT, Counter, IfAbsent, Key, PagesOfBlocks, Row};
+use crate::config::{Alone, COUNT, Counter, IfAbsent, PagesOfBlocks, Row, key};
 use crate::divisor::Divisor;
 use crate::geometry::Ppn;
 use destage_core::pages::prefetch;
@@ -46,18 +46,21 @@ counters! {
 /// Counters of BAST and FAST.
 pub(super) const COUNTERS: &[&[Counter]] = &[Merges::DECLARED, Wear::DECLARED];
 
-const fn spare(about: &'static str) -> Key {
-    let (takes, default) = (COUNT, IfAbsent::Int(1));
-    Key { table: "params", name: "spare_blocks", takes, default, unit: "blocks", about }
-}
-
 /// What BAST and FAST take of their flash: the log blocks, and one that a merge copies to.
 pub(super) const ROW: Row = Row {
     stored_pages: |_, logical_pages| logical_pages.into(),
-    least_beside: |config| u64::from(config.count("log_blocks")) + 1,
+    least_beside: |config| u64::from(config.get::<u32>("log_blocks")) + 1,
     alone: &Alone {
-        keys: &[spare("beside data and log blocks")],
-        blocks: |config, pages, keys| Ok(config.least_blocks(pages) - 1 + keys.int("spare_blocks")?),
+        keys: &[key(
+            "spare_blocks",
+            COUNT,
+            IfAbsent::Int(1),
+            "blocks",
+            "beside data and log blocks",
+        )],
+        blocks: |config, pages, keys| {
+            Ok(config.least_blocks(pages) - 1 + keys.get::<u64>("spare_blocks")?)
+        },
     },
 };
 

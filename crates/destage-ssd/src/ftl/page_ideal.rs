@@ -15,7 +15,7 @@ use super::counters::FtlCounters;
 use super::layer::FlashState;
 use super::machine::{Flash, Machine};
 use super::pool::{ALONE, Collections, Frontier, Pool};
-use crate::config::{FtlConfig, IfAbsent, Info, Key, MOST_PAGES, PagesOfBlocks, Row, Takes};
+use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
 use crate::geometry::Ppn;
 use destage_core::pages::prefetch;
 
@@ -26,21 +26,20 @@ pub static INFO: Info = Info {
     source: "docs/spec/ftl.md, section 5; the yardstick of DFTL's paper",
     about: "DFTL with the whole map in memory: one row of blocks over all planes, programmed in \
             order, and greedy collection. What DFTL costs beside it is the map's share.",
-    keys: &[Key {
-        table: "ftl",
-        name: "gc_reserve_blocks",
-        takes: Takes::Int(2..=MOST_PAGES),
-        default: IfAbsent::Int(2),
-        unit: "blocks",
-        about: "collect while fewer are free",
-    }],
+    keys: &[key(
+        "gc_reserve_blocks",
+        Kind::int(2, MOST_PAGES),
+        IfAbsent::Int(2),
+        "blocks",
+        "collect while fewer are free",
+    )],
     device_keys: &[],
     counters: &[Collections::DECLARED, Wear::DECLARED],
     remedy: "",
     row: Some(Row {
         stored_pages: |_, logical_pages| logical_pages.into(),
         // The reserve and the frontier: one is always free for the copies of a collection.
-        least_beside: |config| u64::from(config.count("gc_reserve_blocks")) + 1,
+        least_beside: |config| u64::from(config.get::<u32>("gc_reserve_blocks")) + 1,
         alone: &ALONE,
     }),
 };
@@ -77,7 +76,7 @@ impl PageIdeal {
 
 impl Machine for PageIdeal {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
-        let reserve = config.count("gc_reserve_blocks");
+        let reserve = config.get("gc_reserve_blocks");
         PageIdeal {
             map: vec![UNMAPPED; pages.logical_pages as usize],
             frontier: None,

@@ -15,7 +15,7 @@ use super::counters::{Common, FtlCounters, counters};
 use super::machine::{Copied, Flash};
 use super::tournament::{OUT, Tournaments};
 use crate::config::{
-    Alone, COUNT, ConfigError, FtlConfig, IfAbsent, Key, PagesOfBlocks, Reader, Takes,
+    Alone, COUNT, ConfigError, FtlConfig, IfAbsent, Kind, PagesOfBlocks, Reader, key,
 };
 use crate::divisor::Divisor;
 use crate::geometry::Ppn;
@@ -31,27 +31,17 @@ counters! {
     }
 }
 
-const fn extra(
-    name: &'static str,
-    takes: Takes,
-    default: IfAbsent,
-    unit: &'static str,
-    about: &'static str,
-) -> Key {
-    Key { table: "params", name, takes, default, unit, about }
-}
-
 /// How page-ideal and DFTL are sized where no drive says it.
 pub(super) static ALONE: Alone = Alone {
     keys: &[
-        extra(
+        key(
             "over_provisioning",
-            Takes::Real(0.0..=f64::INFINITY),
+            Kind::real(0.0, f64::INFINITY),
             IfAbsent::Real(0.2),
             "",
             "blocks beyond those of the stored pages, as a share of these",
         ),
-        extra("physical_blocks", COUNT, IfAbsent::From("none"), "blocks", "blocks of the flash"),
+        key("physical_blocks", COUNT, IfAbsent::From("none"), "blocks", "blocks of the flash"),
     ],
     blocks: physical_blocks,
 };
@@ -64,9 +54,9 @@ fn physical_blocks(
 ) -> Result<u64, ConfigError> {
     let least = config.least_blocks(pages);
     let stored = config.stored_pages(pages.logical_pages) as f64;
-    let share = 1.0 + keys.real("over_provisioning")?;
+    let share = 1.0 + keys.get::<f64>("over_provisioning")?;
     if keys.says("physical_blocks") {
-        return keys.int_or("physical_blocks", least, least);
+        return keys.or("physical_blocks", least, least);
     }
     let blocks = (stored * share / f64::from(pages.pages_per_block) - 1e-9).ceil();
     // More than there can be stays that: a conversion saturates.

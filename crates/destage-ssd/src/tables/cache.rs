@@ -31,7 +31,7 @@ impl CacheConfig {
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
         let keys = reader("cache", table);
         let policy = policy_name(&keys)?;
-        let frames = keys.int_or("frames", 1, 0)? as u32;
+        let frames = keys.or("frames", 1, 0)?;
         if policy.is_some() && frames == 0 {
             return Err(keys.impossible("the key frames is missing: a cache has a size".into()));
         }
@@ -47,9 +47,9 @@ impl CacheConfig {
         Ok(CacheConfig {
             policy,
             frames,
-            hit_ns: keys.int("hit_ns")?,
-            evict_wait: keys.word("evict_wait")?,
-            read_wait: keys.word("read_wait")?,
+            hit_ns: keys.get("hit_ns")?,
+            evict_wait: keys.get("evict_wait")?,
+            read_wait: keys.get("read_wait")?,
             params,
         })
     }
@@ -92,9 +92,9 @@ impl CacheDefaults {
         Ok(CacheDefaults {
             policy,
             frames,
-            hit_ns: keys.int("hit_ns")?,
-            evict_wait: keys.word("evict_wait")?,
-            read_wait: keys.word("read_wait")?,
+            hit_ns: keys.get("hit_ns")?,
+            evict_wait: keys.get("evict_wait")?,
+            read_wait: keys.get("read_wait")?,
             params,
         })
     }
@@ -145,10 +145,8 @@ fn sizes(given: &Value) -> Option<Vec<String>> {
 }
 
 fn policy_name(keys: &Reader<'_>) -> Result<Option<String>, ConfigError> {
-    keys.parsed("policy", |value| match value {
-        Value::Text(name) => Some(Some(name.clone()).filter(|name| name != "none")),
-        _ => None,
-    })
+    let name: String = keys.get("policy")?;
+    Ok(Some(name).filter(|name| name != "none"))
 }
 
 /// The keys that are the policy's. Without a policy nothing else can have a meaning.

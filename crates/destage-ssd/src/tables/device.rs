@@ -3,7 +3,7 @@
 use super::keys::reader;
 use crate::config::{
     Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, Info, LONGEST_NS, MOST_PAGES, Reader, Sched,
-    Striping, Table, Value,
+    Striping, Table,
 };
 use crate::ftl::{AnyFtl, FTLS, Ftl};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -38,14 +38,14 @@ struct Sizes {
 impl Sizes {
     fn read(keys: &Reader<'_>) -> Result<Sizes, ConfigError> {
         let levels = [
-            keys.int("channels")?,
-            keys.int("chips_per_channel")?,
-            keys.int("dies_per_chip")?,
-            keys.int("planes_per_die")?,
+            keys.get("channels")?,
+            keys.get("chips_per_channel")?,
+            keys.get("dies_per_chip")?,
+            keys.get("planes_per_die")?,
         ];
-        let blocks = keys.int("blocks_per_plane")?;
-        let summary_pages = u64::from(keys.bool("summary_page")?);
-        let pages = keys.int_at_least("pages_per_block", 1 + summary_pages)?;
+        let blocks = keys.get("blocks_per_plane")?;
+        let summary_pages = u64::from(keys.get::<bool>("summary_page")?);
+        let pages = keys.at_least("pages_per_block", 1 + summary_pages)?;
         let [channels, chips, dies, planes] = levels;
         let sizes = [channels, chips, dies, planes, blocks, pages];
         let raw = sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
@@ -67,14 +67,14 @@ impl Sizes {
     /// L: as given, or what over-provisioning leaves, in whole stripes of every plane.
     fn logical_pages(&self, keys: &Reader<'_>) -> Result<u64, ConfigError> {
         let planes = self.planes();
-        let stripe = keys.int("stripe_pages")?;
-        let op_permille = keys.int("op_permille")?;
+        let stripe: u64 = keys.get("stripe_pages")?;
+        let op_permille: u64 = keys.get("op_permille")?;
         let share = u128::from(self.raw) * u128::from(1000 - op_permille) / 1000;
         let whole_stripes = planes.checked_mul(stripe).map_or(0, |period| {
             let share = share as u64; // at most `raw`
             share / period * period
         });
-        let logical = keys.int_or("logical_pages", 1, whole_stripes)?;
+        let logical = keys.or("logical_pages", 1, whole_stripes)?;
         if logical == 0 {
             return Err(keys.impossible(format!(
                 "op_permille = {op_permille} leaves no logical page: less than one stripe of \
@@ -90,7 +90,7 @@ impl Sizes {
             Threshold::Share => self.data.max(self.blocks * self.data * 5 / 100),
             Threshold::TwoBlocks => 2 * self.data,
         };
-        keys.int_or("gc_low_pages", self.data, default)
+        keys.or("gc_low_pages", self.data, default)
     }
 }
 
@@ -128,16 +128,14 @@ impl DeviceConfig {
     ) -> Result<Self, ConfigError> {
         let given = reader("device", table);
         given.end()?;
-        let info = given.parsed("ftl", |value| match value {
-            Value::Text(name) => FTLS.iter().find(|info| info.name == name).copied(),
-            _ => None,
-        })?;
+        let name: String = given.get("ftl")?;
+        let info = FTLS.iter().find(|info| info.name == name).expect("the key takes these names");
         let ftl = FtlConfig::from_table(info, parameters)?;
         let mut decides = table.clone();
         for (key, _) in without_effect(info) {
             given.check(key)?;
             if key == "striping" {
-                given.parsed(key, Striping::parse)?;
+                given.get::<Striping>(key)?;
             }
             decides.remove(key);
         }
@@ -163,32 +161,32 @@ impl DeviceConfig {
             planes_per_die: planes as u32,
             blocks_per_plane: sizes.blocks as u32,
             pages_per_block: sizes.pages as u32,
-            page_bytes: keys.int("page_bytes")? as u32,
+            page_bytes: keys.get("page_bytes")?,
             logical_pages: logical as u32,
-            queue_level: keys.word("queue_level")?,
-            sched: keys.word("sched")?,
-            bus: keys.word("bus")?,
-            cmd_ns: keys.int("cmd_ns")?,
-            read_ns: keys.list("read_ns")?,
-            program_ns: keys.list("program_ns")?,
-            erase_ns: keys.int("erase_ns")?,
-            bus_ps_per_byte: keys.int("bus_ps_per_byte")?,
-            summary_page: keys.bool("summary_page")?,
-            summary_bytes: keys.int("summary_bytes")?,
-            copyback: keys.bool("copyback")?,
+            queue_level: keys.get("queue_level")?,
+            sched: keys.get("sched")?,
+            bus: keys.get("bus")?,
+            cmd_ns: keys.get("cmd_ns")?,
+            read_ns: keys.get("read_ns")?,
+            program_ns: keys.get("program_ns")?,
+            erase_ns: keys.get("erase_ns")?,
+            bus_ps_per_byte: keys.get("bus_ps_per_byte")?,
+            summary_page: keys.get("summary_page")?,
+            summary_bytes: keys.get("summary_bytes")?,
+            copyback: keys.get("copyback")?,
             ftl,
-            alloc: keys.word("alloc")?,
-            striping: keys.parsed("striping", Striping::parse)?,
-            stripe_pages: keys.int("stripe_pages")? as u32,
-            gc_mode: keys.word("gc_mode")?,
+            alloc: keys.get("alloc")?,
+            striping: keys.get("striping")?,
+            stripe_pages: keys.get("stripe_pages")?,
+            gc_mode: keys.get("gc_mode")?,
             gc_low_pages: low as u32,
-            gc_high_pages: keys.int_or("gc_high_pages", 0, 2 * low)?,
-            gc_idle_ns: keys.int("gc_idle_ns")?,
-            address_mode: keys.word("address_mode")?,
-            unmapped_read: keys.word("unmapped_read")?,
-            precondition: keys.word("precondition")?,
-            precondition_writes: keys.int("precondition_writes")?,
-            precondition_seed: keys.int("precondition_seed")?,
+            gc_high_pages: keys.or("gc_high_pages", 0, 2 * low)?,
+            gc_idle_ns: keys.get("gc_idle_ns")?,
+            address_mode: keys.get("address_mode")?,
+            unmapped_read: keys.get("unmapped_read")?,
+            precondition: keys.get("precondition")?,
+            precondition_writes: keys.get("precondition_writes")?,
+            precondition_seed: keys.get("precondition_seed")?,
         })
     }
 

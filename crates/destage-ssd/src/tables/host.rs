@@ -22,8 +22,8 @@ impl HostConfig {
     pub fn from_table(table: &Table, device: &DeviceConfig) -> Result<Self, ConfigError> {
         let keys = reader("host", table);
         keys.end()?;
-        let mode = keys.word("mode")?;
-        let queue_depth = keys.int("queue_depth")? as u32;
+        let mode = keys.get("mode")?;
+        let queue_depth = keys.get("queue_depth")?;
         if mode == HostMode::Closed && device.sched == Sched::ReadFirst {
             return Err(ConfigError::Together {
                 table: "host",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{
-    ConfigError, DeviceConfig, FtlConfig, IfAbsent, Info, Key, LONGEST_NS, Table, Takes, Value,
+    ConfigError, DeviceConfig, FtlConfig, Info, Key, Kind, LONGEST_NS, Table, Value, takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -115,29 +115,21 @@ fn the_cache_table_leaves_the_policys_parameters_and_nothing_without_a_policy() 
     assert_eq!(text, "policy = none excludes frames: it needs a policy, or no frames");
 }
 
-/// The value as a table has it; none where it follows from other keys.
-fn default_of(key: &Key) -> Option<Value> {
-    Some(match key.default {
-        IfAbsent::Int(int) => Value::Int(int.into()),
-        IfAbsent::List(int) => Value::List(vec![Value::Int(int.into())]),
-        IfAbsent::Real(real) => Value::Real(real),
-        IfAbsent::Bool(value) => Value::Bool(value),
-        IfAbsent::Word(text) => word(text),
-        IfAbsent::From(_) => return None,
-    })
-}
+/// A key, its table, and the FTL that it is a parameter of.
+type Row = (&'static Info, &'static str, &'static Key);
 
-/// Every key, and the FTL that it is a parameter of.
-fn all_keys() -> impl Iterator<Item = (&'static Info, &'static Key)> {
-    let ftl = FTLS.iter().flat_map(|&info| info.keys.iter().map(move |key| (info, key)));
-    KEYS.iter().map(|key| (&page::INFO, key)).chain(ftl)
+/// Every key.
+fn all_keys() -> impl Iterator<Item = Row> {
+    let ftl = FTLS.iter().flat_map(|&info| info.keys.iter().map(move |key| (info, "ftl", key)));
+    let own = KEYS.iter().flat_map(|&(table, keys)| keys.iter().map(move |key| (table, key)));
+    own.map(|(table, key)| (&page::INFO, table, key)).chain(ftl)
 }
 
 /// What the table of this key makes of one value, as JSON.
-fn with((ftl, key): (&'static Info, &Key), value: Value) -> Result<serde_json::Value, ConfigError> {
+fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, ConfigError> {
     let given = table(&[(key.name, value)]);
     let json = |made: serde_json::Result<serde_json::Value>| made.expect("numbers and words");
-    match key.table {
+    match name {
         "ftl" => {
             FtlConfig::from_table(ftl, &given).map(|c| json(serde_json::to_value(c.to_table())))
         }
@@ -163,12 +155,9 @@ fn the_list_of_keys_is_that_of_the_tables() {
     decides.retain(|&name| name != "op_permille"); // logical_pages is what it comes to
     assert_eq!(names(serde_json::to_value(&device)), decides);
     assert_eq!(names(serde_json::to_value(host)), listed("host"));
-    for (i, one) in KEYS.iter().enumerate() {
-        assert!(
-            KEYS[..i].iter().all(|other| other.name != one.name),
-            "{} is unambiguous",
-            one.name
-        );
+    let all: Vec<&Key> = KEYS.iter().flat_map(|(_, keys)| *keys).collect();
+    for (i, one) in all.iter().enumerate() {
+        assert!(all[..i].iter().all(|other| other.name != one.name), "{} is unambiguous", one.name);
         assert!(
             !one.about.is_empty() && !one.about.contains('|'),
             "{} stands in a table",
@@ -179,9 +168,10 @@ fn the_list_of_keys_is_that_of_the_tables() {
 
 #[test]
 fn the_listed_defaults_are_those_of_an_empty_table() {
-    for (ftl, key) in all_keys() {
-        let Some(default) = default_of(key) else { continue };
-        let empty = match key.table {
+    for row in all_keys() {
+        let (ftl, name, key) = row;
+        let Some(default) = key.default.value() else { continue };
+        let empty = match name {
             "cache" => {
                 serde_json::to_value(CacheDefaults::from_table(&Table::new()).expect("good"))
             }
@@ -189,10 +179,10 @@ fn the_listed_defaults_are_those_of_an_empty_table() {
                 let empty = FtlConfig::from_table(ftl, &Table::new()).expect("good");
                 serde_json::to_value(empty.to_table())
             }
-            _ => Ok(with((ftl, key), default.clone()).expect("a default is good")),
+            _ => Ok(with(row, default.clone()).expect("a default is good")),
         };
         let empty = empty.expect("JSON");
-        assert_eq!(with((ftl, key), default.clone()).as_ref(), Ok(&empty), "{}", key.name);
+        assert_eq!(with(row, default.clone()).as_ref(), Ok(&empty), "{}", key.name);
         if !["op_permille", "policy"].contains(&key.name) {
             let value: Value = serde_json::from_value(empty[key.name].clone()).expect("a value");
             assert_eq!(value, default, "{}", key.name);
@@ -202,40 +192,42 @@ fn the_listed_defaults_are_those_of_an_empty_table() {
 
 #[test]
 fn every_key_refuses_what_the_list_says_it_does_not_take() {
-    for (ftl, key) in all_keys() {
-        let wrong: Vec<Value> = match &key.takes {
-            Takes::Int(range) => [i128::from(*range.start()) - 1, i128::from(*range.end()) + 1]
+    for row in all_keys() {
+        let (_, name, key) = row;
+        let wrong: Vec<Value> = match key.kind {
+            Kind::Int { min, max } => [i128::from(min) - 1, i128::from(max) + 1]
                 .map(Value::Int)
                 .into_iter()
-                .chain([word("many"), Value::Real(1.5), Value::Bool(true), Value::Null])
+                .chain([word("many"), Value::Real(1.5), Value::Bool(true), Value::None])
                 .collect(),
-            Takes::Ints(range) => {
+            Kind::Ints { max, .. } => {
                 let one = |int| Value::List(vec![Value::Int(int)]);
-                let beyond = [one(-1), one(i128::from(*range.end()) + 1)];
+                let beyond = [one(-1), one(i128::from(max) + 1)];
                 beyond.into_iter().chain([Value::Int(1), Value::List(vec![])]).collect()
             }
-            Takes::Real(range) => [range.start() - 0.01, range.end() + 0.01, f64::NAN]
+            Kind::Real { min, max } => [min - 0.01, max + 0.01, f64::NAN]
                 .map(Value::Real)
                 .into_iter()
-                .chain([word("half"), Value::Bool(true), Value::Null])
+                .chain([word("half"), Value::Bool(true), Value::None])
                 .collect(),
-            Takes::Bool => vec![Value::Int(1), word("true")],
-            Takes::Word(_) => vec![word("no such word"), Value::Int(0), Value::Bool(true)],
-            Takes::Else(_) => vec![Value::Bool(true), Value::Real(0.5)],
+            Kind::Bool => vec![Value::Int(1), word("true")],
+            Kind::Choice(_) => vec![word("no such word"), Value::Int(0), Value::Bool(true)],
+            Kind::Form(_) => vec![Value::Bool(true), Value::Real(0.5)],
+            other => panic!("no key of a drive takes {other}"),
         };
         for value in wrong {
             // `frames` is text as well in a drive file.
             if key.name == "frames" && value == word("many") {
                 continue;
             }
-            let found = value.to_string();
-            let error = with((ftl, key), value).expect_err(key.name);
-            assert_eq!(error.place(), Some((key.table, key.name)), "{error}");
+            let found = value.to_string().replace("none", "null");
+            let error = with(row, value).expect_err(key.name);
+            assert_eq!(error.place(), Some((name, key.name)), "{error}");
             let text = error.to_string();
-            let start = format!("{}: {} = {found}: expected ", key.table, key.name);
+            let start = format!("{name}: {} = {found}: expected ", key.name);
             assert!(text.starts_with(&start), "{text}");
             if key.name != "frames" && key.name != "gc_low_pages" {
-                assert_eq!(text, format!("{start}{}", key.takes));
+                assert_eq!(text, format!("{start}{}", takes(key.kind)));
             }
         }
     }
@@ -243,10 +235,11 @@ fn every_key_refuses_what_the_list_says_it_does_not_take() {
 
 #[test]
 fn every_word_of_the_list_is_understood() {
-    for (ftl, key) in all_keys() {
-        let Takes::Word(words) = key.takes else { continue };
+    for row in all_keys() {
+        let (_, _, key) = row;
+        let Kind::Choice(words) = key.kind else { continue };
         for &text in words.iter().filter(|_| key.name != "ftl") {
-            let made = with((ftl, key), word(text)).unwrap_or_else(|error| panic!("{error}"));
+            let made = with(row, word(text)).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(made[key.name], text, "{}", key.name);
         }
     }
