@@ -53,7 +53,7 @@ pub static SCHEMA: &[Object] = &[
         runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
             asked";
         device "?": "object", "the drive behind the cache, as it was given and after defaults: the \
-            tables of its file, see [devices](devices.md)";
+            tables of its file, see [devices](docs/devices.md)";
         reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
             like";
         differences "?": "@differences", "between the runs at one cache size, with intervals";
@@ -109,7 +109,7 @@ pub static SCHEMA: &[Object] = &[
         device "?": "text", "name of the drive behind the cache";
     ),
     object!("counters", "Page accesses and what came of them, warm-up left out ([page \
-        policies](spec/page-policies.md), 2.5).",
+        policies](docs/spec/page-policies.md), 2.5).",
         read_hits: "integer", "read accesses that found their page";
         read_misses: "integer", "read accesses that did not";
         write_hits: "integer", "write accesses that found their page";
@@ -196,8 +196,8 @@ pub static SCHEMA: &[Object] = &[
     ),
     object!("timing", "Times, and what the drive did.",
         counters: "object", "the counters of the device, under the names of \
-            [device](spec/device.md), 8; with another FTL than `page` also `ftl`, those of \
-            [FTLs](spec/ftl.md)";
+            [device](docs/spec/device.md), 8; with another FTL than `page` also `ftl`, those of \
+            [FTLs](docs/spec/ftl.md)";
         response_ns: "@distribution", "response times of all requests; null if there were none";
         read_response_ns: "@distribution", "of reads";
         write_response_ns: "@distribution", "of writes";
@@ -264,7 +264,8 @@ pub fn page() -> String {
         };
         let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
     }
-    page
+    // The page lies among those that it leads to; this file does not.
+    page.replace("](docs/", "](")
 }
 
 fn capital(name: &str) -> String {
