@@ -206,7 +206,8 @@ impl<P: LineParser> TextReader<P> {
         Ok(true)
     }
 
-    /// Whether a line can be one of text.
+    /// Whether a line can be one of text. Inlined: it is asked of every line.
+    #[inline(always)]
     fn check_text(&self, line: &[u8]) -> Result<()> {
         if line.len() > MAX_LINE_BYTES {
             return Err(self.too_long(self.line));
