@@ -12,6 +12,7 @@
 //!  list      intrusive lists over those nodes
 //!  table     the same with one small value per page in place of a node
 //!  queue     FIFOs in an array, from which a page may be taken in the middle
+//!  random    numbers drawn from a seed
 //! ```
 
 pub mod device;
@@ -22,6 +23,7 @@ pub mod pages;
 pub mod plan;
 pub mod policy;
 pub mod queue;
+pub mod random;
 pub mod request;
 pub mod table;
 pub mod types;
@@ -33,6 +35,7 @@ pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
 pub use plan::{Evicted, Group, Pad, PadRun, Pads, Plan};
 pub use policy::{Completion, Needs, Policy};
 pub use queue::{Places, Queue};
+pub use random::SplitMix64;
 pub use request::{Lookup, Request, Units};
 pub use table::{Brief, Entry, Table};
 pub use types::{Lpn, NEVER, Nanos, Op, Page, PlaneId, Slot, UnitId};
