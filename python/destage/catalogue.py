@@ -69,6 +69,8 @@ class PolicyInfo:
     """It remembers pages that it has evicted."""
     clusters: bool
     """It gathers pages by erase block and destages a block's pages together."""
+    admission: bool
+    """It may refuse a page; a write that it refuses goes through to flash."""
     time: str
     """Time per access."""
     offline: bool

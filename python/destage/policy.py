@@ -82,6 +82,10 @@ class Policy(ABC):
     #: Set it if the policy cannot do without `device`: a run without one is then refused.
     NEEDS_DEVICE: ClassVar[bool] = False
 
+    #: Set it if a write that is answered with `BYPASS` goes through to flash. Where it is not set,
+    #: such an answer is an error: the write would be lost.
+    WRITES_THROUGH: ClassVar[bool] = False
+
     def __init__(self, frames: int) -> None:
         """Keep `frames`, the number of pages that the buffer has room for, at least 1."""
         self.frames = frames

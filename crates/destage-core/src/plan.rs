@@ -133,6 +133,13 @@ impl Plan {
         self.flush(page);
     }
 
+    /// A page that is not taken in is written, as a group of its own.
+    #[inline]
+    pub fn write_through(&mut self, page: Page) {
+        self.open_group();
+        self.flush(page);
+    }
+
     #[inline]
     fn flush(&mut self, page: Page) {
         self.flushed.push(page);

@@ -105,6 +105,13 @@ pub trait Policy {
     /// Every resident page with its dirty bit, in any order.
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool));
 
+    /// A write that it answers with [`Lookup::Bypass`] goes through to flash. Where this is not said,
+    /// such an answer is a lost write, and an error. Always the same answer.
+    #[inline(always)]
+    fn writes_through(&self) -> bool {
+        false
+    }
+
     /// It will ask for [`DeviceView::unfinished`]. A device counts operations by kind only if told
     /// to before its first: that takes a queue per unit.
     fn counts_operations(&self) -> bool {

@@ -5,7 +5,7 @@
 //! held against it:
 //!
 //! * an access hits if and only if its page is resident, and a page keeps its slot;
-//! * a write is never bypassed, since nothing would hold it then;
+//! * a write is never bypassed, since nothing would hold it then, unless the policy writes through;
 //! * the buffer never holds more pages than it has frames;
 //! * an eviction gives up at least one page, only resident ones, each once and with its dirty bit;
 //! * every dirty page is resident or was flushed; what is flushed was dirty, and if it is kept, it
@@ -233,7 +233,7 @@ impl<P: Policy> Checked<P> {
                 self.missed = Some(r.page);
                 self.counts()
             }
-            (Lookup::Bypass, None) if r.op.is_write() => {
+            (Lookup::Bypass, None) if r.op.is_write() && !self.inner.writes_through() => {
                 Err(format!("the write of page {page} is bypassed: it is lost"))
             }
             (Lookup::Bypass, None) => self.end_access(),
@@ -320,6 +320,10 @@ impl<P: Policy> Policy for Checked<P> {
     type Miss = P::Miss;
 
     const NEEDS: Needs = P::NEEDS;
+
+    fn writes_through(&self) -> bool {
+        self.inner.writes_through()
+    }
 
     const ORDERED: bool = P::ORDERED;
 

@@ -17,9 +17,12 @@ pub struct Counters {
     pub write_misses: u64,
     /// Misses that were not admitted (they are in the misses too).
     pub bypasses: u64,
+    /// Those of them that were writes, and went through to flash.
+    #[serde(default)]
+    pub written_through: u64,
     /// Pages read from flash: read misses, fetches on write misses if asked for, padding reads.
     pub physical_reads: u64,
-    /// Pages written to flash: flushed pages, padding, end flushes.
+    /// Pages written to flash: flushed pages, padding, pages written through, end flushes.
     pub physical_writes: u64,
     /// Pages that left the buffer because of a miss.
     pub evictions: u64,
@@ -62,6 +65,7 @@ impl Counters {
             write_hits: self.write_hits - before.write_hits,
             write_misses: self.write_misses - before.write_misses,
             bypasses: self.bypasses - before.bypasses,
+            written_through: self.written_through - before.written_through,
             physical_reads: self.physical_reads - before.physical_reads,
             physical_writes: self.physical_writes - before.physical_writes,
             evictions: self.evictions - before.evictions,
@@ -72,6 +76,11 @@ impl Counters {
             padding_writes: self.padding_writes - before.padding_writes,
             end_flushes: self.end_flushes - before.end_flushes,
         }
+    }
+
+    /// Misses whose page was taken in.
+    pub fn admissions(&self) -> u64 {
+        self.misses() - self.bypasses
     }
 
     #[inline(always)]

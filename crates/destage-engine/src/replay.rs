@@ -195,7 +195,15 @@ impl Replay<'_> {
                 Lookup::Bypass => {
                     counters.miss(r.op);
                     counters.bypasses += 1;
-                    observer.access(&r, false, Some(plan));
+                    let through = r.op.is_write() && policy.writes_through();
+                    counters.written_through += u64::from(through);
+                    if through && O::SEES_ACCESSES {
+                        plan.write_through(r.page); // it is empty, and no eviction is counted in it
+                        observer.access(&r, false, Some(plan));
+                        plan.clear();
+                    } else {
+                        observer.access(&r, false, Some(plan));
+                    }
                 }
             }
             show_gauges(policy, observer);

@@ -12,7 +12,8 @@ pub struct Period {
     /// First access of the period, counted from 0 over the whole run, warm-up included.
     pub first_access: u64,
     /// Counters of the period. `physical_reads` are read misses and padding reads,
-    /// `physical_writes` destaged pages and padding: the run's options are not in them.
+    /// `physical_writes` destaged pages, padding and pages written through: the run's options are
+    /// not in them.
     #[serde(flatten)]
     pub counters: Counters,
     /// Where the policy had adapted to at the end of the period, if it adapts: ARC's p, BPAC's
@@ -58,7 +59,7 @@ impl Series {
     fn close(&mut self) {
         let c = &mut self.current.counters;
         c.physical_reads = c.read_misses + c.padding_reads;
-        c.physical_writes = c.destaged_pages + c.padding_writes;
+        c.physical_writes = c.destaged_pages + c.padding_writes + c.written_through;
         let next = Period::at(self.accesses);
         self.done.push(std::mem::replace(&mut self.current, next));
     }

@@ -23,6 +23,8 @@ pub struct Info {
     pub ghosts: bool,
     /// It gathers pages by erase block and destages a block's pages together.
     pub clusters: bool,
+    /// It may refuse a page; a write that it refuses goes through to flash.
+    pub admission: bool,
     /// When it pads what it destages to whole blocks, with its parameters at their defaults.
     pub pads: Pads,
     /// Time per access.
@@ -51,6 +53,7 @@ impl Info {
         flash_aware: false,
         ghosts: false,
         clusters: false,
+        admission: false,
         pads: Pads::Never,
         time: "",
         params: &[],

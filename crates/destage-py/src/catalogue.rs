@@ -38,6 +38,7 @@ fn describe(info: &Info) -> Value {
         "flash_aware": info.flash_aware,
         "ghosts": info.ghosts,
         "clusters": info.clusters,
+        "admission": info.admission,
         "time": info.time,
         "offline": needs.contains(Needs::NEXT_USE),
         "needs_device": needs.device(),

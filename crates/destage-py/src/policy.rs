@@ -349,6 +349,8 @@ pub struct PyPolicy<const NEXT_USE: bool> {
     frames: u32,
     /// Units of the drive behind the cache, if there is one.
     units: Option<u32>,
+    /// Its class says that a write answered with `BYPASS` goes through to flash.
+    writes_through: bool,
     resident: HashMap<u64, Resident>,
     /// Slots that were used and are free.
     free: Vec<Slot>,
@@ -371,9 +373,13 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
                 return Err(usage(py, format!("policy {name}: it has no method {method}")));
             }
         }
+        let writes_through = match object.bind(py).getattr_opt("WRITES_THROUGH")? {
+            Some(declared) => declared.is_truthy()?,
+            None => false,
+        };
         let plan = Py::new(py, PyPlan::default())?;
         let (resident, free) = (HashMap::new(), Vec::new());
-        Ok(PyPolicy { object, plan, frames, units, resident, free, failure })
+        Ok(PyPolicy { object, plan, frames, units, writes_through, resident, free, failure })
     }
 
     /// Runs `call` unless the policy has failed; keeps its exception.
@@ -414,6 +420,10 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
     type Miss = Py<PyAny>;
     // Units where there is a drive; without one they are not looked at.
     const NEEDS: Needs = if NEXT_USE { Needs::NEXT_USE.and(Needs::UNITS) } else { Needs::UNITS };
+
+    fn writes_through(&self) -> bool {
+        self.writes_through
+    }
 
     fn request(&mut self, r: &destage_core::Request) -> Lookup<Py<PyAny>> {
         let answer = self.guarded(|py| {

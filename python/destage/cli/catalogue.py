@@ -72,6 +72,8 @@ def _describe(p: PolicyInfo) -> None:
     click.echo(f"  Remembers evicted pages: {'yes' if p.ghosts else 'no'}")
     if p.clusters:
         click.echo("  Destages the pages of an erase block together (--pages-per-block)")
+    if p.admission:
+        click.echo("  May refuse a page; a write that it refuses goes through to flash")
     if p.needs_device:
         click.echo("  Looks into the drive: needs one (--device)")
     if p.offline:

@@ -79,6 +79,10 @@ pub fn run_vector<P: Policy>(mut policy: P, vector: &PageVector) -> Result<Outco
             Lookup::Bypass => {
                 counters.miss(op);
                 counters.bypasses += 1;
+                if op.is_write() && policy.writes_through() {
+                    counters.written_through += 1;
+                    plan.write_through(r.page);
+                }
                 false
             }
         };
@@ -190,7 +194,7 @@ fn finish<P: Policy>(policy: &P, counters: &Counters, vector: &PageVector) -> Pa
         counters.write_hits,
         counters.write_misses,
         counters.read_misses + fetched_writes + counters.padding_reads,
-        counters.destaged_pages + counters.padding_writes + end_flushes,
+        counters.destaged_pages + counters.padding_writes + counters.written_through + end_flushes,
         counters.evictions,
         end_flushes,
     ])

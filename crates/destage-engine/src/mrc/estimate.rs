@@ -51,7 +51,8 @@ impl Estimate {
             write_misses: counters.write_misses as f64,
             evictions: counters.evictions as f64,
             padding_reads: counters.padding_reads as f64,
-            destaged: (counters.destaged_pages + counters.padding_writes) as f64,
+            destaged: (counters.destaged_pages + counters.padding_writes + counters.written_through)
+                as f64,
             end_dirty: counters.end_flushes as f64,
         }
     }

@@ -1,11 +1,18 @@
 //! Every derived number of a result, once.
 
 use super::metric::{Better, Kind, Metric, Number, Shown};
+use super::run::RunResult;
 use crate::timed::max_deviation;
 use destage_ssd::FtlCounters;
 
 fn ratio(part: u64, whole: u64) -> Option<Number> {
     (whole > 0).then(|| Number::Real(part as f64 / whole as f64))
+}
+
+/// The policy may refuse pages, or has refused a write.
+fn admits(r: &RunResult) -> bool {
+    let declared = destage_policies::info(&r.config.policy).is_ok_and(|info| info.admission);
+    declared || r.counters.written_through > 0
 }
 
 macro_rules! metric {
@@ -202,6 +209,25 @@ pub static METRICS: &[Metric] = &[
     counter!(write_hits, "Write hits", "accesses", Higher, "write accesses that found their page"),
     counter!(write_misses, "Write misses", "accesses", Lower, "write accesses that did not"),
     counter!(bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
+    metric!("refused", "Refused", Count "accesses", Neither,
+        "bypasses of an admission policy, reads and writes",
+        |r| admits(r).then_some(Number::Count(r.counters.bypasses)))
+    .shown(Shown::Always),
+    metric!("flash_writes_per_admission", "Writes/admitted", Real "pages", Lower,
+    "physical_writes / misses whose page was taken in, of an admission policy",
+    |r| if admits(r) {
+        ratio(r.counters.physical_writes, r.counters.admissions())
+    } else {
+        None
+    })
+    .shown(Shown::Always),
+    counter!(
+        written_through,
+        "Written through",
+        "pages",
+        Neither,
+        "bypasses that were writes, and went through to flash"
+    ),
     counter!(padding_reads, "Padding reads", "pages", Lower, "pages read only to complete a block"),
     counter!(
         padding_writes,

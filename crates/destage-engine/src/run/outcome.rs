@@ -24,6 +24,8 @@ pub(super) struct Outcome {
 pub(super) fn physical(counters: &mut Counters, options: &RunOptions) {
     let fetches = if options.fetch_on_write_miss { counters.write_misses } else { 0 };
     counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;
-    counters.physical_writes =
-        counters.destaged_pages + counters.padding_writes + counters.end_flushes;
+    counters.physical_writes = counters.destaged_pages
+        + counters.padding_writes
+        + counters.written_through
+        + counters.end_flushes;
 }

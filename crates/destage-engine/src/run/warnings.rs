@@ -38,8 +38,14 @@ pub(crate) fn of(
             _ => "nothing was counted after the warm-up".into(),
         });
     } else if counters.bypasses == counters.accesses() && policy != "none" {
+        let admits = destage_policies::info(policy).is_ok_and(|info| info.admission);
         said.push(
-            "a write buffer: reads that miss are not taken in, and here is nothing else".into(),
+            if admits {
+                "every page was refused: none came back while it was remembered"
+            } else {
+                "a write buffer: reads that miss are not taken in, and here is nothing else"
+            }
+            .into(),
         );
     }
     said.extend(unsettled(outcome));

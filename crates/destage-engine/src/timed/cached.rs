@@ -214,6 +214,26 @@ impl<'a, P: Policy> Cached<'a, P> {
         frame
     }
 
+    /// Writes a page that the policy does not take in; when its program ends
+    /// (`docs/spec/further-policies.md`, 2.1). It is no write-back: nothing is sampled, and its
+    /// latency is not among theirs.
+    fn write_through<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        page: Page,
+        lpn: u32,
+    ) -> When {
+        if self.fetch_on_write_miss && device.read(lpn).is_some() {
+            self.submitted(Some(page), Op::Read, now);
+        }
+        let counted = device.queues().count_latencies(false);
+        let served = device.write(lpn);
+        device.queues().count_latencies(counted);
+        self.submitted(Some(page), Op::Write, now);
+        served.end
+    }
+
     /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
     /// place on flash, the block that it leaves. One step per eviction, for three victims at once.
     #[inline(always)]
@@ -319,6 +339,12 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 ledger.pages.miss(op);
                 ledger.pages.bypasses += 1;
                 self.plan.clear();
+                if op.is_write() && self.policy.writes_through() {
+                    ledger.pages.written_through += 1;
+                    self.plan.write_through(page);
+                    observer.access(&r, false, Some(&self.plan));
+                    return Ok(self.write_through(device, now, page, lpn));
+                }
                 observer.access(&r, false, Some(&self.plan));
                 Ok(match device.read(lpn) {
                     Some(served) => {
