@@ -133,6 +133,11 @@ fn lru_wsr_leaves_in_the_order_that_it_shows() {
     follows_its_order("lru-wsr");
 }
 
+#[test]
+fn clock_sweep_leaves_in_the_order_that_it_shows() {
+    follows_its_order("clock-sweep");
+}
+
 /// Whether a policy says that it has an order.
 struct Ordered;
 
@@ -153,5 +158,5 @@ fn every_policy_with_an_order_has_its_test_here() {
         build(info.name, &setup, Dense::new(8), Ordered).expect("every policy is built")
     });
     let names: Vec<_> = ordered.map(|info| info.name).collect();
-    assert_eq!(names, ["lru", "fifo", "clock", "cflru", "lru-wsr"]);
+    assert_eq!(names, ["lru", "fifo", "clock", "cflru", "lru-wsr", "clock-sweep"]);
 }

@@ -10,8 +10,13 @@ use destage_policies::params;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-const VECTORS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl");
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/");
+const FILES: [&str; 2] = ["page-policies.jsonl", "further-policies.jsonl"];
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(VECTORS.to_string() + file)
+        .expect("the vectors are part of the repository")
+}
 
 struct Vector {
     name: String,
@@ -26,8 +31,7 @@ struct Vector {
 }
 
 fn vectors() -> Vec<Vector> {
-    let file = std::fs::read_to_string(VECTORS).expect("the vectors are part of the repository");
-    file.lines().map(vector).collect()
+    FILES.map(read).concat().lines().map(vector).collect()
 }
 
 fn vector(line: &str) -> Vector {
@@ -51,9 +55,10 @@ fn vector(line: &str) -> Vector {
 fn param(value: &Value) -> params::Value {
     match value {
         Value::Null => params::Value::None,
+        Value::Bool(b) => params::Value::Bool(*b),
         Value::Number(n) if n.is_f64() => params::Value::Real(n.as_f64().expect("a number")),
         Value::Number(n) => params::Value::Int(n.as_i128().expect("an integer")),
-        other => panic!("a parameter is a number or null, not {other}"),
+        other => panic!("a parameter is a number, a truth value or null, not {other}"),
     }
 }
 
@@ -138,9 +143,7 @@ fn every_vector_is_decided_and_counted_as_written() {
 fn every_policy_of_the_table_has_vectors() {
     let mut with_vectors: BTreeSet<String> = vectors().into_iter().map(|v| v.policy).collect();
     // Those in front of a device are run with it, where it is known.
-    let file = VECTORS.replace("page-policies", "device-policies");
-    let file = std::fs::read_to_string(file).expect("the vectors are part of the repository");
-    for line in file.lines() {
+    for line in read("device-policies.jsonl").lines() {
         let vector: Value = serde_json::from_str(line).expect("one JSON object a line");
         let policy = vector["cache"]["policy"].as_str().expect("a string");
         with_vectors.insert(policy.to_string());

@@ -1,10 +1,10 @@
 //! Slow, obvious twins of the page policies; in [`ssd`] one of the device and the policies that
 //! see it, in [`ftl`] those of the FTLs.
 //!
-//! Every page policy of the specification (`docs/spec/page-policies.md`) is written here a second
-//! time, from its text alone, with lists that are searched from one end to the other. A twin is
-//! meant to be held beside the section it mirrors; the fast policies are then compared with the
-//! twins on as many traces as one likes.
+//! Every page policy of the specification (`docs/spec/page-policies.md`,
+//! `docs/spec/further-policies.md`) is written here a second time, from its text alone, with lists
+//! that are searched from one end to the other. A twin is meant to be held beside the section it
+//! mirrors; the fast policies are then compared with the twins on as many traces as one likes.
 //!
 //! This file holds what the twins share: the interface, the table of names, the common model of
 //! section 2 (frames, parameters, lists) and [`run`], which keeps the counters of section 2.5.
@@ -19,24 +19,37 @@ mod acr;
 mod ad_lru;
 mod arc;
 pub mod block;
+mod car;
+mod casa;
 mod ccf_lru;
 mod cfdc;
 mod cflru;
 mod clock;
+mod clock_pro;
+mod clock_sweep;
 mod dual_queue;
 mod fifo;
+mod frames;
 pub mod ftl;
+mod hyperbolic;
+mod larc;
+mod lecar;
+mod lfu;
+mod lfu_da;
 mod lirs;
 mod lru;
 mod lru_k;
 mod lru_wsr;
 mod min;
 mod mq;
+mod random;
 mod s3_fifo;
 mod sieve;
+mod slru;
 pub mod ssd;
 mod two_q;
 mod w_tinylfu;
+mod watt;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
@@ -59,7 +72,8 @@ pub struct Decision {
     pub hit: bool,
     /// Evicted pages in order; here none or one.
     pub evicted: Vec<u64>,
-    /// Pages written to flash, as groups; here none, or one group that holds the dirty victim.
+    /// Pages written to flash, as groups; here none, or one group that holds the dirty victim, or
+    /// the page itself if it is written and not admitted.
     pub flushed: Vec<Vec<u64>>,
 }
 
@@ -86,6 +100,11 @@ pub trait Twin {
 
     /// The resident pages that are dirty, in ascending order.
     fn dirty_pages(&self) -> Vec<u64>;
+
+    /// The page of the last access was not admitted.
+    fn refused(&self) -> bool {
+        false
+    }
 }
 
 /// The policies, in the order of the specification (section 1).
@@ -111,7 +130,22 @@ pub const NAMES: &[&str] = &[
     "s3-fifo",
     "sieve",
     "w-tinylfu",
+    "casa",
+    "watt",
+    "larc",
+    "car",
+    "clock-sweep",
+    "lfu",
+    "lfu-da",
+    "slru",
+    "hyperbolic",
+    "lecar",
+    "random",
+    "clock-pro",
 ];
+
+/// Those of [`NAMES`] that may refuse a page (`docs/spec/further-policies.md`, 2.1).
+pub const ADMISSION: &[&str] = &["larc"];
 
 /// The parameters of a policy (section 1), without the options that all of them accept.
 fn parameters(policy: &str) -> &'static [&'static str] {
@@ -128,6 +162,32 @@ fn parameters(policy: &str) -> &'static [&'static str] {
         "acr-h" => &["cost_read", "cost_write", "ghost_fraction", "window_fraction", "file_pages"],
         "s3-fifo" => &["small_fraction", "ghost_fraction"],
         "w-tinylfu" => &["window_fraction", "protected_fraction", "sample_factor"],
+        "casa" => &["cost_read", "cost_write", "tau_fraction"],
+        "watt" => &[
+            "access_slots",
+            "write_slots",
+            "first_value",
+            "write_cost",
+            "write_as_read",
+            "epoch_fraction",
+            "epoch_on_hits",
+            "sample",
+            "seed",
+        ],
+        "larc" => &["admit_while_filling", "admit_writes"],
+        "clock-sweep" => &["max_usage", "initial_usage"],
+        "slru" => &["segments", "protected_fraction"],
+        "hyperbolic" => &["sample", "seed"],
+        "lecar" => &[
+            "learning_rate",
+            "discount",
+            "initial_weight",
+            "history_fraction",
+            "keep_frequency",
+            "seed",
+        ],
+        "random" => &["seed"],
+        "clock-pro" => &["cold_min_fraction", "cold_max_fraction", "ghost_fraction"],
         _ => &[],
     }
 }
@@ -179,6 +239,18 @@ pub fn twin(
         "s3-fifo" => Box::new(s3_fifo::S3Fifo::new(frames, params)),
         "sieve" => Box::new(sieve::Sieve::new(frames)),
         "w-tinylfu" => Box::new(w_tinylfu::WTinyLfu::new(frames, params)),
+        "casa" => Box::new(casa::Casa::new(frames, params)),
+        "watt" => Box::new(watt::Watt::new(frames, params)),
+        "larc" => Box::new(larc::Larc::new(frames, params)),
+        "car" => Box::new(car::Car::new(frames)),
+        "clock-sweep" => Box::new(clock_sweep::ClockSweep::new(frames, params)),
+        "lfu" => Box::new(lfu::Lfu::new(frames)),
+        "lfu-da" => Box::new(lfu_da::LfuDa::new(frames)),
+        "slru" => Box::new(slru::Slru::new(frames, params)),
+        "hyperbolic" => Box::new(hyperbolic::Hyperbolic::new(frames, params)),
+        "lecar" => Box::new(lecar::Lecar::new(frames, params)),
+        "random" => Box::new(random::Random::new(frames, params)),
+        "clock-pro" => Box::new(clock_pro::ClockPro::new(frames, params)),
         _ => unreachable!("{policy} is in NAMES but has no twin"),
     })
 }
@@ -327,7 +399,8 @@ pub(crate) fn share(fraction: f64, size: usize) -> usize {
     (fraction * size as f64 + 0.5).floor() as usize
 }
 
-/// The parameters of a run; a key that is missing or `null` has its default.
+/// The parameters of a run; a key that is missing, or `null` where nothing else is said, has its
+/// default.
 pub(crate) struct Params<'a>(&'a Map<String, Value>);
 
 impl Params<'_> {
@@ -347,8 +420,21 @@ impl Params<'_> {
         })
     }
 
-    fn flag(&self, key: &str) -> bool {
-        self.get(key).is_some_and(|value| {
+    /// A key that may also be `null` = none, which is then not its default.
+    pub(crate) fn optional_integer(&self, key: &str, default: u64) -> Option<u64> {
+        if self.0.get(key).is_some_and(Value::is_null) {
+            None
+        } else {
+            self.integer(key).or(Some(default))
+        }
+    }
+
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.flag_or(key, false)
+    }
+
+    pub(crate) fn flag_or(&self, key: &str, default: bool) -> bool {
+        self.get(key).map_or(default, |value| {
             value.as_bool().unwrap_or_else(|| panic!("{key}: expected true or false, got {value}"))
         })
     }

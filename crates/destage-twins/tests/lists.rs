@@ -6,10 +6,13 @@
 use destage_twins::{NAMES, Op, twin};
 use serde_json::Value;
 
-const VECTORS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl");
+const VECTORS: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/further-policies.jsonl"),
+];
 
-/// Policy, and the last row of its table (sections 3.1 to 3.19).
+/// Policy, and the last row of its table (`docs/spec/page-policies.md`, 3.1 to 3.19, and
+/// `docs/spec/further-policies.md`, 3.1 to 3.12).
 const LAST_ROWS: &[(&str, &str)] = &[
     ("lru", "lru[2 1 4]"),
     ("fifo", "fifo[2 4 3]"),
@@ -32,13 +35,26 @@ const LAST_ROWS: &[(&str, &str)] = &[
     ("s3-fifo", "small[4/0] main[3/0 2/2 1/0] ghost[8 7]"),
     ("sieve", "queue[2/0 4/0 1/1] hand=4"),
     ("w-tinylfu", "window[4] probation[5] protected[2 1] counts[1:4 2:3 3:1 4:2 5:3 6:1 7:1]"),
+    ("casa", "C[9 3] D[8 2] tau=1.75"),
+    ("watt", "frames[1/{4 3 1 0}/{4} 4/{4}/{} 2/{4 3 2}/{3 2}] epoch=4"),
+    ("larc", "Q[7 5 6 4] Qr[2 8 1] Cr=3.6"),
+    ("car", "T1[6/0] T2[1/0 3/0] B1[5] B2[2 4] p=1"),
+    ("clock-sweep", "frames[4/1 1/0 2/1] hand=0"),
+    ("lfu", "order[4/1 2/2 3/3]"),
+    ("lfu-da", "order[1/1/4 3/1/5 4/1/5] L=4"),
+    ("slru", "S2[1] S1[2] S0[3 7]"),
+    ("hyperbolic", "frames[4/1/12 6/1/11 1/1/10]"),
+    ("lecar", "lru[3/3 1/4 5/1] H_LRU[] H_LFU[] w_LRU=0.480115"),
+    ("random", "frames[2 1 5]"),
+    ("clock-pro", "list[1T 3T 6T 8H* 4H*] m_c=2"),
 ];
 
 #[test]
 fn micro_traces_end_with_the_lists_of_the_tables() {
-    let file = std::fs::read_to_string(VECTORS).expect("the vectors are part of the repository");
+    let read = |path| std::fs::read_to_string(path).expect("the vectors are in the repository");
+    let files = VECTORS.map(read).concat();
     let vectors: Vec<Value> =
-        file.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        files.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(LAST_ROWS.len(), NAMES.len());
     for (policy, expected) in LAST_ROWS {
         let micro = vectors.iter().find(|vector| vector["name"] == format!("{policy}/micro"));

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use destage_twins::{Decision, NAMES, Op, run, twin};
 use serde_json::{Map, Value};
 
-const VECTORS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl");
+const VECTORS: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/page-policies.jsonl"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/further-policies.jsonl"),
+];
 
 struct Vector {
     name: String,
@@ -62,8 +64,11 @@ fn vector(line: &str) -> Vector {
 }
 
 fn vectors() -> Vec<Vector> {
-    let file = std::fs::read_to_string(VECTORS).expect("the vectors are part of the repository");
-    file.lines().map(vector).collect()
+    let read = |path| {
+        let file = std::fs::read_to_string(path).expect("the vectors are part of the repository");
+        file.lines().map(vector).collect::<Vec<_>>()
+    };
+    VECTORS.into_iter().flat_map(read).collect()
 }
 
 /// Where a vector and its twin first differ, with the lists before and after that access.
@@ -96,7 +101,7 @@ fn difference(vector: &Vector) -> Option<String> {
 #[test]
 fn every_vector_is_decided_and_counted_as_written() {
     let vectors = vectors();
-    assert_eq!(vectors.len(), 204);
+    assert_eq!(vectors.len(), 204 + 119);
     let differences: Vec<String> = vectors.iter().filter_map(difference).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

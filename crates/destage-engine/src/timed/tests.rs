@@ -10,6 +10,7 @@ use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use crate::warmup::Warmup;
 use destage_core::{Dense, DeviceView, Lookup, Lpn, Nanos, Op, Page, Plan, Policy, Request, Slot};
+use destage_policies::larc::Larc;
 use destage_policies::lru::Lru;
 use destage_policies::{POLICIES, Setup};
 use destage_ssd::config::{Table, Value as Given};
@@ -308,6 +309,51 @@ fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them(
         assert_eq!((counters.read_misses, counters.device.flash_reads), (1, 5), "{sched}");
         let write_backs = device.counters().program_wait_ns_sum;
         assert_eq!(counters.eviction_wait_ns_sum, write_backs, "{sched}");
+    }
+}
+
+/// `docs/spec/further-policies.md`, 2.1, step by step on a drive of its own. LARC refuses what it
+/// sees for the first time.
+#[test]
+fn a_refused_write_goes_through_after_its_fetch_and_is_no_write_back() {
+    for (sched, fetch) in [("fcfs", false), ("fcfs", true), ("read_first", true)] {
+        let config = config(&[("sched", word(sched))]);
+        let requests = [(0, Op::Write, 5), (0, Op::Write, 6), (0, Op::Read, 7), (10, Op::Write, 9)];
+        let bytes = |(at, op, page): (Nanos, Op, u64)| (at, op, page * 4096, 4096);
+        let workload = Workload::new(requests.map(bytes), &config).expect("on the drive");
+        let params = destage_policies::check_params("larc", []).expect("defaults");
+        let setup = Setup { params, ..Setup::new(30) };
+        let mut larc = Larc::new(&setup, Dense::new(workload.pages()));
+        let mut seen = Seen::default();
+        let run = TimedReplay { fetch_on_write_miss: fetch, ..replay(&workload, Warmup::None) }
+            .run(&mut Device::new(&config), &mut larc, &cache(), &mut seen)
+            .expect("a run");
+
+        let mut device = Device::new(&config);
+        let ends = requests.map(|(now, op, page)| {
+            device.advance(now);
+            let page = page as u32;
+            if op == Op::Read {
+                return device.read(page).expect("it was written").end;
+            }
+            if fetch {
+                device.read(page);
+            }
+            device.queues().count_latencies(false);
+            let end = device.write(page).end;
+            device.queues().count_latencies(true);
+            end
+        });
+        device.finish();
+        let settled = device.queues().times().settle();
+        seen.completed.sort_by_key(|request| request.number);
+        let hit_ns = cache().hit_ns;
+        let got: Vec<_> = seen.completed.iter().map(|r| r.completion_ns - hit_ns).collect();
+        assert_eq!(got, ends.map(|end| settled.ns(end)), "{sched}");
+        assert_eq!(run.timing.counters.device, device.counters(), "{sched}");
+        assert_eq!((run.pages.bypasses, run.pages.written_through), (4, 3), "{sched}");
+        assert_eq!((run.pages.destages, run.timing.counters.dirty_evictions), (0, 0), "{sched}");
+        assert_eq!(run.timing.counters.eviction_wait_ns_sum, 0, "{sched}");
     }
 }
 

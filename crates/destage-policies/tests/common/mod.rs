@@ -24,6 +24,8 @@ pub struct Decision {
 pub struct Outcome {
     /// One per access.
     pub decisions: Vec<Decision>,
+    /// Accesses, by number, whose page was not taken in.
+    pub bypasses: Vec<usize>,
     /// The resident pages at the end with their dirty bits, in ascending order.
     pub resident: Vec<(u64, bool)>,
 }
@@ -97,14 +99,25 @@ impl Visitor for Drive<'_> {
         let next_uses = next_uses(self.trace);
         let mut plan = Plan::new();
         let mut decisions = Vec::new();
+        let mut bypasses = Vec::new();
         for (&(op, name), next_use) in self.trace.iter().zip(next_uses) {
             let r = Request { next_use, ..Request::new(self.page(name), Lpn(name), op) };
             policy.warm(r.page);
             policy.warm_links(r.page);
             plan.clear();
+            let mut through = None;
             let hit = match policy.request(&r) {
                 Lookup::Hit(_) => true,
-                Lookup::Bypass => false,
+                Lookup::Bypass => {
+                    let write = op.is_write();
+                    assert!(
+                        policy.writes_through() || !write,
+                        "a write that is not taken in is lost"
+                    );
+                    through = write.then(|| vec![name]);
+                    bypasses.push(decisions.len());
+                    false
+                }
                 Lookup::Miss(mut miss) => {
                     while policy.resident() == policy.frames() {
                         policy.evict(&mut miss, &Blind, &mut plan);
@@ -122,6 +135,7 @@ impl Visitor for Drive<'_> {
                 flushed: plan
                     .groups()
                     .map(|(pages, _)| pages.iter().map(|&p| self.name(p)).collect())
+                    .chain(through)
                     .collect(),
             });
         }
@@ -129,7 +143,7 @@ impl Visitor for Drive<'_> {
         policy.for_each_resident(&mut |page, dirty| resident.push((self.name(page), dirty)));
         resident.sort_unstable();
         assert_eq!(resident.len(), policy.resident() as usize, "every resident page is visited");
-        Outcome { decisions, resident }
+        Outcome { decisions, bypasses, resident }
     }
 }
 

@@ -295,7 +295,12 @@ impl Host {
 
         let data = When::after(now, read);
         if !answer.admitted {
-            return Ok(Part { when: data, plus: self.hit_ns });
+            // A write buffer refuses reads; an admission policy also writes, which go through
+            // (`docs/spec/further-policies.md`, 2.1). Such a write is no dirty victim.
+            let through = if op == Op::Write { self.ssd.write(page)? } else { None };
+            through.into_iter().for_each(|program| cache.submitted(program));
+            let when = data.max(&When::after(now, through));
+            return Ok(Part { when, plus: self.hit_ns });
         }
         if answer.dropped.is_some() || answer.group.is_some() {
             assert!(self.free.is_empty(), "a policy evicts while frames are free");
@@ -378,6 +383,8 @@ impl Host {
     }
 
     fn record(&mut self, op: Op, page: u64, answer: &Answer) {
+        let through = !answer.hit && !answer.admitted && op == Op::Write;
+        let through = through.then(|| Group { pages: [page].into(), ..Group::default() });
         let groups = || answer.group.iter();
         let evicted: Vec<u64> =
             answer.dropped.iter().chain(groups().flat_map(|group| &group.pages)).copied().collect();
@@ -387,7 +394,7 @@ impl Host {
             "page": page,
             "hit": answer.hit,
             "evicted": evicted,
-            "flushed": groups().map(|group| &group.pages).collect::<Vec<_>>(),
+            "flushed": groups().chain(&through).map(|group| &group.pages).collect::<Vec<_>>(),
         });
         if groups().any(|group| !group.padding.is_empty()) {
             decision["padded"] = groups().map(|group| json!(group.padding)).collect();

@@ -61,6 +61,9 @@ impl Cache for Blind {
         if decision.hit {
             return Answer::hit();
         }
+        if self.0.refused() {
+            return Answer { admitted: false, ..Answer::miss(None) };
+        }
         let dirty = |victim| decision.flushed.iter().any(|group| group.contains(&victim));
         assert!(decision.evicted.len() <= 1, "page policies evict one page");
         Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
@@ -174,6 +177,7 @@ pub(crate) fn cache(
         "gcar-cflru" => &["window_fraction"],
         "sac" => &["first_fraction", "starve_limit", "resize_step"],
         name if NAMES.contains(&name) => parameters(name),
+        "gcar-bplru" => block::parameters("bplru"),
         name if block::NAMES.contains(&name) => block::parameters(name),
         name => return Err(format!("cache: policy: unknown policy {name}")),
     };
@@ -207,7 +211,7 @@ pub(crate) fn cache(
             let resize_step = s.integer("resize_step", (frames as u64 / 16).max(1), 1)?;
             Box::new(Sac::new(frames, first, starve_limit, resize_step))
         }
-        name if block::NAMES.contains(&name) => {
+        name if name == "gcar-bplru" || block::NAMES.contains(&name) => {
             Box::new(Clusters::new(name, frames, s.without(HOST_KEYS), device))
         }
         name => {
