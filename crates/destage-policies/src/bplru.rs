@@ -41,7 +41,7 @@ use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Pads, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Lpn, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -121,6 +121,37 @@ impl<D: Directory> Bplru<D> {
         Ok(Bplru::new(setup, directory))
     }
 
+    /// The cluster that is to go.
+    #[inline(always)]
+    pub(crate) fn least_recent(&self) -> Option<u32> {
+        self.list.oldest()
+    }
+
+    /// The clusters from the LRU end on.
+    pub(crate) fn from_least_recent(&self) -> impl Iterator<Item = u32> {
+        let newer = |&block: &u32| {
+            let newer = Linked::<1>::pair(&self.pages.blocks[block as usize]).newer;
+            (newer != NIL).then_some(newer)
+        };
+        std::iter::successors(self.least_recent(), newer)
+    }
+
+    /// This is so of a page that would be programmed if the block were destaged.
+    pub(crate) fn programs_any(&self, block: u32, is_so: impl FnMut(Lpn) -> bool) -> bool {
+        match self.padding {
+            Padding::WholeBlock => self.pages.existing(block).map(Lpn).any(is_so),
+            Padding::None => self.pages.lpns(block).any(is_so),
+        }
+    }
+
+    /// Destages a cluster.
+    #[inline(always)]
+    pub(crate) fn destage(&mut self, block: u32, plan: &mut Plan) {
+        self.list.unlink(&mut self.pages.blocks, block);
+        self.pages.gather(block, |()| Share::Leaves);
+        self.pages.destage(block, self.padding, plan);
+    }
+
     /// A page of the cluster has been written; the block is on the list.
     #[inline(always)]
     fn written(&mut self, frame: u32) {
@@ -161,10 +192,8 @@ impl<D: Directory> Policy for Bplru<D> {
 
     #[inline(always)]
     fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
-        let block = self.list.oldest().expect("evict is only called on a full buffer");
-        self.list.unlink(&mut self.pages.blocks, block);
-        self.pages.gather(block, |()| Share::Leaves);
-        self.pages.destage(block, self.padding, plan);
+        let block = self.least_recent().expect("evict is only called on a full buffer");
+        self.destage(block, plan);
         if let Some(next) = self.list.oldest() {
             let newer = |block: u32| {
                 let block = self.pages.blocks.get(block as usize);

@@ -26,6 +26,7 @@ pub(crate) use sizes::Sizes;
 
 use destage_core::pages::prefetch;
 use destage_core::{Directory, Hashed, Lpn, Page, Part, Plan, Slot, huge};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The erase blocks of a decoded trace: those in which it has a page, numbered in ascending order.
@@ -563,6 +564,20 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         } else {
             self.names.numbers.page(Slot(block)).0
         }
+    }
+
+    /// The pages of a block that exist: those of the drive, and what a page number can name.
+    pub(crate) fn existing(&self, block: u32) -> Range<u64> {
+        let first = self.number(block) * self.size.pages;
+        let end = self.device_pages.unwrap_or(u64::MAX).min(first.saturating_add(self.size.pages));
+        first..end
+    }
+
+    /// The pages of a block's cluster.
+    pub(crate) fn lpns(&self, block: u32) -> impl Iterator<Item = Lpn> {
+        let first = self.number(block) * self.size.pages;
+        let frames = self.blocks[block as usize].pages.iter(&self.frames);
+        frames.map(move |frame| Lpn(first + u64::from(self.frames[frame as usize].offset)))
     }
 
     /// Every block that is known.

@@ -159,10 +159,12 @@ pub mod dual_queue;
 pub mod ecr;
 pub mod fab;
 pub mod fifo;
+pub mod gcar_bplru;
 pub mod gcar_cflru;
 pub mod gcar_lru;
 pub mod hyperbolic;
 pub mod larc;
+pub mod lb_clock;
 pub mod lecar;
 pub mod lfu;
 pub mod lfu_da;
@@ -220,12 +222,14 @@ policies! {
     ecr::WITHOUT_CLEAN_LIST => ecr::Ecr::<_, false>::build;
     gcar_lru::INFO => gcar_lru::GcarLru::build;
     gcar_cflru::INFO => gcar_cflru::GcarCflru::build;
+    gcar_bplru::INFO => gcar_bplru::GcarBplru::build;
     sac::INFO => sac::Sac::build;
     fab::INFO => fab::Fab::build;
     bplru::INFO => bplru::Bplru::build;
     clc::INFO => clc::Clc::build;
     bpac::INFO => bpac::Bpac::build;
     aalru::INFO => aalru::Aalru::build;
+    lb_clock::INFO => lb_clock::LbClock::build;
 }
 
 /// The constructor names the type, and the type its needs.

@@ -284,6 +284,8 @@ fn page_granular() -> impl Iterator<Item = &'static Info> {
 fn the_policies_that_look_into_the_device_say_so() {
     let look = |policy: &&str| needs(policy).expect("a policy of the table").device();
     let mut device_policies = destage_twins::ssd::DEVICE_POLICIES.to_vec();
+    let after = device_policies.iter().position(|policy| *policy == "gcar-cflru");
+    device_policies.insert(after.expect("a device policy") + 1, "gcar-bplru"); // in `blocks.rs`
     device_policies.retain(|policy| *policy != "cflru-e");
     let asking: Vec<_> = POLICIES.iter().map(|policy| policy.name).filter(look).collect();
     assert_eq!(asking, device_policies);

@@ -4,8 +4,10 @@ use destage_twins::Op;
 use destage_twins::block::{Case, NAMES, run};
 use serde_json::{Value, json};
 
-const VECTORS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/block-policies.jsonl");
+const VECTORS: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/block-policies.jsonl"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/further-block-policies.jsonl"),
+];
 
 fn case(vector: &Value) -> Case {
     let number = |key: &str| vector[key].as_u64().expect("an integer");
@@ -30,7 +32,8 @@ fn case(vector: &Value) -> Case {
 
 #[test]
 fn every_vector_is_decided_counted_and_left_as_written() {
-    let file = std::fs::read_to_string(VECTORS).expect("the vectors are part of the repository");
+    let read = |path| std::fs::read_to_string(path).expect("the vectors are in the repository");
+    let file = VECTORS.map(read).concat();
     let vectors: Vec<Value> =
         file.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect();
     for policy in NAMES {

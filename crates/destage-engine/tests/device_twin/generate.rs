@@ -20,6 +20,10 @@ pub enum Caches {
     Device,
     Page,
     Block,
+    /// Those that may refuse a page.
+    Admission,
+    /// Those that cluster by erase block and see the device.
+    DeviceBlock,
 }
 
 /// What a vector's FTL may be.
@@ -528,6 +532,8 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
         }
         Caches::Page => page_policies(),
         Caches::Block => destage_twins::block::NAMES.to_vec(),
+        Caches::Admission => destage_twins::ADMISSION.to_vec(),
+        Caches::DeviceBlock => vec!["gcar-bplru"],
     };
     let policy = select(policies).prop_flat_map(|policy| (Just(policy), params(policy)));
     let frames = prop_oneof![1 => 1..4_u64, 4 => 4..24_u64, 1 => 24..80_u64];

@@ -109,6 +109,26 @@ fn block_policies_in_front_of_a_drive_agree_with_their_twins() {
 }
 
 #[test]
+fn what_is_refused_in_front_of_a_drive_is_written_through_as_by_the_twin() {
+    agrees_with_its_twin(Caches::Admission, Ftls::Page, 150);
+}
+
+#[test]
+fn what_is_refused_over_another_ftl_is_written_through_as_by_the_twin() {
+    agrees_with_its_twin(Caches::Admission, Ftls::Other, 100);
+}
+
+#[test]
+fn block_policies_that_see_the_drive_agree_with_their_twins() {
+    agrees_with_its_twin(Caches::DeviceBlock, Ftls::Page, 150);
+}
+
+#[test]
+fn block_policies_that_see_a_drive_of_another_ftl_agree_with_their_twins() {
+    agrees_with_its_twin(Caches::DeviceBlock, Ftls::Other, 100);
+}
+
+#[test]
 fn other_ftls_without_a_cache_agree_with_their_twins() {
     agrees_with_its_twin(Caches::None, Ftls::Other, 150);
 }

@@ -24,13 +24,15 @@ pub(crate) struct Buffer {
     frames: u64,
     shape: Shape,
     read_recency: bool,
-    clusters: Vec<Cluster>, // MRU first
+    clusters: Vec<Cluster>,    // MRU first
+    collecting: BTreeSet<u64>, // pages whose unit is in GC; GCaR's
 }
 
 impl Buffer {
     fn new(kind: Kind, frames: u64, shape: Shape, params: &Params<'_>) -> Buffer {
         let read_recency = params.flag("read_recency");
-        Buffer { kind, frames, shape, read_recency, clusters: Vec::new() }
+        let collecting = BTreeSet::new();
+        Buffer { kind, frames, shape, read_recency, clusters: Vec::new(), collecting }
     }
 
     pub(crate) fn fab(frames: u64, shape: Shape, params: &Params<'_>) -> Buffer {
@@ -86,10 +88,19 @@ impl Buffer {
         best.map(|(at, _)| at)
     }
 
+    /// `docs/spec/further-policies.md`, 5.2: any page that would be programmed for the cluster is.
+    fn in_gc(&self, at: usize, padding: bool) -> bool {
+        let Cluster { block, pages, .. } = &self.clusters[at];
+        let padding = if padding { self.shape.padding(*block, pages) } else { BTreeSet::new() };
+        pages.union(&padding).any(|page| self.collecting.contains(page))
+    }
+
     fn evict(&mut self) -> Group {
         let lru = self.clusters.len() - 1;
         let at = match self.kind {
-            Kind::Bplru { .. } => lru,
+            Kind::Bplru { padding, .. } => {
+                (0..=lru).rev().find(|&at| !self.in_gc(at, padding)).unwrap_or(lru)
+            }
             Kind::Fab | Kind::Clc { .. } => self.largest(self.k()).unwrap_or(lru),
         };
         let Cluster { block, pages, .. } = self.clusters.remove(at);
@@ -150,6 +161,10 @@ impl BlockTwin for Buffer {
             }
         }
         Step { hit, group, dropped: None }
+    }
+
+    fn collecting(&mut self, pages: BTreeSet<u64>) {
+        self.collecting = pages;
     }
 
     fn dirty(&self) -> u64 {

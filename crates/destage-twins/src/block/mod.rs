@@ -1,4 +1,4 @@
-//! Slow twins of the policies that think in erase blocks: FAB, BPLRU, CLC, BPAC, AALRU.
+//! Slow twins of the policies that think in erase blocks: FAB, BPLRU, CLC, BPAC, AALRU, LB-CLOCK.
 //!
 //! Written from `docs/spec/block-policies.md` alone, with lists of clusters that are searched from
 //! one end to the other. This file holds section 1: cases, padding, the latencies that the device
@@ -10,6 +10,7 @@
 mod aalru;
 mod bpac;
 mod clusters;
+mod lb_clock;
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use crate::{Op, Params};
 use serde_json::{Map, Value, json};
 
 /// The policies, in the order of the document.
-pub const NAMES: &[&str] = &["fab", "bplru", "clc", "bpac", "aalru"];
+pub const NAMES: &[&str] = &["fab", "bplru", "clc", "bpac", "aalru", "lb-clock"];
 
 /// What a run is about.
 #[derive(Clone, Debug)]
@@ -101,6 +102,9 @@ pub(crate) trait BlockTwin {
     /// The latencies of what the access made the device do have arrived: periodic work.
     fn after(&mut self, _reads: &[Option<u64>], _writes: &[Option<u64>]) {}
 
+    /// The pages whose unit is in GC, before an access; only `gcar-bplru` is told.
+    fn collecting(&mut self, _pages: BTreeSet<u64>) {}
+
     /// Dirty pages.
     fn dirty(&self) -> u64;
 
@@ -139,6 +143,7 @@ pub(crate) fn twin(
         "bplru" => Box::new(clusters::Buffer::bplru(frames, shape, params)),
         "clc" => Box::new(clusters::Buffer::clc(frames, shape, params)),
         "bpac" => Box::new(bpac::Bpac::new(frames, shape, params)),
+        "lb-clock" => Box::new(lb_clock::LbClock::new(frames, shape, params)),
         "aalru" => Box::new(aalru::Aalru::new(frames, shape, params)),
         _ => return None,
     })
@@ -147,7 +152,7 @@ pub(crate) fn twin(
 /// The parameters of a policy.
 pub(crate) fn parameters(policy: &str) -> &'static [&'static str] {
     match policy {
-        "fab" => &["read_recency"],
+        "fab" | "lb-clock" => &["read_recency"],
         "bplru" => &["padding", "compensation", "read_recency"],
         "clc" => &["alpha", "read_recency"],
         "bpac" => &[

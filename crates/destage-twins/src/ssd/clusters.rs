@@ -15,6 +15,8 @@ pub(crate) struct Clusters {
     twin: Box<dyn BlockTwin>,
     /// Only AALRU takes read misses in (1.2).
     write_only: bool,
+    /// It is told which pages have their unit in GC.
+    gc_aware: bool,
     /// AALRU's `latency = service`, which the product has beside the specification.
     service_only: bool,
     issued: Vec<usize>,
@@ -28,6 +30,8 @@ impl Clusters {
         mut params: Map<String, Value>,
         device: &Config,
     ) -> Clusters {
+        let gc_aware = policy == "gcar-bplru";
+        let policy = if gc_aware { "bplru" } else { policy };
         assert!(NAMES.contains(&policy));
         let service_only = params.remove("latency").is_some_and(|value| value == "service");
         if policy == "aalru" {
@@ -43,6 +47,7 @@ impl Clusters {
         Clusters {
             twin: twin.expect("a policy of the table"),
             write_only: policy != "aalru",
+            gc_aware,
             service_only,
             issued: Vec::new(),
         }
@@ -70,6 +75,10 @@ impl Clusters {
 
 impl Cache for Clusters {
     fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
+        if self.gc_aware {
+            let in_gc = |page: &u64| ssd.list_in_gc(ssd.list_of(*page, true));
+            self.twin.collecting((0..ssd.config.logical_pages).filter(in_gc).collect());
+        }
         let Step { hit, group, dropped } = self.twin.access(op, page);
         let (reads, writes) = self.ended(ssd);
         self.twin.after(&reads, &writes);
