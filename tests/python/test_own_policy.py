@@ -67,13 +67,47 @@ class Cflru(Lru):
         plan.evict(page, self.pages.pop(page))
 
 
+class Larc(Lru):
+    """A page comes in at its second access; until then writes go through."""
+
+    WRITES_THROUGH = True
+
+    def __init__(
+        self, frames: int, *, admit_while_filling: bool = False, admit_writes: bool = False
+    ) -> None:
+        super().__init__(frames)
+        self.ghosts: OrderedDict[int, None] = OrderedDict()
+        self.wanted = 0.1 * frames
+        self.admit_while_filling = admit_while_filling
+        self.admit_writes = admit_writes
+
+    def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+        s = self.frames
+        if r.page in self.pages:
+            self.wanted = max(0.1 * s, self.wanted - s / (s - self.wanted))
+            return super().request(r)
+        self.wanted = min(0.9 * s, self.wanted + s / self.wanted)
+        if r.page in self.ghosts:
+            del self.ghosts[r.page]
+            return ds.MISS
+        filling = self.admit_while_filling and len(self.pages) < s
+        if filling or (self.admit_writes and r.is_write):
+            return ds.MISS
+        self.ghosts[r.page] = None
+        if len(self.ghosts) > max(1.0, self.wanted):
+            self.ghosts.popitem(last=False)
+        return ds.BYPASS
+
+
 @pytest.fixture(scope="module")
 def trace() -> ds.Trace:
     return ds.synth("zipf", requests=4_000, pages=500, read_ratio=0.5, size="1-3", seed=9)
 
 
 @pytest.mark.parametrize(
-    ("native", "own"), [("lru", Lru), ("cflru", Cflru), ("min", Min)], ids=["lru", "cflru", "min"]
+    ("native", "own"),
+    [("lru", Lru), ("cflru", Cflru), ("min", Min), ("larc", Larc)],
+    ids=["lru", "cflru", "min", "larc"],
 )
 def test_a_port_decides_as_the_native_policy(native: str, own: Any, trace: ds.Trace) -> None:
     results = ds.compare(trace, [native, own], cache=["1p", "7p", "10%"], flush_at_end=True)
@@ -83,6 +117,17 @@ def test_a_port_decides_as_the_native_policy(native: str, own: Any, trace: ds.Tr
         if native != "min":  # which of two pages never used again goes may differ
             assert a.counters == b.counters
     assert [r.policy for r in runs] == [native] * 3 + [own.__name__] * 3
+
+
+def test_a_refused_write_goes_through_and_is_counted(trace: ds.Trace) -> None:
+    for run in ds.compare(trace, ["larc", Larc], cache="10%"):
+        assert 0 < run["written_through"] < run["bypasses"] == run["refused"]
+        assert run["physical_writes"] == run["destaged_pages"] + run["written_through"]
+        admitted = run.misses - run["bypasses"]
+        assert run["flash_writes_per_admission"] == pytest.approx(run["physical_writes"] / admitted)
+    report = ds.conform(VECTORS / "further-policies.jsonl", policy=Larc, only="larc")
+    assert report.ok, report
+    assert report.passed == 11
 
 
 def test_conform_says_whether_a_port_decides_alike() -> None:
