@@ -69,8 +69,6 @@ class PolicyInfo:
     """It remembers pages that it has evicted."""
     clusters: bool
     """It gathers pages by erase block and destages a block's pages together."""
-    admission: bool
-    """It may refuse a page; a write that it refuses goes through to flash."""
     time: str
     """Time per access."""
     offline: bool
@@ -79,6 +77,8 @@ class PolicyInfo:
     """It looks into the drive: a run of it needs one."""
     params: tuple[Param, ...]
     """Parameters; empty if it has none."""
+    admission: bool = False
+    """It may refuse a page; a write that it refuses goes through to flash."""
 
 
 def _policy_info(data: dict[str, object]) -> PolicyInfo:
