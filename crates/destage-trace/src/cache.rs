@@ -4,7 +4,7 @@
 //!  $DESTAGE_CACHE, else the user's cache folder + /destage
 //!    <key>.trace         columns of a decoded trace
 //!    <key>.next          next use of each access
-//!    <key>.flash         a preconditioned drive (crate destage-ssd): kept, listed and removed here,
+//!    <key>.flash         a preconditioned drive (crate destage-ssd): listed and removed here,
 //!                        read and written there
 //!    hashes/<path>.json  hash of a source, good while size, times and inode stay
 //!    .tmp-*              being written

@@ -144,10 +144,7 @@ impl Stream {
                  \"file\"",
             );
         }
-        let given = match &options.format {
-            Some(name) => Some(known_format(name)?),
-            None => None,
-        };
+        let given = options.format.as_deref().map(known_format).transpose()?;
         let options = Arc::new(options.clone());
         let mut summary = Summary::default();
         let lanes = open_lanes(paths, &options, given, &controls, &mut summary)?;

@@ -157,8 +157,7 @@ impl<P: LineParser> TextReader<P> {
         self.line += 1;
         tally.lines += 1;
         let window = self.input.window();
-        let line = &window[..length];
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = window[..length].strip_suffix(b"\r").unwrap_or(&window[..length]);
         self.check_text(line)?;
         if line.iter().all(|&c| fields::is_blank(c)) {
             tally.blank += 1;

@@ -33,8 +33,8 @@ pub static FORMAT: Format = Format {
     ..Format::text(
         "blkparse",
         "blkparse, default text",
-        "maj,min cpu seq seconds pid action rwbs sector + sectors [process]; sectors; action D, Q or \
-     C (event)",
+        "maj,min cpu seq seconds pid action rwbs sector + sectors [process]; sectors; action D, Q \
+         or C (event)",
         detect,
         open,
     )
