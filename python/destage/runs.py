@@ -303,15 +303,7 @@ def run(
     asked_for = options_json(options, profile=profile)
     check_in_front([trace], drive)
 
-    recorded = {"decisions": decisions, "timeline": timeline}
-    refuse(
-        [
-            Named.output(name, os.fspath(path))
-            for name, path in recorded.items()
-            if path is not None
-        ],
-        [Named.input("the trace", source) for source in trace.identity["sources"]],
-    )
+    _apart(trace, decisions=decisions, timeline=timeline)
     with _recording(decisions) as log, _recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
             text = _own(trace, spec, size, asked_for, log, series, progress, drive)
@@ -338,6 +330,12 @@ def _check_recording(
         raise UsageError("timeline: it is of a drive: add a device")
     if timeline is not None and isinstance(spec, OwnPolicy):
         raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
+
+
+def _apart(trace: Trace, **outputs: Destination | None) -> None:
+    """Raise `UsageError` if what is recorded would replace the trace, or one the other."""
+    given = [Named.output(name, os.fspath(path)) for name, path in outputs.items() if path]
+    refuse(given, [Named.input("the trace", source) for source in trace.identity["sources"]])
 
 
 @contextmanager
