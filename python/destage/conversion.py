@@ -36,7 +36,7 @@ def trace_head(
     Returns dictionaries with `time_ns`, `device`, `op`, `offset_bytes`, `length_bytes` and
     `response_ns` (None where the format has none). Raises as `open_trace`.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 1 << 63:
         raise UsageError(f"count: expected a whole number from 1, got {count!r}")
     rows: list[dict[str, Any]] = json.loads(
         _destage.trace_head(paths_of(paths), reader_json(options), count)

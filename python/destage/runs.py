@@ -323,7 +323,7 @@ def _check_recording(
 ) -> None:
     """Raise `UsageError` for what cannot be recorded of this run."""
     if series is not None and (
-        isinstance(series, bool) or not isinstance(series, int) or series < 1
+        isinstance(series, bool) or not isinstance(series, int) or not 1 <= series < 1 << 63
     ):
         raise UsageError(f"series: expected a period of page accesses, from 1, got {series!r}")
     if timeline is not None and drive is None:
