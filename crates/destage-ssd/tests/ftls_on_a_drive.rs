@@ -390,7 +390,8 @@ fn every_ftl_counts_what_it_declares_in_that_order() {
     for kind in KINDS {
         let declared = named(kind).expect("an FTL").counters.iter().copied().flatten();
         let expected = common.into_iter().chain(["erases"]).chain(declared.map(|own| own.name));
-        let counters = Device::new(&config(kind, &[])).counters().ftl.expect("one of the specification");
+        let counters =
+            Device::new(&config(kind, &[])).counters().ftl.expect("one of the specification");
         assert_eq!(counters.names().collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{kind}");
     }
 }
