@@ -1,5 +1,6 @@
 //! Cache sizes as people write them: `32MiB`, `8192p`, `10%`, `auto` (`docs/command-line.md`).
 
+use destage_keys::{bytes, unit_bytes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -31,8 +32,8 @@ const AUTO_SIZES: i32 = 8;
 const AUTO_RANGE: (f64, f64) = (0.001, 0.5);
 
 impl CacheSize {
-    /// Reads one size. Units: `B`, `KiB`, `MiB`, `GiB`, `TiB` and, meaning the same, `K`, `M`, `G`,
-    /// `T` with or without `B` in any case; `p` for pages; `%`. A bare number is refused.
+    /// Reads one size. Units, in any case: bytes ([`unit_bytes`]: `MiB` and `m` are 2^20, `MB` is
+    /// 10^6), `p` for pages, `%`. A bare number is refused.
     pub fn parse(text: &str) -> Result<CacheSize, String> {
         let text = text.trim();
         let wrong = |why: &str| {
@@ -60,23 +61,13 @@ impl CacheSize {
         if unit.eq_ignore_ascii_case("p") || unit.eq_ignore_ascii_case("pages") {
             return number.parse().map(CacheSize::Pages).map_err(|_| wrong("pages are whole"));
         }
-        let shift = match unit.to_ascii_lowercase().as_str() {
-            "b" => 0,
-            "k" | "kb" | "kib" => 10,
-            "m" | "mb" | "mib" => 20,
-            "g" | "gb" | "gib" => 30,
-            "t" | "tb" | "tib" => 40,
-            _ => return Err(wrong(&format!("unknown unit {unit:?}"))),
-        };
-        let bytes = value * (1u64 << shift) as f64;
-        if bytes >= u64::MAX as f64 {
-            return Err(wrong("too large"));
-        }
+        let scale = unit_bytes(unit).ok_or_else(|| wrong(&format!("unknown unit {unit:?}")))?;
         // Whole numbers stay exact beyond 2^53.
-        Ok(CacheSize::Bytes(match number.parse::<u64>() {
-            Ok(whole) => whole << shift,
-            Err(_) => bytes as u64,
-        }))
+        let bytes = match number.parse::<u64>() {
+            Ok(whole) => whole.checked_mul(scale),
+            Err(_) => Some(value * scale as f64).filter(|&b| b < u64::MAX as f64).map(|b| b as u64),
+        };
+        bytes.map(CacheSize::Bytes).ok_or_else(|| wrong("too large"))
     }
 
     /// The frames it stands for; several for `auto`, where sizes that coincide are given once.
@@ -133,22 +124,22 @@ impl fmt::Display for CacheSize {
     }
 }
 
-/// Bytes in the largest binary unit in which they are whole.
-pub fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let unit = (bytes.trailing_zeros() / 10).min(4) as usize;
-    if bytes == 0 { "0B".into() } else { format!("{}{}", bytes >> (10 * unit), UNITS[unit]) }
-}
-
-/// Reads a size in bytes such as a page size: `4KiB`, `4096`.
+/// Reads the size of a page: `4KiB`, `4096`. Pages are powers of two wherever they are given in
+/// kilobytes, so that `4KB` is a slip and not 4000 bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     if let Ok(plain) = text.trim().parse::<u64>() {
         return Ok(plain);
     }
-    match CacheSize::parse(text) {
-        Ok(CacheSize::Bytes(bytes)) => Ok(bytes),
-        _ => Err(format!("size {text:?}: expected bytes, e.g. 4096, 4KiB or 1MiB")),
+    let Ok(CacheSize::Bytes(given)) = CacheSize::parse(text) else {
+        return Err(format!("size {text:?}: expected bytes, e.g. 4096, 4KiB or 1MiB"));
+    };
+    let binary = format!("{}iB", text.trim().trim_end_matches(['b', 'B']));
+    if let Ok(CacheSize::Bytes(meant)) = CacheSize::parse(&binary)
+        && meant != given
+    {
+        return Err(format!("size {text:?}: these are {given} bytes; did you mean {binary}?"));
     }
+    Ok(given)
 }
 
 #[cfg(test)]
@@ -168,6 +159,9 @@ mod tests {
         assert_eq!(frames("10%"), [1000]);
         assert_eq!(frames("0.005%"), [1], "half a page rounds up");
         assert_eq!(frames("0.0001%"), [1], "at least one page");
+        assert_eq!(frames("16MB"), [3906], "a power of ten");
+        assert_eq!(frames("1gb"), [244_140]);
+        assert_eq!(frames("1.5MB"), [366]);
         assert_eq!(frames("6000B"), [1], "bytes round down");
         assert_eq!(frames("1.5KiB".replace("1.5", "6.5").as_str()), [1]);
     }
@@ -181,7 +175,18 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused_with_an_example() {
-        for text in ["0", "0MiB", "-1MiB", "32", "32 parsecs", "", "MiB", "1.5p", "99999999TiB"] {
+        for text in [
+            "0",
+            "0MiB",
+            "-1MiB",
+            "32",
+            "32 parsecs",
+            "",
+            "MiB",
+            "1.5p",
+            "99999999TiB",
+            "99999999.5TB",
+        ] {
             let error = CacheSize::parse(text).unwrap_err();
             assert!(error.contains("expected e.g. 32MiB"), "{error}");
         }
@@ -192,8 +197,19 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_decimal_kilobytes_is_taken_for_a_slip() {
+        assert_eq!(parse_bytes("4096"), Ok(4096));
+        assert_eq!(parse_bytes(" 4KiB"), Ok(4096));
+        assert_eq!(parse_bytes("4k"), Ok(4096));
+        assert_eq!(parse_bytes("520B"), Ok(520));
+        let error = parse_bytes("4KB").unwrap_err();
+        assert_eq!(error, "size \"4KB\": these are 4000 bytes; did you mean 4KiB?");
+        assert!(parse_bytes("10%").is_err());
+    }
+
+    #[test]
     fn a_size_prints_as_it_is_written() {
-        for text in ["32MiB", "8192p", "10%", "0.5%", "auto", "1537KiB", "100B"] {
+        for text in ["32MiB", "8192p", "10%", "0.5%", "auto", "1537KiB", "100B", "16MB"] {
             assert_eq!(CacheSize::parse(text).unwrap().to_string(), text);
         }
     }

@@ -49,6 +49,7 @@
 //! What is said of a mistake is up to each list: this crate finds the mistake and what was meant,
 //! and its owner words the sentence.
 
+mod bytes;
 mod field;
 mod key;
 mod kind;
@@ -56,6 +57,7 @@ mod nearest;
 mod value;
 mod words;
 
+pub use bytes::{bytes, unit_bytes};
 pub use field::{AsValue, Field};
 pub use key::{Declared, IfAbsent, Key, Unknown, find};
 pub use kind::{Kind, Typing};

@@ -73,14 +73,14 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.time_unit, Kind::Choice(TimeUnit::NAMES), Nothing)
         .of(&["mqsim", "csv", "parquet"])
         .about("unit of the time column"),
-    field!(O.block_bytes, BYTES, From("512"), unit_bytes, AsValue::value)
+    field!(O.block_bytes, BYTES, From("512"), unit_size_or_none, AsValue::value)
         .of(&["spc", "disksim"])
         .about("unit of block addresses"),
-    field!(O.page_bytes, BYTES, Nothing, unit_bytes, AsValue::value)
+    field!(O.page_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["arc", "pages", "csv", "parquet"])
         .about("size of one page reference (512 for arc, 4096 for pages), and of the unit \
             `page`"),
-    field!(O.sector_bytes, BYTES, Nothing, unit_bytes, AsValue::value)
+    field!(O.sector_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["srt"])
         .about("sector size of a trace whose header does not tell"),
     field!(O.srt_header, Kind::Bool, Bool(true))

@@ -1,6 +1,6 @@
 //! Values of options that have a form of their own: names, sizes, durations, lists.
 
-use destage_keys::{AsValue, Value, Word};
+use destage_keys::{AsValue, Value, Word, unit_bytes};
 
 use super::{Column, Columns, Unit, Wrap};
 use crate::record::RecordOp;
@@ -15,24 +15,15 @@ fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Opti
     if *value == Value::None { Some(None) } else { read(value).map(Some) }
 }
 
-/// Bytes: a whole number, or text with `B`, `KiB`, `MiB`, `GiB`, `TiB` or their decimal cousins.
+/// Bytes: a whole number, or text with a unit ([`unit_bytes`]).
 fn size(value: &Value) -> Option<u64> {
     let Value::Text(text) = value else { return value.as_whole() };
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let count: u64 = text[..digits].parse().ok()?;
-    let scale = match text[digits..].trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kib" | "k" => 1 << 10,
-        "mib" | "m" => 1 << 20,
-        "gib" | "g" => 1 << 30,
-        "tib" | "t" => 1u64 << 40,
-        "kb" => 1000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => return None,
-    };
-    count.checked_mul(scale)
+    match text[digits..].trim() {
+        "" => Some(count),
+        unit => count.checked_mul(unit_bytes(unit)?),
+    }
 }
 
 pub(super) fn optional_size(value: &Value) -> Option<Option<u64>> {
@@ -49,7 +40,7 @@ fn unit_size(value: &Value) -> Option<u64> {
     size(value).filter(|&bytes| (1..=1 << 30).contains(&bytes))
 }
 
-pub(super) fn unit_bytes(value: &Value) -> Option<Option<u64>> {
+pub(super) fn unit_size_or_none(value: &Value) -> Option<Option<u64>> {
     optional(value, unit_size)
 }
 
