@@ -28,7 +28,7 @@ pub(super) fn record(
     frames: &Frames,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
-    let warnings = warnings::of(&named.policy, &outcome, input, options);
+    let warnings = warnings::of((&named.policy, frames.frames), &outcome, input, options);
     let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
         None => None,
         Some(time) => Some(u64::try_from(time).map_err(|_| {

@@ -25,7 +25,7 @@ const BEHIND_REQUESTS: u64 = 1000;
 
 /// The sentences about one run.
 pub(crate) fn of(
-    policy: &str,
+    (policy, frames): (&str, u32),
     outcome: &Outcome,
     input: &Input<'_>,
     options: &RunOptions,
@@ -47,6 +47,9 @@ pub(crate) fn of(
             }
             .into(),
         );
+    }
+    if u64::from(frames) > input.columns.lpns.len() as u64 {
+        said.push("the cache has room for more pages than the trace has".into());
     }
     said.extend(unsettled(outcome));
     let Some(drive) = &options.drive else { return said };
