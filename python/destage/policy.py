@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 from destage import _destage
 from destage._destage import Bypass, DeviceView, Hit, Miss, Plan, Request
 from destage.errors import UsageError
+from destage.model.run import label_of
 
 __all__ = [
     "BYPASS",
@@ -40,6 +41,7 @@ __all__ = [
     "Spec",
     "is_none",
     "policy_specs",
+    "spec_label",
 ]
 
 #: What `request` returns for a resident page.
@@ -188,7 +190,21 @@ def policy_specs(
             specs.append(own)
     if not specs:
         raise UsageError("policies: expected at least one")
+    seen: set[str] = set()
+    for spec in specs:
+        label = spec_label(spec)
+        if label in seen:
+            raise UsageError(f"policies: {label} is given twice")
+        seen.add(label)
     return specs
+
+
+def spec_label(spec: Spec) -> str:
+    """The policy with the parameters that were given, as one types it."""
+    if isinstance(spec, OwnPolicy):
+        return label_of(spec.name, spec.params)
+    name, params = spec
+    return label_of(name, json.loads(params))
 
 
 def params_json(value: object, what: str) -> str:

@@ -16,9 +16,9 @@ from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
 from destage.io.clash import Named, refuse
 from destage.io.files import Destination, written_whole
-from destage.model.run import Run, label_of
+from destage.model.run import Run
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
-from destage.policy import OwnPolicy, PolicyLike, Spec, params_json
+from destage.policy import OwnPolicy, PolicyLike, Spec, params_json, spec_label
 from destage.results import Results
 from destage.trace import Trace
 
@@ -69,12 +69,7 @@ def plan(
     for one in traces_of(trace):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
         for spec in specs:
-            name, params = (
-                (spec.name, spec.params)
-                if isinstance(spec, OwnPolicy)
-                else (spec[0], json.loads(spec[1]))
-            )
-            label = label_of(name, params)
+            label = spec_label(spec)
             planned += [
                 Planned(one.name, label, size["given"], size["frames"], one.accesses)
                 for size in resolved

@@ -183,7 +183,7 @@ def test_the_table_marks_what_is_better_by_a_hundredth() -> None:
     assert f"{100 * (arc.hit_ratio or 0):.2f}*" in lines["arc"]
     assert "*" not in lines["lru"]
     assert "*" not in lines["min"], "min knows the future: it is no competitor"
-    same = ds.compare(trace, ["lru", "lru"], cache="10%")
+    same = ds.compare(trace, ["lru", ("cflru", {"window_fraction": 0.0})], cache="10%")
     assert "*" not in repr(same)
     assert "<table>" in results._repr_html_()
     assert results.to_markdown().startswith("| policy |")
@@ -399,6 +399,7 @@ def test_catalogues_are_typed_and_complete() -> None:
         lambda t: ds.compare(t, [3]),
         lambda t: ds.compare(t, ("lru", {"k": object()})),
         lambda t: ds.compare(t, ("cflru", {"window_fraction": [1]})),
+        lambda t: ds.compare(t, ["lru", "arc,lru"]),
         lambda t: ds.compare(t, "lru", cache=10),
         lambda t: ds.compare(t, "lru", cache=[]),
         lambda t: ds.compare(t, "lru", cost=5),
@@ -425,6 +426,31 @@ def test_objects_of_the_wrong_type_or_value_are_usage_errors(call: Any, trace: d
         call(trace)
     assert isinstance(raised.value, ValueError)
     assert len(str(raised.value)) > 10
+
+
+def test_a_policy_given_twice_is_refused_by_its_label(trace: ds.Trace) -> None:
+    twice = ["cflru[window_fraction=0.5]", "lru", ("cflru", {"window_fraction": 0.5})]
+    with pytest.raises(ds.UsageError) as raised:
+        ds.compare(trace, twice, cache="10%")
+    assert str(raised.value) == "policies: cflru[window_fraction=0.5] is given twice"
+    with pytest.raises(ds.UsageError, match="lru is given twice"):
+        ds.mrc(trace, "lru,arc,lru")
+    other = ["cflru[window_fraction=0.25]", "cflru[window_fraction=0.5]", "cflru"]
+    assert len(ds.compare(trace, other, cache="10%")) == 3
+
+
+def test_a_cache_larger_than_its_trace_says_so(trace: ds.Trace) -> None:
+    within, beyond = ds.compare(trace, "lru", cache=["100%", "200%"])
+    assert not any("room for more pages" in w for w in within.warnings)
+    assert any("room for more pages than the trace has" in w for w in beyond.warnings)
+    assert beyond.misses == within.misses
+
+
+def test_decimal_and_binary_units_of_a_size_differ(trace: ds.Trace) -> None:
+    sizes = ["16MB", "16MiB", "16m", "1GB"]
+    planned = ds.plan(trace, "lru", cache=sizes)
+    assert [p.frames for p in planned] == [3906, 4096, 4096, 244_140]
+    assert [p.cache for p in planned] == ["16MB", "16MiB", "16MiB", "1GB"]
 
 
 def test_errors_are_also_the_built_in_ones(tmp_path: Path) -> None:
