@@ -315,7 +315,7 @@ fn an_archive_without_files_is_called_so_also_inside_another() {
 #[cfg(unix)]
 fn paths_are_shown_on_one_line_and_an_empty_one_is_called_so() {
     let (_folder, path) = support::file("a\nb\x1b[31m.csv", b"");
-    let empty = read(&[path.clone()], &options(&[])).unwrap_err().to_string();
+    let empty = read(std::slice::from_ref(&path), &options(&[])).unwrap_err().to_string();
     let missing = read(&[path.join("c")], &options(&[])).unwrap_err().to_string();
     let gone = path.with_file_name("x\ny");
     let gone = read(&[gone], &options(&[])).unwrap_err().to_string();

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_held_in_memory_then_on_disk_and_comes_back_whole() {
-        let bytes: Vec<u8> = (0..3_000_000u32).map(|k| (k * 7 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..3_000_000u32).map(|k| ((k * 7) >> 3) as u8).collect();
         for (memory, disk, on_disk) in
             [(u64::MAX, 0, false), (3_000_000, 0, false), (2_999_999, 3_000_000, true)]
         {
