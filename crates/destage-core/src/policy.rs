@@ -86,6 +86,10 @@ pub trait Policy {
     /// What a run must supply. A constant, so that the replay loop leaves out what is not needed.
     const NEEDS: Needs = Needs::NONE;
 
+    /// It reads [`Request::lpn`] of most accesses: the replay loop then brings the LPNs near. A
+    /// policy that does not say so may read it all the same.
+    const READS_LPN: bool = false;
+
     /// Looks the page up; a hit also runs the policy's hit rule. Never evicts.
     fn request(&mut self, r: &Request) -> Lookup<Self::Miss>;
 

@@ -24,7 +24,7 @@ pub struct Queue {
     ring: Vec<u32>, // a power of two long, or empty
     oldest: u32,    // counted over all pushes, modulo 2^32
     end: u32,       // one past the newest
-    len: u32,       // holes not counted
+    len: usize,     // holes not counted; no u32, lest it share a load with its neighbours' stores
 }
 
 impl Queue {
@@ -36,7 +36,7 @@ impl Queue {
     /// Number of slots in the queue.
     #[inline(always)]
     pub fn len(&self) -> u32 {
-        self.len
+        self.len as u32 // at most 2^30
     }
 
     /// No slot in the queue.
@@ -130,7 +130,7 @@ impl Queue {
             assert_eq!(self.ring[at], slot.0, "a slot knows its place in the queue");
             count += 1;
         }
-        assert_eq!(count, self.len, "a queue knows its length");
+        assert_eq!(count as usize, self.len, "a queue knows its length");
     }
 }
 

@@ -327,6 +327,8 @@ impl<P: Policy> Policy for Checked<P> {
 
     const ORDERED: bool = P::ORDERED;
 
+    const READS_LPN: bool = P::READS_LPN;
+
     fn request(&mut self, r: &Request) -> Lookup<P::Miss> {
         if self.violation.is_some() {
             return Lookup::Bypass;

@@ -9,6 +9,7 @@ use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
 use crate::windows::{Cuts, Parts, WINDOWS};
+use destage_core::pages::prefetch;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
 use std::ops::Range;
 
@@ -155,7 +156,7 @@ impl Replay<'_> {
         (counters, sizes): &mut Counted,
     ) {
         for (i, &access) in block[..run].iter().enumerate() {
-            look_ahead(policy, block, i);
+            look_ahead(policy, block, i, self.columns.lpns);
             let next_use = if P::NEEDS.contains(Needs::NEXT_USE) {
                 self.next_uses.of(first_access as usize + i)
             } else {
@@ -216,9 +217,12 @@ impl Replay<'_> {
 
 /// Tells the memory which pages come next.
 #[inline(always)]
-fn look_ahead<P: Policy>(policy: &P, block: &[Access], at: usize) {
+fn look_ahead<P: Policy>(policy: &P, block: &[Access], at: usize, lpns: &[u64]) {
     if let Some(far) = block.get(at + AHEAD) {
         policy.warm(Page(far.id.into()));
+        if P::READS_LPN {
+            prefetch(lpns, far.id as usize);
+        }
     }
     if let Some(near) = block.get(at + LINKS_AHEAD) {
         policy.warm_links(Page(near.id.into()));

@@ -125,12 +125,17 @@ impl<D: Directory> Cfdc<D> {
             } else {
                 self.clean.push_mru(&mut self.pages, x);
             }
+            if let Some(soon) = self.working.nth_lru(&self.pages, 1) {
+                self.clusters.warm_slot(soon);
+            }
         }
     }
 }
 
 impl<D: Directory> Policy for Cfdc<D> {
     type Miss = ();
+
+    const READS_LPN: bool = true;
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -154,6 +159,9 @@ impl<D: Directory> Policy for Cfdc<D> {
             .or_else(|| self.clusters.pop_victim())
             .or_else(|| self.working.pop_lru(&mut self.pages))
             .expect("evict is only called on a full buffer");
+        if let Some(coming) = self.clusters.coming() {
+            self.pages.warm_slot(coming);
+        }
         let dirty = self.pages[victim].dirty;
         plan.evict(self.pages.remove(victim), dirty);
     }

@@ -24,17 +24,21 @@
 //!   no memory of evicted pages.
 //! * `HIST(i)` of an unused slot stays 0, without the correlation term (matters for K >= 3).
 //!
-//! State. A page's key is (`HIST(K)`, `LAST`). Both only grow, so a heap may hold an old key until
-//! it comes to the top: a hit then costs nothing. With a correlated period the pages inside it are on
-//! a list in the order of `LAST`, and in a heap of their own.
+//! State. A page's key is (`HIST(K)`, `LAST`); both only grow. Without a correlated period a time is
+//! that of one access, hence of one page, and two calendars keep the order: pages with fewer than K
+//! references by `LAST`, which go first, and the others by `HIST(K)`. With a correlated period the
+//! pages inside it are on a list in the order of `LAST` and in a heap, the others in another heap. A
+//! calendar or a heap may hold an old key until it comes to the top: a hit then costs nothing.
 //!
-//! Cost. O(log s) per eviction, amortised, and with a correlated period per hit; K + 1 times per
-//! remembered page.
+//! Cost. O(1) amortised without a correlated period but for what returns with an old history; with
+//! one O(log s) per eviction and per hit. K + 1 times per remembered page.
 
+mod calendar;
 mod heap;
 
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
+use calendar::Calendar;
 use destage_core::pages::prefetch;
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Places, Plan, Policy, Request, Slot,
@@ -93,10 +97,13 @@ type Key = (u64, u64);
 pub struct LruK<D> {
     pages: Pages<D>,       // every page with a history
     times: Vec<u64>,       // per slot LAST, HIST(1), .. HIST(K)
-    ripe: Heap,            // resident pages outside their correlated period
-    correlated: List,      // those inside, by LAST; empty if CRP = 0
+    few: Calendar,         // CRP = 0: resident pages with HIST(K) = 0 when filed, by LAST
+    many: Calendar,        // CRP = 0: the others, by HIST(K)
+    ripe: Heap,            // CRP > 0: resident pages outside their correlated period
+    correlated: List,      // CRP > 0: those inside, by LAST
     correlated_heap: Heap, // the same
     places: Places,        // of resident pages in their heap
+    resident: u32,
     k: usize,
     crp: u64,
     rip: Option<u64>,
@@ -113,10 +120,13 @@ impl<D: Directory> LruK<D> {
         let pages = Pages::new(directory, 1);
         LruK {
             times: vec![0; pages.slots() * (k + 1)],
+            few: Calendar::new(setup.frames),
+            many: Calendar::new(setup.frames),
             ripe: Heap::new(),
             correlated: List::new(&pages, CORRELATED),
             correlated_heap: Heap::new(),
             places: Places::new(&pages),
+            resident: 0,
             pages,
             k,
             crp: setup.params.int("correlated_period"),
@@ -164,7 +174,7 @@ impl<D: Directory> LruK<D> {
         }
         times[0] = t;
         if crp == 0 {
-            return; // always ripe when it matters; its key in the heap is put right later
+            return; // always ripe when it matters; where it is filed is put right later
         }
         if self.pages[slot].list == CORRELATED {
             self.correlated.touch(&mut self.pages, slot);
@@ -198,9 +208,45 @@ impl<D: Directory> LruK<D> {
         }
     }
 
+    /// Without a correlated period: files a page by its key.
+    #[inline(always)]
+    fn file(&mut self, slot: Slot) {
+        match self.key(slot) {
+            (0, last) => self.few.insert(last, slot),
+            (hist_k, _) => self.many.insert(hist_k, slot),
+        }
+    }
+
+    /// The resident page with the smallest key, without a correlated period.
+    #[inline(always)]
+    fn uncorrelated_victim(&mut self) -> Slot {
+        let (pages, times, many, k) = (&self.pages, &self.times, &mut self.many, self.k);
+        let warm = |slot: Slot| {
+            pages.warm_slot(slot);
+            prefetch(times, slot.index() * (k + 1));
+        };
+        let key = |slot: Slot| {
+            let first = slot.index() * (k + 1);
+            (times[first + k], times[first])
+        };
+        // Pages with fewer than K references go first. Those that have K by now are put right.
+        let by_last = |slot| match key(slot) {
+            (0, last) => Some(last),
+            (hist_k, _) => {
+                many.insert(hist_k, slot);
+                None
+            }
+        };
+        if let Some(slot) = self.few.take_least(by_last, warm) {
+            return slot;
+        }
+        let victim = self.many.take_least(|slot| Some(key(slot).0), warm);
+        victim.expect("evict is only called on a full buffer")
+    }
+
     /// The resident page with the smallest key among the ripe ones, or among all if none is ripe.
     #[inline(always)]
-    fn victim(&mut self) -> Slot {
+    fn correlated_victim(&mut self) -> Slot {
         self.ripen();
         let from_ripe = !self.ripe.is_empty();
         loop {
@@ -261,7 +307,9 @@ impl<D: Directory> Policy for LruK<D> {
 
     #[inline(always)]
     fn evict(&mut self, _: &mut Option<Slot>, _: &dyn DeviceView, plan: &mut Plan) {
-        let victim = self.victim();
+        let victim =
+            if self.crp == 0 { self.uncorrelated_victim() } else { self.correlated_victim() };
+        self.resident -= 1;
         plan.evict(self.pages.page(victim), self.pages[victim].dirty);
         if self.rip == Some(0) {
             self.pages.remove(victim);
@@ -286,15 +334,19 @@ impl<D: Directory> Policy for LruK<D> {
         let (t, rip) = (self.t, self.rip);
         let times = self.times_mut(slot);
         if history.is_some() && rip.is_none_or(|rip| t - times[0] <= rip) {
-            times.copy_within(1..times.len() - 1, 2);
+            for i in (2..times.len()).rev() {
+                times[i] = times[i - 1];
+            }
         } else {
             times.fill(0);
         }
         times[0] = t;
         times[1] = t;
         self.pages[slot].dirty = r.op.is_write();
+        self.resident += 1;
         if self.crp == 0 {
-            self.push_ripe(slot);
+            self.pages[slot].list = RIPE;
+            self.file(slot);
         } else {
             self.push_correlated(slot);
         }
@@ -307,26 +359,35 @@ impl<D: Directory> Policy for LruK<D> {
 
     #[inline(always)]
     fn resident(&self) -> u32 {
-        (self.ripe.len() + self.correlated_heap.len()) as u32
+        self.resident
     }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for slot in self.ripe.iter().chain(self.correlated_heap.iter()) {
+        let calendars = self.few.iter().chain(self.many.iter());
+        for slot in calendars.chain(self.ripe.iter()).chain(self.correlated_heap.iter()) {
             visit(self.pages.page(slot), self.pages[slot].dirty);
         }
     }
 
     #[inline(always)]
     fn warm(&self, page: Page) {
-        self.pages.warm(page);
         if D::DENSE {
-            prefetch(&self.times, page.0 as usize * (self.k + 1));
-            self.places.warm(page);
+            let slot = Slot(page.0 as u32);
+            self.pages.warm_slot(slot);
+            prefetch(&self.times, slot.index() * (self.k + 1));
+            if self.crp > 0 {
+                self.places.warm_slot(slot);
+            }
         }
     }
 
     fn check(&self) {
-        assert!(self.resident() <= self.frames);
+        assert!(self.resident <= self.frames);
+        let mut shown = 0;
+        self.for_each_resident(&mut |_, _| shown += 1);
+        assert_eq!(shown, self.resident, "a resident page is filed once");
+        self.few.check(|slot| (self.key(slot).0 == 0).then(|| self.last(slot)));
+        self.many.check(|slot| Some(self.key(slot).0));
         self.correlated.check(&self.pages);
         self.ripe.check(&self.places, |slot| self.key(slot));
         self.correlated_heap.check(&self.places, |slot| self.key(slot));

@@ -68,6 +68,9 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
+/// Entries of Qout ahead of their turn that are asked for.
+const SOON: u32 = 8;
+
 /// What MQ counts of a page.
 #[derive(Clone, Copy, Default)]
 struct Rank {
@@ -86,7 +89,8 @@ pub struct Mq<D> {
     qout_max: u32,
     life_time: u64,
     now: u64,
-    earliest: u64, // no page of Q1..Q(m-1) expires before
+    due: Vec<u64>, // the oldest page of Qk expires no earlier; NEVER for Q0
+    earliest: u64, // the least of them
     resident: u32,
     frames: u32,
 }
@@ -106,6 +110,7 @@ impl<D: Directory> Mq<D> {
             qout_max: share(setup.params.real("out_fraction"), setup.frames),
             life_time: setup.params.optional_int("life_time").unwrap_or(setup.frames.into()),
             now: 0,
+            due: vec![NEVER; m.into()],
             earliest: NEVER,
             resident: 0,
             frames: setup.frames,
@@ -136,6 +141,7 @@ impl<D: Directory> Mq<D> {
         self.queues[k].push_mru(&mut self.pages, slot);
         self.filled |= 1 << k;
         if k > 0 {
+            self.due[k] = self.due[k].min(expiry);
             self.earliest = self.earliest.min(expiry);
         }
     }
@@ -155,19 +161,34 @@ impl<D: Directory> Mq<D> {
     }
 
     /// The oldest page of each queue but the lowest moves down if it has expired.
+    ///
+    /// The next one is looked at only at the next access: not before may it move, and its rank is
+    /// near by then.
+    #[inline(never)]
     fn age(&mut self) {
-        self.earliest = NEVER;
         for k in 1..self.queues.len() {
-            if let Some(oldest) = self.queues[k].lru(&self.pages)
-                && self.ranks[oldest].expiry < self.now
-            {
+            if self.due[k] >= self.now {
+                continue;
+            }
+            let Some(oldest) = self.queues[k].lru(&self.pages) else {
+                self.due[k] = NEVER;
+                continue;
+            };
+            let expiry = self.ranks[oldest].expiry;
+            self.due[k] = expiry;
+            if expiry < self.now {
                 self.unlink(oldest);
                 self.append(oldest, k - 1);
-            }
-            if let Some(oldest) = self.queues[k].lru(&self.pages) {
-                self.earliest = self.earliest.min(self.ranks[oldest].expiry);
+                self.due[k] = match self.queues[k].lru(&self.pages) {
+                    None => NEVER,
+                    Some(next) => {
+                        self.ranks.warm_slot(next);
+                        self.now // it moves no earlier than when it is looked at
+                    }
+                };
             }
         }
+        self.earliest = self.due[1..].iter().copied().min().unwrap_or(NEVER);
     }
 }
 
@@ -192,8 +213,8 @@ impl<D: Directory> Policy for Mq<D> {
     #[inline(always)]
     fn evict(&mut self, _: &mut u64, _: &dyn DeviceView, plan: &mut Plan) {
         let lowest = self.filled.trailing_zeros() as usize;
-        let victim = self.queues[lowest].lru(&self.pages).expect("a full buffer has pages");
-        self.unlink(victim);
+        let victim = self.queues[lowest].pop_lru(&mut self.pages).expect("a full buffer has pages");
+        self.filled &= !(u64::from(self.queues[lowest].is_empty()) << lowest);
         self.resident -= 1;
         plan.evict(self.pages.page(victim), self.pages[victim].dirty);
         if self.qout_max == 0 {
@@ -203,9 +224,13 @@ impl<D: Directory> Policy for Mq<D> {
         if self.qout.len() == self.qout_max {
             let oldest = self.qout.pop().expect("a full Qout has an oldest entry");
             self.pages.remove(oldest);
+            self.pages.warm_slot(self.qout.ahead(SOON));
         }
         self.pages[victim].list = self.out_tag();
         self.qout.push(victim, &mut self.places);
+        if let Some(next) = self.queues[lowest].lru(&self.pages) {
+            self.places.warm_slot(next);
+        }
     }
 
     #[inline(always)]
@@ -244,6 +269,7 @@ impl<D: Directory> Policy for Mq<D> {
         for (k, queue) in self.queues.iter().enumerate() {
             queue.check(&self.pages);
             assert_eq!(self.filled >> k & 1 == 0, queue.is_empty());
+            assert!(self.earliest <= self.due[k]);
             let mut newer_expiry = NEVER;
             for slot in queue.iter(&self.pages) {
                 let Rank { count, expiry } = self.ranks[slot];
@@ -252,7 +278,7 @@ impl<D: Directory> Policy for Mq<D> {
                     "a page is in the queue of its count or below"
                 );
                 assert!(expiry <= newer_expiry, "the oldest page of a queue expires first");
-                assert!(k == 0 || expiry >= self.earliest);
+                assert!(k == 0 || expiry >= self.due[k] || self.due[k] <= self.now);
                 newer_expiry = expiry;
             }
         }

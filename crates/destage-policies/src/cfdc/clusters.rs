@@ -27,11 +27,12 @@ struct Place {
 struct Cluster {
     first: u32,     // page that entered first
     last: u32,      // page that entered last
-    n: u64,         // pages
+    n: u32,         // pages
+    waits: u32,     // the set that it waits in, or NONE
     distances: u64, // sum of |p_i - p_(i+1)|
     timestamp: u64,
-    filed: Option<(Pair, Entry)>, // what it waits under
-    changed: bool,                // its index is in `Clusters::changed`
+    filed_at: u64, // its timestamp as it was filed
+    changed: bool, // its index is in `Clusters::changed`
 }
 
 /// The clusters of the priority region.
@@ -42,6 +43,7 @@ pub(super) struct Clusters {
     waiting: Waiting,  // the clusters that are not marked, but for what has changed
     changed: Vec<u32>, // clusters that may be filed wrongly or not at all
     marked: Option<u32>, // the victim cluster
+    coming: u32,       // a likely next victim, or NONE
     pages: u32,        // in all clusters
     cluster_size: u64,
     globaltime: u64,
@@ -56,6 +58,7 @@ impl Clusters {
             waiting: Waiting::new(),
             changed: Vec::new(),
             marked: None,
+            coming: NONE,
             pages: 0,
             cluster_size,
             globaltime: 0,
@@ -77,6 +80,12 @@ impl Clusters {
     #[inline(always)]
     pub(super) fn warm(&self, page: Page) {
         self.places.warm(page);
+    }
+
+    /// Hint: this page is about to join a cluster.
+    #[inline(always)]
+    pub(super) fn warm_slot(&self, slot: Slot) {
+        self.places.warm_slot(slot);
     }
 
     /// Distance of two pages of a cluster; 0 if one of them is [`NONE`].
@@ -131,7 +140,8 @@ impl Clusters {
             n: 0,
             distances: 0,
             timestamp: self.globaltime,
-            filed: None,
+            waits: NONE,
+            filed_at: 0,
             changed: false,
         };
         match self.table.get_mut(index as usize) {
@@ -175,9 +185,7 @@ impl Clusters {
         }
         self.pages -= 1;
         if cluster.n == 0 {
-            if let Some((pair, entry)) = cluster.filed.take() {
-                self.waiting.remove(pair, entry);
-            }
+            self.withdraw(index);
             if self.marked == Some(index) {
                 self.marked = None;
             }
@@ -210,20 +218,50 @@ impl Clusters {
 
     /// Brings what the cluster waits under up to date; a marked or empty one does not wait.
     fn file(&mut self, index: u32) {
-        let cluster = &mut self.table[index as usize];
-        let key = (cluster.n > 0 && self.marked != Some(index)).then(|| {
-            let ipd = if cluster.n == 1 { 1 } else { cluster.distances };
-            let number = self.numbers.page(Slot(index)).0;
-            (Pair::new(cluster.n, ipd), Entry { timestamp: cluster.timestamp, number, index })
-        });
-        if key != cluster.filed {
-            if let Some((pair, entry)) = std::mem::replace(&mut cluster.filed, key) {
-                self.waiting.remove(pair, entry);
-            }
-            if let Some((pair, entry)) = key {
-                self.waiting.insert(pair, entry);
-            }
+        let cluster = &self.table[index as usize];
+        if cluster.n == 0 || self.marked == Some(index) {
+            return self.withdraw(index);
         }
+        let ipd = if cluster.n == 1 { 1 } else { cluster.distances };
+        let pair = Pair::new(cluster.n.into(), ipd);
+        let timestamp = cluster.timestamp;
+        if cluster.waits != NONE
+            && cluster.filed_at == timestamp
+            && self.waiting.pair(cluster.waits) == pair
+        {
+            return;
+        }
+        self.withdraw(index);
+        let number = self.numbers.page(Slot(index)).0;
+        let set = self.waiting.insert(pair, Entry { timestamp, number, index });
+        let cluster = &mut self.table[index as usize];
+        (cluster.waits, cluster.filed_at) = (set, timestamp);
+    }
+
+    /// The cluster does not wait any more.
+    fn withdraw(&mut self, index: u32) {
+        let cluster = &mut self.table[index as usize];
+        let set = std::mem::replace(&mut cluster.waits, NONE);
+        if set == NONE {
+            return;
+        }
+        let filed_at = cluster.filed_at;
+        let table = &self.table;
+        let oldest = self.waiting.remove(set, filed_at, |entry| {
+            let cluster = &table[entry.index as usize];
+            cluster.waits == set && cluster.filed_at == entry.timestamp
+        });
+        if let Some(oldest) = oldest {
+            // It may well be the next victim cluster.
+            self.coming = table[oldest.index as usize].first;
+            self.places.warm_slot(Slot(self.coming));
+        }
+    }
+
+    /// A page that is likely to be the next victim of a cluster.
+    #[inline(always)]
+    pub(super) fn coming(&self) -> Option<Slot> {
+        (self.coming != NONE).then_some(Slot(self.coming))
     }
 
     /// Every cluster that has pages.
@@ -257,7 +295,7 @@ impl Clusters {
             assert_eq!(self.numbers.slot(number), Some(Slot(index)), "one cluster, one number");
             assert!(cluster.timestamp <= self.globaltime);
             let chain: Vec<Slot> = self.chain(index).collect();
-            assert_eq!(cluster.n, chain.len() as u64, "a cluster knows its pages");
+            assert_eq!(cluster.n as usize, chain.len(), "a cluster knows its pages");
             assert_eq!(chain.last(), Some(&Slot(cluster.last)));
             let distances = chain.windows(2).map(|p| self.distance(p[0].0, p[1].0)).sum::<u64>();
             assert_eq!(cluster.distances, distances, "a cluster knows its distances");
@@ -268,15 +306,22 @@ impl Clusters {
                 pages += 1;
             }
             if self.marked == Some(index) {
-                assert_eq!(cluster.filed, None, "a marked cluster does not wait");
+                assert_eq!(cluster.waits, NONE, "a marked cluster does not wait");
             } else if !cluster.changed {
-                let (pair, entry) = cluster.filed.expect("an unchanged cluster waits");
-                assert_eq!(entry.timestamp, cluster.timestamp);
-                assert_eq!(pair.n(), cluster.n);
+                assert_ne!(cluster.waits, NONE, "an unchanged cluster waits");
+                assert_eq!(cluster.filed_at, cluster.timestamp);
+                assert_eq!(self.waiting.pair(cluster.waits).n(), cluster.n.into());
             }
         }
         assert_eq!(pages, self.pages);
-        let filed: Vec<_> = self.table.iter().filter_map(|cluster| cluster.filed).collect();
+        let filed: Vec<_> = (0..)
+            .zip(&self.table)
+            .filter(|(_, cluster)| cluster.waits != NONE)
+            .map(|(index, cluster)| {
+                let (timestamp, number) = (cluster.filed_at, self.numbers.page(Slot(index)).0);
+                (cluster.waits, Entry { timestamp, number, index })
+            })
+            .collect();
         self.waiting.check(&filed);
     }
 

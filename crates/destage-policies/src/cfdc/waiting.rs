@@ -1,10 +1,12 @@
 //! Which of CFDC's clusters has the lowest priority `IPD / (n^2 (globaltime - timestamp))`.
 //!
 //! Clusters of equal n and IPD are in the order of their timestamps, whatever `globaltime` is. So
-//! there is one ordered set for each such pair, and choosing compares the oldest of each.
+//! there is one heap for each such pair, and choosing compares the oldest of each: first rounded and
+//! many at a time, then exactly those that are within a rounding of the lowest.
 
 use destage_core::{Directory, Hashed, Page, Slot};
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Size n and IPD of a cluster, in one word.
 ///
@@ -35,105 +37,164 @@ pub(super) struct Entry {
     pub(super) index: u32,
 }
 
-/// What choosing looks at: the oldest cluster of a pair.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    /// n^2 / IPD, rounded: what a unit of age adds to the inverse priority. 0: the pair is gone.
-    gain: f64,
-    oldest: Entry,
+/// The clusters of one pair. Of those that have left, all but the oldest may still be in the heap.
+#[derive(Default)]
+struct Peers {
+    heap: BinaryHeap<Reverse<Entry>>,
+    live: usize,
 }
 
-/// All clusters that wait to be chosen.
+/// Pairs that choosing looks at together.
+const TOGETHER: usize = 8;
+
+/// All clusters that wait to be chosen, in sets of equal pairs.
 pub(super) struct Waiting {
-    pairs: Hashed, // pair -> index of the two tables
-    heads: Vec<Head>,
-    sets: Vec<BTreeSet<Entry>>,
+    pairs: Hashed, // pair -> index of a set
+    sets: Vec<Peers>,
+    // Per set, filled up to whole groups, what choosing looks at.
+    gains: Vec<f64>, // n^2 / IPD, rounded: what a unit of age adds to the inverse priority; 0: gone
+    since: Vec<f64>, // timestamp of the oldest; below 2^53, hence exact
+    best: Vec<f64>,  // the highest inverse priority of each group
 }
 
 impl Waiting {
     pub(super) fn new() -> Self {
-        Waiting { pairs: Hashed::new(), heads: Vec::new(), sets: Vec::new() }
+        Waiting {
+            pairs: Hashed::new(),
+            sets: Vec::new(),
+            gains: Vec::new(),
+            since: Vec::new(),
+            best: Vec::new(),
+        }
     }
 
-    pub(super) fn insert(&mut self, pair: Pair, entry: Entry) {
+    /// Takes a cluster in; the set that it waits in.
+    pub(super) fn insert(&mut self, pair: Pair, entry: Entry) -> u32 {
         let key = Page(pair.0);
-        let Some(slot) = self.pairs.slot(key) else {
-            let i = self.pairs.insert(key).index();
-            let head =
-                Head { gain: (pair.n() * pair.n()) as f64 / pair.ipd() as f64, oldest: entry };
-            if i == self.heads.len() {
-                self.heads.push(head);
-                self.sets.push(BTreeSet::from([entry]));
-            } else {
-                self.heads[i] = head;
-                self.sets[i].insert(entry);
-            }
-            return;
+        let set = match self.pairs.slot(key) {
+            Some(slot) => slot.0,
+            None => self.insert_pair(pair),
         };
-        let i = slot.index();
-        self.sets[i].insert(entry);
-        self.heads[i].oldest = self.heads[i].oldest.min(entry);
+        let i = set as usize;
+        self.sets[i].heap.push(Reverse(entry));
+        self.sets[i].live += 1;
+        self.since[i] = self.since[i].min(entry.timestamp as f64);
+        set
     }
 
-    pub(super) fn remove(&mut self, pair: Pair, entry: Entry) {
-        let slot = self.pairs.slot(Page(pair.0)).expect("a cluster that waits is in a set");
-        let i = slot.index();
-        let removed = self.sets[i].remove(&entry);
-        debug_assert!(removed, "a cluster waits under what it was filed under");
-        if self.heads[i].oldest != entry {
-            return;
+    #[cold]
+    fn insert_pair(&mut self, pair: Pair) -> u32 {
+        let i = self.pairs.insert(Page(pair.0)).index();
+        if i == self.sets.len() {
+            self.sets.push(Peers::default());
+            let groups = self.sets.len().div_ceil(TOGETHER);
+            self.gains.resize(groups * TOGETHER, 0.0);
+            self.since.resize(groups * TOGETHER, 0.0);
+            self.best.resize(groups, 0.0);
         }
-        match self.sets[i].first() {
-            Some(&oldest) => self.heads[i].oldest = oldest,
+        self.gains[i] = (pair.n() * pair.n()) as f64 / pair.ipd() as f64;
+        self.since[i] = f64::INFINITY;
+        i as u32
+    }
+
+    /// A cluster of this set, filed at this time, has left; `waits` says which entries of the set
+    /// still stand for one.
+    ///
+    /// Returns the oldest of the set if that was the one that left.
+    pub(super) fn remove(
+        &mut self,
+        set: u32,
+        timestamp: u64,
+        waits: impl Fn(&Entry) -> bool,
+    ) -> Option<Entry> {
+        let i = set as usize;
+        let peers = &mut self.sets[i];
+        peers.live -= 1;
+        if timestamp as f64 > self.since[i] {
+            if peers.heap.len() > 2 * peers.live + 64 {
+                peers.heap.retain(|Reverse(entry)| waits(entry));
+            }
+            return None;
+        }
+        while let Some(Reverse(entry)) = peers.heap.peek()
+            && !waits(entry)
+        {
+            peers.heap.pop();
+        }
+        let oldest = peers.heap.peek().map(|&Reverse(oldest)| oldest);
+        match oldest {
+            Some(oldest) => self.since[i] = oldest.timestamp as f64,
             None => {
-                self.heads[i].gain = 0.0;
-                self.pairs.remove(slot);
+                self.gains[i] = 0.0;
+                self.since[i] = 0.0;
+                self.pairs.remove(Slot(set));
             }
         }
+        oldest
     }
 
     /// Index of the cluster of lowest priority; ties: smaller timestamp, then smaller number.
     ///
-    /// The comparison is exact; rounded values only pass over heads that are clearly behind.
-    pub(super) fn lowest(&self, globaltime: u64) -> Option<u32> {
-        let mut lowest: Option<(Priority, Entry)> = None;
-        let mut behind = 0.0; // an inverse priority that the lowest one is certainly above
-        for (i, head) in self.heads.iter().enumerate() {
-            // As a signed number, which converts in one instruction.
-            let age = (globaltime - head.oldest.timestamp) as i64;
-            let inverse = age as f64 * head.gain;
-            if inverse <= behind {
-                continue;
+    /// The comparison is exact; rounded values only pass over sets that are clearly behind.
+    pub(super) fn lowest(&mut self, globaltime: u64) -> Option<u32> {
+        let now = globaltime as f64;
+        let groups = self.gains.chunks_exact(TOGETHER).zip(self.since.chunks_exact(TOGETHER));
+        let mut most = 0.0;
+        for (best, (gains, since)) in self.best.iter_mut().zip(groups) {
+            let mut inverse = [0.0; TOGETHER];
+            for ((inverse, gain), since) in inverse.iter_mut().zip(gains).zip(since) {
+                *inverse = (now - since) * gain;
             }
-            let pair = Pair(self.pairs.page(Slot(i as u32)).0);
-            let priority = Priority { ipd: pair.ipd(), n: pair.n(), age: age as u64 };
-            if lowest.is_none_or(|(p, e)| priority.cmp(p).then(head.oldest.cmp(&e)).is_lt()) {
-                lowest = Some((priority, head.oldest));
-                // Rounding errors are below 2^-50 of the value.
-                behind = inverse * (1.0 - 1.0 / (1u64 << 40) as f64);
+            *best = inverse.into_iter().fold(0.0, larger);
+            most = larger(most, *best);
+        }
+        // Rounding errors are below 2^-50 of the value.
+        let behind = most * (1.0 - 1.0 / (1u64 << 40) as f64);
+        let mut lowest: Option<(Priority, Entry)> = None;
+        for (group, _) in self.best.iter().enumerate().filter(|&(_, &best)| best > behind) {
+            let sets = group * TOGETHER..((group + 1) * TOGETHER).min(self.sets.len());
+            for i in sets.filter(|&i| (now - self.since[i]) * self.gains[i] > behind) {
+                let Some(&Reverse(oldest)) = self.sets[i].heap.peek() else { continue };
+                let pair = Pair(self.pairs.page(Slot(i as u32)).0);
+                let age = globaltime - oldest.timestamp;
+                let priority = Priority { ipd: pair.ipd(), n: pair.n(), age };
+                if lowest.is_none_or(|(p, e)| priority.cmp(p).then(oldest.cmp(&e)).is_lt()) {
+                    lowest = Some((priority, oldest));
+                }
             }
         }
         lowest.map(|(_, entry)| entry.index)
     }
 
-    /// Asserts that exactly these clusters wait.
-    pub(super) fn check(&self, filed: &[(Pair, Entry)]) {
-        let mut waiting = 0;
-        for (i, (head, set)) in self.heads.iter().zip(&self.sets).enumerate() {
-            waiting += set.len();
-            assert_eq!(head.gain > 0.0, !set.is_empty(), "an empty set has no pair");
-            if let Some(oldest) = set.first() {
-                assert_eq!(head.oldest, *oldest);
+    /// Pair of a set.
+    pub(super) fn pair(&self, set: u32) -> Pair {
+        Pair(self.pairs.page(Slot(set)).0)
+    }
+
+    /// Asserts that exactly these clusters wait, each in its set.
+    pub(super) fn check(&self, filed: &[(u32, Entry)]) {
+        assert_eq!(filed.len(), self.sets.iter().map(|peers| peers.live).sum::<usize>());
+        for (i, peers) in self.sets.iter().enumerate() {
+            let own =
+                || filed.iter().filter(|&&(set, _)| set as usize == i).map(|(_, entry)| entry);
+            assert_eq!(own().count(), peers.live, "a set knows how many wait in it");
+            assert_eq!(own().min(), peers.heap.peek().map(|Reverse(oldest)| oldest));
+            assert_eq!(self.gains[i] > 0.0, peers.live > 0, "an empty set has no pair");
+            if let Some(oldest) = own().min() {
+                assert_eq!(self.since[i], oldest.timestamp as f64);
                 let key = self.pairs.page(Slot(i as u32));
                 assert_eq!(self.pairs.slot(key).map(Slot::index), Some(i));
             }
-        }
-        assert_eq!(waiting, filed.len());
-        for (pair, entry) in filed {
-            let slot = self.pairs.slot(Page(pair.0)).expect("a cluster that waits is in a set");
-            assert!(self.sets[slot.index()].contains(entry));
+            let in_heap = |entry| peers.heap.iter().any(|Reverse(e)| e == entry);
+            assert!(own().all(in_heap), "a cluster that waits is in its set");
         }
     }
+}
+
+/// The larger of two numbers, in the form that the processor has an instruction for.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 /// `ipd / (n^2 age)`.
@@ -170,14 +231,14 @@ mod tests {
     #[test]
     fn equal_fractions_written_differently_tie_and_the_smaller_timestamp_wins() {
         // At time 10: 1 / (1 * 4), 2 / (4 * 2), 3 / (4 * 3): all are 1/4.
-        let waiting = waiting(&[(1, 1, 6, 0), (2, 2, 8, 1), (2, 3, 7, 2)]);
+        let mut waiting = waiting(&[(1, 1, 6, 0), (2, 2, 8, 1), (2, 3, 7, 2)]);
         assert_eq!(waiting.lowest(10), Some(0));
     }
 
     #[test]
     fn equal_timestamps_leave_the_tie_to_the_smaller_number() {
         // 2 / (4 * 5) and 8 / (16 * 5).
-        let waiting = waiting(&[(2, 2, 5, 9), (4, 8, 5, 3), (2, 2, 5, 4)]);
+        let mut waiting = waiting(&[(2, 2, 5, 9), (4, 8, 5, 3), (2, 2, 5, 4)]);
         assert_eq!(waiting.lowest(10), Some(1));
     }
 
@@ -200,10 +261,22 @@ mod tests {
     #[test]
     fn a_pair_whose_last_cluster_has_left_is_not_chosen_and_its_place_is_used_again() {
         let mut waiting = waiting(&[(1, 1, 0, 0), (2, 9, 0, 1)]);
-        waiting.remove(Pair::new(1, 1), Entry { timestamp: 0, number: 0, index: 0 });
+        waiting.remove(0, 0, |entry| entry.index != 0);
         assert_eq!(waiting.lowest(10), Some(1));
         waiting.insert(Pair::new(3, 2), Entry { timestamp: 4, number: 7, index: 2 });
         assert_eq!(waiting.lowest(10), Some(2));
-        assert_eq!(waiting.heads.len(), 2);
+        assert_eq!(waiting.sets.len(), 2);
+    }
+
+    #[test]
+    fn clusters_that_leave_behind_the_oldest_are_forgotten_in_time() {
+        let mut waiting = waiting(&[(1, 1, 0, 0)]);
+        for index in 1..1000 {
+            let entry = Entry { timestamp: u64::from(index), number: index.into(), index };
+            let set = waiting.insert(Pair::new(1, 1), entry);
+            waiting.remove(set, entry.timestamp, |entry| entry.index == 0);
+        }
+        assert!(waiting.sets[0].heap.len() < 100);
+        assert_eq!(waiting.lowest(1000), Some(0));
     }
 }
