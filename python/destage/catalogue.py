@@ -14,10 +14,12 @@ from destage import _destage
 from destage.errors import UsageError
 
 __all__ = [
+    "Counter",
     "DeviceInfo",
     "DeviceKey",
     "FormatInfo",
     "FtlInfo",
+    "Gauge",
     "Param",
     "PolicyInfo",
     "ReaderOption",
@@ -52,6 +54,32 @@ class Param:
 
 
 @dataclass(frozen=True)
+class Counter:
+    """What one policy counts and no other does; in its results it is a metric."""
+
+    name: str
+    """Name of the metric."""
+    title: str
+    """A few words, as the head of a column."""
+    unit: str
+    """What is counted."""
+    about: str
+    """What it counts."""
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A value that a policy adapts, for a plot over time."""
+
+    name: str
+    """Name, as in the periods of a run."""
+    title: str
+    """What the paper calls it, and what it is."""
+    unit: str
+    """Unit; empty for shares and ratios."""
+
+
+@dataclass(frozen=True)
 class PolicyInfo:
     """What the catalogue says of a policy."""
 
@@ -79,12 +107,21 @@ class PolicyInfo:
     """Parameters; empty if it has none."""
     admission: bool = False
     """It may refuse a page; a write that it refuses goes through to flash."""
+    counters: tuple[Counter, ...] = ()
+    """What only it counts; empty if that is nothing."""
+    gauges: tuple[Gauge, ...] = ()
+    """What it adapts, as `run(..., series=N)` shows it; empty if that is nothing."""
+    pads: str = "never"
+    """When it pads what it destages to whole blocks: `never`, `always` or `with_device`."""
 
 
-def _policy_info(data: dict[str, object]) -> PolicyInfo:
-    params = data.pop("params")
-    assert isinstance(params, list)
-    return PolicyInfo(**data, params=tuple(Param(**p) for p in params))  # type: ignore[arg-type]
+def _policy_info(data: dict[str, Any]) -> PolicyInfo:
+    parts = {
+        "params": tuple(Param(**p) for p in data["params"]),
+        "counters": tuple(Counter(**c) for c in data.get("counters", ())),
+        "gauges": tuple(Gauge(**g) for g in data.get("gauges", ())),
+    }
+    return PolicyInfo(**(data | parts))
 
 
 def policies() -> tuple[PolicyInfo, ...]:

@@ -4,6 +4,7 @@
 //! costs have. Whole numbers, because ACR's decisions compare them exactly.
 
 use crate::counters::Counters;
+use destage_policies::FromRun;
 use destage_policies::params::Value;
 use serde::{Deserialize, Serialize};
 
@@ -57,12 +58,12 @@ impl Cost {
             + u128::from(counters.physical_writes) * u128::from(self.write)
     }
 
-    /// What ACR takes from here if it is not told otherwise.
-    pub fn policy_defaults(cost: Option<Cost>) -> Vec<(&'static str, Value)> {
+    /// What policies may take from here.
+    pub fn says(cost: Option<Cost>) -> Vec<(FromRun, Value)> {
         cost.map_or(Vec::new(), |c| {
             vec![
-                ("cost_read", Value::Int(c.read.into())),
-                ("cost_write", Value::Int(c.write.into())),
+                (FromRun::CostRead, Value::Int(c.read.into())),
+                (FromRun::CostWrite, Value::Int(c.write.into())),
             ]
         })
     }

@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use destage_core::DeviceView;
 use destage_policies::params::Value;
-use destage_policies::{Setup, aalru};
+use destage_policies::{FromRun, Setup};
 use destage_ssd::{CacheConfig, Device, Ftl, HostConfig};
 
 /// A drive that is ready to run: prepared once, and cloned for each run.
@@ -36,13 +36,13 @@ impl Mounted {
     }
 }
 
-/// AALRU's F_r and F_w: the drive's own page times (`docs/spec/block-policies.md` 6.3).
-pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(&'static str, Value)> {
+/// What policies may take from a drive: its own page times (`docs/spec/block-policies.md` 6.3).
+pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(FromRun, Value)> {
     let times = device.nominal_times();
     times.map_or(Vec::new(), |times| {
         vec![
-            (aalru::PAGE_READ_NS, Value::Int(times.read_ns.into())),
-            (aalru::PAGE_WRITE_NS, Value::Int(times.program_ns.into())),
+            (FromRun::PageReadNs, Value::Int(times.read_ns.into())),
+            (FromRun::PageProgramNs, Value::Int(times.program_ns.into())),
         ]
     })
 }

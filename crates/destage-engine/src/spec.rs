@@ -1,7 +1,7 @@
 //! Policies as people write them: `lru,cflru[window_fraction=0.75;...]`.
 
 use destage_policies::params::{Params, Value};
-use destage_policies::{BuildError, Info, check_params, info};
+use destage_policies::{BuildError, FromRun, Info, check_params, info};
 use serde::Deserialize;
 
 /// The name that stands for no cache at all, in front of a device.
@@ -88,18 +88,19 @@ impl PolicySpec {
         check_params(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v)))
     }
 
-    /// All parameters, where `defaults` (a run's cost model) goes before the policy's own defaults.
-    pub fn params(&self, defaults: &[(&str, Value)]) -> Result<Params, BuildError> {
+    /// All parameters, where what the run `says` goes before the defaults of those that the policy
+    /// takes from it.
+    pub fn params(&self, says: &[(FromRun, Value)]) -> Result<Params, BuildError> {
         if self.is_none() {
             return Ok(Params::default());
         }
-        let declared = info(self.name)?.params;
-        let usable = defaults
-            .iter()
-            .filter(|(key, _)| declared.iter().any(|p| p.name == *key))
-            .filter(|(key, _)| !self.given.iter().any(|(k, _)| k == key))
-            .map(|(k, v)| (*k, v));
-        check_params(self.name, usable.chain(self.given.iter().map(|(k, v)| (k.as_str(), v))))
+        let given = |param: &str| self.given.iter().any(|(key, _)| key == param);
+        let free = info(self.name)?.takes.iter().filter(|takes| !given(takes.param));
+        let taken = free.filter_map(|takes| {
+            let (_, value) = says.iter().find(|(what, _)| *what == takes.from)?;
+            Some((takes.param, value))
+        });
+        check_params(self.name, taken.chain(self.given.iter().map(|(k, v)| (k.as_str(), v))))
     }
 
     /// As in a table: `cflru[window_fraction=0.75]`.

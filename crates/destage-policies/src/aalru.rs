@@ -61,9 +61,9 @@ use destage_core::{
 };
 
 /// Parameter F_r; a run with a drive gives the drive's.
-pub const PAGE_READ_NS: &str = "page_read_ns";
+const PAGE_READ_NS: &str = "page_read_ns";
 /// Parameter F_w; a run with a drive gives the drive's.
-pub const PAGE_WRITE_NS: &str = "page_write_ns";
+const PAGE_WRITE_NS: &str = "page_write_ns";
 
 /// Catalogue entry.
 pub static INFO: Info = Info {

@@ -65,7 +65,8 @@ impl Info {
 }
 
 /// When a policy pads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pads {
     /// Never, unless a parameter asks for it.
     Never,

@@ -29,6 +29,18 @@ fn describe(info: &Info) -> Value {
             })
         })
         .collect();
+    let counters = info.counters.iter().map(|counter| {
+        json!({
+            "name": counter.name,
+            "title": counter.title,
+            "unit": counter.unit,
+            "about": counter.about,
+        })
+    });
+    let gauges = info
+        .gauges
+        .iter()
+        .map(|gauge| json!({ "name": gauge.name, "title": gauge.title, "unit": gauge.unit }));
     let needs = PolicySpec::new(info.name, Vec::new()).map_or(Needs::NONE, |spec| needs(&spec));
     json!({
         "name": info.name,
@@ -39,10 +51,13 @@ fn describe(info: &Info) -> Value {
         "ghosts": info.ghosts,
         "clusters": info.clusters,
         "admission": info.admission,
+        "pads": info.pads,
         "time": info.time,
         "offline": needs.contains(Needs::NEXT_USE),
         "needs_device": needs.device(),
         "params": params,
+        "counters": counters.collect::<Value>(),
+        "gauges": gauges.collect::<Value>(),
     })
 }
 

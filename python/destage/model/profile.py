@@ -6,9 +6,11 @@ number that is not in it any more.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from destage import _destage
 from destage.model.results import Row
 
 __all__ = ["DISTANCES", "FIGURES", "TEMPERATURES", "merged_periods", "rows_of", "warnings_of"]
@@ -195,6 +197,16 @@ def merged_periods(rows: list[Row], most: int = 1500) -> list[Row]:
     return merged
 
 
+def _who_pads() -> str:
+    """Which policies pad whatever the run, and which in front of a drive."""
+    policies = json.loads(_destage.policies())
+    always, with_device = (
+        " and ".join(p["name"] for p in policies if p.get("pads") == when)
+        for when in ("always", "with_device")
+    )
+    return f"{always} does, and {with_device} in front of a drive, by its latencies"
+
+
 def warnings_of(data: Data) -> list[str]:
     """What a reader of the figures must know."""
     options = data["options"]
@@ -205,10 +217,7 @@ def warnings_of(data: Data) -> list[str]:
     found = []
     padding = data.get("padding")
     if padding and padding["destages"] and not padding["padding_writes"]:
-        found.append(
-            f"{padding['policy']}: it pads nothing here; bplru does, and aalru in front of a drive,"
-            " by its latencies: compare, run"
-        )
+        found.append(f"{padding['policy']}: it pads nothing here; {_who_pads()}: compare, run")
     if padding and not padding["destages"]:
         found.append(
             f"{padding['policy']}: a cache of {padding['frames']:,} pages destages nothing"

@@ -1,13 +1,15 @@
 """How a run develops, period by period, as rows: what was counted, and where the policy adapted to.
 
-A period is what `run(..., series=N)` leaves: `first_access`, every counter, and the policy's gauges
-(ARC's p, BPAC's thresholds and alpha, AALRU's tau).
+A period is what `run(..., series=N)` leaves: `first_access`, every counter, and the policy's
+gauges, such as ARC's p.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
+from destage import _destage
 from destage.model.results import Row
 from destage.model.words import finite
 
@@ -15,23 +17,16 @@ __all__ = ["GAUGES", "gauges", "names", "rows_of"]
 
 Periods = Sequence[Mapping[str, float | int]]
 
+
+def _titles() -> dict[str, str]:
+    """Of every gauge that a policy declares, its title and unit."""
+    policies = json.loads(_destage.policies())
+    declared = (gauge for policy in policies for gauge in policy.get("gauges", ()))
+    return {g["name"]: g["title"] + (f" ({g['unit']})" if g["unit"] else "") for g in declared}
+
+
 #: Titles of gauges, by name: what the papers call them, and their units.
-GAUGES = {
-    "p": "p: target of T1 (pages)",
-    "beta": "beta: share of the clean list",
-    "delta_c": "delta_C (pages)",
-    "delta_d": "delta_D (pages)",
-    "pird_thd": "PIRD_thd (page writes)",
-    "bird_thd": "BIRD_thd (page writes)",
-    "alpha": "alpha: share of clusters in lifetime",
-    "alpha_mean": "Mean alpha",
-    "clusters": "Clusters",
-    "p_list_pages": "Pages of the p-list",
-    "tau": "tau: share of the read buffer",
-    "th": "Th: dirty pages that are padded (pages)",
-    "wf": "Wf: write amplification",
-    "rb_pages": "Pages of the read buffer",
-}
+GAUGES = _titles()
 
 _HITS = ("read_hits", "write_hits")
 _ACCESSES = (*_HITS, "read_misses", "write_misses")

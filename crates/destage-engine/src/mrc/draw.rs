@@ -65,7 +65,7 @@ pub fn mrc(
 ) -> Result<Mrc, RunError> {
     let params = specs
         .iter()
-        .map(|spec| spec.params(&Cost::policy_defaults(options.run.cost)))
+        .map(|spec| spec.params(&Cost::says(options.run.cost)))
         .collect::<Result<Vec<_>, _>>()?;
     let warmup_requests = options.run.warmup.rows(input.columns.first_ids.len(), input.arrivals_ns);
 

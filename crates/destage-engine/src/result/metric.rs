@@ -1,6 +1,7 @@
 //! What a derived number of a result is.
 
 use super::run::RunResult;
+use destage_policies::Shown;
 use serde::Serialize;
 
 /// Which way of a number is better.
@@ -39,20 +40,6 @@ pub enum Kind {
     Time,
 }
 
-/// When a table shows a number unasked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shown {
-    /// Always.
-    Always,
-    /// In runs without a device.
-    WithoutDevice,
-    /// In runs with a device.
-    WithDevice,
-    /// Only if it is asked for.
-    OnRequest,
-}
-
 /// One column that a result gives.
 #[derive(Clone, Copy, Serialize)]
 pub struct Metric {
@@ -70,12 +57,28 @@ pub struct Metric {
     pub shown: Shown,
     /// What it counts.
     pub about: &'static str,
-    /// Its value in a result; `None` where the run has none.
     #[serde(skip)]
-    pub value: fn(&RunResult) -> Option<Number>,
+    pub(super) source: Source,
+}
+
+/// Where a metric's value comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// Any run.
+    Run(fn(&RunResult) -> Option<Number>),
+    /// What a policy has counted under the metric's name.
+    Policy,
 }
 
 impl Metric {
+    /// Its value in a result; `None` where the run has none.
+    pub fn value(&self, run: &RunResult) -> Option<Number> {
+        match self.source {
+            Source::Run(value) => value(run),
+            Source::Policy => run.policy_counters.get(self.name).copied().map(Number::Count),
+        }
+    }
+
     pub(super) const fn shown(self, shown: Shown) -> Metric {
         Metric { shown, ..self }
     }

@@ -1,9 +1,12 @@
 //! Every derived number of a result, once.
 
-use super::metric::{Better, Kind, Metric, Number, Shown};
+use super::metric::{Better, Kind, Metric, Number, Source};
 use super::run::RunResult;
 use crate::timed::max_deviation;
+use destage_policies::{POLICIES, Shown};
 use destage_ssd::FtlCounters;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 fn ratio(part: u64, whole: u64) -> Option<Number> {
     (whole > 0).then(|| Number::Real(part as f64 / whole as f64))
@@ -26,7 +29,7 @@ macro_rules! metric {
             better: Better::$better,
             shown: Shown::OnRequest,
             about: $about,
-            value: $value,
+            source: Source::Run($value),
         }
     };
 }
@@ -42,16 +45,8 @@ macro_rules! counter {
             better: Better::$better,
             shown: Shown::OnRequest,
             about: $about,
-            value: |r| Some(Number::Count(r.counters.$name)),
+            source: Source::Run(|r| Some(Number::Count(r.counters.$name))),
         }
-    };
-}
-
-/// A counter of one policy, under its own name.
-macro_rules! own {
-    ($name:literal, $title:literal, $unit:literal, $better:ident, $about:literal) => {
-        metric!($name, $title, Count $unit, $better, $about,
-            |r| r.policy_counters.get($name).copied().map(Number::Count))
     };
 }
 
@@ -108,8 +103,30 @@ macro_rules! response {
     };
 }
 
-/// Every metric, in the order of the columns.
-pub static METRICS: &[Metric] = &[
+/// Every metric, in the order of the columns: what the cache did, what single policies count by their
+/// own declaration, then times and the device.
+pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    OF_THE_CACHE.iter().copied().chain(of_policies()).chain(OF_TIME.iter().copied()).collect()
+});
+
+/// The counters that policies declare, in the order of the catalogue, each once.
+fn of_policies() -> impl Iterator<Item = Metric> {
+    let mut known = BTreeSet::new();
+    let counters = POLICIES.iter().flat_map(|info| info.counters);
+    counters.filter(move |counter| known.insert(counter.name)).map(|counter| Metric {
+        name: counter.name,
+        title: counter.title,
+        kind: Kind::Count,
+        unit: counter.unit,
+        better: Better::Neither,
+        shown: counter.shown,
+        about: counter.about,
+        source: Source::Policy,
+    })
+}
+
+/// Of every run: hits, flash operations, what stays behind.
+static OF_THE_CACHE: &[Metric] = &[
     metric!("hit_ratio", "Hit ratio", Ratio "", Higher,
         "hits / accesses, reads and writes together",
         |r| ratio(r.counters.hits(), r.counters.accesses()))
@@ -260,41 +277,10 @@ pub static METRICS: &[Metric] = &[
         let owed = r.debt?.physical_writes_owed;
         ratio(owed, r.counters.physical_writes + owed)
     }),
-    own!("p_list_hits", "p-list hits", "accesses", Neither, "BPAC: writes that hit a hot page"),
-    own!("b_list_hits", "b-list hits", "accesses", Neither, "BPAC: writes that hit a cluster"),
-    own!("evictions_full", "Full", "groups", Neither, "BPAC: sequential clusters of a whole block"),
-    own!(
-        "evictions_done",
-        "Done",
-        "groups",
-        Neither,
-        "BPAC: sequential clusters that reached the end of their block"
-    ),
-    own!(
-        "evictions_largest",
-        "Largest",
-        "groups",
-        Neither,
-        "BPAC: largest clusters out of lifetime"
-    ),
-    own!(
-        "evictions_fallback",
-        "Fallback",
-        "groups",
-        Neither,
-        "BPAC: least recent clusters, with none out of lifetime"
-    ),
-    own!(
-        "evictions_p_list",
-        "From the p-list",
-        "groups",
-        Neither,
-        "BPAC: hot pages, with no cluster left"
-    ),
-    own!("rb_read_hits", "RRH", "accesses", Neither, "AALRU: reads that hit a clean page"),
-    own!("rb_write_hits", "RWH", "accesses", Neither, "AALRU: writes that hit a clean page"),
-    own!("wb_read_hits", "WRH", "accesses", Neither, "AALRU: reads that hit a dirty page"),
-    own!("wb_write_hits", "WWH", "accesses", Neither, "AALRU: writes that hit a dirty page"),
+];
+
+/// Of every run again: times, and what a device counts.
+static OF_TIME: &[Metric] = &[
     metric!("accesses", "Accesses", Count "accesses", Neither, "page accesses that were counted",
         |r| Some(Number::Count(r.counters.accesses()))),
     timed!("requests", "Requests", Count "requests", Neither, "requests that were counted",

@@ -28,9 +28,10 @@ mod tests;
 
 pub use config::RunConfig;
 pub use debt::Debt;
+pub use destage_policies::Shown;
 pub use differences::{Differences, Group};
 pub use identity::TraceIdentity;
-pub use metric::{Better, Kind, Metric, Number, Shown};
+pub use metric::{Better, Kind, Metric, Number};
 pub use metrics::METRICS;
 pub use run::RunResult;
 pub use set::{ResultSet, SCHEMA_VERSION};

@@ -252,7 +252,7 @@ pub fn page() -> String {
     }
     page.push_str("\n## Metrics\n\nThe columns of every table, under these names.\n\n");
     page.push_str("| name | unit | better | what it is |\n|---|---|---|---|\n");
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         let unit = match metric.kind {
             Kind::Ratio => "0..1",
             _ => metric.unit,

@@ -120,8 +120,8 @@ struct Metrics<'a>(&'a RunResult);
 impl Serialize for Metrics<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serializer.serialize_map(Some(METRICS.len()))?;
-        for metric in METRICS {
-            all.serialize_entry(metric.name, &(metric.value)(self.0))?;
+        for metric in METRICS.iter() {
+            all.serialize_entry(metric.name, &metric.value(self.0))?;
         }
         all.end()
     }

@@ -38,7 +38,7 @@ pub fn compare_each(
 ) -> Result<Vec<Result<RunResult, RunError>>, RunError> {
     // All are built once before the first runs: a typing error shows at once, not after an hour.
     for spec in specs {
-        spec.params(&options.policy_defaults())?;
+        spec.params(&options.says())?;
         options.suit(spec)?;
         supplies(spec, options.drive.is_some())?;
     }

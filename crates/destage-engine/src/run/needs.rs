@@ -3,6 +3,7 @@
 use crate::error::RunError;
 use crate::spec::PolicySpec;
 use destage_core::Needs;
+use destage_policies::Circumstance;
 
 /// True if a policy of the list needs the next use of every access.
 pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
@@ -17,6 +18,12 @@ pub fn needs(spec: &PolicySpec) -> Needs {
 /// The policy gathers pages by erase block.
 pub(super) fn clusters(spec: &PolicySpec) -> bool {
     destage_policies::info(spec.name).is_ok_and(|info| info.clusters)
+}
+
+/// What a policy says of its numbers where this is so of the run.
+pub(super) fn caveats(policy: &str, when: Circumstance) -> impl Iterator<Item = &'static str> {
+    let caveats = destage_policies::info(policy).map_or(&[][..], |info| info.caveats);
+    caveats.iter().filter(move |caveat| caveat.when == when).map(|caveat| caveat.says)
 }
 
 pub(super) fn needs_a_device(label: &str) -> RunError {

@@ -1,6 +1,6 @@
 //! One run: a policy, a cache size, a trace.
 
-use super::needs::{clusters, needs, supplies};
+use super::needs::{caveats, clusters, supplies};
 use super::record::{Named, record};
 use super::runner::Runner;
 use crate::control::Control;
@@ -11,9 +11,9 @@ use crate::options::RunOptions;
 use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
-use destage_core::{Dense, Needs, Policy};
+use destage_core::{Dense, Policy};
 use destage_policies::params::Value;
-use destage_policies::{Visitor, build};
+use destage_policies::{Circumstance, Visitor, build};
 
 /// Runs one policy at one size; `observer` sees every decision.
 pub fn run(
@@ -26,7 +26,7 @@ pub fn run(
 ) -> Result<RunResult, RunError> {
     supplies(spec, options.drive.is_some())?;
     options.suit(spec)?;
-    let params = spec.params(&options.policy_defaults())?;
+    let params = spec.params(&options.says())?;
     let mut setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
     if clusters(spec) {
         setup = setup.with_blocks_of(input.columns.lpns);
@@ -52,12 +52,9 @@ pub fn run(
         result.config.options.pages_per_block = Some(setup.pages_per_block);
         result.config.options.device_pages = setup.device_pages;
     }
-    if needs(spec).contains(Needs::LATENCIES) && options.drive.is_none() {
-        result.warnings.push(format!(
-            "{}: without a device every flash operation takes its nominal time, so nothing is \
-             ever padded",
-            spec.label()
-        ));
+    if options.drive.is_none() {
+        let told = caveats(spec.name, Circumstance::NoDevice);
+        result.warnings.extend(told.map(|says| format!("{}: {says}", spec.label())));
     }
     Ok(result)
 }

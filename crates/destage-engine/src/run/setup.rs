@@ -6,8 +6,8 @@ use crate::error::RunError;
 use crate::mounted::{nominal_times, on_drive};
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
-use destage_policies::Setup;
 use destage_policies::params::{Params, Value};
+use destage_policies::{FromRun, Setup};
 
 impl RunOptions {
     /// The options are ones that this policy has, and agree with the drive.
@@ -26,11 +26,11 @@ impl RunOptions {
         Ok(())
     }
 
-    /// What policies take from the run if they are not told otherwise.
-    pub(crate) fn policy_defaults(&self) -> Vec<(&'static str, Value)> {
-        let mut defaults = Cost::policy_defaults(self.cost);
-        defaults.extend(self.drive.iter().flat_map(|drive| nominal_times(&drive.device)));
-        defaults
+    /// What policies may take from the run.
+    pub(crate) fn says(&self) -> Vec<(FromRun, Value)> {
+        let mut said = Cost::says(self.cost);
+        said.extend(self.drive.iter().flat_map(|drive| nominal_times(&drive.device)));
+        said
     }
 
     /// What a policy is built from.

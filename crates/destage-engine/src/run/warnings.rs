@@ -1,12 +1,14 @@
 //! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many
 //! runs say them once.
 
+use super::needs::caveats;
 use super::outcome::Outcome;
 use crate::input::Input;
 use crate::options::RunOptions;
 use crate::timed::Timing;
 use crate::warmup::Warmup;
 use crate::windows::Windows;
+use destage_policies::Circumstance;
 use destage_ssd::Ftl;
 use destage_ssd::config::HostMode;
 
@@ -53,12 +55,8 @@ pub(crate) fn of(
     }
     said.extend(unsettled(outcome));
     let Some(drive) = &options.drive else { return said };
-    if policy == "ecr" && drive.device.ftl().dirty_pages_have_no_unit() {
-        said.push(
-            "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other than \
-             page): all of them cost the same, and ecr decides as cflru-e does"
-                .into(),
-        );
+    if drive.device.ftl().dirty_pages_have_no_unit() {
+        said.extend(caveats(policy, Circumstance::NoUnitWhileDirty).map(Into::into));
     }
     if let Some(timing) = &outcome.timing {
         let ftl = timing.counters.device.ftl.as_ref();
