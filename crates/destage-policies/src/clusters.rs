@@ -12,82 +12,41 @@
 //! type `T`, of a block `U`.
 //!
 //! In a replay the block of every page is known from the start ([`EraseBlocks`]), so nothing is
-//! hashed; elsewhere a block is found by its number. What is linked is frames, not pages: a buffer has far fewer frames than a trace has pages, and
-//! so they stay in the processor's caches (as in `unit_lists.rs`).
+//! hashed; elsewhere a block is found by its number. What is linked is frames, not pages: a buffer has
+//! far fewer frames than a trace has pages, and so they stay in the processor's caches (as in
+//! `unit_lists.rs`).
+//!
+//! ```text
+//!   (here)  pages come, join and leave clusters, and go     held    a page, a block
+//!   flush   a cluster leaves as a group, padded or not      chain   lists through an array
+//!   trace   the blocks of a decoded trace                   sizes   clusters by size
+//!   hints   what is brought near before it is used
+//! ```
 //!
 //! Cost. O(1) per page that comes and goes; sorting a cluster of n pages when it is destaged takes
 //! O(n log n), none if they came in ascending order; padding O(b).
 
 mod chain;
+mod flush;
+mod held;
+mod hints;
 mod sizes;
+#[cfg(test)]
+mod tests;
+mod trace;
 
 pub(crate) use chain::{Chain, Linked, NIL, Pair};
+pub(crate) use flush::{Padding, Share};
+pub(crate) use held::{Block, Held};
 pub(crate) use sizes::Sizes;
+pub use trace::EraseBlocks;
 
 use destage_core::pages::prefetch;
-use destage_core::{Directory, Hashed, Lpn, Page, Part, Plan, Slot, huge};
+use destage_core::{Directory, Hashed, Lpn, Page, Part, Slot, huge};
+use flush::Leaving;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The erase blocks of a decoded trace: those in which it has a page, numbered in ascending order.
-#[derive(Clone, Debug)]
-pub struct EraseBlocks {
-    pages_per_block: u32,
-    of_page: Vec<(u32, u32)>, // by dense id of a page: id of its block, and its offset there
-    numbers: Vec<u64>,
-    firsts: Vec<u32>, // dense id of each block's first page, and of none at the end
-}
-
-impl EraseBlocks {
-    /// Of pages with these LPNs, ascending, in blocks of so many pages.
-    pub fn new(lpns: impl IntoIterator<Item = u64>, pages_per_block: u32) -> Self {
-        let size = BlockSize::new(pages_per_block);
-        let mut of_page = Vec::new();
-        let mut numbers: Vec<u64> = Vec::new();
-        let mut firsts = Vec::new();
-        for lpn in lpns {
-            let (number, offset) = size.split(Lpn(lpn));
-            if numbers.last() != Some(&number) {
-                numbers.push(number);
-                firsts.push(of_page.len() as u32); // ids have 32 bits
-            }
-            of_page.push((numbers.len() as u32 - 1, offset)); // no more blocks than pages
-        }
-        firsts.push(of_page.len() as u32);
-        EraseBlocks { pages_per_block, of_page, numbers, firsts }
-    }
-}
-
-impl EraseBlocks {
-    /// Dense ids of a block's pages.
-    #[inline(always)]
-    fn ids(&self, id: u32) -> std::ops::Range<usize> {
-        self.firsts[id as usize] as usize..self.firsts[id as usize + 1] as usize
-    }
-}
-
-/// Splits LPNs into the number of a block and an offset.
-#[derive(Clone, Copy, Debug)]
-struct BlockSize {
-    pages: u64,
-    shift: Option<u32>, // pages is 2^shift
-}
-
-impl BlockSize {
-    fn new(pages_per_block: u32) -> Self {
-        let power = pages_per_block.is_power_of_two();
-        let shift = power.then(|| pages_per_block.trailing_zeros());
-        BlockSize { pages: pages_per_block.into(), shift }
-    }
-
-    #[inline(always)]
-    fn split(&self, lpn: Lpn) -> (u64, u32) {
-        match self.shift {
-            Some(shift) => (lpn.0 >> shift, (lpn.0 & (self.pages - 1)) as u32),
-            None => (lpn.0 / self.pages, (lpn.0 % self.pages) as u32),
-        }
-    }
-}
+use trace::BlockSize;
 
 /// Frames that are asked for before their turn: a cache miss lasts as long as a few pages.
 const FRAMES_AHEAD: usize = 4;
@@ -110,115 +69,6 @@ struct Names {
     ids: Arc<EraseBlocks>,
     by_id: Vec<u32>, // NIL where a block has no resident page
     numbers: Hashed, // the slot is the block's index
-}
-
-/// What is known of a resident page. Two share a line of the processor's caches, and none lies
-/// across two: a hint brings one line near.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-pub(crate) struct Held<T> {
-    slot: u32, // names the page in the table; of a free frame: a page that has another, or none
-    /// Index of its block.
-    pub(crate) block: u32,
-    /// Its place in the block.
-    pub(crate) offset: u32,
-    links: Pair, // in its cluster
-    /// The policy's own.
-    pub(crate) own: T,
-}
-
-impl<T> Linked<0> for Held<T> {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.links
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
-    }
-}
-
-impl<T: Linked<1>> Linked<1> for Held<T> {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.own.pair()
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        self.own.pair_mut()
-    }
-}
-
-/// A block with a resident page, in a line of its own.
-#[derive(Clone, Copy, Default, Debug)]
-#[repr(align(64))]
-pub(crate) struct Block<U> {
-    /// Its cluster.
-    pub(crate) pages: Chain<0>,
-    /// Pages of its cluster.
-    pub(crate) len: u32,
-    resident: u32, // pages in the buffer, in the cluster or not; 0: the index is free
-    id: u32,       // in a replay; of a free one: the next free one
-    /// The policy's own.
-    pub(crate) own: U,
-}
-
-impl<U> Block<U> {
-    /// Its only page has just come.
-    #[inline(always)]
-    pub(crate) fn is_new(&self) -> bool {
-        self.resident == 1
-    }
-
-    /// Pages of it are resident and in no cluster.
-    #[inline(always)]
-    pub(crate) fn has_more_than_its_cluster(&self) -> bool {
-        self.resident > self.len
-    }
-}
-
-macro_rules! linked_block {
-    ($($k:literal)*) => {
-        $(impl<U: Linked<$k>> Linked<$k> for Block<U> {
-            #[inline(always)]
-            fn pair(&self) -> Pair {
-                <U as Linked<$k>>::pair(&self.own)
-            }
-            #[inline(always)]
-            fn pair_mut(&mut self) -> &mut Pair {
-                <U as Linked<$k>>::pair_mut(&mut self.own)
-            }
-        })*
-    };
-}
-linked_block!(1 2);
-
-/// What goes with a cluster to flash.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Padding {
-    /// Nothing.
-    None,
-    /// The other pages of the block, as far as they exist.
-    WholeBlock,
-}
-
-/// A page that is about to be destaged.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Leaving {
-    offset: u32,
-    frame: u32,
-    slot: u32,
-}
-
-/// What becomes of a page when its block's cluster is destaged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Share {
-    /// It leaves.
-    Leaves,
-    /// It is in the cluster, and stays.
-    Stays,
-    /// It is not in the cluster.
-    Elsewhere,
 }
 
 /// All resident pages, and their blocks.
@@ -414,131 +264,6 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         }
     }
 
-    /// Gathers those pages of a block's cluster that leave, at least one, for
-    /// [`destage`](Blocks::destage).
-    #[inline(always)]
-    pub(crate) fn gather(&mut self, block: u32, share: impl Fn(&T) -> Share) {
-        self.group.clear();
-        self.present.clear();
-        let Block { pages, len, id, .. } = self.blocks[block as usize];
-        // Where the block's pages are is not asked for a few, since the answer is far away.
-        let ids = if D::DENSE && len >= 4 { self.names.ids.ids(id) } else { 0..0 };
-        if !ids.is_empty() && len as usize * 8 >= ids.len() {
-            // The block's pages stand side by side in the table, in the order in which they leave;
-            // its frames lie anywhere, and following their links would wait for one after another.
-            for slot in ids {
-                let At { frame, offset, .. } = self.at[slot];
-                if frame == NIL {
-                    continue;
-                }
-                match share(&self.frames[frame as usize].own) {
-                    Share::Leaves => self.group.push(Leaving { offset, frame, slot: slot as u32 }),
-                    Share::Stays => self.present.push(offset),
-                    Share::Elsewhere => {}
-                }
-            }
-        } else {
-            let mut frame = pages.oldest().unwrap_or(NIL);
-            while frame != NIL {
-                let Held { offset, slot, links, own, .. } = &self.frames[frame as usize];
-                match share(own) {
-                    Share::Leaves => {
-                        self.group.push(Leaving { offset: *offset, frame, slot: *slot });
-                    }
-                    Share::Stays => self.present.push(*offset),
-                    Share::Elsewhere => {}
-                }
-                frame = links.newer;
-            }
-        }
-        // Sequential writes come in the order in which they leave.
-        if !self.group.is_sorted() {
-            self.group.sort_unstable();
-        }
-    }
-
-    /// Takes the pages that have been gathered off a list of the policy's own.
-    #[inline(always)]
-    pub(crate) fn unlink_gathered<const K: usize>(&mut self, list: &mut Chain<K>)
-    where
-        Held<T>: Linked<K>,
-    {
-        for leaving in &self.group {
-            prefetch(&self.frames, leaving.frame as usize);
-        }
-        for k in 0..self.group.len() {
-            if let Some(ahead) = self.group.get(k + FRAMES_AHEAD) {
-                self.warm_linked::<K>(ahead.frame);
-            }
-            list.unlink(&mut self.frames, self.group[k].frame);
-        }
-    }
-
-    /// Destages the pages that have been gathered as one group; they must be on none of the policy's
-    /// lists. The block is forgotten if nothing of it stays resident, so it must be on none either;
-    /// returns whether it was.
-    #[inline(always)]
-    pub(crate) fn destage(&mut self, block: u32, padding: Padding, plan: &mut Plan) -> bool {
-        let whole = self.group.len() as u64 == self.size.pages;
-        if padding == Padding::WholeBlock {
-            plan.open_group();
-            if !whole {
-                self.pad(block, plan);
-            }
-        } else if self.group.len() > 1 {
-            plan.open_group();
-        }
-        let alone = plan_alone(padding, self.group.len());
-        for k in 0..self.group.len() {
-            let Leaving { frame, slot, .. } = self.group[k];
-            if !self.present.is_empty() {
-                let pages = &mut self.blocks[block as usize].pages;
-                pages.unlink(&mut self.frames, frame);
-            }
-            let page = self.free(frame, slot);
-            if alone {
-                plan.evict(page, true);
-            } else {
-                plan.flush_and_evict(page);
-            }
-        }
-        let gone = self.group.len() as u32;
-        let left = &mut self.blocks[block as usize];
-        if self.present.is_empty() {
-            left.pages = Chain::default();
-        }
-        left.len -= gone;
-        left.resident -= gone;
-        let forgotten = left.resident == 0;
-        self.forget_if_empty(block);
-        forgotten
-    }
-
-    /// Names the pages that complete the block, of which the group is collected.
-    fn pad(&mut self, block: u32, plan: &mut Plan) {
-        let first = self.number(block) * self.size.pages;
-        // The pages that exist: those of the drive, and what a page number can name.
-        let end = self.device_pages.map_or(u64::MAX, |pages| pages.saturating_sub(first));
-        let end = end.min(self.size.pages).min((u64::MAX - first).saturating_add(1));
-        self.present.sort_unstable();
-        let mut present = self.present.iter().map(|&offset| u64::from(offset)).peekable();
-        let mut from = 0;
-        for offset in self.group.iter().map(|leaving| u64::from(leaving.offset)).chain([end]) {
-            // From one page of the group to the next, with what the buffer has in between.
-            while let Some(clean) = present.next_if(|&clean| clean < offset.min(end)) {
-                if from < clean {
-                    plan.pad_run(first + from..first + clean);
-                }
-                plan.pad(Lpn(first + clean), true);
-                from = clean + 1;
-            }
-            if from < offset.min(end) {
-                plan.pad_run(first + from..first + offset.min(end));
-            }
-            from = offset + 1;
-        }
-    }
-
     /// Every resident page with what the policy keeps of it.
     pub(crate) fn for_each(&self, visit: &mut dyn FnMut(Page, &T)) {
         for (_, held) in self.held() {
@@ -593,85 +318,6 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         [Part::Count(self.number(block)), pages]
     }
 
-    /// Hint: the page is about to be looked up.
-    #[inline(always)]
-    pub(crate) fn warm(&self, page: Page) {
-        if D::DENSE {
-            prefetch(&self.at, page.0 as usize);
-        }
-    }
-
-    /// Hint, after [`warm`](Blocks::warm): what is known of the page is about to be used.
-    #[inline(always)]
-    pub(crate) fn warm_held(&self, page: Page) {
-        // The hint for a request without pages may name a page that no access ever does. Frames and
-        // blocks that are none are asked for in vain: cheaper than a branch.
-        if D::DENSE
-            && let Some(at) = self.at.get(page.0 as usize)
-        {
-            prefetch(&self.frames, at.frame as usize);
-            prefetch(&self.names.by_id, at.id as usize);
-        }
-    }
-
-    /// Hint, after [`warm_held`](Blocks::warm_held): so is its block. Returns the page's frame, or
-    /// [`NIL`].
-    #[inline(always)]
-    pub(crate) fn warm_block(&self, page: Page) -> u32 {
-        if D::DENSE
-            && let Some(at) = self.at.get(page.0 as usize)
-            && let Some(&block) = self.names.by_id.get(at.id as usize)
-        {
-            prefetch(&self.blocks, block as usize);
-            return at.frame;
-        }
-        NIL
-    }
-
-    /// Hint: the neighbours of a frame, or of none, on a list of the policy's are about to be used.
-    #[inline(always)]
-    pub(crate) fn warm_linked<const K: usize>(&self, frame: u32)
-    where
-        Held<T>: Linked<K>,
-    {
-        if let Some(held) = self.frames.get(frame as usize) {
-            let Pair { newer, older } = held.pair();
-            prefetch(&self.frames, newer as usize);
-            prefetch(&self.frames, older as usize);
-        }
-    }
-
-    /// Hint: the page of this frame, which is near, is likely to leave soon.
-    #[inline(always)]
-    pub(crate) fn warm_leaving(&self, frame: u32) {
-        let Held { slot, block, .. } = self.frames[frame as usize];
-        prefetch(&self.at, slot as usize);
-        prefetch(&self.blocks, block as usize);
-        self.warm_linked::<0>(frame);
-    }
-
-    /// Hint: the number of this block, which is near, or [`NIL`], is about to be asked for.
-    #[inline(always)]
-    pub(crate) fn warm_number(&self, block: u32) {
-        if D::DENSE
-            && let Some(block) = self.blocks.get(block as usize)
-        {
-            prefetch(&self.names.ids.numbers, block.id as usize);
-        }
-    }
-
-    /// Hint: this block's cluster is likely to be destaged soon, and `next` after it. Either may be
-    /// [`NIL`].
-    #[inline(always)]
-    pub(crate) fn warm_victims(&self, block: u32, next: u32) {
-        if let Some(block) = self.blocks.get(block as usize)
-            && let Some(frame) = block.pages.oldest()
-        {
-            prefetch(&self.frames, frame as usize);
-        }
-        prefetch(&self.blocks, next as usize);
-    }
-
     /// Asserts that pages, frames and blocks agree.
     pub(crate) fn check(&self) {
         let mut resident = vec![0; self.blocks.len()];
@@ -697,76 +343,5 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
             };
             assert_eq!(found, block, "a block is found");
         }
-    }
-}
-
-/// A group of one page without padding is what [`Plan::evict`] makes of it.
-#[inline(always)]
-fn plan_alone(padding: Padding, pages: usize) -> bool {
-    padding == Padding::None && pages == 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Setup;
-    use destage_core::Dense;
-
-    #[test]
-    fn the_blocks_of_a_trace_are_those_it_has_a_page_in() {
-        for (pages_per_block, big) in [(4, 1 << 40), (5, 5 << 40)] {
-            let blocks = EraseBlocks::new([1, 2, 9, big, big + 3], pages_per_block);
-            let (b, last) = (u64::from(pages_per_block), big / u64::from(pages_per_block));
-            assert_eq!(blocks.numbers, [0, 9 / b, last]);
-            let offset = (9 % b) as u32;
-            assert_eq!(blocks.of_page, [(0, 1), (0, 2), (1, offset), (2, 0), (2, 3)]);
-            assert_eq!((blocks.ids(0), blocks.ids(1), blocks.ids(2)), (0..2, 2..3, 3..5));
-        }
-    }
-
-    /// Pages 0 to 7 of a block of 8, admitted in this order.
-    fn cluster(order: [u64; 8]) -> Blocks<Dense, bool, ()> {
-        let setup = Setup { pages_per_block: 8, ..Setup::new(8) };
-        let mut pages: Blocks<Dense, bool, ()> = Blocks::new(&setup, Dense::new(16));
-        for page in order {
-            let (_, frame) = pages.admit(Page(page), Lpn(page), page % 3 == 0);
-            pages.link(frame);
-        }
-        pages
-    }
-
-    #[test]
-    fn a_group_ascends_and_what_stays_is_padding_that_the_buffer_has() {
-        for order in [[0, 1, 2, 3, 4, 5, 6, 7], [5, 1, 7, 0, 2, 6, 4, 3]] {
-            let mut pages = cluster(order);
-            let mut plan = Plan::new();
-            let share = |stays: &bool| if *stays { Share::Stays } else { Share::Leaves };
-            pages.gather(0, share);
-            let forgotten = pages.destage(0, Padding::WholeBlock, &mut plan);
-            assert!(!forgotten);
-            pages.check();
-            let (group, pads) = plan.groups().next().expect("a group");
-            assert_eq!(group, [1, 2, 4, 5, 7].map(Page));
-            assert!(pads.iter().all(|pad| pad.in_buffer));
-            assert_eq!(pads.iter().map(|pad| pad.lpn.0).collect::<Vec<_>>(), [0, 3, 6]);
-            assert_eq!((pages.resident(), pages.blocks[0].len), (3, 3));
-            plan.clear();
-            pages.gather(0, |_| Share::Leaves);
-            assert!(pages.destage(0, Padding::None, &mut plan));
-            pages.check();
-            assert_eq!(plan.flushed(), [0, 3, 6].map(Page));
-        }
-    }
-
-    #[test]
-    fn a_block_that_was_forgotten_gives_its_place_to_another() {
-        let mut pages = cluster([0, 1, 2, 3, 4, 5, 6, 7]);
-        let mut plan = Plan::new();
-        pages.gather(0, |_| Share::Leaves);
-        pages.destage(0, Padding::None, &mut plan);
-        let (_, frame) = pages.admit(Page(9), Lpn(9), false);
-        pages.link(frame);
-        pages.check();
-        assert_eq!((pages.block_of(frame), pages.number(0)), (0, 1));
     }
 }
