@@ -4,6 +4,7 @@
 use super::needs::caveats;
 use super::outcome::Outcome;
 use crate::input::Input;
+use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use crate::timed::Timing;
 use crate::warmup::Warmup;
@@ -59,28 +60,40 @@ pub(crate) fn of(
         said.extend(caveats(policy, Circumstance::NoUnitWhileDirty).map(Into::into));
     }
     if let Some(timing) = &outcome.timing {
-        let ftl = timing.counters.device.ftl.as_ref();
-        if ftl.is_some_and(|ftl| {
-            ftl.common.unmapped_reads > 0
-                && ftl.common.unmapped_reads * UNWRITTEN_SHARE >= ftl.common.host_reads
-        }) {
-            said.push(
-                "many reads found pages that were never written, which takes no time on this FTL: \
-                 precondition = sequential fills the drive first"
-                    .into(),
-            );
-        }
-        if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
-            said.push(
-                "the drive does not keep up with the arrivals: requests queue up, and response \
-                 times grow with the length of the trace; a queue depth (closed loop) shows what \
-                 it can do"
-                    .into(),
-            );
-        }
+        said.extend(of_times(timing, drive, input, options));
     }
     let notes = drive.record.get("notes").and_then(|notes| notes.as_array());
     said.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
+    said
+}
+
+/// What response times rest on.
+fn of_times(
+    timing: &Timing,
+    drive: &Mounted,
+    input: &Input<'_>,
+    options: &RunOptions,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    let ftl = timing.counters.device.ftl.as_ref();
+    if ftl.is_some_and(|ftl| {
+        ftl.common.unmapped_reads > 0
+            && ftl.common.unmapped_reads * UNWRITTEN_SHARE >= ftl.common.host_reads
+    }) {
+        said.push(
+            "many reads found pages that were never written, which takes no time on this FTL: \
+             precondition = sequential fills the drive first"
+                .into(),
+        );
+    }
+    if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
+        said.push(
+            "the drive does not keep up with the arrivals: requests queue up, and response \
+             times grow with the length of the trace; a queue depth (closed loop) shows what \
+             it can do"
+                .into(),
+        );
+    }
     said
 }
 
