@@ -128,7 +128,7 @@ impl<D: Directory> Bplru<D> {
     }
 
     /// The clusters from the LRU end on.
-    pub(crate) fn from_least_recent(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn oldest_first(&self) -> impl Iterator<Item = u32> {
         let newer = |&block: &u32| {
             let newer = Linked::<1>::pair(&self.pages.blocks[block as usize]).newer;
             (newer != NIL).then_some(newer)

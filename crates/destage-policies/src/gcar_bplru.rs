@@ -58,7 +58,7 @@ impl<D: Directory> GcarBplru<D> {
             return self.base.least_recent();
         }
         let in_gc = |lpn| self.in_gc[device.unit_of(device.target(lpn)).0 as usize];
-        self.base.from_least_recent().find(|&block| !self.base.programs_any(block, in_gc))
+        self.base.oldest_first().find(|&block| !self.base.programs_any(block, in_gc))
     }
 }
 

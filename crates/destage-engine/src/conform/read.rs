@@ -151,6 +151,7 @@ pub(super) use worded;
 
 worded!(
     /// A string.
+    #[derive(Default)]
     Text(String), "a string", |found| found.as_str().map(str::to_owned)
 );
 worded!(
@@ -168,6 +169,7 @@ worded!(
 );
 worded!(
     /// A count, or a time in nanoseconds.
+    #[derive(Default)]
     Count(Nanos), "an integer >= 0", |found| found.as_u64()
 );
 worded!(
@@ -191,18 +193,6 @@ pub(super) type Params = BTreeMap<String, Param>;
 
 /// An object whose keys are looked at later.
 pub(super) type Named = Map<String, Json>;
-
-impl Default for Count {
-    fn default() -> Self {
-        Count(0)
-    }
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Text(String::new())
-    }
-}
 
 /// A list.
 #[derive(Clone, Debug)]
