@@ -17,10 +17,12 @@ import importlib
 
 from destage import _destage
 from destage.catalogue import (
+    Counter,
     DeviceInfo,
     DeviceKey,
     FormatInfo,
     FtlInfo,
+    Gauge,
     Param,
     PolicyInfo,
     ReaderOption,
@@ -133,6 +135,8 @@ __all__ = [
     "ftls",
     "ftl",
     "PolicyInfo",
+    "Counter",
+    "Gauge",
     "Param",
     "DeviceInfo",
     "DeviceKey",

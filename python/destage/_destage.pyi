@@ -14,6 +14,7 @@ __all__ = [
     "Request",
     "Trace",
     "VERSION",
+    "assembled",
     "check_needs",
     "check_policy",
     "check_run",
@@ -29,6 +30,7 @@ __all__ = [
     "drives",
     "formats",
     "ftls",
+    "label",
     "metrics",
     "mrc",
     "padding",
@@ -45,6 +47,7 @@ __all__ = [
     "reader_options",
     "report_shrunk_files",
     "resolve_sizes",
+    "run_options",
     "run_one",
     "run_own_policy",
     "synth",
@@ -217,6 +220,8 @@ def parse_policies(text: str) -> list[_Spec]: ...
 def check_policy(name: str, params: str) -> _Spec: ...
 def check_needs(name: str, params: str, has_device: bool) -> None: ...
 def check_run(sizes: str, options: str) -> None: ...
+def label(name: str, params: str) -> str: ...
+def run_options() -> str: ...
 def resolve_sizes(trace: Trace, sizes: str) -> str: ...
 def compare(
     trace: Trace,
@@ -270,6 +275,7 @@ def run_own_policy(
     drive: Drive | None = None,
 ) -> str: ...
 def read_result(text: str, name: str) -> str: ...
+def assembled(text: str) -> str: ...
 def open_trace(
     paths: Sequence[Path],
     options: str,

@@ -152,7 +152,7 @@ def check_request(
     _, sizes = asked(policies, cache, device)
     check_in_front((), device)
     thread_count(jobs)
-    _destage.check_run(sizes, options_json(options))
+    _destage.check_run(sizes, options_json("mrc" if curves else "compare", options))
 
 
 def check_run(
@@ -165,7 +165,7 @@ def check_run(
     """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
     _, size = asked_once(policy, cache, device)
     check_in_front((), device)
-    _destage.check_run(size, options_json(options))
+    _destage.check_run(size, options_json("run", options))
 
 
 def asked_once(

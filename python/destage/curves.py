@@ -140,7 +140,7 @@ def mrc(
         trace.raw,
         specs,
         sizes_json(cache),
-        options_json(options),
+        options_json("mrc", options),
         sample,
         seed,
         thread_count(jobs),

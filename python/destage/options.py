@@ -1,7 +1,8 @@
 """What every run can be asked for: the options that `compare`, `run`, `mrc` and `tune` share.
 
-A run option is: a field of the engine's options, its row in the engine's list of them (name, flag,
-help: the command line has it from there), its key in `RunOptions` here, what it does, and its test.
+A run option is five things: a field of the engine's `RunOptions`, its row in the engine's list
+(name, flag, help: the command line has its flag from there), what it does in a run, its key in
+`RunOptions` here, and a test of what it does.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class RunOptions(TypedDict, total=False):
     """Pages that exist and may be padded; all unless given, and the drive's with a device."""
     check: bool
     """Assert every law of caching at every access; some ten times slower."""
+    profile: bool
+    """With a drive, keep how the run developed (`Run.profile`): what a report draws."""
 
 
 @dataclass(frozen=True)
@@ -55,82 +58,46 @@ class RunOption:
     """A run option as the engine declares it; the command line's flags are made of these."""
 
     name: str
+    """Key of `RunOptions`."""
     flag: str
     """The command line's flag; empty for what only Python can ask for."""
     kind: str
     """`flag`, `whole` or `text`."""
     metavar: str
+    """What stands for the value in the help."""
+    default: str
+    """What holds if it is not given."""
     about: str
-    """Help of the flag, its default in brackets."""
+    """Help of the flag."""
+    commands: tuple[str, ...]
+    """Calls that take it."""
 
 
 @cache
 def run_options() -> tuple[RunOption, ...]:
     """Every run option, in the order of the help."""
-    return (
-        RunOption(
-            *("cost", "--cost", "text", "read=R,write=W"),
-            "Cost of a page read and a page write in any unit (whole numbers): adds the running"
-            " time, and is what ACR decides by.",
-        ),
-        RunOption(
-            *("warmup", "--warmup", "text", "AMOUNT"),
-            "Count nothing before this: 10%, 100000r (requests), 60s, or full. [none]",
-        ),
-        RunOption(
-            *("fetch_on_write_miss", "--fetch-on-write-miss", "flag", ""),
-            "A write miss reads the page first.",
-        ),
-        RunOption(
-            *("flush_at_end", "--flush-at-end", "flag", ""),
-            "Write dirty pages after the last access.",
-        ),
-        RunOption(
-            *("pages_per_block", "--pages-per-block", "whole", "PAGES"),
-            "Pages of an erase block, for policies that cluster by it. [64, or the drive's]",
-        ),
-        RunOption(
-            *("device_pages", "--device-pages", "whole", "PAGES"),
-            "Pages that exist: those from there on are never padded. [all, or the drive's]",
-        ),
-        RunOption(*("check", "--check", "flag", ""), "Check every law at every access (slow)."),
-    )
+    rows = json.loads(_destage.run_options())
+    return tuple(RunOption(**(row | {"commands": tuple(row["commands"])})) for row in rows)
 
 
-def options_json(options: Mapping[str, Any], *, profile: bool = False) -> str:
-    """Options as the boundary takes them.
+def options_json(call: str, options: Mapping[str, Any]) -> str:
+    """Options of a call (`compare`, `mrc`) as the boundary takes them.
 
-    Raises `TypeError` for one that there is not, as Python does for a keyword, and `UsageError` for
-    a value that is none of its kind.
+    Raises `TypeError` for one that the call does not have, as Python does for a keyword, and
+    `UsageError` for a value that is none of its kind.
     """
-    known = list(RunOptions.__annotations__)
+    known = [option.name for option in run_options() if call in option.commands]
     for name in options:
         if name not in known:
             near = _destage.nearest(name, known)
             meant = f", did you mean {near}?" if near else f" (known: {', '.join(known)})"
-            raise TypeError(f"unexpected keyword argument {name!r}{meant}")
-    given = {name: options.get(name) for name in known}
-    if isinstance(given["cost"], Mapping):
-        given["cost"] = ",".join(f"{k}={v}" for k, v in given["cost"].items())
-    for name, value in given.items():
-        _check(name, value)
-    flags = {name: bool(given[name]) for name in _FLAGS}
-    return json.dumps(given | flags | {"profile": bool(profile)})
-
-
-#: Options that are on or off, and those that are a number of pages.
-_FLAGS = ("fetch_on_write_miss", "flush_at_end", "check")
-_PAGES = ("pages_per_block", "device_pages")
-
-
-def _check(name: str, value: object) -> None:
-    if value is None or name in _FLAGS:
-        return
-    if name in _PAGES:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise UsageError(f"{name}: expected a whole number of pages, got {value!r}")
-    elif not isinstance(value, str):
-        raise UsageError(f"{name}: expected text, got {value!r}")
+            raise TypeError(f"{call}() got an unexpected keyword argument {name!r}{meant}")
+    try:
+        text = json.dumps(dict(options), allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"options: {e}") from e
+    _destage.check_run("[]", text)
+    return text
 
 
 #: More threads than any machine has processors.

@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 from destage import _destage
 from destage._destage import Bypass, DeviceView, Hit, Miss, Plan, Request
 from destage.errors import UsageError
-from destage.model.run import label_of
 
 __all__ = [
     "BYPASS",
@@ -202,9 +201,8 @@ def policy_specs(
 def spec_label(spec: Spec) -> str:
     """The policy with the parameters that were given, as one types it."""
     if isinstance(spec, OwnPolicy):
-        return label_of(spec.name, spec.params)
-    name, params = spec
-    return label_of(name, json.loads(params))
+        return _destage.label(spec.name, params_json(spec.params, f"{spec.name}: parameters"))
+    return _destage.label(*spec)
 
 
 def params_json(value: object, what: str) -> str:

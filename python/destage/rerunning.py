@@ -14,7 +14,7 @@ from destage.catalogue import policies
 from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.files import Destination
-from destage.options import ProgressCallback, thread_count
+from destage.options import ProgressCallback, run_options, thread_count
 from destage.results import Results
 from destage.trace import PathLike, Trace, paths_of, read_decoded, synth_decoded
 
@@ -173,18 +173,8 @@ def _run_again(
 
 def _asked(run: Mapping[str, Any]) -> tuple[str, str, str]:
     config = run["config"]
-    cost = config["cost"]
-    warmup = config["warmup"]
-    options = {
-        "cost": cost and f"read={cost['read']},write={cost['write']}",
-        "warmup": warmup,
-        "fetch_on_write_miss": config["fetch_on_write_miss"],
-        "flush_at_end": config["flush_at_end"],
-        "check": config["check"],
-        "pages_per_block": config.get("pages_per_block"),
-        "device_pages": config.get("device_pages"),
-        "profile": run.get("profile") is not None,
-    }
+    options = {option.name: config.get(option.name) for option in run_options()}
+    options["profile"] = run.get("profile") is not None
     return config["policy"], json.dumps(config["given"]), json.dumps(options)
 
 

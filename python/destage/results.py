@@ -36,16 +36,27 @@ class Results(Tabled, Sequence[Run]):
     As JSON one trace gives an object, several give an array of such objects.
     """
 
-    def __init__(self, sets: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, sets: Sequence[Mapping[str, Any]], pe_cycles: int | None = None) -> None:
         """Take result sets as the JSON schema has them; `compare` and `from_json` make them."""
         self.sets = tuple(sets)
+        self._pe_cycles = pe_cycles
+
+    def enduring(self, pe_cycles: int) -> Results:
+        """Return the results with how long the drive lasts, whose blocks endure so many erases.
+
+        Tables and the report then show it, and `Run.life` has it. Raises `UsageError`.
+        """
+        whole = isinstance(pe_cycles, int) and not isinstance(pe_cycles, bool)
+        if not whole or pe_cycles < 1:
+            raise UsageError(f"pe_cycles: expected a whole number from 1, got {pe_cycles!r}")
+        return Results(self.sets, pe_cycles)
 
     @cached_property
     def result_sets(self) -> tuple[ResultSet, ...]:
         """The runs of each trace, side by side: what tables, charts and the report take."""
         several = len(self.sets) > 1
         return tuple(
-            ResultSet.of(s, f"results[{i}]" if several else "results")
+            ResultSet.of(s, f"results[{i}]" if several else "results", self._pe_cycles)
             for i, s in enumerate(self.sets)
         )
 

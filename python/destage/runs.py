@@ -49,6 +49,8 @@ class Planned:
     """The cache size as it was given."""
     frames: int
     """Pages that the cache has room for."""
+    cache_bytes: int
+    """The same in bytes."""
     accesses: int
     """Page accesses to replay."""
 
@@ -70,10 +72,11 @@ def plan(
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
         for spec in specs:
             label = spec_label(spec)
-            planned += [
-                Planned(one.name, label, size["given"], size["frames"], one.accesses)
-                for size in resolved
-            ]
+            for size in resolved:
+                frames = int(size["frames"])
+                large = frames * one.page_bytes
+                run = Planned(one.name, label, size["given"], frames, large, one.accesses)
+                planned.append(run)
     return planned
 
 
@@ -85,7 +88,6 @@ def compare(
     device: DeviceLike | None = None,
     ftl: str | None = None,
     queue_depth: int | None = None,
-    profile: bool = False,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -103,11 +105,10 @@ def compare(
             gives response times, and what the drive did; the trace must have been opened with its
             page size (`open_trace(..., drive=...)`).
         ftl, queue_depth: as in `open_device`.
-        profile: with a drive, keep how the run developed (`Run.profile`): what a report draws.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
-            `pages_per_block`, `device_pages`, `check`.
+            `pages_per_block`, `device_pages`, `check`, `profile`.
 
     Returns the runs in the order of traces, policies, sizes, whatever the number of threads.
 
@@ -123,7 +124,7 @@ def compare(
     """
     traces, drive = traces_of(trace), drive_of(device, ftl, queue_depth)
     specs, sizes = asked(policies, cache, drive)
-    asked_for = options_json(options, profile=profile)
+    asked_for = options_json("compare", options)
     threads = thread_count(jobs)
     check_in_front(traces, drive)
     # A size that one trace cannot have should show before another has run for an hour.
@@ -197,7 +198,12 @@ def _merged(
             runs += from_table[:each]
             del from_table[:each]
     whole["runs"] = runs + from_table
-    return whole
+    return _json_object(_destage.assembled(json.dumps(whole)))
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def _own(
@@ -235,8 +241,7 @@ class Recorded:
     """The same as results, to be written or drawn."""
     series: tuple[Mapping[str, int | float], ...]
     """What each period counted, if a series was asked for: `first_access`, every counter, and where
-    the policy had adapted to at the end of the period (`p` of ARC, `beta` and `delta_c` of ACR,
-    `pird_thd` and `alpha` of BPAC, `tau`, `th` and `wf` of AALRU)."""
+    the policy had adapted to at the end of the period, such as ARC's `p` (`PolicyInfo.gauges`)."""
 
     def series_columns(self) -> dict[str, list[int | float | None]]:
         """Return the series by column; None where a period has no such number."""
@@ -262,7 +267,6 @@ def run(
     device: DeviceLike | None = None,
     ftl: str | None = None,
     queue_depth: int | None = None,
-    profile: bool = False,
     decisions: Destination | None = None,
     timeline: Destination | None = None,
     series: int | None = None,
@@ -272,7 +276,7 @@ def run(
     """Run one policy at one size and record it.
 
     Parameters:
-        trace, device, ftl, queue_depth, profile, progress, options: as in `compare`.
+        trace, device, ftl, queue_depth, progress, options: as in `compare`.
         policy: one policy, as in `compare`; needed unless the drive's file names one.
         cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
         decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
@@ -295,7 +299,7 @@ def run(
     drive = drive_of(device, ftl, queue_depth)
     spec, size = asked_once(policy, cache, drive)
     _check_recording(spec, drive, series, timeline)
-    asked_for = options_json(options, profile=profile)
+    asked_for = options_json("run", options)
     check_in_front([trace], drive)
 
     _apart(trace, decisions=decisions, timeline=timeline)

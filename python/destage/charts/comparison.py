@@ -15,7 +15,7 @@ from typing import Any
 import altair as alt
 
 from destage.charts.theme import LIGHT, Theme, styles
-from destage.model.metrics import BASELINE, METRICS, Metric
+from destage.model.metrics import BASELINE, METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.words import size, time_unit
 
@@ -155,6 +155,7 @@ CHARTED = (
     "hit_ratio",
     "physical_reads",
     "physical_writes",
+    WRITES,
     "writes_vs_lru",
     "running_time",
     "response_ns_mean",

@@ -27,7 +27,7 @@ from destage.errors import DataError, UsageError
 from destage.io.extras import need_extra
 from destage.io.files import made_folder, write_whole
 from destage.model import drive as data
-from destage.model.metrics import METRICS, Metric
+from destage.model.metrics import METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Plots", "rows_text", "save_figures", "write_figure"]
 
 #: Metrics that have a figure of their own, in the order of the files.
-_FIGURES = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
+_FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "running_time")
 #: The same of runs in front of a drive.
 _TIMED_FIGURES = (
     "response_ns_mean",
@@ -50,6 +50,7 @@ _TIMED_FIGURES = (
     "eviction_wait_ns_mean",
     "victim_in_gc_ratio",
     "physical_writes",
+    WRITES,
     "waf",
     "erases",
     "gc_moves",
@@ -140,6 +141,10 @@ class Plots(Figures):
     def physical_writes(self) -> LayerChart:
         """Pages written to flash, over cache size."""
         return self._chart("physical_writes")
+
+    def physical_writes_incl_owed(self) -> LayerChart:
+        """Pages written to flash, and those that are owed at the end, over cache size."""
+        return self._chart(WRITES)
 
     def running_time(self) -> LayerChart:
         """The cost model's running time, over cache size."""

@@ -25,8 +25,9 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
+from destage.errors import UsageError
 from destage.model.run import warnings_of
-from destage.model.words import counted, duration, number, plain
+from destage.model.words import counted, duration, number, plain, size
 from destage.options import thread_count
 from destage.results import Results
 from destage.runs import Interrupted, plan
@@ -62,6 +63,17 @@ REPORT = [
     )
 ]
 
+LIFE = [
+    flag(
+        "--pe-cycles",
+        type=int,
+        metavar="N",
+        section="Drive",
+        help="Erases that a block endures: shows drive writes a day, and the years that the drive"
+        " lasts at this load.",
+    )
+]
+
 DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop.")]
 
 EPILOG = """\b
@@ -82,7 +94,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @apply(
     policy_flag(f"the drive's, else {USUAL}"),
     sizes_flag("the drive's, else auto"),
-    *(JOBS, RUN, DRY, DEVICE, FILES, REPORT, TRACE, COMMON),
+    *(JOBS, RUN, DRY, DEVICE, LIFE, FILES, REPORT, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace."""
@@ -95,6 +107,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         jobs=arguments["jobs"],
         **run_values(arguments),
     )
+    if arguments["pe_cycles"] is not None and drive is None:
+        raise UsageError("--pe-cycles is of a drive: add --device")
     traces = load(trace, arguments, drive)
     # It may have been made larger for the trace.
     drive = traces[0].drive
@@ -109,8 +123,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                 arguments["policy"],
                 cache=arguments["cache"],
                 device=drive,
-                profile=drive is not None and "report" in outputs.files,
-                **run_values(arguments),
+                **run_values(arguments, profile=drive is not None and "report" in outputs.files),
                 jobs=arguments["jobs"],
                 progress=callback,
             )
@@ -118,6 +131,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         if not e.results or not outputs.to_screen:
             raise
         results, interrupted = e.results, True
+    if arguments["pe_cycles"] is not None:
+        results = results.enduring(arguments["pe_cycles"])
     if not interrupted:
         outputs.write(results)
     if outputs.to_screen:
@@ -140,10 +155,11 @@ TIMED_ACCESSES_PER_S = 4e6
 def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]) -> Table:
     planned = plan(traces, arguments["policy"], cache=arguments["cache"], device=drive)
     columns = [Column(key, right=False, key=True) for key in ("trace", "policy")]
-    columns += [Column("cache", key=True), Column("pages"), Column("accesses")]
+    columns += [Column("cache", key=True), Column("pages"), Column("size"), Column("accesses")]
     rows = []
     for p in planned:
-        sizes = ("-", "-") if p.policy == "none" else (p.cache, number(p.frames))
+        sizes = (p.cache, number(p.frames), size(p.cache_bytes))
+        sizes = ("-", "-", "-") if p.policy == "none" else sizes
         rows.append([Cell(t) for t in (p.trace, p.policy, *sizes, number(p.accesses))])
     threads = min(thread_count(arguments["jobs"]), len(planned))
     rate = ACCESSES_PER_S if drive is None else TIMED_ACCESSES_PER_S

@@ -492,7 +492,7 @@ def _run_flag(option: RunOption) -> Decorated:
 RUN = [_run_flag(option) for option in run_options() if option.flag]
 
 
-def run_values(arguments: Mapping[str, Any]) -> RunOptions:
+def run_values(arguments: Mapping[str, Any], **more: bool) -> RunOptions:
     """The flags of `RUN` among a command's arguments, as `compare` and its like take them."""
     values = {o.name: arguments[o.name] for o in run_options() if o.flag}
-    return cast("RunOptions", values)
+    return cast("RunOptions", values | more)

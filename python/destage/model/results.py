@@ -16,8 +16,10 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, DestageError
-from destage.model.metrics import BASELINE, METRICS, Metric, metrics
-from destage.model.run import Number, Run, TraceIdentity, label_of
+from destage.model.differences import Differences
+from destage.model.life import life
+from destage.model.metrics import BASELINE, LARGEST_DEBT, METRICS, WRITES, Metric, metrics
+from destage.model.run import Number, Run, TraceIdentity
 from destage.model.words import finite, printable
 
 __all__ = ["ResultSet", "Row"]
@@ -41,8 +43,10 @@ class ResultSet:
     """All runs, in the order of the policies, then of the sizes."""
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], where: str = "results") -> ResultSet:
-        """Take a result set from its JSON form.
+    def of(
+        cls, data: Mapping[str, Any], where: str = "results", pe_cycles: int | None = None
+    ) -> ResultSet:
+        """Take a result set from its JSON form; with `pe_cycles`, how long the drive lasts.
 
         Raises `DataError`, naming the place, if it is not one of a known version.
         """
@@ -50,10 +54,14 @@ class ResultSet:
         identity = TraceIdentity.of(trace, f"{where}.trace")
         drive = data.get("device")
         drive = drive if isinstance(drive, Mapping) else None
+        differences = data.get("differences")
+        known = Differences(differences if isinstance(differences, Mapping) else None)
         found = []
         for i, run in enumerate(runs):
             _check_run(run, f"{where}.runs[{i}]")
-            found.append(_run(data, run, identity, drive))
+            one = _run(data, run, identity, drive)
+            lasts = life(drive, one.timing, pe_cycles, one.write_debt > LARGEST_DEBT)
+            found.append(replace(one, place=i, differences=known, life=lasts))
         return cls(data, identity, _against_baseline(found))
 
     @classmethod
@@ -118,6 +126,12 @@ class ResultSet:
         """Whether runs were in front of a drive."""
         return any(run.device for run in self.runs)
 
+    @property
+    def writes_metric(self) -> str:
+        """What writes are judged by: those owed among them, where the runs say what is owed."""
+        owed = any(run[WRITES] is not None for run in self.runs if WRITES in run.metrics)
+        return WRITES if owed else "physical_writes"
+
     def metrics(self) -> list[Metric]:
         """The metrics that at least one run has."""
         return [m for m in METRICS if any(run[m.name] is not None for run in self.runs)]
@@ -159,11 +173,12 @@ def _run(
 ) -> Run:
     config = data["config"]
     policy = printable(config.get("policy", "?"))
+    label = data.get("label") or _destage.label(policy, json.dumps(config.get("given") or {}))
     # Results of others may have less in the record of their drive.
     host = (drive or {}).get("host", {})
     return Run(
         policy=policy,
-        label=printable(data.get("label") or label_of(policy, config.get("given") or {})),
+        label=printable(label),
         params=config.get("params") or {},
         frames=config["frames"],
         cache=printable(config.get("cache", "")),
@@ -178,6 +193,8 @@ def _run(
         timing=data.get("timing"),
         profile=data.get("profile"),
         destage_pages=data.get("destage_pages"),
+        windows=data.get("windows"),
+        steady=data.get("steady"),
     )
 
 
@@ -227,10 +244,10 @@ def _point(
 def _against_baseline(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Fills in `writes_vs_lru`, where lru ran at the same size and wrote anything."""
     runs = tuple(runs)
-    writes = {run.frames: run["physical_writes"] for run in runs if run.label == BASELINE}
+    writes = {run.frames: run.writes for run in runs if run.label == BASELINE}
 
     def ratio(run: Run) -> float | None:
-        part, whole = run["physical_writes"], writes.get(run.frames)
+        part, whole = run.writes, writes.get(run.frames)
         return None if part is None or not whole else part / whole
 
     return tuple(replace(run, writes_vs_lru=ratio(run)) for run in runs)

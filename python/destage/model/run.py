@@ -10,12 +10,18 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError
-from destage.model.words import plain_value, printable
+from destage.model.differences import Differences
+from destage.model.life import Life
+from destage.model.metrics import WRITES
+from destage.model.words import printable
 
-__all__ = ["Number", "Run", "TraceIdentity", "label_of", "trace_name", "warnings_of"]
+__all__ = ["Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
 
 #: A number of a run, or None where the run has none (the hit ratio of no accesses).
 Number = int | float | None
+
+#: Of runs that nothing is known about beside their numbers.
+NO_DIFFERENCES = Differences(None)
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,16 @@ class Run:
     """Flash writes over those of lru at the same cache size; None where lru did not run."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Of metrics that a sample estimates: two standard errors below and above."""
+    windows: Mapping[str, Any] | None = None
+    """What was counted in sixty parts of the run, equal in requests; None of a short run."""
+    steady: Mapping[str, Any] | None = None
+    """Whether the run had settled: `verdict` (`filling`, `changing`, `steady`), and its halves."""
+    life: Life | None = None
+    """How long the drive lasts at this load; None without one whose endurance is known."""
+    place: int = field(default=0, compare=False)
+    """Its number among the runs of its result set."""
+    differences: Differences = field(default=NO_DIFFERENCES, compare=False, repr=False)
+    """How far it differs from the others of its result set."""
 
     def __getitem__(self, metric: str) -> Any:
         """Return a metric by name, a number or None.
@@ -118,6 +134,23 @@ class Run:
         near = _destage.nearest(str(metric), list(self.metrics))
         meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
         raise KeyError(f"there is no metric {metric!r}{meant}")
+
+    def minus(self, other: Run, metric: str) -> tuple[float, float] | None:
+        """Where this run's number less another's lies, with 95 % confidence.
+
+        None if this trace does not tell; `told_by_interval` says whether there is one.
+        """
+        return self.differences.between(metric, self.place, other.place)
+
+    def told_by_interval(self, other: Run, metric: str) -> bool:
+        """Whether differences of this metric have intervals: both runs are of one result set."""
+        shared = self.differences is other.differences
+        return shared and self.differences.knows(metric, self.place, other.place)
+
+    @property
+    def write_debt(self) -> float:
+        """Share of the flash writes, those owed included, that is owed at the end, 0..1."""
+        return float(self.metrics.get("write_debt_ratio") or 0)
 
     @property
     def cache_bytes(self) -> int:
@@ -149,6 +182,15 @@ class Run:
     def physical_writes(self) -> int:
         """Pages written to flash."""
         return int(self.metrics["physical_writes"] or 0)
+
+    @property
+    def writes(self) -> int | float | None:
+        """Flash writes with those that are owed at the end: what writes are judged by.
+
+        Flash writes alone where a result, or a curve, does not say what is owed.
+        """
+        owed = self.metrics.get(WRITES)
+        return self.metrics["physical_writes"] if owed is None else owed
 
     @property
     def running_time(self) -> int | None:
@@ -246,16 +288,6 @@ def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
     device = reader.get("device") if isinstance(reader, Mapping) else None
     chosen = ",".join(map(str, device)) if isinstance(device, list) else device
     return printable(f"{name}:{chosen}" if chosen else name)
-
-
-def label_of(policy: str, given: Mapping[str, Any]) -> str:
-    """Return a policy with the parameters that were given, as one types it on the command line.
-
-    >>> label_of("acr-h", {"file_pages": None})
-    'acr-h[file_pages=none]'
-    """
-    pairs = ";".join(f"{k}={plain_value(v)}" for k, v in given.items())
-    return printable(f"{policy}[{pairs}]" if pairs else policy)
 
 
 def warnings_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:

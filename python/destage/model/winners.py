@@ -1,7 +1,9 @@
 """Who is best: the one rule behind every mark in a table and every sentence.
 
-Differences below 1 % of the better value are ties: no trace is so typical that a smaller one would
-decide for a policy. Policies that know the future never win.
+A difference counts if its interval leaves zero out (`model.differences`): the trace tells the two
+apart. Where a number has no interval, differences below 1 % are ties: no trace is so typical that a
+smaller one would decide for a policy. No lead counts that is within what a run still owes at its
+end. Policies that know the future never win.
 """
 
 from __future__ import annotations
@@ -9,14 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from destage.model.metrics import Metric, offline
+from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, offline
 from destage.model.results import ResultSet
 from destage.model.run import Run
 
 __all__ = ["TIE", "Winner", "change", "winner", "winners"]
 
-#: Difference, relative to the larger one, below which two values tie.
+#: Difference, relative to the larger one, below which two values without an interval tie.
 TIE = 0.01
+
+#: Numbers that leave out what is still dirty in the cache.
+_OWING = frozenset(
+    {"physical_writes", "running_time", "destages", "destaged_pages", "erases", "waf"}
+    | {"gc_runs", "gc_moves", "merge_copies", "translation_writes"}
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class Winner:
     """All that cannot be told from it, the best first."""
     of: int
     """Runs that had a value."""
+    measured: bool = False
+    """Whether those that cannot be told apart differ, by less than this trace tells."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -48,10 +58,16 @@ def winner(runs: Sequence[Run], metric: Metric) -> Winner | None:
     rivals = [r for r in runs if r.policy not in offline() and r[metric.name] is not None]
     if len(rivals) < 2 or metric.better == "neither":
         return None
+    if metric.name in _OWING and any(r.write_debt > LARGEST_DEBT for r in rivals):
+        return None  # What is still owed may turn it round.
     rivals.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
     best = rivals[0]
     alike = (best, *(r for r in rivals[1:] if change(metric.name, best, r) is None))
-    return Winner(metric, best.frames, best[metric.name], alike, len(rivals))
+    measured = any(
+        r[metric.name] != best[metric.name] and best.told_by_interval(r, _source(metric.name))
+        for r in alike
+    )
+    return Winner(metric, best.frames, best[metric.name], alike, len(rivals), measured)
 
 
 def winners(result: ResultSet, metric: Metric) -> list[Winner]:
@@ -60,9 +76,27 @@ def winners(result: ResultSet, metric: Metric) -> list[Winner]:
     return [w for w in found if w is not None]
 
 
+def _source(metric: str) -> str:
+    """The number whose intervals decide a metric: the ratio of writes to lru's is as the writes."""
+    return WRITES if metric == "writes_vs_lru" else metric
+
+
 def change(metric: str, run: Run, other: Run) -> float | None:
     """The relative change from `other` to `run`; None if the two cannot be told apart."""
     new, old = run[metric], other[metric]
-    if new is None or old is None or new == old or abs(new - old) < TIE * max(abs(new), abs(old)):
+    if new is None or old is None or new == old:
+        return None
+    lead = abs(new - old) / max(abs(new), abs(old))
+    if metric in _OWING:
+        debt = max(run.write_debt, other.write_debt)
+        if debt > LARGEST_DEBT or lead <= debt:
+            return None
+    source = _source(metric)
+    if run.told_by_interval(other, source):
+        interval = run.minus(other, source)
+        told = interval is not None and not interval[0] <= 0 <= interval[1]
+    else:
+        told = lead >= TIE
+    if not told:
         return None
     return float(new / old - 1) if old else 1.0

@@ -142,7 +142,7 @@ def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> lis
     group = model["id"]
     charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
-    names = ("hit_ratio", "physical_reads", "physical_writes", "running_time")
+    names = ("hit_ratio", "physical_reads", result.writes_metric, "running_time")
     drawn = _over_sizes(group, charts, metrics, names)
     for part in drawn:
         if part["name"] == "running_time":
@@ -190,7 +190,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
         )
     behind += bars(("eviction_wait_ns_mean", "victim_in_gc_ratio"))
     _arrange(behind, hero=False)
-    drive = bars(("physical_writes", "waf", "erases", "gc_moves"))
+    drive = bars((result.writes_metric, "waf", "erases", "gc_moves"))
     relative = None if single else _relative_writes(group, charts, metrics)
     drive += [relative] if relative else []
     _arrange(drive, hero=False)
@@ -320,7 +320,7 @@ def highlighted(result: ResultSet) -> list[str]:
         return list(result.labels)
     keep = {label for label in result.labels if label in (BASELINE, ORACLE)}
     for metric in METRICS:
-        if metric.name in ("response_ns_mean", "hit_ratio", "physical_writes", "running_time"):
+        if metric.name in ("response_ns_mean", "hit_ratio", result.writes_metric, "running_time"):
             found = winners(result, metric)
             # Where nobody is ahead anywhere, those that come first.
             ahead = [w for w in found if w.sole] or found

@@ -25,6 +25,7 @@ from destage.model.series import names
 from destage.model.words import cell, counted, duration, join, number, percent, printable, size
 from destage.report.comparison import Part, chart_part, chips, comparison, highlighted
 from destage.report.drive import drive_facts, drive_name
+from destage.report.parts import parts_table
 from destage.report.plain import points, policy
 from destage.report.provenance import made
 from destage.report.tables import runs_table, wins_table
@@ -130,7 +131,7 @@ def _section(
 ) -> Part:
     """One trace: its comparison, its profile, its curves, as far as they are there."""
     section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
-    section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made"))
+    section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made", "parts"))
     section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time"))
     if result is not None:
         section["lead"] = _lead(result)
@@ -139,6 +140,7 @@ def _section(
         section["group"] = comparison(f"c{k}", result, groups)
         section["tiles"] = _tiles(result) if len(result.runs) == 1 else None
         section["wins"] = wins_table(result)
+        section["parts"] = parts_table(result)
         section["table"] = runs_table(result) if result.runs else None
         section["drive"] = drive_facts(result)
         section["made"] = made(result)

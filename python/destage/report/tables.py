@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from destage.model.metrics import METRICS, ORACLE, Metric
+from destage.model.metrics import METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winners
 from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit, valued
+from destage.tables.results import life_texts
 
 __all__ = ["runs_table", "wins_table"]
 
@@ -21,6 +22,7 @@ CONTESTS = (
     "hit_ratio",
     "physical_reads",
     "physical_writes",
+    WRITES,
     "waf",
     "erases",
     "running_time",
@@ -61,6 +63,7 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
                 css.append("best")
             text = cell(m, row[m.name], units.get(m.name))
             cells.append(_cell(row[m.name], text, " ".join(css)))
+        cells += _life_cells(row) if any(r.life for r in result.runs) else []
         rows.append(
             {
                 "frames": row.frames,
@@ -71,12 +74,43 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
         before = row.frames
     sizes = {row.frames: size(row.cache_bytes) for row in result.by_size}
     return {
-        "heads": [*_fixed_heads(), *(_head(m, units.get(m.name), timed) for m in metrics)],
+        "heads": [
+            *_fixed_heads(),
+            *(_head(m, units.get(m.name), timed) for m in metrics),
+            *_life_heads(result),
+        ],
         "rows": rows,
         "sizes": [{"frames": f, "title": title} for f, title in sizes.items()],
         "marked": bool(best),
+        "measured": any(run.differences for run in result.runs),
         "file": "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)[:80],
     }
+
+
+def _life_cells(run: Run) -> list[dict[str, Any]]:
+    writes, years = life_texts(run.life)
+    life = run.life
+    return [
+        _cell(life.drive_writes_per_day if life else None, writes, ""),
+        _cell(life.years if life else None, years, ""),
+    ]
+
+
+def _life_heads(result: ResultSet) -> list[dict[str, Any]]:
+    """Heads of what a drive's life comes to, where its endurance is known."""
+    cycles = next((run.life.pe_cycles for run in result.runs if run.life), None)
+    if cycles is None:
+        return []
+    years = f"until every block was erased {number(cycles)} times, at the rate of this trace"
+    number_head = {"kind": "number", "css": "", "sort": ""}
+    return [
+        {"name": "drive_writes_per_day", "title": "Drive writes", "unit": "a day"}
+        | {"first": "ascending", "about": "capacity written in a day, over the drive's"}
+        | number_head,
+        {"name": "years", "title": "Life", "unit": "years", "first": "descending"}
+        | {"about": f"{years}, with level wear"}
+        | number_head,
+    ]
 
 
 def _no_size(_: str) -> str:
@@ -144,7 +178,8 @@ def wins_table(result: ResultSet) -> dict[str, Any] | None:
     hidden = "without_device" if result.timed else "with_device"
     metrics = {m.name: m for m in METRICS if m.shown != hidden}
     rows = []
-    for metric in (metrics[name] for name in CONTESTS if name in metrics):
+    other = "physical_writes" if result.writes_metric == WRITES else WRITES
+    for metric in (metrics[name] for name in CONTESTS if name in metrics and name != other):
         found = {w.frames: w for w in winners(result, metric)}
         if not found or all(w.value == 0 and len(w.labels) == w.of for w in found.values()):
             continue
@@ -176,7 +211,9 @@ def wins_table(result: ResultSet) -> dict[str, Any] | None:
         }
         for f in result.sizes
     ]
-    return {"heads": heads, "rows": rows, "oracle": ORACLE in result.policies.values()}
+    measured = any(run.differences for run in result.runs)
+    oracle = ORACLE in result.policies.values()
+    return {"heads": heads, "rows": rows, "oracle": oracle, "measured": measured}
 
 
 def _who(labels: tuple[str, ...], of: int) -> str:

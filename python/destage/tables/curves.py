@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage.model.results import ResultSet
-from destage.model.words import number, ratio
+from destage.model.words import number, ratio, size
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["curves_table"]
@@ -20,13 +20,14 @@ def curves_table(
     if sample:
         title += f", from a sample of {number(sample['pages'])} pages"
     labels = curves.labels
-    columns = [Column("cache"), Column("pages"), *(Column(label) for label in labels)]
+    columns = [Column(title) for title in ("cache", "pages", "size", *labels)]
     by_size: dict[tuple[int, str], dict[str, float | None]] = {}
     for run in curves.runs:
         by_size.setdefault((run.frames, run.cache), {})[run.label] = run.hit_ratio
+    page_bytes = curves.trace.page_bytes
     table = Table(title, columns, [[]])
     for (frames, cache), ratios in by_size.items():
-        cells = [Cell(cache), Cell(number(frames))]
+        cells = [Cell(cache), Cell(number(frames)), Cell(size(frames * page_bytes))]
         table.groups[0].append(cells + [Cell(ratio(ratios.get(label))) for label in labels])
     table.notes.extend(warnings)
     return table

@@ -5,24 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from destage.model.metrics import Metric, metrics
+from destage.model.life import Life
+from destage.model.metrics import WRITES, Metric, metrics
 from destage.model.run import Run
 from destage.model.winners import winner
-from destage.model.words import TimeUnit, cell, counted, number, time_unit
+from destage.model.words import (
+    NONE,
+    TimeUnit,
+    cell,
+    counted,
+    number,
+    significant,
+    size,
+    time_unit,
+)
 from destage.tables.table import MARK, Cell, Column, Table
 
-__all__ = ["Numbers", "results_table"]
+__all__ = ["Numbers", "life_texts", "results_table"]
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
 
-def _shown(runs: Sequence[Run]) -> list[Metric]:
-    """The numbers that a table of these runs shows: those that say anything."""
+def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
+    """The numbers that a table of these runs shows, and those that a note says are all 0."""
     places = {"always", *("with_device" if r.device else "without_device" for r in runs)}
     found = [m for m in metrics() if m.shown in places and m.name not in _ROOMY]
+    found = [m for m in found if any(r[m.name] is not None for r in runs)]
+    if not any(m.name == WRITES for m in found):  # Results of before say nothing of what is owed.
+        found = [m for m in metrics() if m in found or m.name == "physical_writes"]
     said = [m for m in found if any(r[m.name] for r in runs)]
-    return said or [m for m in found if m.shown == "always"]
+    if not said:
+        return found, []
+    return said, [m for m in found if m not in said]
 
 
 @dataclass(frozen=True)
@@ -54,12 +69,15 @@ def results_table(runs: Sequence[Run]) -> Table:
     """Return one row per run, grouped by trace and cache size, the best of each group marked."""
     several = len(_by_identity(runs)) > 1
     drives = len({r.device for r in runs}) > 1
-    shown = [Numbers.of(m, runs) for m in _shown(runs)]
+    said, zeros = _shown(runs)
+    shown = [Numbers.of(m, runs) for m in said]
     columns = [Column("trace", right=False, key=True)] if several else []
     columns += [Column("drive", right=False, key=True)] if drives else []
     columns += [Column("policy", right=False, key=True), Column("cache", key=True)]
-    columns += [Column("pages", spare=True)]
+    columns += [Column("pages", spare=True), Column("size", spare=True)]
     columns += [Column(s.title) for s in shown]
+    lasting = any(r.life for r in runs)
+    columns += [Column("drive writes\na day"), Column("years")] if lasting else []
     table = Table(_title(runs), columns)
     by_size: dict[tuple[str, str | None, int], list[Run]] = {}
     for run in runs:
@@ -68,14 +86,17 @@ def results_table(runs: Sequence[Run]) -> Table:
     one_each = all(len(group) == 1 for group in by_size.values())
     groups = [list(by_size.values())] if one_each else [[group] for group in by_size.values()]
     for members in groups:
-        rows = [row for group in members for row in _rows(group, shown, several, drives)]
+        rows = [row for group in members for row in _rows(group, shown, several, drives, lasting)]
         table.groups.append(rows)
     table.notes += _notes(table, runs, shown)
+    if zeros:
+        names = ", ".join(Numbers.of(m, runs).title.replace("\n", " ") for m in zeros)
+        table.notes.append(f"0 in every run: {names}")
     return table
 
 
 def _rows(
-    group: Sequence[Run], shown: Sequence[Numbers], several: bool, drives: bool
+    group: Sequence[Run], shown: Sequence[Numbers], several: bool, drives: bool, lasting: bool
 ) -> list[list[Cell]]:
     """The rows of one cache size."""
     best: dict[str, Run] = {}
@@ -88,18 +109,42 @@ def _rows(
         row = [Cell(run.trace.name)] if several else []
         row += [Cell(run.device or "none")] if drives else []
         # No cache has no size; its row stands for comparison at each.
-        sizes = ("-", "-") if run.policy == "none" else (run.cache, number(run.frames))
+        sizes = (run.cache, number(run.frames), size(run.cache_bytes))
+        sizes = ("-", "-", "-") if run.policy == "none" else sizes
         row += [Cell(text) for text in (run.label, *sizes)]
         row += [Cell(s.text(run), best=best.get(s.metric.name) is run) for s in shown]
+        row += [Cell(text) for text in life_texts(run.life)] if lasting else []
         rows.append(row)
     return rows
+
+
+def life_texts(life: Life | None) -> tuple[str, str]:
+    """Drive writes a day, and years; at most so many where writes are still owed."""
+    if life is None:
+        return NONE, NONE
+    years = NONE if life.years is None else significant(life.years)
+    return significant(life.drive_writes_per_day), f"< {years}" if life.owes else years
 
 
 def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     """What the marks say, and how the running time is made."""
     notes = []
     if any(c.best for row in table.rows() for c in row):
-        notes.append(f"{MARK} best of its size, by 1 % or more")
+        by = (
+            "by more than this trace's chance"
+            if any(r.differences for r in runs)
+            else "by 1 % or more"
+        )
+        notes.append(f"{MARK} best of its size, {by}")
+    vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
+    if vast:
+        notes.append(f"more pages than the trace touches: {', '.join(vast)}")
+    cycles = next((r.life.pe_cycles for r in runs if r.life), None)
+    if cycles is not None:
+        notes.append(
+            f"years until every block was erased {number(cycles)} times, at the rate of this trace"
+            " and with level wear"
+        )
     cost = next((r.config.get("cost") for r in runs if r.config.get("cost")), None)
     if cost and any(s.metric.name == "running_time" for s in shown):
         notes.append(

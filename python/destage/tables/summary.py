@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from destage.model.metrics import BASELINE, ORACLE
+from destage.model.metrics import BASELINE, LARGEST_DEBT, ORACLE, WRITES
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.model.winners import TIE, Winner, winners
+from destage.model.winners import TIE, Winner, change, winners
 from destage.model.words import NBSP, duration, join, number, percent, significant, size, valued
 
 __all__ = ["outcome", "summary", "where", "who"]
@@ -18,6 +18,7 @@ _BEST = {
     "response_ns_p99": "the shortest p99 response",
     "hit_ratio": "the highest hit ratio",
     "physical_writes": "the fewest flash writes",
+    WRITES: "the fewest flash writes, those still owed included",
     "erases": "the fewest erases",
     "running_time": "the shortest running time",
 }
@@ -29,7 +30,10 @@ def summary(result: ResultSet) -> list[str]:
     if not sizes:
         return ["The result set holds no runs."]
     metrics = {m.name: m for m in result.metrics()}
-    contests = {name: winners(result, metrics[name]) for name in _BEST if name in metrics}
+    other = "physical_writes" if result.writes_metric == WRITES else WRITES
+    contests = {
+        name: winners(result, metrics[name]) for name in _BEST if name in metrics and name != other
+    }
     contests = {name: found for name, found in contests.items() if found and not _idle(found)}
     if not contests:
         sentences = [_single(result)]
@@ -39,6 +43,12 @@ def summary(result: ResultSet) -> list[str]:
         sentences = _over_sizes(result, contests)
     if contests and not result.timed:
         sentences += _against_lru(result, contests)
+    if count > 1 and any(run.write_debt > LARGEST_DEBT for run in result.runs):
+        what = "flash writes without it, erases and write amplification"
+        sentences.append(
+            f"More than {percent(LARGEST_DEBT, 0)} of some policies' flash writes are still owed at"
+            f" the end, as dirty pages in the cache: {what} are not compared there."
+        )
     if count > 1 and ORACLE in result.policies.values():
         # Other policies can answer faster: few misses are not all that a drive asks for.
         bound = "the hit ratio, not the response time" if result.timed else "the hit ratio"
@@ -59,8 +69,9 @@ def _single(result: ResultSet) -> str:
         parts.append(f"answers in {duration(row['response_ns_mean'])} on average")
     if row["hit_ratio"] is not None:
         parts.append(f"has a hit ratio of {percent(row['hit_ratio'])}")
-    if row["physical_writes"] is not None:
-        parts.append(f"writes {number(row['physical_writes'])} pages to flash")
+    if row.writes is not None:
+        owed = ", those still owed included" if result.writes_metric == WRITES else ""
+        parts.append(f"writes {number(row.writes)} pages to flash{owed}")
     if row["running_time"] is not None:
         parts.append(f"runs for {number(row['running_time'])} cost units")
     return f"{where(row)}, {row.label} {join(parts) or 'has no numbers'}."
@@ -83,10 +94,17 @@ def who(winner: Winner) -> str:
     return join(labels) if len(labels) <= 4 else f"{join(labels[:3])} and {len(labels) - 3} more"
 
 
+def _share(winner: Winner) -> str:
+    """What those do that share a best value: what is measured may differ and not be told."""
+    if winner.sole:
+        return "has"
+    return "are not distinguishable on this trace in" if winner.measured else "tie for"
+
+
 def _nothing_written(found: Iterable[Winner]) -> bool:
-    found = list(found)
     return all(
-        w.metric.name == "physical_writes" and w.value == 0 and len(w.labels) == w.of for w in found
+        w.metric.name in ("physical_writes", WRITES) and w.value == 0 and len(w.labels) == w.of
+        for w in found
     )
 
 
@@ -97,7 +115,7 @@ def _at_one_size(result: ResultSet, contests: dict[str, list[Winner]]) -> str:
         if _nothing_written(found):
             feats["nothing"] = ["was written to flash"]
         else:
-            whose = f"{who(winner)} {'has' if winner.sole else 'tie for'}"
+            whose = f"{who(winner)} {_share(winner)}"
             value = valued(winner.metric, winner.value)
             feats.setdefault(whose, []).append(f"{_BEST[name]} ({value})")
     parts = [f"{whose} {join(what)}" for whose, what in feats.items()]
@@ -120,14 +138,15 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
     """Who wins at which sizes, as the end of a sentence."""
     if _nothing_written(found):
         return "nothing was written to flash"
+    tie = "not distinguishable on this trace" if any(w.measured for w in found) else "a tie"
     sole = Counter(w.labels[0] for w in found if w.sole)
     ties = len(found) - sum(sole.values())
     if not sole:
         always = set.intersection(*(set(w.labels) for w in found))
         if all(len(w.labels) == w.of for w in found):
-            return "all tie at every size"
+            return "all tie at every size" if tie == "a tie" else tie
         among = f" ({join(sorted(always))} always among the best)" if 0 < len(always) <= 3 else ""
-        return f"a tie at every size{among}"
+        return f"{tie} at every size{among}"
     spans = _spans(found)
     if len(spans) <= 3:
         places: dict[str, list[str]] = {}
@@ -141,7 +160,7 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
             parts.append(f"others at {rest}")
     tail = ""
     if ties:
-        tail = f"; a tie at {ties} of {len(found)} sizes"
+        tail = f"; {tie} at {ties} of {len(found)} sizes"
     return join(parts) + tail
 
 
@@ -175,11 +194,12 @@ def _against_lru(result: ResultSet, contests: dict[str, list[Winner]]) -> list[s
         for r in result.by_size
         if r["writes_vs_lru"] is not None and r.policy not in (ORACLE, BASELINE)
     ]
-    if "physical_writes" not in contests or not rows:
+    if result.writes_metric not in contests or not rows:
         return []
     best = min(rows, key=lambda r: r["writes_vs_lru"])
     saved = 1 - best["writes_vs_lru"]
-    if saved < TIE:
+    lru = next(r for r in result.at(best.frames) if r.label == BASELINE)
+    if saved < TIE or change("writes_vs_lru", best, lru) is None:
         return []
     return [
         f"Against lru, {best.label} saves most flash writes: "

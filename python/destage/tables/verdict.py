@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from destage.model.drive import telling_size
-from destage.model.metrics import BASELINE, METRICS, Metric, offline
+from destage.model.metrics import BASELINE, METRICS, WRITES, Metric, offline
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import Winner, change, winners
@@ -44,7 +44,7 @@ _SIGNS = (
     ),
     _Sign("dirty_victim_ratio", "fewer victims that are dirty", "more victims that are dirty"),
     _Sign("unbalance_rate_mean", "more even queues", "less even queues"),
-    _Sign("physical_writes", "fewer flash writes", "more flash writes"),
+    _Sign(WRITES, "fewer flash writes", "more flash writes"),
 )
 
 
@@ -90,6 +90,9 @@ def _fastest(result: ResultSet, found: list[Winner]) -> str:
         place = f"{on}{at[0].lower()}{at[1:]}"
         if first.sole:
             return _begun(f"{place}, {first.labels[0]} answers fastest: {value} on average.")
+        if first.measured:
+            alike = f"{who(first)} are not distinguishable on this trace"
+            return _begun(f"{place}, {alike}: {value} on average at best.")
         return _begun(f"{place}, {who(first)} answer alike: {value} on average, within 1\u00a0%.")
     return _begun(f"{on}the shortest mean response: {outcome(result, found)}.")
 
@@ -137,6 +140,8 @@ def _behind(best: Run, other: Run) -> list[str]:
     gains: list[str] = []
     pains: list[str] = []
     for sign in _SIGNS:
+        if sign.metric not in best.metrics:
+            continue
         moved_by = change(sign.metric, best, other)
         if moved_by is None:
             continue

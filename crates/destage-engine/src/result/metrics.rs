@@ -163,11 +163,11 @@ static OF_THE_CACHE: &[Metric] = &[
         "pages",
         Lower,
         "pages written to flash; with a device without its own collections"
-    )
-    .shown(Shown::Always),
+    ),
     metric!("physical_writes_incl_owed", "Writes incl. owed", Count "pages", Lower,
         "flash writes, and those that the pages left dirty still cost",
-        |r| Some(Number::Count(r.counters.physical_writes + r.debt?.physical_writes_owed))),
+        |r| Some(Number::Count(r.counters.physical_writes + r.debt?.physical_writes_owed)))
+    .shown(Shown::Always),
     timed!("waf", "WAF", Real "", Lower,
     "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
     |t| {

@@ -1,0 +1,51 @@
+"""How far two runs differ, with an interval: what decides whether one is ahead of the other.
+
+The engine cuts each run into windows and draws blocks of them again and again (a block bootstrap):
+the interval says between which values a difference lies, as far as this trace can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["Differences"]
+
+Interval = tuple[float, float]
+
+
+class Differences:
+    """The intervals of one result set, by the numbers of its runs."""
+
+    def __init__(self, data: Mapping[str, Any] | None) -> None:
+        """Take what the result says of differences; None where it says nothing."""
+        self._groups: dict[int, tuple[Mapping[str, Sequence[Any]], Mapping[int, int]]] = {}
+        for group in (data or {}).get("groups", ()):
+            places = {run: k for k, run in enumerate(group["runs"])}
+            for run in places:
+                self._groups[run] = (group["metrics"], places)
+
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self._groups)
+
+    def knows(self, metric: str, run: int, other: int) -> bool:
+        """Whether differences of this metric have intervals at the cache size of the two runs."""
+        metrics, places = self._groups.get(run, ({}, {}))
+        return metric in metrics and other in places
+
+    def between(self, metric: str, run: int, other: int) -> Interval | None:
+        """Where the number of `run` less that of `other` lies; None if this trace does not tell."""
+        if not self.knows(metric, run, other):
+            return None
+        metrics, places = self._groups[run]
+        first, second = sorted((places[run], places[other]))
+        if first == second:
+            return None
+        # Pairs stand in the order (0, 1), (0, 2) .. (1, 2) ..
+        before = first * len(places) - first * (first + 1) // 2
+        found = metrics[metric][before + second - first - 1]
+        if found is None:
+            return None
+        low, high = float(found[0]), float(found[1])
+        return (low, high) if places[run] == second else (-high, -low)

@@ -1,0 +1,53 @@
+"""What a load does to a drive: how often a day it is written whole, and how long it lasts so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Life", "life"]
+
+_DAY_NS = 86_400e9
+_YEAR_NS = 365.25 * _DAY_NS
+
+
+@dataclass(frozen=True)
+class Life:
+    """A drive at the load of a run, as fast as it came.
+
+    Wear is taken as level over all blocks, which is the best that a drive can do.
+    """
+
+    pe_cycles: int
+    """Erases that a block endures."""
+    drive_writes_per_day: float
+    """Capacity that the cache writes to the drive in a day, over that which the host sees."""
+    years: float | None
+    """Until every block has been erased so often; None if nothing was erased."""
+    owes: bool
+    """More than a twentieth of the writes is still owed at the end: it lasts less than `years`."""
+
+
+def life(
+    drive: Mapping[str, Any] | None,
+    timing: Mapping[str, Any] | None,
+    pe_cycles: int | None,
+    owes: bool,
+) -> Life | None:
+    """How long a drive lasts under a run; None where the run does not say.
+
+    `pe_cycles` is what the user asks for, else what the drive's own record says.
+    """
+    device = (drive or {}).get("device", {})
+    cycles = pe_cycles or device.get("pe_cycles")
+    if not cycles or timing is None:
+        return None
+    counters, wear = timing["counters"], timing.get("block_erases") or {}
+    span, blocks = counters.get("makespan_ns"), wear.get("blocks")
+    logical = device.get("logical_pages")
+    if not span or not blocks or not logical:
+        return None
+    written, erased = counters["flash_programs"] / logical, counters["erases"]
+    years = cycles * blocks / erased * span / _YEAR_NS if erased else None
+    return Life(cycles, written * _DAY_NS / span, years, owes)

@@ -1,0 +1,62 @@
+"""A run in tenths: what it does once the cache is full, and what it puts off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from destage.model.drive import telling_size
+from destage.model.metrics import METRICS
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.words import TimeUnit, ratio, size, time_unit
+
+__all__ = ["parts_table"]
+
+PARTS = 10
+
+#: What became of a run, as the engine says it.
+_VERDICTS = {"filling": "still filling", "changing": "still changing", "steady": "steady"}
+
+
+def parts_table(result: ResultSet) -> dict[str, Any] | None:
+    """A row a policy at the most telling size: mean response, or hit ratio, in tenths of the run.
+
+    None where no run was long enough to be cut.
+    """
+    frames = telling_size(result) or max(result.sizes, default=None)
+    runs = [] if frames is None else [run for run in result.at(frames) if run.windows]
+    if not runs:
+        return None
+    timed = all("response_ns_sum" in (run.windows or {}) for run in runs)
+    name = "response_ns_mean" if timed else "hit_ratio"
+    metric = next(m for m in METRICS if m.name == name)
+    upper, lower = ("response_ns_sum", "requests") if timed else ("hits", "accesses")
+    values = {run.label: _tenths(run, upper, lower) for run in runs}
+    unit = time_unit(v for some in values.values() for v in some) if timed else None
+    what = f"{metric.title} ({unit.name if unit else '%'})"
+    return {
+        "title": f"{what} in parts of the run, at {size(runs[0].cache_bytes)}",
+        "heads": [f"{k}0\u00a0%" for k in range(1, PARTS + 1)],
+        "rows": [_row(run, values[run.label], unit) for run in runs],
+        "note": "Ten parts of what was counted, equal in requests. A policy that keeps dirty pages"
+        " back is fast at first and pays later, or never: see the writes incl. owed.",
+    }
+
+
+def _tenths(run: Run, upper: str, lower: str) -> list[float | None]:
+    """The mean of each tenth, from the windows."""
+    windows: Mapping[str, Sequence[float]] = run.windows or {}
+    each = len(windows[lower]) // PARTS
+    found: list[float | None] = []
+    for k in range(PARTS):
+        span = slice(k * each, (k + 1) * each)
+        below = sum(windows[lower][span])
+        found.append(sum(windows[upper][span]) / below if below else None)
+    return found
+
+
+def _row(run: Run, values: Sequence[float | None], unit: TimeUnit | None) -> dict[str, Any]:
+    texts = [ratio(v) if unit is None else unit.text(v) for v in values]
+    verdict = str((run.steady or {}).get("verdict", ""))
+    return {"label": run.label, "cells": texts, "verdict": _VERDICTS.get(verdict, verdict)}

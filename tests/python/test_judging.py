@@ -1,0 +1,222 @@
+"""What results are called, and what decides that one of them is better."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Destage
+from test_cli_errors import refused
+from test_report import many, result, run
+
+import destage as ds
+from destage.model.differences import Differences
+from destage.model.life import life
+from destage.model.metrics import METRICS, WRITES
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.winners import change, winner
+from destage.options import run_options
+from destage.tables.results import results_table
+from destage.tables.summary import summary
+
+
+@pytest.fixture(scope="module")
+def trace() -> ds.Trace:
+    return ds.synth("oltp", requests=3000, pages=800, read_ratio=0.3, seed=3)
+
+
+# Names
+
+
+def test_a_run_is_called_alike_wherever_it_is_shown(trace: ds.Trace, tmp_path: Path) -> None:
+    label = "acr-h[file_pages=none]"
+    results = ds.compare(trace, [("acr-h", {"file_pages": None}), "lru"], cache="10%")
+    assert results[0].label == label
+    assert label in results.table()
+    assert label in results.to_csv()
+    assert json.loads(results.to_json())["runs"][0]["label"] == label
+    assert label in results.to_markdown()
+    ds.write_report(tmp_path / "r.html", results)
+    page = (tmp_path / "r.html").read_text()
+    assert label in page
+    assert not re.search(r"file_pages=(null|None)", page)
+    assert ds.plan(trace, label, cache="10%")[0].policy == label
+
+
+def test_a_policy_given_twice_is_refused(trace: ds.Trace, destage: Destage, msr: Path) -> None:
+    with pytest.raises(ds.UsageError, match="lru is given twice"):
+        ds.compare(trace, "lru,arc,lru", cache="10%")
+    refused(destage("compare", msr, "-p", "lru,lru", "-c", "4p"), 2, "lru is given twice")
+    # With other parameters it is another policy.
+    assert len(ds.plan(trace, "lru-k,lru-k[k=3]", cache="10%")) == 2
+
+
+# Options
+
+
+def test_run_options_are_those_of_the_engine() -> None:
+    assert set(ds.RunOptions.__annotations__) == {option.name for option in run_options()}
+
+
+def test_an_option_that_there_is_not_is_no_keyword(trace: ds.Trace) -> None:
+    given: Any = {"warm_up": "10%"}
+    with pytest.raises(TypeError, match=r"compare\(\) .*'warm_up', did you mean warmup"):
+        ds.compare(trace, "lru", cache="10%", **given)
+    more: Any = {"profile": True}
+    with pytest.raises(TypeError, match=r"mrc\(\) got an unexpected keyword argument 'profile'"):
+        ds.mrc(trace, "lru", **more)
+
+
+@pytest.mark.parametrize(
+    "given", [{"cost": 3}, {"warmup": 5}, {"pages_per_block": 1.5}, {"device_pages": "many"}]
+)
+def test_a_value_of_another_kind_names_its_option(trace: ds.Trace, given: Any) -> None:
+    with pytest.raises(ds.UsageError, match=next(iter(given))):
+        ds.compare(trace, "lru", cache="10%", **given)
+
+
+# Differences
+
+
+def test_an_interval_is_found_by_the_place_of_its_runs() -> None:
+    pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], None]
+    group = {"frames": 8, "runs": [4, 7, 9, 11], "metrics": {"hit_ratio": pairs}}
+    known = Differences({"groups": [group]})
+    assert known.between("hit_ratio", 7, 4) == (0, 1)
+    assert known.between("hit_ratio", 4, 7) == (-1, 0)
+    assert known.between("hit_ratio", 11, 4) == (0, 3)
+    assert known.between("hit_ratio", 9, 7) == (1, 2)
+    assert known.between("hit_ratio", 11, 9) is None
+    assert known.knows("hit_ratio", 11, 9)
+    assert not known.knows("hit_ratio", 4, 5)
+    assert not known.knows("waf", 4, 7)
+
+
+def judged(interval: list[float] | None, **debt: float) -> list[Run]:
+    """lru and arc at one size, arc with two per cent fewer writes and more hits."""
+    given = result([run("lru", 100, 500_000, 1000), run("arc", 100, 510_000, 980)])
+    for one in given["runs"]:
+        writes = one["counters"]["physical_writes"]
+        hits = one["counters"]["read_hits"]
+        one["label"] = one["config"]["policy"]
+        one["metrics"] = {"hit_ratio": hits / 1e6, "physical_writes": writes, "erases": writes}
+        owed = debt.get(one["label"], 0)
+        one["metrics"] |= {"write_debt_ratio": owed / (writes + owed), WRITES: writes + owed}
+    group = {"frames": 100, "runs": [0, 1], "metrics": {"hit_ratio": [interval]}}
+    return list(ResultSet.of(given | {"differences": {"groups": [group]}}).runs)
+
+
+def metric(name: str) -> Any:
+    return next(m for m in METRICS if m.name == name)
+
+
+@pytest.mark.parametrize(
+    ("interval", "told"), [([0.001, 0.02], True), ([-0.001, 0.02], False), (None, False)]
+)
+def test_a_lead_counts_if_its_interval_leaves_zero_out(
+    interval: list[float] | None, told: bool
+) -> None:
+    runs = judged(interval)
+    best = winner(runs, metric("hit_ratio"))
+    assert best is not None
+    assert best.sole == told
+    assert best.measured != told
+    assert (change("hit_ratio", runs[1], runs[0]) is not None) == told
+
+
+def test_no_lead_counts_that_lies_within_what_is_owed() -> None:
+    clear = judged([0, 0])
+    assert winner(clear, metric("physical_writes")).sole  # type: ignore[union-attr]
+    assert winner(clear, metric("erases")).sole  # type: ignore[union-attr]
+    # 30 of 1010 pages owed: three per cent, more than the lead of two.
+    small = judged([0, 0], arc=30)
+    assert not winner(small, metric("physical_writes")).sole  # type: ignore[union-attr]
+    assert winner(small, metric(WRITES)).labels[0] == "lru"  # type: ignore[union-attr]
+    # Beyond a twentieth nobody is compared by what leaves it out.
+    large = judged([0, 0], arc=100)
+    assert winner(large, metric("erases")) is None
+    assert winner(large, metric("physical_writes")) is None
+    assert winner(large, metric(WRITES)).labels == ("lru",)  # type: ignore[union-attr]
+    sentences = summary(ResultSet(large[0].config, large[0].trace, tuple(large)))
+    assert any("still owed" in sentence for sentence in sentences)
+
+
+def test_a_real_run_says_what_it_owes(trace: ds.Trace) -> None:
+    kept, flushed = (
+        ds.compare(trace, "lru", cache="40%", flush_at_end=flush)[0] for flush in (False, True)
+    )
+    assert kept["dirty_left"] > 0
+    assert kept["dirty_left_bytes"] == kept["dirty_left"] * trace.page_bytes
+    assert kept.writes == flushed.physical_writes == flushed.writes
+    assert (flushed["dirty_left"], flushed.write_debt) == (0, 0)
+    assert any("still owed" in warning for warning in kept.warnings)
+
+
+# Tables
+
+
+def test_a_number_that_is_0_everywhere_is_said(trace: ds.Trace) -> None:
+    reads = ds.synth("zipf", requests=500, pages=100, read_ratio=1.0)
+    table = results_table(ds.compare(reads, "lru,arc", cache="10%").runs)
+    assert any(note.startswith("0 in every run: ") and "writes" in note for note in table.notes)
+    noted = [
+        n for n in results_table(ds.compare(trace, "lru", cache="10%").runs).notes if "0 in" in n
+    ]
+    assert not any("writes incl" in note for note in noted)
+
+
+def test_a_table_shows_sizes_in_bytes_and_those_beyond_the_trace(trace: ds.Trace) -> None:
+    table = results_table(ds.compare(trace, "lru", cache=["16p", "200%"]).runs)
+    sizes = [c.title for c in table.columns].index("size")
+    assert next(row[sizes].text for row in table.rows()) == "64 KiB"
+    assert "more pages than the trace touches: 200%" in table.notes
+
+
+# Life
+
+
+def test_life_is_what_wear_comes_to() -> None:
+    year_ns = 365.25 * 86_400e9
+    timing = {
+        "counters": {"makespan_ns": year_ns / 10, "flash_programs": 3000, "erases": 200},
+        "block_erases": {"blocks": 100},
+    }
+    drive = {"device": {"logical_pages": 1000}}
+    found = life(drive, timing, 1000, owes=False)
+    assert found is not None
+    # Two erases a block in a tenth of a year: 1000 of them take fifty years.
+    assert found.years == pytest.approx(50)
+    assert found.drive_writes_per_day == pytest.approx(3 / 36.525)
+    assert life(drive, timing, None, owes=False) is None
+    assert life(
+        drive | {"device": {"logical_pages": 1000, "pe_cycles": 10}}, timing, None, owes=False
+    )
+    assert life(None, None, 1000, owes=False) is None
+
+
+def test_the_endurance_of_a_drive_is_shown_and_needs_one(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    refused(destage("compare", msr, "-c", "4p", "--pe-cycles", "10"), 2, "--pe-cycles", "--device")
+    flags = (
+        "-p",
+        "lru,arc",
+        "-c",
+        "4p",
+        "-d",
+        "small",
+        "--pe-cycles",
+        "3000",
+        "--report",
+        "r.html",
+    )
+    done = destage("compare", msr, *flags)
+    assert done.status == 0, done
+    assert "years until every block was erased 3,000 times" in done.out
+    assert 'data-name="drive_writes_per_day"' in (tmp_path / "r.html").read_text()
+    with pytest.raises(ds.UsageError, match="pe_cycles"):
+        ds.Results([many(["lru"], [100])]).enduring(0)
