@@ -168,7 +168,9 @@ def _run_again(
         start = end
     if whole is None:
         raise DataError("result: it has no runs")
-    return whole
+    # What follows from all runs together, such as their differences.
+    together: dict[str, Any] = json.loads(_destage.assembled(json.dumps(whole)))
+    return together
 
 
 def _asked(run: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -321,7 +321,8 @@ def _search(
             sets.append(results.sets[0])
         for trial, values in zip(asked, suggested, strict=True):
             study.tell(trial, known[_name(values)].objective)
-    return Results([{**sets[0], "runs": [run for s in sets for run in s["runs"]]}]), points
+    whole = {**sets[0], "runs": [run for s in sets for run in s["runs"]]}
+    return Results([json.loads(_destage.assembled(json.dumps(whole)))]), points
 
 
 def _name(values: Mapping[str, Value]) -> str:

@@ -159,7 +159,7 @@ def test_a_closed_loop_needs_no_times(destage: Destage, tmp_path: Path) -> None:
     ("device", "parts"),
     [
         ("smal", ('no preset "smal", did you mean small?',)),
-        ("", ("no preset",)),
+        ("", ("--device", "an empty one")),
         ("small[chanels=4]", ('unknown key "chanels", did you mean channels?',)),
         ("small[cache.frmes=4]", ("frmes",)),
         ("small[channels]", ("no key=value",)),
@@ -455,7 +455,7 @@ def test_a_terminal_of_80_columns_shows_every_number(destage: Destage, msr: Path
     assert "pages" not in table.splitlines()[0]
     # Names go on several lines, numbers do not.
     for run in rows(destage("compare", msr, *args[:-1], "--csv", "-").out):
-        assert f" {int(run['physical_writes']):,}" in table
+        assert f" {int(run['physical_writes_incl_owed']):,}" in table
 
 
 def test_a_warning_of_all_runs_is_said_once(destage: Destage, msr: Path) -> None:
