@@ -21,7 +21,7 @@ MODULES = [
         f"destage.{m}"
         for m in (
             *("catalogue", "demo", "device", "runs", "trace", "tuning"),
-            *("model.metrics", "model.ranges", "model.run"),
+            *("model.metrics", "model.ranges"),
         )
     ),
 ]
