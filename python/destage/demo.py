@@ -57,5 +57,6 @@ def compare_demo(
         device=trace.drive,
         profile=profile,
         cost=COST,
+        flush_at_end=True,  # half a minute is short: what a policy owes at its end would decide
         progress=progress,
     )

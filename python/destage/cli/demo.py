@@ -20,10 +20,10 @@ __all__ = ["demo"]
 NEXT = """
 What this was: 31 seconds of a PostgreSQL server's disk traffic, replayed through a
 cache of 10 % to 40 % of the pages it touches, in front of a simulated SSD of 16 GiB
-that is full. lru is the yardstick; cflru and acr-h keep dirty pages longer; ecr
-looks at the drive's queues before it evicts; min knows the future: no policy hits
-more often. Writes incl. owed are those to flash and those that the dirty pages left
-in the cache still cost; WAF is what the drive writes for each page that it is given.
+that is full; what is dirty in the cache at the end is written too. lru is the
+yardstick; cflru and acr-h evict clean pages before dirty ones; ecr looks at the
+drive's queues before it evicts; min knows the future: no policy hits more often.
+WAF is what the drive writes for each page that it is given.
 
 Next:
   destage trace info YOUR_TRACE              what is in a trace of yours

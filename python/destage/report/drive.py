@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from destage import _destage
+from destage.errors import DestageError
 from destage.model.results import ResultSet
 from destage.model.words import duration, finite, number, percent, printable, significant, size
 
@@ -37,6 +40,7 @@ def drive_facts(result: ResultSet) -> dict[str, Any] | None:
     based = f"{name}, on the preset {printable(preset)}" if preset and preset != name else name
     facts = [{"title": "Drive", "value": based, "note": ""}]
     facts += _described(tables.get("device", {}))
+    facts += _saturation(result)
     facts += _in_front(tables.get("cache", {}), tables.get("host", {}))
     return {"name": name, "facts": facts, "every": every}
 
@@ -103,6 +107,45 @@ def _described(device: Mapping[str, Any]) -> list[Pair]:
         kind = str(device["precondition"])
         add("Before the run", how.get(kind, printable(kind)), note if kind == "random" else "")
     return found
+
+
+def _saturation(result: ResultSet) -> list[Pair]:
+    """What collection has to work with, and how much the drive takes beside what the trace asks.
+
+    Only where a closed form is known: for the page-mapped FTL.
+    """
+    try:
+        drive = _destage.drive_from_record(json.dumps(result.drive), False)
+    except DestageError:  # of another version, or written by hand: its keys are shown all the same
+        return []
+    sizes = json.loads(drive.size())
+    if "greedy_waf" not in sizes:
+        return []
+    waf, rate = sizes["greedy_waf"], sizes["page_writes_per_s"]
+    found = [
+        {
+            "title": "Over-provisioning that collection can use",
+            "value": percent(sizes["effective_op"], 1),
+            "note": f"random writes for long: WAF {number(waf, 2)} (greedy, closed form)",
+        }
+    ]
+    asked = _page_writes_per_s(result)
+    note = "" if asked is None else f"the trace writes {number(round(asked))} pages/s"
+    if asked is not None and asked > rate:
+        note += ": more, if they were random and none was absorbed"
+    value = f"{number(round(rate))} random page writes/s"
+    found.append({"title": "Saturated at", "value": value, "note": note})
+    return found
+
+
+def _page_writes_per_s(result: ResultSet) -> float | None:
+    """Page writes that the trace asks for, each second; None if it has no times."""
+    trace = result.trace
+    whole = [run for run in result.runs if not run.warmup_requests]
+    if not whole or not trace.duration_ns:
+        return None
+    counters = whole[0].counters
+    return float(counters["write_hits"] + counters["write_misses"]) / (trace.duration_ns / 1e9)
 
 
 def _counted(count: int, word: str) -> str:
