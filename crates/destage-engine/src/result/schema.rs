@@ -115,6 +115,7 @@ pub static SCHEMA: &[Object] = &[
         write_hits: "integer", "write accesses that found their page";
         write_misses: "integer", "write accesses that did not";
         bypasses: "integer", "misses that were not admitted";
+        written_through: "integer", "those of them that were writes, and went through to flash";
         physical_reads: "integer", "pages read from flash";
         physical_writes: "integer", "pages written to flash";
         evictions: "integer", "pages that left the cache because of a miss";
