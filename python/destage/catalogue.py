@@ -166,7 +166,20 @@ def devices() -> tuple[DeviceInfo, ...]:
     >>> [d.name for d in devices()][:2]
     ['small', 'ecr']
     """
-    return tuple(DeviceInfo(**d) for d in json.loads(_destage.drives()))
+    found = json.loads(_destage.drives())
+    return tuple(DeviceInfo(**d | {"toml": _of_its_own(d["toml"], d["record"])}) for d in found)
+
+
+def _of_its_own(toml: str, record: Mapping[str, Any]) -> str:
+    """A preset's file, for somebody to start from: with what it has only because it is a preset.
+
+    Those of the papers keep a share of a plane free; a file that does not say keeps two blocks.
+    """
+    if "gc_low_pages" in toml:
+        return toml
+    low = record["device"]["gc_low_pages"]
+    line = f"gc_low_pages = {low}  # 5 % of a plane; a file that does not say keeps two blocks"
+    return toml.replace("[device]\n", f"[device]\n{line}\n", 1)
 
 
 def device(name: str) -> DeviceInfo:

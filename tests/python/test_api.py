@@ -115,9 +115,8 @@ def test_acr_takes_its_costs_from_the_cost_model(trace: ds.Trace) -> None:
 
 
 def test_parameters_come_as_text_or_as_a_mapping(trace: ds.Trace) -> None:
-    text, pair = ds.compare(
-        trace, ["cflru[window_fraction=0.25]", ("cflru", {"window_fraction": 0.25})], cache="10%"
-    )
+    (text,) = ds.compare(trace, "cflru[window_fraction=0.25]", cache="10%")
+    (pair,) = ds.compare(trace, ("cflru", {"window_fraction": 0.25}), cache="10%")
     assert text.counters == pair.counters
     assert text.label == pair.label == "cflru[window_fraction=0.25]"
 

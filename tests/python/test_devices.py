@@ -112,7 +112,7 @@ def test_the_table_shows_times_and_names_the_drive(destage: Destage, msr: Path) 
     assert done.status == 0, done
     head = done.out.splitlines()[0]
     assert "in front of small[" in head
-    for word in ("response", "eviction", "WAF", "flash"):
+    for word in ("response", "eviction", "WAF", "writes"):
         assert word in done.out, done
     run = destage("run", msr, "-p", "none", "-d", TINY, "-q")
     assert run.status == 0, run
