@@ -175,7 +175,7 @@ def _of_its_own(toml: str, record: Mapping[str, Any]) -> str:
 
     Those of the papers keep a share of a plane free; a file that does not say keeps two blocks.
     """
-    if "gc_low_pages" in toml:
+    if "gc_low_pages" in toml or record["device"]["ftl"] != "page":
         return toml
     low = record["device"]["gc_low_pages"]
     line = f"gc_low_pages = {low}  # 5 % of a plane; a file that does not say keeps two blocks"

@@ -352,6 +352,9 @@ def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None
         assert destage("devices", info.name).status == 0
         (tmp_path / "mine.toml").write_text(destage("devices", info.name, "--toml").out)
         mine, preset = (ds.open_device(d).record for d in (tmp_path / "mine.toml", info.name))
+        if preset["device"]["ftl"] != "page":  # free pages of a plane are nothing to other FTLs
+            for key in ("gc_low_pages", "gc_high_pages"):
+                mine["device"][key] = preset["device"][key]
         assert [mine[table] for table in ("device", "cache", "host")] == [
             preset[table] for table in ("device", "cache", "host")
         ]
