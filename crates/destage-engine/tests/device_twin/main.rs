@@ -118,10 +118,7 @@ fn what_is_refused_over_another_ftl_is_written_through_as_by_the_twin() {
     agrees_with_its_twin(Caches::Admission, Ftls::Other, 100);
 }
 
-// A random case of gcar-bplru over the page FTL does not end, in the policy, the drive or a twin:
-// found on the last evening, not understood yet. Its vectors and the other FTLs agree.
 #[test]
-#[ignore = "a case of gcar-bplru over the page FTL does not end; to be understood first"]
 fn block_policies_that_see_the_drive_agree_with_their_twins() {
     agrees_with_its_twin(Caches::DeviceBlock, Ftls::Page, 150);
 }

@@ -194,7 +194,6 @@ fn waits_for_a_frame_that_was_left(vector: &Value, results: &Value) -> bool {
 }
 
 #[test]
-#[ignore = "did not end within two minutes with the further policies: to be understood first"]
 fn random_loads_make_groups_of_every_form() {
     let mut reached = Reached(BTreeMap::new());
     for vector in vectors(Caches::Block, Ftls::Page, 600) {

@@ -2,6 +2,7 @@
 //! twins of `docs/spec/block-policies.md`, told of what has ended.
 
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 use super::config::Config;
 use super::operation::Kind;
@@ -76,7 +77,12 @@ impl Clusters {
 impl Cache for Clusters {
     fn access(&mut self, op: Op, page: u64, _: Option<usize>, ssd: &Ssd) -> Answer {
         if self.gc_aware {
-            let in_gc = |page: &u64| ssd.list_in_gc(ssd.list_of(*page, true));
+            // Each list is asked once: to ask per page costs a look at every plane for each.
+            let mut lists = BTreeMap::new();
+            let in_gc = |page: &u64| {
+                let list = ssd.list_of(*page, true);
+                *lists.entry(list).or_insert_with(|| ssd.list_in_gc(list))
+            };
             self.twin.collecting((0..ssd.config.logical_pages).filter(in_gc).collect());
         }
         let Step { hit, group, dropped } = self.twin.access(op, page);

@@ -11,6 +11,7 @@ use super::operation::{Kind, Operation, Phase};
 /// One queue with the one operation that is being served.
 pub(crate) struct Unit {
     waiting: VecDeque<usize>, // in the order of submission
+    waiting_ns: u64,          // the sum of their durations
     in_service: Option<usize>,
     /// When the unit, idle since before, may collect on its own.
     timer: Option<u64>,
@@ -26,7 +27,7 @@ pub(crate) struct Ssd {
     pub(crate) now: u64,
     pub(crate) operations: Vec<Operation>, // all of the run, by number
     pub(crate) units: Vec<Unit>,
-    /// By channel, the disjoint intervals for which its bus is taken, in no order.
+    /// By channel, the disjoint intervals for which its bus is taken, in time order.
     reserved: Vec<Vec<(u64, u64)>>,
     pub(crate) planes: Vec<Plane>,
     /// By logical page: the plane, block and page that hold it.
@@ -46,7 +47,7 @@ impl Ssd {
     pub(crate) fn new(config: Config) -> Result<Ssd, Full> {
         // "at the start of the run, for gc_idle_ns"
         let timer = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
-        let unit = || Unit { waiting: VecDeque::new(), in_service: None, timer };
+        let unit = || Unit { waiting: VecDeque::new(), waiting_ns: 0, in_service: None, timer };
         let logical_pages = usize::try_from(config.logical_pages).expect("few pages");
         let mut ssd = Ssd {
             now: 0,
@@ -99,6 +100,7 @@ impl Ssd {
         });
         self.units[unit].timer = None;
         self.units[unit].waiting.push_back(number);
+        self.units[unit].waiting_ns += duration;
         if self.units[unit].in_service.is_none() {
             self.serve_next(unit);
         }
@@ -133,35 +135,39 @@ impl Ssd {
         if ns == 0 {
             return ready;
         }
-        let taken = &self.reserved[channel];
-        let free = |at: u64| taken.iter().all(|&(from, to)| at + ns <= from || to <= at);
-        // The bus becomes free only where a reservation ends.
-        let ends = taken.iter().map(|&(_, to)| to).filter(|&to| to > ready);
-        let at = ends.chain([ready]).filter(|&at| free(at)).min().expect("free after the last end");
-        self.reserved[channel].push((at, at + ns));
+        let taken = &mut self.reserved[channel];
+        // The first gap that is long enough, among those that end after `ready`.
+        let mut place = taken.partition_point(|&(_, to)| to <= ready);
+        let mut at = ready;
+        while let Some(&(_, to)) = taken.get(place).filter(|&&(from, _)| from < at + ns) {
+            at = to;
+            place += 1;
+        }
+        taken.insert(place, (at, at + ns));
         at
     }
 
     /// The unit is free and takes its next operation, or becomes idle.
     fn serve_next(&mut self, unit: usize) {
         let waiting = &self.units[unit].waiting;
-        let next = if self.config.read_first {
-            let eligible = |&&number: &&usize| {
-                let operation = &self.operations[number];
+        let at = if self.config.read_first {
+            let eligible = |number: &usize| {
+                let operation = &self.operations[*number];
                 let programmed =
                     operation.reads_after.is_none_or(|w| self.operations[w].end.is_some());
                 matches!(operation.kind, Kind::R { .. }) && programmed
             };
-            let other = |&&number: &&usize| !matches!(self.operations[number].kind, Kind::R { .. });
-            waiting.iter().find(eligible).or_else(|| waiting.iter().find(other)).copied()
+            let other = |number: &usize| !matches!(self.operations[*number].kind, Kind::R { .. });
+            waiting.iter().position(eligible).or_else(|| waiting.iter().position(other))
         } else {
-            waiting.front().copied()
+            (!waiting.is_empty()).then_some(0)
         };
-        let Some(next) = next else {
+        let Some(at) = at else {
             assert!(waiting.is_empty(), "a read waits for a program that is nowhere");
             return;
         };
-        self.units[unit].waiting.retain(|&number| number != next);
+        let next = self.units[unit].waiting.remove(at).expect("it waits there");
+        self.units[unit].waiting_ns -= self.operations[next].duration;
         self.units[unit].in_service = Some(next);
         self.operations[next].start = Some(self.now);
     }
@@ -245,11 +251,9 @@ impl Ssd {
 
     /// The remaining work of a unit (4.5).
     pub(crate) fn backlog(&self, unit: usize) -> u64 {
-        let rest = |operation: &Operation| match operation.start {
-            Some(start) => start + operation.duration - self.now,
-            None => operation.duration,
-        };
-        self.unfinished(unit).map(rest).sum()
+        // A sum that is kept: an overloaded drive has tens of thousands of them waiting.
+        let unit = &self.units[unit];
+        unit.waiting_ns + self.end_of_service(unit).map_or(0, |end| end - self.now)
     }
 
     /// Whether a unit is in GC (4.6).
