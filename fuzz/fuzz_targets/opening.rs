@@ -1,5 +1,6 @@
-//! Arbitrary bytes as a file on the command line: compressions and archives are peeled off, the format is
-//! told, and the records are sorted and merged, as a run does it. Errors are fine, panics are not.
+//! Arbitrary bytes as a file on the command line: compressions and archives are peeled off, the
+//! format is told, and the records are sorted and merged, as a run does it. Errors are fine, panics
+//! are not.
 
 #![no_main]
 

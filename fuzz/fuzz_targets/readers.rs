@@ -1,5 +1,6 @@
-//! Arbitrary bytes under every trace format: the first byte chooses the format and how bad records are
-//! taken, the rest is the file. No reader may panic, hang, or hand out a record that breaks the rules.
+//! Arbitrary bytes under every trace format: the first byte chooses the format and how bad records
+//! are taken, the rest is the file. No reader may panic, hang, or hand out a record that breaks the
+//! rules.
 
 #![no_main]
 

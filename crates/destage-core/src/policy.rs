@@ -70,7 +70,8 @@ pub struct Completion {
     /// Submission to end, nanoseconds: queueing and collections are inside.
     pub latency_ns: Nanos,
     /// The part of it in which the unit worked for this page, nanoseconds: the operation and what
-    /// the FTL had to do for it first. What a drive that serves one page at a time would have taken.
+    /// the FTL had to do for it first. What a drive that serves one page at a time would have
+    /// taken.
     pub service_ns: Nanos,
 }
 
@@ -109,8 +110,8 @@ pub trait Policy {
     /// Every resident page with its dirty bit, in any order.
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool));
 
-    /// A write that it answers with [`Lookup::Bypass`] goes through to flash. Where this is not said,
-    /// such an answer is a lost write, and an error. Always the same answer.
+    /// A write that it answers with [`Lookup::Bypass`] goes through to flash. Where this is not
+    /// said, such an answer is a lost write, and an error. Always the same answer.
     #[inline(always)]
     fn writes_through(&self) -> bool {
         false

@@ -66,8 +66,8 @@ pub enum Lookup<M> {
     Hit(Slot),
     /// Not resident, and wants a frame; what the policy learned travels to `evict` and `admit`.
     Miss(M),
-    /// Not resident, and is not taken in: a read miss of a write buffer, or a page that an admission
-    /// policy refuses. Counts as a miss. A write only if the policy
+    /// Not resident, and is not taken in: a read miss of a write buffer, or a page that an
+    /// admission policy refuses. Counts as a miss. A write only if the policy
     /// [writes through](crate::Policy::writes_through).
     Bypass,
 }

@@ -1,8 +1,8 @@
 //! One small value per page, for policies whose pages hang on no [`List`](crate::List).
 //!
 //! FIFO, CLOCK and their kin keep their order in a ring of slots; what they look up per access is a
-//! few bits. A byte instead of a [`Node`](crate::Node) and its links puts twelve times as many pages
-//! into the processor's caches.
+//! few bits. A byte instead of a [`Node`](crate::Node) and its links puts twelve times as many
+//! pages into the processor's caches.
 
 use crate::huge;
 use crate::pages::{Directory, prefetch};

@@ -1,5 +1,5 @@
-//! A buffer pool that any policy runs, the one that was simulated before: no trace, no clock, no I/O
-//! of the policy's own. The pool keeps the bytes, the policy says which page leaves.
+//! A buffer pool that any policy runs, the one that was simulated before: no trace, no clock, no
+//! I/O of the policy's own. The pool keeps the bytes, the policy says which page leaves.
 //!
 //! `cargo run -p destage-policies --example embed_in_a_pool -- cflru`
 

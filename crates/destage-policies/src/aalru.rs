@@ -5,8 +5,8 @@
 //! algorithm for SSD. IEEE Access 7, 2019. Section III, equations 1 to 6, Algorithms 1 and 2;
 //! `docs/spec/block-policies.md` 6.
 //!
-//! State. Two LRU lists: RB of clean pages, the read buffer, and WB of dirty ones, the write buffer.
-//! `tau` is the wanted size of RB, `Th` the padding threshold, both in pages.
+//! State. Two LRU lists: RB of clean pages, the read buffer, and WB of dirty ones, the write
+//! buffer. `tau` is the wanted size of RB, `Th` the padding threshold, both in pages.
 //!
 //! ```text
 //!   RB   MRU 9 12 40 LRU ──▶ out, if |RB| >= tau

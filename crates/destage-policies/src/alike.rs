@@ -34,8 +34,8 @@ macro_rules! on_lists {
     };
 }
 
-/// The same of a policy that keeps its pages in [`Blocks`](crate::clusters::Blocks); `dirty` says of
-/// what it keeps of a page whether the page is.
+/// The same of a policy that keeps its pages in [`Blocks`](crate::clusters::Blocks); `dirty` says
+/// of what it keeps of a page whether the page is.
 macro_rules! in_blocks {
     ($self:ident.$pages:ident: $dirty:expr; frames: $frames:expr) => {
         fn frames(&$self) -> u32 {

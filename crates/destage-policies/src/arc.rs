@@ -17,8 +17,8 @@
 //! ```
 //!
 //! Readings. None that change a decision: the ghost of the accessed page stays in its list until it
-//! comes in, and no entry is dropped in cases II and III. `p` is a real number (binary64) and is not
-//! rounded; the sizes in the quotients still count the page.
+//! comes in, and no entry is dropped in cases II and III. `p` is a real number (binary64) and is
+//! not rounded; the sizes in the quotients still count the page.
 //!
 //! Cost. O(1); two links per page, resident or ghost, at most `2c` of them.
 

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Distances (4.3). PIRD, page inter-reference distance: writes between two writes of a page. BIRD,
-//! block inter-reference distance: writes between two uses of a block, a use being a page that joins
-//! its cluster from outside the buffer or a hit in its cluster. A period's samples give the
+//! block inter-reference distance: writes between two uses of a block, a use being a page that
+//! joins its cluster from outside the buffer or a hit in its cluster. A period's samples give the
 //! lifetimes of the next one: `PIRD_thd` and `BIRD_thd` are where the distribution's percentile
 //! curve turns upright (4.4.3, `bpac/knee.rs`).
 //!
@@ -31,8 +31,8 @@
 //!
 //! Victim (4.5), the first rule that finds a cluster (`bpac/b_list.rs`): a sequential one that is
 //! *full*, all pages of its block; one that is *done*, run to the last page of its block; the
-//! largest in the size-dependent region; the least recent. If every page is hot, the LRU page of the
-//! p-list goes alone. Hot pages stay when their cluster is destaged.
+//! largest in the size-dependent region; the least recent. If every page is hot, the LRU page of
+//! the p-list goes alone. Hot pages stay when their cluster is destaged.
 //!
 //! Readings. Where the paper is open or contradicts itself, and what is done here (the reasons are
 //! in the specification, 5.7):

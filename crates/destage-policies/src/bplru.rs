@@ -4,9 +4,9 @@
 //! FAST 2008. Described in BPAC section 2.3 and AALRU sections II-C and II-D;
 //! `docs/spec/block-policies.md` 3.
 //!
-//! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block the
-//! most recent. Victim: the least recent block. *Page padding*: the pages of the block that are not
-//! in the buffer are read and written with it, so that it goes to flash as one ascending write.
+//! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block
+//! the most recent. Victim: the least recent block. *Page padding*: the pages of the block that are
+//! not in the buffer are read and written with it, so that it goes to flash as one ascending write.
 //! *LRU compensation*: a block whose pages have all been written in order from the first one is
 //! taken for part of a stream that will not come back, and moves to the LRU end.
 //!
@@ -29,9 +29,9 @@
 //! Readings. Writes to other blocks in between do not matter: several streams may run side by side.
 //! A compensated block waits for its turn (BPAC section 2.3); of several, the one completed last
 //! goes first. Written again out of order, it is an ordinary block and moves to the MRU end; its
-//! last page again leaves it where it is; a second sequential pass compensates again. A block of one
-//! page has no sequence. Padding is unconditional (AALRU section II-D.3). Reads change nothing, with
-//! `read_recency` they make the block the most recent, and never change *run*.
+//! last page again leaves it where it is; a second sequential pass compensates again. A block of
+//! one page has no sequence. Padding is unconditional (AALRU section II-D.3). Reads change nothing,
+//! with `read_recency` they make the block the most recent, and never change *run*.
 //!
 //! With blocks of one page it is an LRU over writes, and a test says so.
 //!

@@ -2,8 +2,8 @@
 //!
 //! Bansal, Modha. CAR: Clock with Adaptive Replacement. FAST 2004, figure 2.
 //!
-//! Rules. Clocks `T1` and `T2` of resident pages, each with a bit `ref`, the head under the hand; LRU
-//! lists `B1`, `B2` of ghosts; a target `p` for `T1`, first 0; `c` frames.
+//! Rules. Clocks `T1` and `T2` of resident pages, each with a bit `ref`, the head under the hand;
+//! LRU lists `B1`, `B2` of ghosts; a target `p` for `T1`, first 0; `c` frames.
 //!
 //! ```text
 //!  hit       ref = 1
@@ -21,9 +21,9 @@
 //!
 //! Readings.
 //! * `p` is a real number, as ARC's; Caffeine divides whole numbers.
-//! * A page that comes back from B2 has `ref` = 0 (the figure; a comment in Caffeine says 1, its code
-//!   does not). A ghost stays in its list during the replace, and the sizes in the quotients are those
-//!   after it.
+//! * A page that comes back from B2 has `ref` = 0 (the figure; a comment in Caffeine says 1, its
+//!   code does not). A ghost stays in its list during the replace, and the sizes in the quotients
+//!   are those after it.
 //!
 //! Cost. O(1) amortised; two links per page, resident or ghost, at most `2c` of them.
 

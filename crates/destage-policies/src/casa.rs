@@ -1,4 +1,5 @@
-//! CASA: clean and dirty pages share the cache; hits, weighted with what they saved, move the border.
+//! CASA: clean and dirty pages share the cache; hits, weighted with what they saved, move the
+//! border.
 //!
 //! Ou, Härder. Clean first or dirty first? A cost-aware self-adaptive buffer replacement policy.
 //! IDEAS 2010.
@@ -14,8 +15,8 @@
 //!                   a page read to the MRU end of C, a page written to that of D
 //! ```
 //!
-//! Readings. The paper was not at hand; the rules are those of a public teaching DBMS, compared with
-//! two other programs (`docs/spec/further-policies.md`, 3.1).
+//! Readings. The paper was not at hand; the rules are those of a public teaching DBMS, compared
+//! with two other programs (`docs/spec/further-policies.md`, 3.1).
 //!
 //! | open | here |
 //! |---|---|

@@ -10,8 +10,9 @@
 //! Readings. This is the variant with a fixed `w`, a parameter; the source has no default for it.
 //! The working region may hold clean and dirty pages alike. `w = 0` is LRU, and so is any `w`
 //! while nothing is written; tests say so. A page of the region that is written and stays (a policy
-//! over this one, a background writer) becomes the newest of the region's clean pages: its turn among
-//! them would take a search, and is the same wherever pages are written in the order of eviction.
+//! over this one, a background writer) becomes the newest of the region's clean pages: its turn
+//! among them would take a search, and is the same wherever pages are written in the order of
+//! eviction.
 //!
 //! The one list is kept as three, so that no search is needed:
 //!
@@ -143,8 +144,8 @@ impl<D: Directory> Policy for Cflru<D> {
 
     on_lists! { self.pages: [self.working, self.clean, self.dirty]; frames: self.frames }
 
-    /// Each eviction lets the oldest page of the working region into the window: behind the window's
-    /// own pages, clean ones among the clean, dirty ones among the dirty.
+    /// Each eviction lets the oldest page of the working region into the window: behind the
+    /// window's own pages, clean ones among the clean, dirty ones among the dirty.
     fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
         let [mut clean, mut dirty, mut working] =
             [&self.clean, &self.dirty, &self.working].map(|list| list.oldest_first(&self.pages));

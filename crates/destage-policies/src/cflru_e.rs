@@ -1,8 +1,8 @@
 //! CFLRU-e: evict the oldest clean page; a dirty one only if there is no clean one.
 //!
 //! CFLRU with the whole cache as its window, as ECR section 4.2 uses it (its superscript epsilon;
-//! "the size of clean-first region being equivalent to the cache size"). Park, Jung, Kang, Kim, Lee. CFLRU: a replacement
-//! algorithm for flash memory. CASES 2006.
+//! "the size of clean-first region being equivalent to the cache size"). Park, Jung, Kang, Kim,
+//! Lee. CFLRU: a replacement algorithm for flash memory. CASES 2006.
 //!
 //! Rules. One recency order. Victim: the oldest clean page; if there is none, the oldest page. A
 //! hit page becomes the most recent one; a new one comes in there.

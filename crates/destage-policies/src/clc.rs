@@ -5,9 +5,9 @@
 //! Described in BPAC sections 2.3 and 3.1, AALRU section II-C and table 2;
 //! `docs/spec/block-policies.md` 4.
 //!
-//! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block the
-//! most recent. Of N clusters the K most recent are the *size-independent region*, the others the
-//! *size-dependent* one:
+//! Rules. The buffer holds written pages only, clustered by erase block; a write makes its block
+//! the most recent. Of N clusters the K most recent are the *size-independent region*, the others
+//! the *size-dependent* one:
 //!
 //! ```text
 //!   K = floor(alpha * N + 1e-9)
@@ -19,11 +19,11 @@
 //! Without a size-dependent region (alpha = 1) the LRU cluster goes.
 //!
 //! Readings. Published descriptions keep two lists, demote the LRU cluster of the first when it is
-//! too long, and promote a cluster that is used. Since the quota is a share of all clusters, that is
-//! one recency list cut at K. Rounding is down, with 1e-9 against representation error: 0.29 of 100
-//! is 29. N is counted before the incoming page. alpha is meant to be tuned: BPAC section 5.2.1
-//! reports best values from 0.1 to 0.5. Reads change nothing, with `read_recency` they make the
-//! block the most recent.
+//! too long, and promote a cluster that is used. Since the quota is a share of all clusters, that
+//! is one recency list cut at K. Rounding is down, with 1e-9 against representation error: 0.29
+//! of 100 is 29. N is counted before the incoming page. alpha is meant to be tuned: BPAC
+//! section 5.2.1 reports best values from 0.1 to 0.5. Reads change nothing, with `read_recency`
+//! they make the block the most recent.
 //!
 //! `alpha = 0` is FAB; `alpha = 1` is BPLRU without padding and compensation; tests say so.
 //!

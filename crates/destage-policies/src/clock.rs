@@ -2,8 +2,8 @@
 //!
 //! Corbato, A paging experiment with the Multics system, MIT, 1968; described in SAC, section 2.1.
 //!
-//! Rules. A list of all pages, each with a bit `ref`. Hit: `ref` is set. Miss: the page at the tail,
-//! while its `ref` is set, loses it and moves to the head; the first tail page without it is
+//! Rules. A list of all pages, each with a bit `ref`. Hit: `ref` is set. Miss: the page at the
+//! tail, while its `ref` is set, loses it and moves to the head; the first tail page without it is
 //! evicted. The new page comes in at the head, `ref` clear.
 //!
 //! ```text

@@ -1,11 +1,12 @@
 //! CLOCK-Pro: LIRS's test of reuse distances, with hits as cheap as CLOCK's.
 //!
-//! Jiang, Chen, Zhang. CLOCK-Pro: an effective improvement of the CLOCK replacement. USENIX ATC 2005,
-//! as Caffeine's `ClockProPolicy` carries it out, which quotes the paper at each step.
+//! Jiang, Chen, Zhang. CLOCK-Pro: an effective improvement of the CLOCK replacement. USENIX
+//! ATC 2005, as Caffeine's `ClockProPolicy` carries it out, which quotes the paper at each step.
 //!
-//! Rules. One list of pages from head (recent) to tail. A page is hot (H); cold (C); cold and in its
-//! test period (T); or not resident any more and in its test period (N). A hit marks its page. `m_c`
-//! is the wanted number of cold pages. Three hands stand at the page nearest to the tail of their kind:
+//! Rules. One list of pages from head (recent) to tail. A page is hot (H); cold (C); cold and in
+//! its test period (T); or not resident any more and in its test period (N). A hit marks its page.
+//! `m_c` is the wanted number of cold pages. Three hands stand at the page nearest to the tail of
+//! their kind:
 //!
 //! ```text
 //!   head ▶ T  H  N  T  H  C  N  T  H ◀ tail
@@ -14,12 +15,13 @@
 //! ```
 //!
 //! A page that is accessed during its test period would have been a hit among the hot pages: its
-//! reuse distance is shorter than theirs. So it becomes hot, and the last hot page that is not marked
-//! becomes cold; `m_c` grows by one. A test period that ends without an access makes `m_c` smaller by
-//! one. Room is made at HAND_cold: an unmarked page is evicted, and stays as N if it was in its test
-//! period; a marked one becomes hot if it is in its test period and a hot page can be made cold for
-//! it, else it starts a new one at the head. After every miss, no test period goes on beyond the last
-//! hot page. The functions below are the procedures of `docs/spec/further-policies.md`, 3.12.
+//! reuse distance is shorter than theirs. So it becomes hot, and the last hot page that is not
+//! marked becomes cold; `m_c` grows by one. A test period that ends without an access makes `m_c`
+//! smaller by one. Room is made at HAND_cold: an unmarked page is evicted, and stays as N if it was
+//! in its test period; a marked one becomes hot if it is in its test period and a hot page can be
+//! made cold for it, else it starts a new one at the head. After every miss, no test period goes on
+//! beyond the last hot page. The functions below are the procedures of
+//! `docs/spec/further-policies.md`, 3.12.
 //!
 //! Readings.
 //!
@@ -32,13 +34,13 @@
 //! | filling | the first pages are hot (both programs) |
 //! | small caches | one cold page below 4 frames; the programs refuse them |
 //!
-//! State. Pages get a number at the head, so that of two the one nearer to the tail is known. A hand is
-//! a page that none of its kind is behind; it moves on towards the head when it is asked for, past
-//! pages that changed their kind: pages behind it never become of its kind, since kinds change from T
-//! to C or N only, or at the head.
+//! State. Pages get a number at the head, so that of two the one nearer to the tail is known. A
+//! hand is a page that none of its kind is behind; it moves on towards the head when it is asked
+//! for, past pages that changed their kind: pages behind it never become of its kind, since kinds
+//! change from T to C or N only, or at the head.
 //!
-//! Cost. O(1) amortised: a hand passes a page once, after each time that the page was put at the head.
-//! Two links and a number per page, at most `s` and the ghosts and one of them.
+//! Cost. O(1) amortised: a hand passes a page once, after each time that the page was put at the
+//! head. Two links and a number per page, at most `s` and the ghosts and one of them.
 
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Gauge, Info, Setup};
@@ -274,8 +276,8 @@ impl<D: Directory> ClockPro<D> {
         made_cold
     }
 
-    /// x, a page in its test period that was accessed, may become hot: as many hot pages as it takes
-    /// become cold. False if it is not in its test period, or there are not so many.
+    /// x, a page in its test period that was accessed, may become hot: as many hot pages as it
+    /// takes become cold. False if it is not in its test period, or there are not so many.
     fn promote(&mut self, x: Slot) -> bool {
         if !self.is_in_test(x) {
             return false;

@@ -15,15 +15,15 @@
 //! ```
 //!
 //! Readings.
-//! * Pins: a backend that holds a page pinned counts no further use. A trace has no pins: each access
-//!   is one use.
+//! * Pins: a backend that holds a page pinned counts no further use. A trace has no pins: each
+//!   access is one use.
 //! * Old versions fill the pool from a list, newer ones let the hand run over the free frames. Both
 //!   leave the hand at frame 0 when it is full, and so it starts there.
 //! * The background writer, checkpoints and the rings of large scans are not modelled: the flash
 //!   writes are those of `bgwriter_lru_maxpages = 0` without checkpoints.
 //!
-//! Cost. O(1) per hit; an eviction looks at `max_usage * s + 1` frames at most, and at O(`max_usage`)
-//! amortised, since every step undoes a use. A byte per frame, two words per page.
+//! Cost. O(1) per hit; an eviction looks at `max_usage * s + 1` frames at most, and at
+//! O(`max_usage`) amortised, since every step undoes a use. A byte per frame, two words per page.
 
 use crate::frames::{Frames, set};
 use crate::params::{IfAbsent, Kind, Param};

@@ -12,8 +12,8 @@
 //! type `T`, of a block `U`.
 //!
 //! In a replay the block of every page is known from the start ([`EraseBlocks`]), so nothing is
-//! hashed; elsewhere a block is found by its number. What is linked is frames, not pages: a buffer has
-//! far fewer frames than a trace has pages, and so they stay in the processor's caches (as in
+//! hashed; elsewhere a block is found by its number. What is linked is frames, not pages: a buffer
+//! has far fewer frames than a trace has pages, and so they stay in the processor's caches (as in
 //! `unit_lists.rs`).
 //!
 //! ```text

@@ -1,8 +1,8 @@
 //! Numbered frames, for policies that look at frames rather than at an order of pages: which page
 //! stands in which.
 //!
-//! A page comes into the free frame with the lowest number (`docs/spec/further-policies.md`, 2.2): the
-//! cache fills in order 0, 1, 2, .., and later a page takes the frame of the victim of its own
+//! A page comes into the free frame with the lowest number (`docs/spec/further-policies.md`, 2.2):
+//! the cache fills in order 0, 1, 2, .., and later a page takes the frame of the victim of its own
 //! access. What a policy knows of a page it keeps in columns by frame: a frame's number is known
 //! from a draw or a hand without looking the page up, and there are fewer frames than pages.
 

@@ -1,21 +1,23 @@
 //! GCaR-BPLRU: BPLRU that passes over blocks whose chips are collecting garbage.
 //!
-//! Wu, Mao, Lin, Jiang. Improving performance for flash-based storage systems through GC-aware cache
-//! management. IEEE TPDS 28(10), 2017, which names BPLRU as a base. The composition is ours
+//! Wu, Mao, Lin, Jiang. Improving performance for flash-based storage systems through GC-aware
+//! cache management. IEEE TPDS 28(10), 2017, which names BPLRU as a base. The composition is ours
 //! (`docs/spec/further-policies.md`, 5.2).
 //!
-//! Rules. As [`bplru`](crate::bplru), but the victim is the first cluster from the LRU end whose group
-//! is not in GC; if there is none, the one at the LRU end. A group is *in GC* if the unit of any page
-//! that would be programmed for it is: of its buffered pages, and with `padding` of its padding.
+//! Rules. As [`bplru`](crate::bplru), but the victim is the first cluster from the LRU end whose
+//! group is not in GC; if there is none, the one at the LRU end. A group is *in GC* if the unit of
+//! any page that would be programmed for it is: of its buffered pages, and with `padding` of its
+//! padding.
 //!
 //! Readings. Any page, not most of them: the group's frames are free when its last program ends. A
 //! compensated block stands at the LRU end and is passed over like any other.
 //!
-//! What to expect. Where a block is striped over all units, every padded group touches every unit, and
-//! the decisions are BPLRU's. They differ where a group touches few units: without padding, or on
-//! drives on which a block lies on one unit. Without a device nothing collects.
+//! What to expect. Where a block is striped over all units, every padded group touches every unit,
+//! and the decisions are BPLRU's. They differ where a group touches few units: without padding, or
+//! on drives on which a block lies on one unit. Without a device nothing collects.
 //!
-//! Cost. As BPLRU; an eviction asks each unit once, and while one collects O(b) per block passed over.
+//! Cost. As BPLRU; an eviction asks each unit once, and while one collects O(b) per block passed
+//! over.
 
 use crate::bplru::{self, Bplru};
 use crate::{BuildError, Info, Setup};

@@ -3,15 +3,16 @@
 //! Blankstein, Sen, Freedman. Hyperbolic caching: flexible caching for web applications. USENIX ATC
 //! 2017.
 //!
-//! Rules. A page has `n`, its uses, and `t`, the accesses since it came in; its priority is `n / t`,
-//! which falls along a hyperbola while it is not used. Hit: `n + 1`. Miss: of a sample of pages, the
-//! one with the least priority is evicted, among equals the one that came in first. The new page
-//! has `n` = 1.
+//! Rules. A page has `n`, its uses, and `t`, the accesses since it came in; its priority is
+//! `n / t`, which falls along a hyperbola while it is not used. Hit: `n + 1`. Miss: of a sample of
+//! pages, the one with the least priority is evicted, among equals the one that came in first. The
+//! new page has `n` = 1.
 //!
 //! Readings.
 //! * The cost and the size classes of the paper: all pages cost and weigh the same here.
 //! * `t` in accesses and a sample of 64 drawn with replacement, as libCacheSim has them. With no
-//!   more frames than that, all pages are candidates and nothing is drawn; the same without `sample`.
+//!   more frames than that, all pages are candidates and nothing is drawn; the same without
+//!   `sample`.
 //! * Quotients are compared as products of whole numbers, exactly.
 //!
 //! Cost. O(1) per hit; an eviction looks at `sample` frames, or at all. Three words per frame, two

@@ -3,8 +3,8 @@
 //! Huang, Wei, Chen, Chen, Feng. Improving flash-based disk cache with Lazy Adaptive Replacement.
 //! MSST 2013; also ACM TOS 12(2), 2016.
 //!
-//! Rules. `Q`, an LRU list of the resident pages; `Q_r`, an LRU list of pages that are not; `C_r`, a
-//! real number, the wanted length of `Q_r`, first `0.1 s`.
+//! Rules. `Q`, an LRU list of the resident pages; `Q_r`, an LRU list of pages that are not; `C_r`,
+//! a real number, the wanted length of `Q_r`, first `0.1 s`.
 //!
 //! ```text
 //!  hit     to the MRU end of Q; C_r = max(0.1 s, C_r - s / (s - C_r))

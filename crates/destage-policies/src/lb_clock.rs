@@ -1,12 +1,12 @@
 //! LB-CLOCK: evict the fullest of the erase blocks not used lately.
 //!
-//! Debnath, Subramanya, Du, Lilja. Large Block CLOCK (LB-CLOCK): a write caching algorithm for solid
-//! state disks. MASCOTS 2009. The paper's text was not at hand; the rules are those of a later
-//! simulator from the same university (`docs/spec/further-policies.md`, 4).
+//! Debnath, Subramanya, Du, Lilja. Large Block CLOCK (LB-CLOCK): a write caching algorithm for
+//! solid state disks. MASCOTS 2009. The paper's text was not at hand; the rules are those of a
+//! later simulator from the same university (`docs/spec/further-policies.md`, 4).
 //!
-//! Rules. The buffer holds written pages only, clustered by erase block. The blocks stand in a ring,
-//! each hot or cold; a hand points to one of them. A write makes its block hot; a block that has no
-//! page in the buffer yet comes in cold, directly before the hand, which will reach it last.
+//! Rules. The buffer holds written pages only, clustered by erase block. The blocks stand in a
+//! ring, each hot or cold; a hand points to one of them. A write makes its block hot; a block that
+//! has no page in the buffer yet comes in cold, directly before the hand, which will reach it last.
 //!
 //! ```text
 //!  evict    the cold block with the most pages, or with no block cold, of all; among equals the first
@@ -16,19 +16,20 @@
 //! ```
 //!
 //! Readings.
-//! * Ties go to the block that has waited longest; the program takes the smallest number, because its
-//!   map is sorted, and does so too with all blocks hot, where it takes block 0 for "none".
+//! * Ties go to the block that has waited longest; the program takes the smallest number, because
+//!   its map is sorted, and does so too with all blocks hot, where it takes block 0 for "none".
 //! * The sweep comes after the choice, also if the victim was under the hand (the program).
-//! * Hot by writes, as in the other write-only buffers; with `read_recency` by reads that hit, too. The
-//!   program makes no difference between them.
+//! * Hot by writes, as in the other write-only buffers; with `read_recency` by reads that hit, too.
+//!   The program makes no difference between them.
 //! * The incoming page's own block may be the victim; it then comes in anew, cold.
 //!
-//! State. The ring is a list whose oldest block is under the hand. A block is put among the cold ones
-//! of its size when it comes in or is cooled, and again when the hand passes it: each time it is
-//! directly before the hand, so the cold blocks of a size stand in ring order.
+//! State. The ring is a list whose oldest block is under the hand. A block is put among the cold
+//! ones of its size when it comes in or is cooled, and again when the hand passes it: each time it
+//! is directly before the hand, so the cold blocks of a size stand in ring order.
 //!
-//! Cost. O(1) amortised: all steps of a sweep but the last undo a write. With all blocks hot the choice
-//! looks at each; after that all are cold, and it takes as many writes until they are hot again.
+//! Cost. O(1) amortised: all steps of a sweep but the last undo a write. With all blocks hot the
+//! choice looks at each; after that all are cold, and it takes as many writes until they are hot
+//! again.
 
 use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes};
 use crate::fab::READ_RECENCY;

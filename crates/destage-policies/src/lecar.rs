@@ -28,8 +28,8 @@
 //! | a draw when both experts agree | made, and ignored (the authors' program) |
 //! | precision, generator | binary64 for single; SplitMix64 for NumPy's |
 //!
-//! Cost. O(1); O(log s) for pages used 4096 times or more. Nine words per page or entry, at most `s` and
-//! two histories of them.
+//! Cost. O(1); O(log s) for pages used 4096 times or more. Nine words per page or entry, at most
+//! `s` and two histories of them.
 
 use crate::params::{IfAbsent, Kind, Param};
 use crate::ranks::Ranks;

@@ -1,12 +1,12 @@
 //! LFU-DA: LFU that lets old favourites go.
 //!
-//! Arlitt, Cherkasova, Dilley, Friedrich, Jin. Evaluating content management techniques for Web proxy
-//! caches. HPL-1999-69. Squid's heap policy LFUDA, by the same group: key = age + count, ties by
-//! recency.
+//! Arlitt, Cherkasova, Dilley, Friedrich, Jin. Evaluating content management techniques for Web
+//! proxy caches. HPL-1999-69. Squid's heap policy LFUDA, by the same group: key = age + count, ties
+//! by recency.
 //!
-//! Rules. A count and a key per resident page; an age `L`, first 0. Hit: count + 1, key = count + `L`.
-//! Miss: the page with the smallest key is evicted, among equals the least recently used, and `L` is
-//! its key. The new page has count 1 and key 1 + `L`.
+//! Rules. A count and a key per resident page; an age `L`, first 0. Hit: count + 1, key = count +
+//! `L`. Miss: the page with the smallest key is evicted, among equals the least recently used, and
+//! `L` is its key. The new page has count 1 and key 1 + `L`.
 //!
 //! Readings. libCacheSim's LFUDA is another policy: a hit adds its smallest key in place of 1, and
 //! the key holds no count. It is not followed.
@@ -14,7 +14,8 @@
 //! State. A list per key: keys only grow, so the order of arrival in a list is that of recency. No
 //! key is below `L`.
 //!
-//! Cost. O(1); O(log s) for pages whose key is 4096 above `L` or more. Six words and a byte per page.
+//! Cost. O(1); O(log s) for pages whose key is 4096 above `L` or more. Six words and a byte per
+//! page.
 
 use crate::ranks::Ranks;
 use crate::{BuildError, Gauge, Info, Setup};

@@ -4,11 +4,12 @@
 //! buffer cache performance. SIGMETRICS 2002; also IEEE TC 54(8), 2005.
 //!
 //! Rules. A resident page is LIR or HIR. Stack `S` holds all LIR pages, some resident HIR pages and
-//! ghosts (HIR pages that were evicted); queue `Q` all resident HIR pages. `Llirs + Lhirs` = frames.
+//! ghosts (HIR pages that were evicted); queue `Q` all resident HIR pages. `Llirs + Lhirs` =
+//! frames.
 //! ```text
 //!  pruning        after every access: entries leave the bottom of S until a LIR page is there
-//!  demotion       when a page became LIR and there are more than Llirs: the page at the bottom of S
-//!                 leaves S, is HIR, and goes to the back of Q
+//!  demotion       when a page became LIR and there are more than Llirs: the page at the bottom
+//!                 of S leaves S, is HIR, and goes to the back of Q
 //!  hit, LIR       to the top of S
 //!  hit, HIR in S  to the top of S; leaves Q; is LIR; demotion
 //!  hit, HIR       pushed on S; to the back of Q; stays HIR

@@ -16,19 +16,21 @@
 //! ```
 //!
 //! Readings.
-//! * Among pages with equal `HIST(K)`, above all those with fewer than K references, the paper leaves
-//!   the choice to a "subsidiary policy": LRU on `LAST`. Times are unique, so the order is total.
+//! * Among pages with equal `HIST(K)`, above all those with fewer than K references, the paper
+//!   leaves the choice to a "subsidiary policy": LRU on `LAST`. Times are unique, so the order is
+//!   total.
 //! * If every resident page is inside its correlated period, the period is ignored.
 //! * Old histories are purged by a daemon in the paper. The rule above does the same whenever the
 //!   purge happens; here, where slots are scarce, whenever the histories have doubled. `RIP = 0` is
 //!   no memory of evicted pages.
 //! * `HIST(i)` of an unused slot stays 0, without the correlation term (matters for K >= 3).
 //!
-//! State. A page's key is (`HIST(K)`, `LAST`); both only grow. Without a correlated period a time is
-//! that of one access, hence of one page, and two calendars keep the order: pages with fewer than K
-//! references by `LAST`, which go first, and the others by `HIST(K)`. With a correlated period the
-//! pages inside it are on a list in the order of `LAST` and in a heap, the others in another heap. A
-//! calendar or a heap may hold an old key until it comes to the top: a hit then costs nothing.
+//! State. A page's key is (`HIST(K)`, `LAST`); both only grow. Without a correlated period a time
+//! is that of one access, hence of one page, and two calendars keep the order: pages with fewer
+//! than K references by `LAST`, which go first, and the others by `HIST(K)`. With a correlated
+//! period the pages inside it are on a list in the order of `LAST` and in a heap, the others in
+//! another heap. A calendar or a heap may hold an old key until it comes to the top: a hit then
+//! costs nothing.
 //!
 //! Cost. O(1) amortised without a correlated period but for what returns with an old history; with
 //! one O(log s) per eviction and per hit. K + 1 times per remembered page.

@@ -5,11 +5,11 @@
 //!
 //! Rules. Queues `Q0..Q(m-1)` of resident pages, oldest first; `Qout`, a FIFO of ghosts with their
 //! counts. A hit takes the page out of its queue; a miss takes its count from `Qout`, where it then
-//! leaves, or starts at 0, and, if the cache is full, evicts the oldest page of the lowest queue that
-//! has one, which becomes a ghost. Then in both cases the count grows by one, and the page goes to
-//! the end of queue `min(floor(log2(count)), m - 1)` with expiry `now + lifeTime`. Ageing, after
-//! every access: `now + 1`; for k = 1, 2, .. m - 1: if the oldest page of `Qk` has expired, it goes
-//! to the end of `Q(k-1)` with a new expiry.
+//! leaves, or starts at 0, and, if the cache is full, evicts the oldest page of the lowest queue
+//! that has one, which becomes a ghost. Then in both cases the count grows by one, and the page
+//! goes to the end of queue `min(floor(log2(count)), m - 1)` with expiry `now + lifeTime`. Ageing,
+//! after every access: `now + 1`; for k = 1, 2, .. m - 1: if the oldest page of `Qk` has expired,
+//! it goes to the end of `Q(k-1)` with a new expiry.
 //!
 //! Readings.
 //! * The listing looks into `Qout` after the eviction, which may have dropped the entry; here the

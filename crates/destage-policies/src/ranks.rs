@@ -13,8 +13,8 @@
 //!     └─ 11: p3 ─ p8 ─ p1 (oldest to newest)
 //! ```
 //!
-//! Few pages are ever far: a page must have been used `NEAR` times. What is near takes no search and
-//! no allocation: a move is two lists and two bits, and the smallest number two look-ups.
+//! Few pages are ever far: a page must have been used `NEAR` times. What is near takes no search
+//! and no allocation: a move is two lists and two bits, and the smallest number two look-ups.
 
 use destage_core::{Page, PerSlot, Slot};
 use std::collections::BTreeMap;

@@ -1,14 +1,14 @@
 //! SLRU: LRU in levels that a page climbs hit by hit.
 //!
-//! Karedla, Love, Wherry. Caching strategies to improve disk system performance. IEEE Computer 27(3),
-//! 1994 (two segments). Huang, Birman, van Renesse, Lloyd, Kumar, Li. An analysis of Facebook photo
-//! caching. SOSP 2013 (S4LRU).
+//! Karedla, Love, Wherry. Caching strategies to improve disk system performance. IEEE
+//! Computer 27(3), 1994 (two segments). Huang, Birman, van Renesse, Lloyd, Kumar, Li. An analysis
+//! of Facebook photo caching. SOSP 2013 (S4LRU).
 //!
 //! Rules. LRU lists `S_0` (lowest) .. `S_(n-1)`; each but `S_0` holds at most `U` pages, an equal
 //! part of `protected_fraction` of the frames. Hit in `S_i`: to the MRU end of `S_(i+1)`, or of the
-//! topmost; from there down to `S_1`, the LRU page of a segment over its bound goes to the MRU end of
-//! the one below. Miss: the LRU page of the lowest segment that has one is evicted; the new page comes
-//! in at the MRU end of `S_0`.
+//! topmost; from there down to `S_1`, the LRU page of a segment over its bound goes to the MRU end
+//! of the one below. Miss: the LRU page of the lowest segment that has one is evicted; the new page
+//! comes in at the MRU end of `S_0`.
 //!
 //! ```text
 //!     S_3  MRU ▢▢▢▢ LRU ┐   ▲ hit
@@ -18,8 +18,9 @@
 //! ```
 //!
 //! Readings.
-//! * New pages come into `S_0` while there is room too (1994 and 2013). libCacheSim puts them into the
-//!   lowest segment that is not full, so that its upper ones begin with pages that were never hit.
+//! * New pages come into `S_0` while there is room too (1994 and 2013). libCacheSim puts them into
+//!   the lowest segment that is not full, so that its upper ones begin with pages that were never
+//!   hit.
 //! * Frames that the division leaves over belong to `S_0`, which has no bound of its own.
 //! * With `U` = 0 every page that climbs comes down again at once, and it is LRU.
 //!

@@ -3,15 +3,15 @@
 //! Einziger, Friedman, Manes. TinyLFU: a highly efficient cache admission policy. ACM TOS 13(4),
 //! 2017.
 //!
-//! Rules. LRU lists `window`, `probation` and `protected`; a `count`, 0..=15, of every page, resident
-//! or not. Every access first adds one to its page's count; after `sample_factor * s` of them all
-//! counts are halved, and so is the number of accesses seen. Hit in `window` or `protected`: to the
-//! MRU end of that list; in `probation`: to that of `protected`, whose LRU page goes back to
-//! `probation` if it is over its size. Miss, cache full: the LRU page of `window` is the candidate,
-//! that of `probation` (or of `protected`, if `probation` is empty) the victim; if the candidate's
-//! count is larger, the victim is evicted and the candidate goes to the MRU end of `probation`; else
-//! the candidate is evicted. Miss, not full: the LRU page of a full `window` goes to `probation`. The
-//! new page comes in at the MRU end of `window`.
+//! Rules. LRU lists `window`, `probation` and `protected`; a `count`, 0..=15, of every page,
+//! resident or not. Every access first adds one to its page's count; after `sample_factor * s` of
+//! them all counts are halved, and so is the number of accesses seen. Hit in `window` or
+//! `protected`: to the MRU end of that list; in `probation`: to that of `protected`, whose LRU page
+//! goes back to `probation` if it is over its size. Miss, cache full: the LRU page of `window` is
+//! the candidate, that of `probation` (or of `protected`, if `probation` is empty) the victim; if
+//! the candidate's count is larger, the victim is evicted and the candidate goes to the MRU end of
+//! `probation`; else the candidate is evicted. Miss, not full: the LRU page of a full `window` goes
+//! to `probation`. The new page comes in at the MRU end of `window`.
 //!
 //! Readings.
 //! * Exact counts in place of the count-min sketch, whose decisions depend on its hash functions.

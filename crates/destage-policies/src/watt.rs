@@ -4,18 +4,19 @@
 //! Vöhringer, Leis. Write-Aware Timestamp Tracking: effective and efficient page replacement for
 //! modern hardware. PVLDB 16(11), 2023; the authors' simulator and LeanStore.
 //!
-//! Rules. Time is counted in epochs of `L` misses. Of each resident page: `A`, the last epochs in which
-//! it was accessed, newest first, and `W`, those in which it was written. What a history shows:
+//! Rules. Time is counted in epochs of `L` misses. Of each resident page: `A`, the last epochs in
+//! which it was accessed, newest first, and `W`, those in which it was written. What a history
+//! shows:
 //!
 //! ```text
 //!     V(e_1, e_2, ..) = max over i of min(o_i / (epoch - e_i + 1), 1)    o_1 = first_value, o_i = i
 //!     value(page)     = V(A) + write_cost V(W)
 //! ```
 //!
-//! Miss: of a sample of pages, the one with the smallest value is evicted, among equals the one whose
-//! last access is oldest; its history is forgotten. Every access is tracked, that of a miss after the
-//! page has come in: the epoch goes in front of `A`, and of `W` if it is a write, unless it is there;
-//! the oldest leaves a list that is full.
+//! Miss: of a sample of pages, the one with the smallest value is evicted, among equals the one
+//! whose last access is oldest; its history is forgotten. Every access is tracked, that of a miss
+//! after the page has come in: the epoch goes in front of `A`, and of `W` if it is a write, unless
+//! it is there; the oldest leaves a list that is full.
 //!
 //! Readings.
 //!
@@ -32,8 +33,8 @@
 //!
 //! LeanStore is `first_value = 0.2; epoch_fraction = 0.001; sample = 50`.
 //!
-//! Cost. O(slots) per access that opens an epoch of its page, else O(1); an eviction looks at `sample`
-//! frames, or at all. A word per slot and three per frame, two per page.
+//! Cost. O(slots) per access that opens an epoch of its page, else O(1); an eviction looks at
+//! `sample` frames, or at all. A word per slot and three per frame, two per page.
 
 use crate::frames::{Frames, set};
 use crate::params::{IfAbsent, Kind, Param, Params};

@@ -182,8 +182,8 @@ fn decides_as_its_twin(policy: &'static str) {
 }
 
 /// Section 4: at most s pages are resident; hit if and only if resident; exactly one eviction on a
-/// miss with a full cache, none otherwise; a victim is flushed if and only if it was dirty. A page that
-/// an admission policy refuses changes nothing, and is written through.
+/// miss with a full cache, none otherwise; a victim is flushed if and only if it was dirty. A page
+/// that an admission policy refuses changes nothing, and is written through.
 fn obeys_the_laws(
     policy: &str,
     frames: u32,

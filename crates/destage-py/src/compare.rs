@@ -120,7 +120,8 @@ pub fn compare(
     Ok(set_json(trace, drive, runs))
 }
 
-/// Next uses, if a policy of the run needs them; an error if the trace's file is not whole any more.
+/// Next uses, if a policy of the run needs them; an error if the trace's file is not whole any
+/// more.
 pub fn looked_ahead(
     trace: &Trace,
     specs: &[PolicySpec],

@@ -76,7 +76,8 @@ impl IntoPyErr for TraceError {
             {
                 return error(py, Kind::Output, format!("standard output: {source}"));
             }
-            // The reader has gone, of a pipe or of standard output: nothing is wrong with the output.
+            // The reader has gone, of a pipe or of standard output: nothing is wrong with the
+            // output.
             TraceError::Write { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe => {
                 return PyBrokenPipeError::new_err(self.to_string());
             }

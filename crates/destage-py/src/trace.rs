@@ -323,8 +323,8 @@ pub fn convert_workload(
     Ok(json!(raise(py, written)?).to_string())
 }
 
-/// Lets this process end with a sentence and status 65 where a decoded trace that it reads is cut by
-/// somebody, in place of SIGBUS. For the command line.
+/// Lets this process end with a sentence and status 65 where a decoded trace that it reads is cut
+/// by somebody, in place of SIGBUS. For the command line.
 #[pyfunction]
 pub fn report_shrunk_files() -> PyResult<()> {
     destage_trace::report_shrunk_files().map_err(PyErr::from)

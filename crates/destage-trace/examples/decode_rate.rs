@@ -3,8 +3,9 @@
 //! ```sh
 //! cargo run --release -p destage-trace --example decode_rate -- FILE [KEY=VALUE...]
 //! ```
-//! `KEY=VALUE` are reader options, such as `time_unit=us`. CPU time is that of the whole process, which
-//! has one thread; bytes are those of the file as stored, so give an unpacked file to time parsing.
+//! `KEY=VALUE` are reader options, such as `time_unit=us`. CPU time is that of the whole process,
+//! which has one thread; bytes are those of the file as stored, so give an unpacked file to time
+//! parsing.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,8 +63,8 @@ fn measure(path: PathBuf, settings: impl Iterator<Item = String>) -> destage_tra
     Ok(())
 }
 
-/// User and system time of this process, from /proc; 0 where there is none, and rates are then by wall
-/// clock in effect infinite.
+/// User and system time of this process, from /proc; 0 where there is none, and rates are then by
+/// wall clock in effect infinite.
 fn cpu_seconds() -> f64 {
     let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return 0.0 };
     let tail = stat.rsplit(')').next().unwrap_or("");

@@ -5,8 +5,8 @@ use crate::{Decision, Op, Params};
 
 /// Numbered frames (2.2): which page stands in which.
 ///
-/// Kept apart from the [`Buffer`](crate::Buffer), which knows what is dirty: only policies that look
-/// at frames have these.
+/// Kept apart from the [`Buffer`](crate::Buffer), which knows what is dirty: only policies that
+/// look at frames have these.
 pub(crate) struct Frames(Vec<Option<u64>>);
 
 impl Frames {

@@ -42,7 +42,8 @@ impl Mq {
         }
     }
 
-    /// `now + life_time`; saturating, since any integer is a life time and the end of time is never.
+    /// `now + life_time`; saturating, since any integer is a life time and the end of time is
+    /// never.
     fn expiry(&self) -> u64 {
         self.now.saturating_add(self.life_time)
     }

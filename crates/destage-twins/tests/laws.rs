@@ -159,9 +159,9 @@ fn lecar_that_cannot_learn_is_the_expert_that_it_starts_with() {
     decides_as("lecar", json!({"history_fraction": 0, "initial_weight": 0}), "lfu", cases());
 }
 
-/// `docs/spec/further-policies.md`, 2.1 and 6: a page is resident after its access if and only if it
-/// hit or was admitted; a miss evicts one page if it is admitted to a full cache and none otherwise; what is not
-/// admitted is written through if it is a write.
+/// `docs/spec/further-policies.md`, 2.1 and 6: a page is resident after its access if and only if
+/// it hit or was admitted; a miss evicts one page if it is admitted to a full cache and none
+/// otherwise; what is not admitted is written through if it is a write.
 #[test]
 fn larc_keeps_what_it_admits_and_writes_through_what_it_does_not() {
     let cases_of = |params: Params| cases().map(move |case| (params.clone(), case));

@@ -103,8 +103,8 @@ macro_rules! response {
     };
 }
 
-/// Every metric, in the order of the columns: what the cache did, what single policies count by their
-/// own declaration, then times and the device.
+/// Every metric, in the order of the columns: what the cache did, what single policies count by
+/// their own declaration, then times and the device.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     OF_THE_CACHE.iter().copied().chain(of_policies()).chain(OF_TIME.iter().copied()).collect()
 });

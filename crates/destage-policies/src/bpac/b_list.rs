@@ -14,9 +14,9 @@
 //! the order, in maps by recency until they are used or destaged. So are the few that are ready to
 //! go, beside their place.
 //!
-//! A block whose cluster is empty keeps its place among the recent ones, in case a page returns, and
-//! is *parked*, off the order, when the border comes to it. So every step costs O(1) amortised, and
-//! O(log c) of c clusters for those in the maps.
+//! A block whose cluster is empty keeps its place among the recent ones, in case a page returns,
+//! and is *parked*, off the order, when the border comes to it. So every step costs O(1) amortised,
+//! and O(log c) of c clusters for those in the maps.
 
 use super::pattern::Pattern;
 use crate::clusters::{Block, Chain, Linked, NIL, Pair, Sizes};

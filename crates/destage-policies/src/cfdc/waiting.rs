@@ -1,8 +1,8 @@
 //! Which of CFDC's clusters has the lowest priority `IPD / (n^2 (globaltime - timestamp))`.
 //!
 //! Clusters of equal n and IPD are in the order of their timestamps, whatever `globaltime` is. So
-//! there is one heap for each such pair, and choosing compares the oldest of each: first rounded and
-//! many at a time, then exactly those that are within a rounding of the lowest.
+//! there is one heap for each such pair, and choosing compares the oldest of each: first rounded
+//! and many at a time, then exactly those that are within a rounding of the lowest.
 
 use destage_core::{Directory, Hashed, Page, Slot};
 use std::cmp::Reverse;

@@ -93,9 +93,9 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         }
     }
 
-    /// Destages the pages that have been gathered as one group; they must be on none of the policy's
-    /// lists. The block is forgotten if nothing of it stays resident, so it must be on none either;
-    /// returns whether it was.
+    /// Destages the pages that have been gathered as one group; they must be on none of the
+    /// policy's lists. The block is forgotten if nothing of it stays resident, so it must be on
+    /// none either; returns whether it was.
     #[inline(always)]
     pub(crate) fn destage(&mut self, block: u32, padding: Padding, plan: &mut Plan) -> bool {
         let whole = self.group.len() as u64 == self.size.pages;

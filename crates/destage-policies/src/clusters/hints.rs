@@ -1,4 +1,5 @@
-//! What is brought near before it is used, so that nobody waits for memory. No decision is made here.
+//! What is brought near before it is used, so that nobody waits for memory. No decision is made
+//! here.
 
 use super::{Blocks, Held, Linked, NIL, Pair};
 use destage_core::pages::prefetch;

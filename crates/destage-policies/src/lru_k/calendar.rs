@@ -2,16 +2,17 @@
 //!
 //! A calendar queue (Brown, CACM 31(10), 1988): pages wait in buckets of so many accesses each, and
 //! only those before the first bucket, the *front*, are in order. The time that a page waits under
-//! may be older than its own; it is put right when its bucket comes to the front, so that a hit does
-//! nothing here.
+//! may be older than its own; it is put right when its bucket comes to the front, so that a hit
+//! does nothing here.
 //!
 //! ```text
 //!   front: a heap │ bucket │ bucket │ .. │ bucket of the present
 //!   noted < start ┘        └ 2^width accesses
 //! ```
 //!
-//! Cost. O(1) amortised for a page that comes or leaves, but for the heap, which holds one bucket and
-//! what came in late. There are so many buckets and no more, so memory does not grow with the run.
+//! Cost. O(1) amortised for a page that comes or leaves, but for the heap, which holds one bucket
+//! and what came in late. There are so many buckets and no more, so memory does not grow with the
+//! run.
 
 use destage_core::Slot;
 use std::cmp::Reverse;
