@@ -33,15 +33,18 @@ fn every_option() -> ReaderOptions {
 fuzz_target!(|data: &[u8]| {
     let Some((&chosen, bytes)) = data.split_first() else { return };
     let format = FORMATS[chosen as usize % FORMATS.len()];
-    let _ = (format.detect)(&Sample { bytes, whole: true, size: Some(bytes.len() as u64), name: "x" });
+    let size = Some(bytes.len() as u64);
+    let _ = (format.detect)(&Sample { bytes, whole: true, size, name: "x" });
     for (mut options, on_error) in
         [(ReaderOptions::default(), OnError::Stop), (every_option(), OnError::Skip)]
     {
         options.on_error = on_error;
         let limit = options.max_request_bytes;
         let mut tally = Tally::new(&options);
-        let opening = Opening { options: Arc::new(options), format, detected: false, closest: None };
-        let Ok(mut reader) = (format.open)(Input::from_bytes("x", bytes), &opening) else { continue };
+        let options = Arc::new(options);
+        let opening = Opening { options, format, detected: false, closest: None };
+        let opened = (format.open)(Input::from_bytes("x", bytes), &opening);
+        let Ok(mut reader) = opened else { continue };
         let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
         while let Ok(true) = reader.fill(&mut records, &mut devices, &mut tally) {}
         for r in records.iter().filter(|r| r.op != RecordOp::Flush) {

@@ -249,7 +249,10 @@ mod tests {
         field!(Queue.order, Kind::Choice(Order::NAMES), IfAbsent::Word("lifo")),
         field!(Queue.latencies, Kind::ints(0, 9), IfAbsent::List(3)),
         field!(Queue.ceiling, Kind::OPTIONAL_WHOLE, IfAbsent::None("no end")),
-        field!(Queue.from_ms as "from", Kind::Form("seconds"), IfAbsent::Word("4s"), seconds, as_seconds),
+        field!(
+            Queue.from_ms as "from", Kind::Form("seconds"), IfAbsent::Word("4s"),
+            seconds, as_seconds
+        ),
     ];
 
     fn defaults() -> Queue {

@@ -74,7 +74,8 @@ pub static INFO: Info = Info {
     title: "Advanced Adaptive LRU",
     source: "Yao, Kong, Zhou, Xu, Feng, Liu. An advanced adaptive least recently used buffer \
              management algorithm for SSD. IEEE Access 7, 2019, section III",
-    about: "Clean and dirty pages share the frames by gain; blocks are padded when writes are slow.",
+    about: "Clean and dirty pages share the frames by gain; blocks are padded when writes are \
+            slow.",
     flash_aware: true,
     clusters: true,
     pads: Pads::WithDevice,
@@ -102,9 +103,9 @@ pub static INFO: Info = Info {
             symbol: "D_r, D_w",
             kind: Kind::Choice(&["response", "service"]),
             default: IfAbsent::Word("response"),
-            about: "What counts as an operation's latency: from submission to end, waiting for other \
-                    pages of the same destage included, or only while its chip worked for it, \
-                    collections included, as a simulator without queues returns it.",
+            about: "What counts as an operation's latency: from submission to end, waiting for \
+                    other pages of the same destage included, or only while its chip worked for \
+                    it, collections included, as a simulator without queues returns it.",
             ..Param::BLANK
         },
         Param {

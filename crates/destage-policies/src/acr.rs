@@ -391,7 +391,9 @@ impl<D: Directory> Policy for Acr<D> {
         slot
     }
 
-    on_lists! { self.pages: [self.c.top, self.c.bottom, self.d.top, self.d.bottom]; frames: self.frames }
+    on_lists! {
+        self.pages: [self.c.top, self.c.bottom, self.d.top, self.d.bottom]; frames: self.frames
+    }
 
     hints! { self.pages: warm, warm_links }
 

@@ -162,7 +162,10 @@ impl<D: Directory> Policy for AdLru<D> {
         slot
     }
 
-    on_lists! { self.pages: [self.cold.clean, self.cold.dirty, self.hot.clean, self.hot.dirty]; frames: self.frames }
+    on_lists! {
+        self.pages: [self.cold.clean, self.cold.dirty, self.hot.clean, self.hot.dirty];
+        frames: self.frames
+    }
 
     hints! { self.pages: warm, warm_links }
 

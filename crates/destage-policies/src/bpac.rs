@@ -71,7 +71,8 @@ pub static INFO: Info = Info {
     title: "Block-Page Adaptive Cache",
     source: "Wu, He, Eckart. An adaptive write buffer management scheme for flash-based SSDs. ACM \
              Trans. Storage 8(1), 2012, section 4 and Algorithm 1",
-    about: "A write buffer that keeps hot pages apart and finds which erase blocks stopped growing.",
+    about: "A write buffer that keeps hot pages apart and finds which erase blocks stopped \
+            growing.",
     flash_aware: true,
     clusters: true,
     time: "O(1) amortised; O(log c), c clusters, when a hot page cools",
@@ -109,8 +110,8 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 2, max: u64::MAX },
             default: IfAbsent::Int(2),
             unit: "pages",
-            about: "From this length on a gapless ascending run is sequential. Default: the shortest \
-                    sequence.",
+            about: "From this length on a gapless ascending run is sequential. Default: the \
+                    shortest sequence.",
             ..Param::BLANK
         },
         Param {
@@ -125,9 +126,9 @@ pub static INFO: Info = Info {
             name: "pird_sampling",
             kind: Kind::Choice(&["all_hits", "p_list"]),
             default: IfAbsent::Word("all_hits"),
-            about: "Which hits give a PIRD: those that make a page hot too (section 4.4.3), or only \
-                    those in the p-list (Algorithm 1). Default: with the latter PIRD_thd can only \
-                    fall.",
+            about: "Which hits give a PIRD: those that make a page hot too (section 4.4.3), or \
+                    only those in the p-list (Algorithm 1). Default: with the latter PIRD_thd can \
+                    only fall.",
             ..Param::BLANK
         },
     ],

@@ -80,8 +80,8 @@ pub static INFO: Info = Info {
     params: PARAMS,
     caveats: &[Caveat {
         when: Circumstance::NoUnitWhileDirty,
-        says: "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other than \
-               page): all of them cost the same, and ecr decides as cflru-e does",
+        says: "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other \
+               than page): all of them cost the same, and ecr decides as cflru-e does",
     }],
     ..Info::BLANK
 };

@@ -10,8 +10,8 @@
 //!  hit     to the MRU end of Q; C_r = max(0.1 s, C_r - s / (s - C_r))
 //!  miss    C_r = min(0.9 s, C_r + s / C_r)
 //!          in Q_r: leaves it; if Q is full, its LRU page is evicted; comes in at the MRU end of Q
-//!          else:   is not admitted; its number to the MRU end of Q_r, whose LRU entry goes if the list
-//!                  is longer than C_r
+//!          else:   is not admitted; its number to the MRU end of Q_r, whose LRU entry goes if the
+//!                  list is longer than C_r
 //! ```
 //!
 //! Readings.

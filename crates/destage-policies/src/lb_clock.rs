@@ -9,10 +9,10 @@
 //! has no page in the buffer yet comes in cold, directly before the hand, which will reach it last.
 //!
 //! ```text
-//!  evict    the cold block with the most pages, or with no block cold, of all; among equals the first
-//!           one from the hand on. If it was under the hand, the hand goes to the next block
-//!  sweep    hot blocks under the hand become cold, one after the other; the hand then stands behind
-//!           the first cold one that it met
+//!  evict    the cold block with the most pages, or with no block cold, of all; among equals the
+//!           first one from the hand on. If it was under the hand, the hand goes to the next block
+//!  sweep    hot blocks under the hand become cold, one after the other; the hand then stands
+//!           behind the first cold one that it met
 //! ```
 //!
 //! Readings.
@@ -40,8 +40,8 @@ use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, S
 pub static INFO: Info = Info {
     name: "lb-clock",
     title: "Large Block CLOCK",
-    source: "Debnath, Subramanya, Du, Lilja. Large Block CLOCK (LB-CLOCK): a write caching algorithm \
-             for solid state disks. MASCOTS 2009",
+    source: "Debnath, Subramanya, Du, Lilja. Large Block CLOCK (LB-CLOCK): a write caching \
+             algorithm for solid state disks. MASCOTS 2009",
     about: "A write buffer that destages the fullest of the erase blocks not used lately.",
     flash_aware: true,
     clusters: true,

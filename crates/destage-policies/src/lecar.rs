@@ -9,11 +9,11 @@
 //! ```text
 //!  hit    most recent; count + 1
 //!  miss   in a history: leaves it; its count is the remembered one + 1; that expert is regretted:
-//!             r = d0 ^ (time since its eviction / s); its weight * exp(-lambda r); both weights over
-//!             their sum; a weight of 0.99 or more is 0.99, and the other one 0.01
+//!             r = d0 ^ (time since its eviction / s); its weight * exp(-lambda r); both weights
+//!             over their sum; a weight of 0.99 or more is 0.99, and the other one 0.01
 //!         full: a, the victim of LRU; b, that of LFU (ties: the least recently used);
-//!             a = b: evicted, and forgotten; else with probability w_LRU a, into H_LRU, else b, into
-//!             H_LFU, and the oldest entry of a full history goes
+//!             a = b: evicted, and forgotten; else with probability w_LRU a, into H_LRU, else b,
+//!             into H_LFU, and the oldest entry of a full history goes
 //!         comes in most recent, with the count above, or 1
 //! ```
 //!
@@ -67,8 +67,8 @@ static PARAMS: &[Param] = &[
         symbol: "d_0",
         kind: Kind::Real { min: 0.0, max: 1.0 },
         default: IfAbsent::Real(0.005),
-        about: "What is left of a regret after as many accesses as there are frames; default of the \
-                paper.",
+        about: "What is left of a regret after as many accesses as there are frames; default of \
+                the paper.",
         ..Param::BLANK
     },
     Param {

@@ -9,10 +9,10 @@
 //! ```text
 //!  hit    if t - LAST > CRP (a new uncorrelated reference): c = LAST - HIST(1);
 //!         HIST(i) = HIST(i-1) + c for i = K..2; HIST(1) = t.     In any case LAST = t
-//!  miss   cache full: of the pages with t - LAST > CRP the one with the smallest HIST(K) is evicted;
-//!         its history is kept
-//!         then: HIST(i) = HIST(i-1) for i = K..2 if there is a history and t - LAST <= RIP, else 0;
-//!         HIST(1) = LAST = t
+//!  miss   cache full: of the pages with t - LAST > CRP the one with the smallest HIST(K) is
+//!         evicted; its history is kept
+//!         then: HIST(i) = HIST(i-1) for i = K..2 if there is a history and t - LAST <= RIP,
+//!         else 0; HIST(1) = LAST = t
 //! ```
 //!
 //! Readings.
@@ -71,7 +71,8 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 0, max: u64::MAX },
             default: IfAbsent::Int(0),
             unit: "accesses",
-            about: "References that close together count as one; the paper has no default, 0 is ours.",
+            about: "References that close together count as one; the paper has no default, 0 is \
+                    ours.",
             ..Param::BLANK
         },
         Param {

@@ -52,7 +52,8 @@ pub static INFO: Info = Info {
             kind: Kind::OptionalInt { min: 1, max: u64::MAX },
             default: IfAbsent::None("frames"),
             unit: "accesses",
-            about: "Time in a queue until a page moves down; the paper tunes it, the default is ours.",
+            about: "Time in a queue until a page moves down; the paper tunes it, the default is \
+                    ours.",
             ..Param::BLANK
         },
         Param {

@@ -54,8 +54,8 @@ pub static INFO: Info = Info {
             kind: Kind::Real { min: 0.0, max: 1.0 },
             default: IfAbsent::Real(0.75),
             unit: "of frames",
-            about: "Size of all segments but the lowest together; default: four equal ones (S4LRU). \
-                    Caffeine has 2 segments and 0.8.",
+            about: "Size of all segments but the lowest together; default: four equal ones \
+                    (S4LRU). Caffeine has 2 segments and 0.8.",
             ..Param::BLANK
         },
     ],

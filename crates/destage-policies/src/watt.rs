@@ -9,7 +9,7 @@
 //! shows:
 //!
 //! ```text
-//!     V(e_1, e_2, ..) = max over i of min(o_i / (epoch - e_i + 1), 1)    o_1 = first_value, o_i = i
+//!     V(e_1, e_2, ..) = max over i of min(o_i / (epoch - e_i + 1), 1)   o_1 = first_value, o_i = i
 //!     value(page)     = V(A) + write_cost V(W)
 //! ```
 //!

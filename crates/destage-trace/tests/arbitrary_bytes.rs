@@ -125,7 +125,11 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_lines(text in "([ ,;\t|]?([0-9]{1,21}|[RWrwDQC]|Read|Write|-1|0x[0-9a-f]{1,17}|\"|\\*|[a-z]{1,5})){0,9}(\r?\n([ ,;\t|]?([0-9]{1,21}|[RWDQC]|\"[^\"]?\"|[a-z]{1,5})){0,9}){0,12}") {
+    fn arbitrary_lines(
+        text in "([ ,;\t|]?([0-9]{1,21}|[RWrwDQC]|Read|Write|-1|0x[0-9a-f]{1,17}|\"|\\*|[a-z]{1,5}\
+            )){0,9}\
+            (\r?\n([ ,;\t|]?([0-9]{1,21}|[RWDQC]|\"[^\"]?\"|[a-z]{1,5})){0,9}){0,12}",
+    ) {
         for format in FORMATS {
             survive(format, text.as_bytes());
         }

@@ -85,7 +85,8 @@ fn a_walk_is_sequential_and_a_random_one_is_not() {
     assert!(random.sequentiality.with_any_stream < 0.01);
     // A scan between hot accesses: seldom after the previous request, always in a stream.
     let mixed = info(&trace(json!({
-        "kind": "scan", "requests": 20_000, "pages": 1_000_000, "access_share": 0.5, "page_share": 0.2,
+        "kind": "scan", "requests": 20_000, "pages": 1_000_000,
+        "access_share": 0.5, "page_share": 0.2,
     })));
     assert!((mixed.sequentiality.with_previous - 0.25).abs() < 0.02);
     assert!((mixed.sequentiality.with_any_stream - 0.5).abs() < 0.02);

@@ -553,7 +553,9 @@ fn a_text_file_cut_at_any_byte_is_read_or_refused_but_never_a_panic() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), skip: bool) {
+    fn arbitrary_bytes_never_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..600), skip: bool,
+    ) {
         let options = Arc::new(options(&[("on_error", if skip { "skip" } else { "stop" })]));
         for format in FORMATS.iter().copied() {
             drain(format, &bytes, &options);
@@ -572,7 +574,9 @@ proptest! {
     }
 
     #[test]
-    fn twins_with_changed_bytes_never_panic(changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..6)) {
+    fn twins_with_changed_bytes_never_panic(
+        changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..6),
+    ) {
         let options = Arc::new(options(&[("on_error", "skip")]));
         for entry in std::fs::read_dir(twin("")).unwrap() {
             let mut bytes = std::fs::read(entry.unwrap().path()).unwrap();

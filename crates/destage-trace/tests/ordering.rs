@@ -208,7 +208,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn any_files_come_out_as_one_stable_sort(
-        contents in prop::collection::vec(prop::collection::vec((0u32..4, 0u64..30, 0u64..1000), 1..60), 1..5),
+        contents in prop::collection::vec(
+            prop::collection::vec((0u32..4, 0u64..30, 0u64..1000), 1..60), 1..5
+        ),
         window in 1usize..40,
     ) {
         let slices: Vec<&[(u32, u64, u64)]> = contents.iter().map(Vec::as_slice).collect();

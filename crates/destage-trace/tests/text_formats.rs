@@ -118,10 +118,13 @@ fn systor17_example() {
 }
 
 const ETW: &str = "BeginHeader
-            DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum
+            DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,  \
+\x20ByteOffset,     IOSize, ElapsedTime,  DiskNum
 EndHeader
-            DiskRead,       2310,             demo.exe ( 412),        77, 0x00000000fa10b2c0, 0x00100000, 0x00002000,         310,        1
-           DiskWrite,       2988,             demo.exe ( 412),        77, 0x00000000fa10b5e8, 0x00400000, 0x00001000,          95,        1
+            DiskRead,       2310,             demo.exe ( 412),        77, 0x00000000fa10b2c0, \
+0x00100000, 0x00002000,         310,        1
+           DiskWrite,       2988,             demo.exe ( 412),        77, 0x00000000fa10b5e8, \
+0x00400000, 0x00001000,          95,        1
 ";
 
 #[test]

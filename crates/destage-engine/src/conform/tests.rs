@@ -14,7 +14,14 @@ mod block;
 mod device;
 mod ftl;
 
-const MICRO: &str = r#"{"name":"lru/three","policy":"lru","params":{},"frames":1,"accesses":[["w",7],["r",7],["r",8]],"decisions":[{"hit":false,"evicted":[],"flushed":[]},{"hit":true,"evicted":[],"flushed":[]},{"hit":false,"evicted":[7],"flushed":[[7]]}],"counters":{"read_hits":1,"read_misses":1,"write_hits":0,"write_misses":1,"physical_reads":1,"physical_writes":1,"evictions":1,"end_flushes":0}}"#;
+const MICRO: &str = concat!(
+    r#"{"name":"lru/three","policy":"lru","params":{},"frames":1,"#,
+    r#""accesses":[["w",7],["r",7],["r",8]],"#,
+    r#""decisions":[{"hit":false,"evicted":[],"flushed":[]},"#,
+    r#"{"hit":true,"evicted":[],"flushed":[]},{"hit":false,"evicted":[7],"flushed":[[7]]}],"#,
+    r#""counters":{"read_hits":1,"read_misses":1,"write_hits":0,"write_misses":1,"#,
+    r#""physical_reads":1,"physical_writes":1,"evictions":1,"end_flushes":0}}"#
+);
 
 /// A file of its own, gone when dropped.
 struct TempFile(PathBuf);
@@ -107,7 +114,10 @@ fn what_is_emitted_is_what_the_vectors_expect() {
 
 #[test]
 fn emitting_needs_no_expectations_and_keeps_the_layout() {
-    let bare = r#"{"policy":"lru","params":{"flush_at_end":true,"fetch_on_write_miss":true},"frames":4294967295,"accesses":[["w",18446744073709551615]]}"#;
+    let bare = concat!(
+        r#"{"policy":"lru","params":{"flush_at_end":true,"fetch_on_write_miss":true},"#,
+        r#""frames":4294967295,"accesses":[["w",18446744073709551615]]}"#
+    );
     let file = TempFile::new(format!("{bare}\r\n"));
     let mut output = Vec::new();
     emit(&file.0, &mut output, &Control::default()).expect("a vector");

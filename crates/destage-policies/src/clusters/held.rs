@@ -7,7 +7,8 @@ use super::{Chain, Linked, Pair};
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Held<T> {
-    pub(super) slot: u32, // names the page in the table; of a free frame: a page that has another, or none
+    /// Names the page in the table; of a free frame: a page that has another, or none.
+    pub(super) slot: u32,
     /// Index of its block.
     pub(crate) block: u32,
     /// Its place in the block.

@@ -6,7 +6,7 @@ use destage_core::Lpn;
 #[derive(Clone, Debug)]
 pub struct EraseBlocks {
     pub(super) pages_per_block: u32,
-    pub(super) of_page: Vec<(u32, u32)>, // by dense id of a page: id of its block, and its offset there
+    pub(super) of_page: Vec<(u32, u32)>, // by dense id of a page: id of its block, its offset there
     pub(super) numbers: Vec<u64>,
     firsts: Vec<u32>, // dense id of each block's first page, and of none at the end
 }

@@ -189,11 +189,13 @@ fn a_files_mistakes_have_line_and_column() {
         ("[device]\nchannels = 0", "my.toml:2:1: device: channels = 0: expected integer 1.."),
         (
             "[device]\nchannels = 1979-05-27",
-            "my.toml:2:12: device: channels: expected a number, text, true, false or a list of these, found a date",
+            "my.toml:2:12: device: channels: expected a number, text, true, false or a list of \
+             these, found a date",
         ),
         (
             "[device.sub]\nchannels = 1",
-            "my.toml:1:9: device: sub: expected a number, text, true, false or a list of these, found a table",
+            "my.toml:1:9: device: sub: expected a number, text, true, false or a list of these, \
+             found a table",
         ),
         ("[device]\nchannels = 0xfffffffffffffffffffffffffffffffff", "my.toml:2:12: "),
         ("[device]\npreset = \"ecrr\"", "my.toml:2:1: no preset \"ecrr\", did you mean ecr?"),

@@ -104,7 +104,8 @@ fn knee(samples: &[u64]) -> u64 {
     let mut v = samples.to_vec();
     v.sort_unstable();
     let n = v.len();
-    let y: Vec<i128> = (1..=100).map(|p| i128::from(v[(p * n).div_ceil(100) - 1])).collect(); // y[p - 1]
+    // The percentile of p is y[p - 1].
+    let y: Vec<i128> = (1..=100).map(|p| i128::from(v[(p * n).div_ceil(100) - 1])).collect();
     let mut best = 0;
     let mut deepest = i128::MIN;
     for p in 1..=100 {
