@@ -12,7 +12,7 @@
 use crate::pages::{Directory, Links, Pages};
 use crate::types::Slot;
 
-/// One list. All operations are O(1) but `iter`.
+/// One list. All operations are O(1) but `iter` and `dirty`.
 ///
 /// "MRU end" and "head" are the same end, as are "LRU end" and "tail".
 #[derive(Clone, Debug)]
@@ -143,6 +143,11 @@ impl List {
         self.unlink(pages, slot);
         pages.warm_next_victim(self.head);
         Some(slot)
+    }
+
+    /// Dirty pages on the list. O(slots), at a fraction of a nanosecond each.
+    pub fn dirty<D: Directory>(&self, pages: &Pages<D>) -> u64 {
+        pages.dirty_on(self.tag)
     }
 
     /// All pages, MRU to LRU. For tests, checks and `for_each_resident`.

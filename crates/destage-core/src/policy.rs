@@ -110,6 +110,13 @@ pub trait Policy {
     /// Every resident page with its dirty bit, in any order.
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool));
 
+    /// Resident pages that are dirty; asked once, at the end of a run.
+    fn dirty_pages(&self) -> u64 {
+        let mut dirty = 0;
+        self.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
+        dirty
+    }
+
     /// A write that it answers with [`Lookup::Bypass`] goes through to flash. Where this is not
     /// said, such an answer is a lost write, and an error. Always the same answer.
     #[inline(always)]

@@ -12,7 +12,7 @@
 //!   is clean from now on;
 //! * the pages of a flush group ascend, and so do those that complete it, which say truly whether
 //!   the buffer holds them;
-//! * `resident` and `for_each_resident` tell the same as the shadow;
+//! * `resident`, `for_each_resident` and `dirty_pages` tell the same as the shadow;
 //! * the policy's own [`Policy::check`] holds.
 //!
 //! The last two cost time in proportion to the frames, and are looked at every so many accesses.
@@ -173,7 +173,9 @@ impl<P: Policy> Checked<P> {
         let (shadow, inner) = (&self.shadow, &self.inner);
         let mut seen = vec![false; shadow.held.len()];
         let mut outcome = Ok(());
+        let mut dirty_pages = 0_u64;
         inner.for_each_resident(&mut |page, dirty| {
+            dirty_pages += u64::from(dirty);
             if outcome.is_ok() {
                 outcome = match shadow.pages.slot(page).map(Slot::index) {
                     None => Err(format!("page {} is among the resident ones: it is not", page.0)),
@@ -196,6 +198,12 @@ impl<P: Policy> Checked<P> {
             return Err(format!(
                 "{visited} resident pages are shown of {}: one is lost",
                 shadow.resident
+            ));
+        }
+        let counted = inner.dirty_pages();
+        if counted != dirty_pages {
+            return Err(format!(
+                "the policy says that {counted} pages are dirty: {dirty_pages} are"
             ));
         }
         catch_unwind(AssertUnwindSafe(|| inner.check())).map_err(|panic| {
@@ -383,6 +391,10 @@ impl<P: Policy> Policy for Checked<P> {
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         self.inner.for_each_resident(visit);
+    }
+
+    fn dirty_pages(&self) -> u64 {
+        self.inner.dirty_pages()
     }
 
     fn counts_operations(&self) -> bool {

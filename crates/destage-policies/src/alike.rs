@@ -31,6 +31,10 @@ macro_rules! on_lists {
                 list.iter(pages).for_each(|slot| visit(pages.page(slot), pages[slot].dirty));
             }
         }
+
+        fn dirty_pages(&$self) -> u64 {
+            [$($list.dirty(&$self.$pages)),+].iter().sum()
+        }
     };
 }
 

@@ -72,6 +72,7 @@ enum Fault {
     BypassesWrites,
     CountsTooFew,
     ShowsTwice,
+    MiscountsDirtyPages,
     BreaksItsInvariant,
 }
 
@@ -191,6 +192,11 @@ impl Policy for Faulty {
         }
     }
 
+    fn dirty_pages(&self) -> u64 {
+        let dirty = self.pages.iter().filter(|&&(_, dirty)| dirty).count() as u64;
+        dirty + u64::from(self.does(Fault::MiscountsDirtyPages))
+    }
+
     fn check(&self) {
         assert!(!self.does(Fault::BreaksItsInvariant), "two and two are four");
     }
@@ -255,6 +261,7 @@ fn every_wrong_policy_is_caught() {
         (Fault::BypassesWrites, "is bypassed: it is lost"),
         (Fault::CountsTooFew, "the policy says that 2 pages are resident: 3 are"),
         (Fault::ShowsTwice, "is resident twice"),
+        (Fault::MiscountsDirtyPages, "pages are dirty: "),
         (Fault::BreaksItsInvariant, "the policy's own check: two and two are four"),
     ] {
         let caught = caught(fault);

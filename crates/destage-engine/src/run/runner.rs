@@ -62,8 +62,7 @@ impl<O: Observer> Runner<'_, O> {
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
         let mut counters = replayed.counters;
-        let mut dirty_left = 0;
-        policy.for_each_resident(&mut |_, is_dirty| dirty_left += u64::from(is_dirty));
+        let mut dirty_left = policy.dirty_pages();
         if self.options.flush_at_end {
             counters.end_flushes = std::mem::take(&mut dirty_left);
         }

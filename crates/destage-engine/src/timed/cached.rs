@@ -388,9 +388,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     }
 
     fn dirty(&self) -> u64 {
-        let mut dirty = 0;
-        self.policy.for_each_resident(&mut |_, is_dirty| dirty += u64::from(is_dirty));
-        dirty
+        self.policy.dirty_pages()
     }
 
     fn flush(&mut self, device: &mut Device<F>, lpns: &[u64]) -> u64 {
