@@ -157,22 +157,7 @@ impl Replay<'_> {
     ) {
         for (i, &access) in block[..run].iter().enumerate() {
             look_ahead(policy, block, i, self.columns.lpns);
-            let next_use = if P::NEEDS.contains(Needs::NEXT_USE) {
-                self.next_uses.of(first_access as usize + i)
-            } else {
-                NEVER
-            };
-            let r = Request {
-                page: Page(access.id.into()),
-                // Every id is in the table; `get` has no panic path, so that a policy that never
-                // asks for the LPN pays no load for it.
-                lpn: Lpn(self.columns.lpns.get(access.id as usize).copied().unwrap_or(NEVER)),
-                op: access.op(),
-                first_of_request: access.first_of_request(),
-                next_use,
-                units: Units::NONE,
-                fetch: NEVER,
-            };
+            let r = self.request::<P>(access, first_access as usize + i);
             match policy.request(&r) {
                 Lookup::Hit(_) => {
                     counters.hit(r.op);
@@ -212,6 +197,24 @@ impl Replay<'_> {
         counters.evicted(plan);
         sizes.add(plan);
         plan.clear();
+    }
+
+    /// What the policy is told of an access, which is the `number`th of the trace.
+    #[inline(always)]
+    fn request<P: Policy>(&self, access: Access, number: usize) -> Request {
+        let next_use =
+            if P::NEEDS.contains(Needs::NEXT_USE) { self.next_uses.of(number) } else { NEVER };
+        Request {
+            page: Page(access.id.into()),
+            // Every id is in the table; `get` has no panic path, so that a policy that never
+            // asks for the LPN pays no load for it.
+            lpn: Lpn(self.columns.lpns.get(access.id as usize).copied().unwrap_or(NEVER)),
+            op: access.op(),
+            first_of_request: access.first_of_request(),
+            next_use,
+            units: Units::NONE,
+            fetch: NEVER,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! No bytes make a reader panic, hang, or break the rules of a record: arbitrary bytes under every
-//! format, sample twins with damage, and twins cut at every byte.
+//! format, sample twins with damage, also under formats not theirs, and twins cut at every byte.
 //!
 //! The fuzz targets in `fuzz/` look for the same with coverage; this runs everywhere, and over what
 //! they found before (`fuzz/regressions`).
@@ -9,6 +9,7 @@ mod support;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use destage_trace::format::Kind;
 use destage_trace::options::OnError;
 use destage_trace::{
     DeviceTable, FORMATS, Format, Input, Opening, ReaderOptions, Record, RecordOp, Result, Sample,
@@ -45,6 +46,7 @@ fn read(format: &'static Format, bytes: &[u8], options: ReaderOptions) -> Result
     for r in &records {
         assert!((r.device as usize) < devices.len().max(1));
         if r.op == RecordOp::Flush {
+            assert_eq!(r.length_bytes, 0, "{r:?}");
             continue;
         }
         assert!(r.length_bytes > 0 && (r.length_bytes <= limit || r.op == RecordOp::Trim), "{r:?}");
@@ -106,6 +108,19 @@ fn twins_cut_at_every_byte() {
 }
 
 #[test]
+fn a_text_file_cut_at_any_byte_has_no_more_records_than_the_whole() {
+    for (format, bytes) in twins().into_iter().filter(|(format, _)| format.kind == Kind::Text) {
+        let records = |bytes| read(format, bytes, ReaderOptions::default()).map(|r| r.len());
+        let Ok(whole) = records(&bytes) else { continue };
+        for cut in 0..bytes.len() {
+            if let Ok(part) = records(&bytes[..cut]) {
+                assert!(part <= whole, "{} cut at {cut}", format.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn what_fuzzing_found_before_stays_fixed() {
     let found = by_name(support::root().join("fuzz/regressions"));
     assert!(!found.is_empty());
@@ -115,7 +130,7 @@ fn what_fuzzing_found_before_stays_fixed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn arbitrary_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
@@ -132,6 +147,32 @@ proptest! {
     ) {
         for format in FORMATS {
             survive(format, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn text_of_the_right_letters(
+        text in "([0-9]{1,20}|[RWrwDFN*+ \
+         ,.\t-]|Read|Write|0x|\n|\r\n|8,16|\\[a\\]|DiskRead){0,120}",
+    ) {
+        for format in FORMATS {
+            survive(format, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn damaged_twins_of_one_format_under_every_other(
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        for (_, mut bytes) in twins() {
+            for (place, value) in &damage {
+                let place = place.index(bytes.len());
+                bytes[place] = *value;
+            }
+            let skip = ReaderOptions { on_error: OnError::Skip, ..ReaderOptions::default() };
+            for format in FORMATS {
+                let _ = read(format, &bytes, skip.clone());
+            }
         }
     }
 

@@ -1,13 +1,9 @@
 //! Bad input: each kind of malformed record in each text format, with its place and its count;
-//! files that are cut off, damaged or no traces at all; and bytes of any kind, which must never
-//! panic.
+//! files that are damaged or no traces at all. Bytes of any kind are in `arbitrary_bytes.rs`.
 
 mod support;
 
-use std::sync::Arc;
-
-use destage_trace::{Category, DeviceTable, FORMATS, Input, Opening, ReaderOptions, Tally};
-use proptest::prelude::*;
+use destage_trace::{Category, FORMATS};
 use support::{options, read, read_bytes, twin};
 
 use Category::{
@@ -472,17 +468,6 @@ fn unknown_formats_options_and_devices_are_usage_errors_that_name_the_nearest() 
 }
 
 #[test]
-fn missing_files_and_folders_are_named() {
-    let error = read(&["no/such/file.csv".into()], &options(&[])).unwrap_err();
-    assert_eq!(
-        (error.exit_status(), error.to_string().as_str()),
-        (66, "no/such/file.csv: no such file")
-    );
-    let error = read(&[twin("")], &options(&[])).unwrap_err();
-    assert!(error.exit_status() == 66 && error.to_string().contains("is a folder"), "{error}");
-}
-
-#[test]
 fn what_is_no_trace_is_refused_with_a_reason() {
     let garbage: Vec<u8> =
         (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -508,85 +493,5 @@ fn what_is_no_trace_is_refused_with_a_reason() {
     {
         let text = error_of(&garbage, &[("format", format.name)]);
         assert!(text.contains("t:") || text.contains("t: "), "{}: {text}", format.name);
-    }
-}
-
-/// Reads bytes with one format's reader alone, to the end or the first error.
-fn drain(
-    format: &'static destage_trace::Format,
-    bytes: &[u8],
-    options: &Arc<ReaderOptions>,
-) -> Option<usize> {
-    let opening = Opening { options: Arc::clone(options), format, detected: false, closest: None };
-    let mut reader = (format.open)(Input::from_bytes("t", bytes), &opening).ok()?;
-    let (mut out, mut devices, mut tally) = (Vec::new(), DeviceTable::new(), Tally::new(options));
-    while reader.fill(&mut out, &mut devices, &mut tally).ok()? {}
-    for record in &out {
-        assert_ne!(record.length_bytes == 0, record.op != destage_trace::RecordOp::Flush);
-        assert!(record.offset_bytes + record.length_bytes <= 1 << 63);
-        assert!((record.device as usize) < devices.len());
-    }
-    Some(out.len())
-}
-
-#[test]
-fn a_text_file_cut_at_any_byte_is_read_or_refused_but_never_a_panic() {
-    for format in FORMATS.iter().copied().filter(|f| f.kind == destage_trace::format::Kind::Text) {
-        for entry in std::fs::read_dir(twin("")).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if !name.starts_with(format.name) {
-                continue;
-            }
-            let bytes = std::fs::read(&path).unwrap();
-            let stop = Arc::new(options(&[]));
-            let whole = drain(format, &bytes, &stop);
-            for cut in 0..bytes.len() {
-                if let (Some(part), Some(whole)) = (drain(format, &bytes[..cut], &stop), whole) {
-                    assert!(part <= whole, "{name} cut at {cut}");
-                }
-            }
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn arbitrary_bytes_never_panic(
-        bytes in prop::collection::vec(any::<u8>(), 0..600), skip: bool,
-    ) {
-        let options = Arc::new(options(&[("on_error", if skip { "skip" } else { "stop" })]));
-        for format in FORMATS.iter().copied() {
-            drain(format, &bytes, &options);
-        }
-    }
-
-    #[test]
-    fn text_of_the_right_letters_never_panics(
-        text in "([0-9]{1,20}|[RWrwDFN*+ \
-         ,.\t-]|Read|Write|0x|\n|\r\n|8,16|\\[a\\]|DiskRead){0,120}", skip: bool,
-    ) {
-        let options = Arc::new(options(&[("on_error", if skip { "skip" } else { "stop" })]));
-        for format in FORMATS.iter().copied() {
-            drain(format, text.as_bytes(), &options);
-        }
-    }
-
-    #[test]
-    fn twins_with_changed_bytes_never_panic(
-        changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..6),
-    ) {
-        let options = Arc::new(options(&[("on_error", "skip")]));
-        for entry in std::fs::read_dir(twin("")).unwrap() {
-            let mut bytes = std::fs::read(entry.unwrap().path()).unwrap();
-            for &(at, value) in &changes {
-                let at = at as usize % bytes.len();
-                bytes[at] = value;
-            }
-            for format in FORMATS.iter().copied() {
-                drain(format, &bytes, &options);
-            }
-        }
     }
 }

@@ -1,35 +1,10 @@
-//! Every text format: the specification's example decoded field by field, and the same records
-//! whatever the line ends, the byte-order mark or the packing.
+//! Every text format: the specification's example decoded field by field.
 
 mod support;
 
-use std::io::Write;
-
 use destage_trace::RecordOp::{Flush, Read as R, Trim, Write as W};
-use destage_trace::{FORMATS, NO_RESPONSE, Record, RecordOp};
-use support::{options, read, read_bytes, twin};
-
-/// Twins of the text formats: file and format.
-const TWINS: &[(&str, &str)] = &[
-    ("msr.csv", "msr"),
-    ("spc.spc", "spc"),
-    ("systor17.csv", "systor17"),
-    ("ms-etw.txt", "ms-etw"),
-    ("alibaba.csv", "alibaba"),
-    ("tencent.csv", "tencent"),
-    ("vscsi-text.txt", "vscsi-text"),
-    ("blkparse.txt", "blkparse"),
-    ("fio-iolog.log", "fio-iolog"),
-    ("fio-iolog-v2.log", "fio-iolog"),
-    ("disksim.trace", "disksim"),
-    ("mqsim.trace", "mqsim"),
-    ("fiu.blkparse", "fiu"),
-    ("k5cloud.csv", "k5cloud"),
-    ("biosnoop.txt", "biosnoop"),
-    ("diskmon.txt", "diskmon"),
-    ("arc.lis", "arc"),
-    ("pages.trc", "pages"),
-];
+use destage_trace::{FORMATS, NO_RESPONSE, RecordOp};
+use support::{TEXT_TWINS, options, read, read_bytes, twin};
 
 type Row = (u64, &'static str, u64, u64, RecordOp, Option<u64>);
 
@@ -470,128 +445,12 @@ fn every_text_format_has_a_twin_and_is_detected_in_it() {
     let text =
         FORMATS.iter().filter(|f| f.kind == destage_trace::format::Kind::Text && f.name != "csv");
     for format in text {
-        assert!(TWINS.iter().any(|(_, name)| *name == format.name), "{}", format.name);
+        assert!(TEXT_TWINS.iter().any(|(_, name)| *name == format.name), "{}", format.name);
     }
-    for (file, format) in TWINS {
+    for (file, format) in TEXT_TWINS {
         // The name must not help.
         let found = read_bytes("x", &std::fs::read(twin(file)).unwrap(), &options(&[])).unwrap();
         assert_eq!(found.summary.files[0].format, *format, "{file}");
         assert!(found.records.len() >= 6, "{file}");
-    }
-}
-
-/// Records with names instead of indices: what must not change with the packing.
-fn content(found: &support::Read) -> (Vec<Record>, Vec<String>) {
-    (found.records.clone(), found.devices.clone())
-}
-
-#[test]
-fn line_ends_marks_and_missing_final_newlines_change_nothing() {
-    for (file, _) in TWINS {
-        let plain = std::fs::read(twin(file)).unwrap();
-        let expected = content(&read_bytes(file, &plain, &options(&[])).unwrap());
-        let text = String::from_utf8(plain.clone()).unwrap();
-        let crlf = text.replace('\n', "\r\n");
-        let mixed = crlf.replacen("\r\n", "\n", 2);
-        let blank = text.replacen('\n', "\n\n  \n", 1) + "\n\n";
-        for changed in [
-            crlf.clone(),
-            mixed,
-            format!("\u{feff}{text}"),
-            format!("\u{feff}{crlf}"),
-            text.trim_end().to_owned(),
-            blank,
-        ] {
-            let found = read_bytes(file, changed.as_bytes(), &options(&[])).unwrap();
-            assert_eq!(content(&found), expected, "{file}");
-        }
-    }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn thirds(bytes: &[u8], pack: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    let (a, b) = (bytes.len() / 3, bytes.len() * 2 / 3);
-    [pack(&bytes[..a]), pack(&bytes[a..b]), pack(&bytes[b..])].concat()
-}
-
-fn tar(name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut builder = tar::Builder::new(Vec::new());
-    let mut header = tar::Header::new_gnu();
-    header.set_size(bytes.len() as u64);
-    header.set_mode(0o644);
-    builder.append_data(&mut header, name, bytes).unwrap();
-    builder.into_inner().unwrap()
-}
-
-fn zip(name: &str, bytes: &[u8], method: zip::CompressionMethod) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    writer
-        .start_file(name, zip::write::SimpleFileOptions::default().compression_method(method))
-        .unwrap();
-    writer.write_all(bytes).unwrap();
-    writer.finish().unwrap().into_inner()
-}
-
-#[test]
-fn every_packing_gives_identical_records() {
-    let mut files: Vec<String> = std::fs::read_dir(twin(""))
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    files.retain(|f| f != "README.md" && !f.contains("blktrace") && !f.ends_with(".toml"));
-    assert!(files.len() >= TWINS.len());
-    let bzip2 = |bytes: &[u8]| {
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    };
-    let xz = |bytes: &[u8]| {
-        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    };
-    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
-    for file in &files {
-        let plain = std::fs::read(twin(file)).unwrap();
-        let (expected, settings) = match read_bytes(file, &plain, &options(&[])) {
-            Ok(found) => (content(&found), options(&[])),
-            // Twins that need options (csv, parquet, object ids) have tests of their own.
-            Err(_) => continue,
-        };
-        let skippable = [b"\x52\x2a\x4d\x18\x03\0\0\0abc".as_slice(), &zstd(&plain)].concat();
-        let padded = [xz(&plain), vec![0; 512]].concat();
-        let inner = format!("{file}.gz");
-        let packed: Vec<(&str, Vec<u8>)> = vec![
-            ("gz", gzip(&plain)),
-            ("gz x3", thirds(&plain, gzip)),
-            ("bz2", bzip2(&plain)),
-            ("bz2 x3", thirds(&plain, bzip2)),
-            ("xz", xz(&plain)),
-            ("xz x3", thirds(&plain, xz)),
-            ("xz padded", padded),
-            ("zst", zstd(&plain)),
-            ("zst x3", thirds(&plain, zstd)),
-            ("zst skippable", skippable),
-            ("zip stored", zip(file, &plain, zip::CompressionMethod::Stored)),
-            ("zip deflated", zip(file, &plain, zip::CompressionMethod::Deflated)),
-            ("tar", tar(file, &plain)),
-            ("tar.gz", gzip(&tar(file, &plain))),
-            ("tar.gz of gz", gzip(&tar(&inner, &gzip(&plain)))),
-            (
-                "tar.xz of zip",
-                xz(&tar("in.zip", &zip(file, &plain, zip::CompressionMethod::Deflated))),
-            ),
-        ];
-        for (how, bytes) in packed {
-            // The file keeps its name, whatever it holds: content decides.
-            let found = read_bytes(file, &bytes, &settings)
-                .unwrap_or_else(|e| panic!("{file} as {how}: {e}"));
-            assert_eq!(content(&found), expected, "{file} as {how}");
-        }
     }
 }

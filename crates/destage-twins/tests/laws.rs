@@ -235,7 +235,13 @@ fn larger_lru_keeps_all_hits_of_a_smaller_one() {
 
 /// Parameter sets with the corners in: no ghosts, windows of everything or nothing.
 fn parameter_sets(policy: &str) -> Vec<Params> {
-    let sets = match policy {
+    let sets = sets_of_page_policies(policy).into_iter().chain(sets_of_further_policies(policy));
+    sets.chain([json!({})]).map(params).collect()
+}
+
+/// Of those in `docs/spec/page-policies.md`.
+fn sets_of_page_policies(policy: &str) -> Vec<Value> {
+    match policy {
         "lru-k" => vec![
             json!({"k": 3, "correlated_period": 2}),
             json!({"k": 16, "correlated_period": 1000, "retained_period": 0}),
@@ -276,6 +282,13 @@ fn parameter_sets(policy: &str) -> Vec<Params> {
             json!({"window_fraction": 0.5, "protected_fraction": 0, "sample_factor": 1}),
             json!({"window_fraction": 0, "protected_fraction": 1}),
         ],
+        _ => vec![],
+    }
+}
+
+/// Of those in `docs/spec/further-policies.md`.
+fn sets_of_further_policies(policy: &str) -> Vec<Value> {
+    match policy {
         "casa" => vec![
             json!({"cost_write": 1, "tau_fraction": 0}),
             json!({"cost_read": 4294967295_u64, "tau_fraction": 1}),
@@ -306,8 +319,7 @@ fn parameter_sets(policy: &str) -> Vec<Params> {
             json!({"cold_min_fraction": 0.3, "ghost_fraction": 0.2}),
         ],
         _ => vec![],
-    };
-    sets.into_iter().chain([json!({})]).map(params).collect()
+    }
 }
 
 /// Calls `check` for every policy, parameter set and case.

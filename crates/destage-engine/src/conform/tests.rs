@@ -283,10 +283,24 @@ fn parameters_are_taken_in_every_form_that_json_has_for_them() {
     }
 }
 
+/// Each line, after one that is right, is refused with its message, by the reader of expectations
+/// and by the one that makes them.
+fn each_is_an_error_of_line_2<const N: usize>(lines: [(String, &str); N]) {
+    for (line, message) in lines {
+        let content = format!("{MICRO}\n{line}\n");
+        for error in [conform_text(&content).err(), emit_text(&content).err()] {
+            let error = error.expect(&line);
+            assert!(matches!(error, ConformError::Line { line: 2, .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(".jsonl:2: ") && text.contains(message), "{text}\n{message}");
+        }
+    }
+}
+
 #[test]
 fn a_line_that_is_no_vector_is_an_error_with_file_line_and_key() {
     let bad = |change: fn(&mut Json)| doctored(change);
-    for (line, message) in [
+    each_is_an_error_of_line_2([
         ("".to_string(), "expected a JSON object, found an empty line"),
         ("[]".to_string(), "expected a JSON object, found []"),
         ("{\"policy\":\"lru\"".to_string(), "no JSON: EOF while parsing an object (column 15)"),
@@ -321,6 +335,17 @@ fn a_line_that_is_no_vector_is_an_error_with_file_line_and_key() {
             "accesses[2][1]: expected a page number 0..18446744073709551615",
         ),
         (
+            MICRO.replace("\"frames\":1", "\"frames\":1,\"frames\":2"),
+            "no JSON: key \"frames\" is given twice",
+        ),
+    ]);
+}
+
+#[test]
+fn an_expectation_that_is_none_is_an_error_with_file_line_and_key() {
+    let bad = |change: fn(&mut Json)| doctored(change);
+    each_is_an_error_of_line_2([
+        (
             bad(|v| v["decisions"] = json!([])),
             "decisions: expected one per access (3), found 0 of them",
         ),
@@ -336,19 +361,7 @@ fn a_line_that_is_no_vector_is_an_error_with_file_line_and_key() {
             bad(|v| v["counters"]["evictions"] = json!(-1)),
             "counters.evictions: expected an integer >= 0, found -1",
         ),
-        (
-            MICRO.replace("\"frames\":1", "\"frames\":1,\"frames\":2"),
-            "no JSON: key \"frames\" is given twice",
-        ),
-    ] {
-        let content = format!("{MICRO}\n{line}\n");
-        for error in [conform_text(&content).err(), emit_text(&content).err()] {
-            let error = error.expect(&line);
-            assert!(matches!(error, ConformError::Line { line: 2, .. }), "{error:?}");
-            let text = error.to_string();
-            assert!(text.contains(".jsonl:2: ") && text.contains(message), "{text}\n{message}");
-        }
-    }
+    ]);
 }
 
 #[test]

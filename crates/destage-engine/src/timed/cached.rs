@@ -214,6 +214,32 @@ impl<'a, P: Policy> Cached<'a, P> {
         frame
     }
 
+    /// An access to a page that the policy does not take in: it goes to the drive, and its end is
+    /// when the drive has served it.
+    #[inline]
+    fn bypass<F: Ftl, O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        (now, lpn): (Nanos, u32),
+        r: &Request,
+        ledger: &mut Ledger,
+        observer: &mut O,
+    ) -> When {
+        ledger.pages.miss(r.op);
+        ledger.pages.bypasses += 1;
+        self.plan.clear();
+        if r.op.is_write() && self.policy.writes_through() {
+            ledger.pages.written_through += 1;
+            self.plan.write_through(r.page);
+            observer.access(r, false, Some(&self.plan));
+            return self.write_through(device, now, r.page, lpn);
+        }
+        observer.access(r, false, Some(&self.plan));
+        let Some(served) = device.read(lpn) else { return When::at(now) };
+        self.submitted(Some(r.page), Op::Read, now);
+        served.end
+    }
+
     /// Writes a page that the policy does not take in; when its program ends
     /// (`docs/spec/further-policies.md`, 2.1). It is no write-back: nothing is sampled, and its
     /// latency is not among theirs.
@@ -335,25 +361,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 self.held[id as usize] = Held { frame, ready };
                 Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
             }
-            Lookup::Bypass => {
-                ledger.pages.miss(op);
-                ledger.pages.bypasses += 1;
-                self.plan.clear();
-                if op.is_write() && self.policy.writes_through() {
-                    ledger.pages.written_through += 1;
-                    self.plan.write_through(page);
-                    observer.access(&r, false, Some(&self.plan));
-                    return Ok(self.write_through(device, now, page, lpn));
-                }
-                observer.access(&r, false, Some(&self.plan));
-                Ok(match device.read(lpn) {
-                    Some(served) => {
-                        self.submitted(Some(page), Op::Read, now);
-                        served.end
-                    }
-                    None => When::at(now),
-                })
-            }
+            Lookup::Bypass => Ok(self.bypass(device, (now, lpn), &r, ledger, observer)),
         }
     }
 

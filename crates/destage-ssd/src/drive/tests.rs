@@ -158,75 +158,75 @@ fn a_file_says_all_or_builds_on_a_preset() {
     assert_eq!((drive.cache.hit_ns, drive.cache.read_wait), (9, ReadWait::Data));
 }
 
+/// What stands in a file, and how what is said of it begins.
+const MISTAKES: &[(&str, &str)] = &[
+    ("[device]\nchannels = ", "my.toml:2:12: expected a value, found the end of the line"),
+    ("[device]\nchannels = # 4\n", "my.toml:2:12: expected a value, found the end of the line"),
+    (
+        "[device]\ngc_mode = foreground",
+        "my.toml:2:11: expected a value, found the word foreground without quotation marks",
+    ),
+    ("[device]\nchannels = 1 2", "my.toml:2:12: "),
+    ("[device]\nread_ns = [1, 2", "my.toml:2:16: unclosed array, expected `]`"),
+    ("[device]\nchannels 3", "my.toml:2:10: key with no value, expected `=`"),
+    ("[device\nchannels = 1", "my.toml:1:"),
+    ("[device]\nchannels = 1\nchannels = 2\n", "my.toml:3:1: duplicate key channels"),
+    ("[device]\nchannels = 1\n[device]\n", "my.toml:3:"),
+    ("channels = 4", "my.toml:1:1: expected a table before the key \"channels\" (tables: [device]"),
+    ("[devise]", "my.toml:1:2: unknown table [devise], did you mean device? (tables: [device]"),
+    ("device = 4", "my.toml:1:1: expected a table [device], found device = .."),
+    ("", "my.toml: expected a table [device], found none"),
+    ("[cache]\nhit_ns = 1", "my.toml: expected a table [device], found none"),
+    (
+        "[device]\n\n  chanels = 4",
+        "my.toml:3:3: device: unknown key \"chanels\", did you mean channels?",
+    ),
+    ("[device]\n\"é\" = 1", "my.toml:2:1: device: unknown key \"é\" (known: channels,"),
+    ("[device]\nchannels = 0", "my.toml:2:1: device: channels = 0: expected integer 1.."),
+    (
+        "[device]\nchannels = 1979-05-27",
+        "my.toml:2:12: device: channels: expected a number, text, true, false or a list of \
+         these, found a date",
+    ),
+    (
+        "[device.sub]\nchannels = 1",
+        "my.toml:1:9: device: sub: expected a number, text, true, false or a list of these, \
+         found a table",
+    ),
+    ("[device]\nchannels = 0xfffffffffffffffffffffffffffffffff", "my.toml:2:12: "),
+    ("[device]\npreset = \"ecrr\"", "my.toml:2:1: no preset \"ecrr\", did you mean ecr?"),
+    ("[device]\npreset = 3", "my.toml:2:1: device: preset = 3: expected the name of a preset"),
+    (
+        "[device]\n[cache]\nfrmes = 1",
+        "my.toml:3:1: cache: unknown key \"frmes\", did you mean frames?",
+    ),
+    (
+        "[device]\n[cache]\nframes = 0",
+        "my.toml:3:1: cache: frames = 0: expected pages, a size such as",
+    ),
+    ("[device]\n[cache]\nframes = []", "my.toml:3:1: cache: frames = []: expected pages"),
+    (
+        "[device]\n[host]\nmode = \"shut\"",
+        "my.toml:3:1: host: mode = \"shut\": expected open, closed",
+    ),
+    (
+        "[device]\nsched = \"read_first\"\nbus = \"shared\"",
+        "my.toml:2:1: sched = read_first excludes bus = shared: it needs bus = private",
+    ),
+    (
+        "[device]\nsched = \"read_first\"\n[host]\nmode = \"closed\"",
+        "my.toml:4:1: mode = closed excludes sched = read_first",
+    ),
+    (
+        "[ftl]\na = 1\n[device]",
+        "my.toml:2:1: ftl: unknown key \"a\" (known: none, ftl = page has no parameters)",
+    ),
+    ("[host]\n[device]\nop_permille = 0", "my.toml:2:2: device: no room for collection"),
+];
+
 #[test]
 fn a_files_mistakes_have_line_and_column() {
-    for (text, expected) in [
-        ("[device]\nchannels = ", "my.toml:2:12: expected a value, found the end of the line"),
-        ("[device]\nchannels = # 4\n", "my.toml:2:12: expected a value, found the end of the line"),
-        (
-            "[device]\ngc_mode = foreground",
-            "my.toml:2:11: expected a value, found the word foreground without quotation marks",
-        ),
-        ("[device]\nchannels = 1 2", "my.toml:2:12: "),
-        ("[device]\nread_ns = [1, 2", "my.toml:2:16: unclosed array, expected `]`"),
-        ("[device]\nchannels 3", "my.toml:2:10: key with no value, expected `=`"),
-        ("[device\nchannels = 1", "my.toml:1:"),
-        ("[device]\nchannels = 1\nchannels = 2\n", "my.toml:3:1: duplicate key channels"),
-        ("[device]\nchannels = 1\n[device]\n", "my.toml:3:"),
-        (
-            "channels = 4",
-            "my.toml:1:1: expected a table before the key \"channels\" (tables: [device]",
-        ),
-        ("[devise]", "my.toml:1:2: unknown table [devise], did you mean device? (tables: [device]"),
-        ("device = 4", "my.toml:1:1: expected a table [device], found device = .."),
-        ("", "my.toml: expected a table [device], found none"),
-        ("[cache]\nhit_ns = 1", "my.toml: expected a table [device], found none"),
-        (
-            "[device]\n\n  chanels = 4",
-            "my.toml:3:3: device: unknown key \"chanels\", did you mean channels?",
-        ),
-        ("[device]\n\"é\" = 1", "my.toml:2:1: device: unknown key \"é\" (known: channels,"),
-        ("[device]\nchannels = 0", "my.toml:2:1: device: channels = 0: expected integer 1.."),
-        (
-            "[device]\nchannels = 1979-05-27",
-            "my.toml:2:12: device: channels: expected a number, text, true, false or a list of \
-             these, found a date",
-        ),
-        (
-            "[device.sub]\nchannels = 1",
-            "my.toml:1:9: device: sub: expected a number, text, true, false or a list of these, \
-             found a table",
-        ),
-        ("[device]\nchannels = 0xfffffffffffffffffffffffffffffffff", "my.toml:2:12: "),
-        ("[device]\npreset = \"ecrr\"", "my.toml:2:1: no preset \"ecrr\", did you mean ecr?"),
-        ("[device]\npreset = 3", "my.toml:2:1: device: preset = 3: expected the name of a preset"),
-        (
-            "[device]\n[cache]\nfrmes = 1",
-            "my.toml:3:1: cache: unknown key \"frmes\", did you mean frames?",
-        ),
-        (
-            "[device]\n[cache]\nframes = 0",
-            "my.toml:3:1: cache: frames = 0: expected pages, a size such as",
-        ),
-        ("[device]\n[cache]\nframes = []", "my.toml:3:1: cache: frames = []: expected pages"),
-        (
-            "[device]\n[host]\nmode = \"shut\"",
-            "my.toml:3:1: host: mode = \"shut\": expected open, closed",
-        ),
-        (
-            "[device]\nsched = \"read_first\"\nbus = \"shared\"",
-            "my.toml:2:1: sched = read_first excludes bus = shared: it needs bus = private",
-        ),
-        (
-            "[device]\nsched = \"read_first\"\n[host]\nmode = \"closed\"",
-            "my.toml:4:1: mode = closed excludes sched = read_first",
-        ),
-        (
-            "[ftl]\na = 1\n[device]",
-            "my.toml:2:1: ftl: unknown key \"a\" (known: none, ftl = page has no parameters)",
-        ),
-        ("[host]\n[device]\nop_permille = 0", "my.toml:2:2: device: no room for collection"),
-    ] {
+    for &(text, expected) in MISTAKES {
         let error = Drive::parse(text, "my.toml").expect_err(text);
         assert_eq!(error.fault(), Fault::Data);
         let error = error.to_string();

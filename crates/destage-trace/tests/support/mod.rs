@@ -44,6 +44,28 @@ pub fn twin(name: &str) -> PathBuf {
     root().join("tests/data").join(name)
 }
 
+/// The sample twins of the text formats: file and format.
+pub const TEXT_TWINS: &[(&str, &str)] = &[
+    ("msr.csv", "msr"),
+    ("spc.spc", "spc"),
+    ("systor17.csv", "systor17"),
+    ("ms-etw.txt", "ms-etw"),
+    ("alibaba.csv", "alibaba"),
+    ("tencent.csv", "tencent"),
+    ("vscsi-text.txt", "vscsi-text"),
+    ("blkparse.txt", "blkparse"),
+    ("fio-iolog.log", "fio-iolog"),
+    ("fio-iolog-v2.log", "fio-iolog"),
+    ("disksim.trace", "disksim"),
+    ("mqsim.trace", "mqsim"),
+    ("fiu.blkparse", "fiu"),
+    ("k5cloud.csv", "k5cloud"),
+    ("biosnoop.txt", "biosnoop"),
+    ("diskmon.txt", "diskmon"),
+    ("arc.lis", "arc"),
+    ("pages.trc", "pages"),
+];
+
 /// The folder of real traces: `$DESTAGE_TRACES`, else beside the repository. `None`, and a line
 /// that says so, where there is none.
 pub fn traces() -> Option<PathBuf> {

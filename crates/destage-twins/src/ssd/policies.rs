@@ -157,6 +157,30 @@ impl Ssd {
 /// Keys of the cache section that do not belong to the policy.
 const HOST_KEYS: &[&str] = &["policy", "frames", "hit_ns", "evict_wait", "read_wait"];
 
+/// The keys of the cache section that belong to a policy.
+fn own_keys(policy: &str) -> Result<&'static [&'static str], String> {
+    Ok(match policy {
+        "none" | "cflru-e" | "gcar-lru" => &[],
+        "ecr" | "ecr-e" => &["cqct"],
+        "gcar-cflru" => &["window_fraction"],
+        "sac" => &["first_fraction", "starve_limit", "resize_step"],
+        name if NAMES.contains(&name) => parameters(name),
+        "gcar-bplru" => block::parameters("bplru"),
+        name if block::NAMES.contains(&name) => block::parameters(name),
+        name => return Err(format!("cache: policy: unknown policy {name}")),
+    })
+}
+
+/// How ecr estimates the time that a page's queue takes.
+fn cqct(s: &Section) -> Result<Cqct, String> {
+    Ok(match s.word("cqct", &["backlog", "wait", "eq1_strict", "eq1"])? {
+        "wait" => Cqct::Wait,
+        "eq1_strict" => Cqct::Eq1Strict,
+        "eq1" => Cqct::Eq1,
+        _ => Cqct::Backlog,
+    })
+}
+
 /// The cache of a vector in front of a device; `None` with `policy = "none"`. `trace` is the
 /// sequence of all page accesses to come.
 pub(crate) fn cache(
@@ -171,35 +195,17 @@ pub(crate) fn cache(
             .as_str()
             .ok_or_else(|| format!("cache: policy: expected a name, found {value}"))?,
     };
-    let own: &[&str] = match policy {
-        "none" | "cflru-e" | "gcar-lru" => &[],
-        "ecr" | "ecr-e" => &["cqct"],
-        "gcar-cflru" => &["window_fraction"],
-        "sac" => &["first_fraction", "starve_limit", "resize_step"],
-        name if NAMES.contains(&name) => parameters(name),
-        "gcar-bplru" => block::parameters("bplru"),
-        name if block::NAMES.contains(&name) => block::parameters(name),
-        name => return Err(format!("cache: policy: unknown policy {name}")),
-    };
-    s.only(&[HOST_KEYS, own].concat())?;
+    s.only(&[HOST_KEYS, own_keys(policy)?].concat())?;
     if policy == "none" {
         return Ok(None);
     }
     let frames = s.optional("frames", 1)?.ok_or("cache: frames: missing")?;
     let frames = usize::try_from(frames).expect("few frames");
     let recency = Recency { frames, pages: Vec::new() };
-    let cqct = || {
-        Ok::<_, String>(match s.word("cqct", &["backlog", "wait", "eq1_strict", "eq1"])? {
-            "wait" => Cqct::Wait,
-            "eq1_strict" => Cqct::Eq1Strict,
-            "eq1" => Cqct::Eq1,
-            _ => Cqct::Backlog,
-        })
-    };
     Ok(Some(match policy {
         "cflru-e" => Box::new(CleanFirst(recency)),
-        "ecr" => Box::new(Ecr { recency, clean_list: true, cqct: cqct()? }),
-        "ecr-e" => Box::new(Ecr { recency, clean_list: false, cqct: cqct()? }),
+        "ecr" => Box::new(Ecr { recency, clean_list: true, cqct: cqct(&s)? }),
+        "ecr-e" => Box::new(Ecr { recency, clean_list: false, cqct: cqct(&s)? }),
         "gcar-lru" => Box::new(Gcar { recency, window: 0 }),
         "gcar-cflru" => {
             let window = share(s.fraction("window_fraction", 0.5)?, frames);

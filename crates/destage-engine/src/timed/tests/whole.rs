@@ -1,0 +1,95 @@
+//! Whole runs, of policies by their names in front of a mounted drive, and what is refused before
+//! one begins.
+
+use super::{config, workload};
+use crate::control::Control;
+use crate::error::RunError;
+use crate::observe::Unobserved;
+use crate::run::{Mounted, RunOptions, run};
+use crate::sizes::Frames;
+use crate::spec::PolicySpec;
+use crate::timed::Workload;
+use destage_core::Op;
+use destage_policies::POLICIES;
+use destage_ssd::config::Table;
+use destage_ssd::{Device, DeviceConfig, Drive};
+use std::sync::Arc;
+
+fn mounted(changes: &str) -> Arc<Mounted> {
+    let drive = Drive::from_spec(&format!(
+        "acr[blocks_per_plane=64;logical_pages=3000;page_bytes=4096;{changes}]"
+    ))
+    .expect("a good drive");
+    Arc::new(Mounted {
+        name: drive.name.clone(),
+        record: drive.to_json(),
+        device: Device::new(&drive.device),
+        cache: drive.cache.with_policy(None, 0, Table::new()),
+        host: drive.host,
+    })
+}
+
+fn one(
+    workload: &Workload,
+    policy: &str,
+    options: &RunOptions,
+) -> Result<crate::result::RunResult, RunError> {
+    let spec = PolicySpec::parse(policy).expect("a policy");
+    let frames = Frames { frames: 30, given: "30p".into() };
+    run(&workload.input(), &spec, &frames, options, &Control::default(), &mut Unobserved)
+}
+
+#[test]
+fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
+    let workload = workload(2000, &config(&[]));
+    let with = RunOptions { drive: Some(mounted("")), check: true, ..RunOptions::default() };
+    let without = RunOptions { check: true, ..RunOptions::default() };
+    for info in POLICIES {
+        let timed = one(&workload, info.name, &with).expect(info.name);
+        let timing = timed.timing.as_ref().expect("a run with a device");
+        assert_eq!(timing.counters.dirty_evictions, timed.counters.destaged_pages);
+        assert_eq!(
+            timed.config.device.as_deref(),
+            Some(with.drive.as_ref().expect("it").name.as_str())
+        );
+        let needs = destage_policies::needs(info.name).expect("in the table");
+        match one(&workload, info.name, &without) {
+            Ok(untimed) => {
+                assert!(!needs.device(), "{}", info.name);
+                assert_eq!(untimed.counters, timed.counters, "{}", info.name);
+                assert_eq!(untimed.timing, None);
+            }
+            Err(error) => {
+                assert!(needs.device(), "{}: {error}", info.name);
+                let text = error.to_string();
+                assert!(text.contains(info.name) && text.contains("--device"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_cache_needs_a_device_and_misses_always() {
+    let workload = workload(300, &config(&[]));
+    let text = one(&workload, "none", &RunOptions::default()).expect_err("refused").to_string();
+    assert!(text.contains("add a device"), "{text}");
+    let with = RunOptions { drive: Some(mounted("")), profile: true, ..RunOptions::default() };
+    let run = one(&workload, "none", &with).expect("a run");
+    assert_eq!(run.counters.hits(), 0);
+    assert_eq!(run.counters.physical_writes, run.counters.write_misses);
+    let timing = run.timing.expect("times");
+    assert_eq!(timing.counters.device.flash_programs, run.counters.write_misses);
+    let profile = run.profile.expect("it was asked for");
+    assert_eq!(profile.periods.iter().map(|p| p.requests).sum::<u64>(), 300);
+    let busy: u64 = profile.unit_busy_ns.iter().flatten().sum();
+    assert_eq!(busy, timing.counters.device.unit_busy_ns.iter().sum::<u64>());
+}
+
+#[test]
+fn a_trace_beyond_the_drive_is_refused_before_the_run() {
+    let large = DeviceConfig::from_table(&Table::new()).expect("the default drive");
+    let beyond = Workload::new([(0, Op::Write, 3000 * 4096, 1)], &large).expect("on that drive");
+    let options = RunOptions { drive: Some(mounted("")), ..RunOptions::default() };
+    let text = one(&beyond, "lru", &options).expect_err("refused").to_string();
+    assert!(text.contains("page 3000 of the trace is beyond the drive"), "{text}");
+}
