@@ -49,6 +49,22 @@ impl Op {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct UnitId(pub u32);
 
+impl UnitId {
+    /// The number as an index of a slice.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A plane, counted over the whole drive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PlaneId(pub u32);
+
+impl PlaneId {
+    /// The number as an index of a slice.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -11,7 +11,7 @@
 
 use destage_ssd::config::{Table, Value};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, DeviceConfig, DeviceCounters};
+use destage_ssd::{Device, DeviceConfig, DeviceCounters, DriveLpn};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -159,10 +159,11 @@ fn run(device: &mut Device, load: Load) {
     let mut random = SplitMix64::new(77);
     let mut now = 0;
     // A host knows some of its next requests.
-    let mut next: [u32; AHEAD] = std::array::from_fn(|_| random.below(pages));
+    let mut draw = || DriveLpn(random.below(pages));
+    let mut next: [DriveLpn; AHEAD] = std::array::from_fn(|_| draw());
     let mut coin = SplitMix64::new(78);
     for i in 0..load.operations as usize {
-        let lpn = std::mem::replace(&mut next[i % AHEAD], random.below(pages));
+        let lpn = std::mem::replace(&mut next[i % AHEAD], draw());
         device.warm(next[i % AHEAD]);
         device.warm_old(next[(i + AHEAD / 2) % AHEAD]);
         now += load.gap_ns;

@@ -11,7 +11,7 @@ use destage_ssd::config::{DeviceConfig, Table, Value};
 use destage_ssd::ftl::machine::Nothing;
 use destage_ssd::ftl::{Common, named};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, FtlCounters, Untimed};
+use destage_ssd::{Device, DriveLpn, FtlCounters, Untimed};
 use std::time::Duration;
 
 const PAGES: u32 = 400_000;
@@ -156,9 +156,10 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             timed(|| {
                 for (i, &(now, is_write, lpn)) in requests.iter().enumerate() {
                     if let Some(&(_, _, next)) = requests.get(i + AHEAD) {
-                        device.warm(next);
+                        device.warm(DriveLpn(next));
                     }
                     device.advance(now);
+                    let lpn = DriveLpn(lpn);
                     if is_write {
                         device.write(lpn);
                     } else {

@@ -2,7 +2,7 @@
 
 use crate::config::{DeviceConfig, GcMode};
 use crate::ftl::{AnyFtl, DeviceFull, FlashState, Ftl, FtlCounters, Sink};
-use crate::geometry::Geometry;
+use crate::geometry::{DriveLpn, Geometry};
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
@@ -94,16 +94,16 @@ impl<F: Ftl> Device<F> {
         self.queues.advance(now);
     }
 
-    /// Reads page `0..L`. `None` if it was never written and that costs nothing.
+    /// Reads a page. `None` if it was never written and that costs nothing.
     #[inline]
-    pub fn read(&mut self, lpn: u32) -> Option<Served> {
+    pub fn read(&mut self, lpn: DriveLpn) -> Option<Served> {
         self.queues.next_page();
         self.ftl.read(lpn, &mut self.queues)
     }
 
-    /// Writes page `0..L`.
+    /// Writes a page.
     #[inline]
-    pub fn write(&mut self, lpn: u32) -> Served {
+    pub fn write(&mut self, lpn: DriveLpn) -> Served {
         self.queues.next_page();
         self.ftl.write(lpn, &mut self.queues)
     }
@@ -111,14 +111,14 @@ impl<F: Ftl> Device<F> {
     /// A hint that the page is read or written some requests later: brings near what says where
     /// it is. It changes nothing but speed.
     #[inline(always)]
-    pub fn warm(&self, lpn: u32) {
+    pub fn warm(&self, lpn: DriveLpn) {
         self.ftl.warm(lpn);
     }
 
     /// A hint that the page is written very soon, and [`warm`](Device::warm) was called some ten
     /// pages ago: brings near what changes when its old version becomes invalid.
     #[inline(always)]
-    pub fn warm_old(&self, lpn: u32) {
+    pub fn warm_old(&self, lpn: DriveLpn) {
         self.ftl.warm_old(lpn);
     }
 
@@ -149,12 +149,12 @@ impl<F: Ftl> Device<F> {
     }
 
     /// The units of a page, clean and dirty (`docs/spec/device-policies.md` 2.2).
-    pub fn units_of(&self, lpn: u32) -> Units {
+    pub fn units_of(&self, lpn: DriveLpn) -> Units {
         if self.ftl.dirty_pages_have_no_unit() {
-            let clean = UnitId(self.geometry.place(self.ftl.holder(lpn)).unit);
+            let clean = self.geometry.unit_of(self.ftl.holder(lpn));
             return Units { clean, dirty: UnitId(self.geometry.units) };
         }
-        let home = UnitId(self.geometry.place(self.geometry.home(lpn)).unit);
+        let home = self.geometry.unit_of(self.geometry.home(lpn));
         Units { clean: home, dirty: home }
     }
 
@@ -223,11 +223,11 @@ impl<F: Ftl> Device<F> {
     }
 
     /// List U answers for the unit that dynamic allocation would choose now.
-    fn real_unit(&self, unit: UnitId) -> u32 {
+    fn real_unit(&self, unit: UnitId) -> UnitId {
         if unit.0 < self.geometry.units {
-            return unit.0;
+            return unit;
         }
-        self.geometry.place(self.target(Lpn(0)).0).unit
+        self.geometry.unit_of(self.target(Lpn(0)))
     }
 }
 
@@ -249,20 +249,19 @@ impl<F: Ftl> DeviceView for Device<F> {
         self.queues.in_gc(self.real_unit(unit))
     }
     fn gc_cost_ns(&self, plane: PlaneId) -> Nanos {
-        self.ftl.gc_cost_ns(plane.0, self.queues.timing())
+        self.ftl.gc_cost_ns(plane, self.queues.timing())
     }
     fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
-        self.ftl.gc_victim_pages(plane.0)
+        self.ftl.gc_victim_pages(plane)
     }
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
-        self.ftl.active_block_free_pages(plane.0)
+        self.ftl.active_block_free_pages(plane)
     }
     fn pages_per_block(&self) -> u32 {
         self.geometry.pages_per_block
     }
     fn target(&self, lpn: Lpn) -> PlaneId {
-        let lpn = (lpn.0 % u64::from(self.geometry.logical_pages)) as u32;
-        PlaneId(self.ftl.target(lpn, |unit| self.queues.backlog_ns(unit)))
+        self.ftl.target(self.geometry.wrapped(lpn), |unit| self.queues.backlog_ns(unit))
     }
     fn unit_of(&self, plane: PlaneId) -> UnitId {
         self.geometry.unit_of(plane)

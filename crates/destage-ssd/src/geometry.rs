@@ -16,11 +16,36 @@ use destage_core::{Lpn, PlaneId, UnitId};
 /// Number of a physical page.
 pub type Ppn = u32;
 
+/// A logical page of the drive, `0..L`. An [`Lpn`] is one of a trace, which may be beyond the
+/// drive.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct DriveLpn(pub u32);
+
+impl DriveLpn {
+    /// The number as an index of a slice.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An erase block, numbered over the whole drive.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// The number as an index of a slice.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Where a plane belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Its unit: what has the queue.
-    pub unit: u32,
+    pub unit: UnitId,
     /// Its channel.
     pub channel: u32,
 }
@@ -50,7 +75,7 @@ pub struct Geometry {
     by_stripe_pages: Divisor,
     places: Vec<Place>,
     // The striping order has the period `planes`: one entry per stripe of a period.
-    homes: Vec<u32>,
+    homes: Vec<PlaneId>,
 }
 
 impl Geometry {
@@ -66,8 +91,10 @@ impl Geometry {
             QueueLevel::Plane => 1,
         };
         let planes_per_channel = planes / channels;
-        let place =
-            |plane| Place { unit: plane / planes_per_unit, channel: plane / planes_per_channel };
+        let place = |plane| Place {
+            unit: UnitId(plane / planes_per_unit),
+            channel: plane / planes_per_channel,
+        };
         Geometry {
             channels,
             units: planes / planes_per_unit,
@@ -87,30 +114,43 @@ impl Geometry {
 
     /// Unit and channel of a plane.
     #[inline(always)]
-    pub fn place(&self, plane: u32) -> Place {
-        self.places[plane as usize]
+    pub fn place(&self, plane: PlaneId) -> Place {
+        self.places[plane.index()]
     }
 
     /// The unit of a plane.
     #[inline(always)]
     pub fn unit_of(&self, plane: PlaneId) -> UnitId {
-        UnitId(self.place(plane.0).unit)
+        self.place(plane).unit
     }
 
     /// Planes of a unit.
-    pub fn planes_of(&self, unit: u32) -> std::ops::Range<u32> {
-        unit * self.planes_per_unit..(unit + 1) * self.planes_per_unit
+    pub fn planes_of(&self, unit: UnitId) -> impl Iterator<Item = PlaneId> + Clone + use<> {
+        let first = unit.0 * self.planes_per_unit;
+        (first..first + self.planes_per_unit).map(PlaneId)
     }
 
-    /// The home plane of a page `0..L`.
+    /// A block of a plane.
     #[inline(always)]
-    pub fn home(&self, lpn: u32) -> u32 {
+    pub fn block(&self, plane: PlaneId, local: u32) -> BlockId {
+        BlockId(plane.0 * self.blocks_per_plane + local)
+    }
+
+    /// The first page of a block.
+    #[inline(always)]
+    pub fn first_page(&self, block: BlockId) -> Ppn {
+        block.0 * self.pages_per_block
+    }
+
+    /// The home plane of a page.
+    #[inline(always)]
+    pub fn home(&self, lpn: DriveLpn) -> PlaneId {
         self.home_and_rank(lpn).0
     }
 
-    /// The home plane of a page `0..L`, and how many lower pages call it their home, too.
+    /// The home plane of a page, and how many lower pages call it their home, too.
     #[inline(always)]
-    pub fn home_and_rank(&self, lpn: u32) -> (u32, u32) {
+    pub fn home_and_rank(&self, DriveLpn(lpn): DriveLpn) -> (PlaneId, u32) {
         let (stripe, rest) =
             if self.stripe_pages == 1 { (lpn, 0) } else { self.by_stripe_pages.split(lpn) };
         let (period, at) = self.by_planes.split(stripe);
@@ -128,18 +168,23 @@ impl Geometry {
         let mut pages = vec![0; self.planes as usize];
         let stripes = self.logical_pages.div_ceil(self.stripe_pages);
         for (at, &plane) in (0u32..).zip(&self.homes).take(stripes as usize) {
-            pages[plane as usize] = (stripes - at).div_ceil(self.planes) * self.stripe_pages;
+            pages[plane.index()] = (stripes - at).div_ceil(self.planes) * self.stripe_pages;
         }
         // The last stripe may be a shorter one; u32 holds its end: a plane has room for all of it.
         let last = self.homes[((stripes - 1) % self.planes) as usize];
         let missing = u64::from(stripes) * u64::from(self.stripe_pages);
-        pages[last as usize] -= (missing - u64::from(self.logical_pages)) as u32;
+        pages[last.index()] -= (missing - u64::from(self.logical_pages)) as u32;
         pages
     }
 
-    /// The home plane of a page as policies name it; page numbers beyond the drive wrap.
+    /// The drive's page of this number; numbers beyond the drive wrap.
+    pub fn wrapped(&self, lpn: Lpn) -> DriveLpn {
+        DriveLpn((lpn.0 % u64::from(self.logical_pages)) as u32)
+    }
+
+    /// The home plane of a page as policies name it.
     pub fn home_of(&self, lpn: Lpn) -> PlaneId {
-        PlaneId(self.home((lpn.0 % u64::from(self.logical_pages)) as u32))
+        self.home(self.wrapped(lpn))
     }
 
     /// Physical pages of the whole drive, summary pages included.
@@ -149,7 +194,7 @@ impl Geometry {
 }
 
 /// Coordinates of a stripe, letter by letter: coordinate = q mod size, q = q / size.
-fn home(stripe: u32, config: &DeviceConfig) -> u32 {
+fn home(stripe: u32, config: &DeviceConfig) -> PlaneId {
     let sizes = config.sizes();
     let mut coordinates = [0; 4];
     let mut q = stripe;
@@ -159,7 +204,7 @@ fn home(stripe: u32, config: &DeviceConfig) -> u32 {
     }
     let [_, chips, dies, planes] = sizes;
     let [channel, chip, die, plane] = coordinates;
-    ((channel * chips + chip) * dies + die) * planes + plane
+    PlaneId(((channel * chips + chip) * dies + die) * planes + plane)
 }
 
 #[cfg(test)]
@@ -187,7 +232,7 @@ mod tests {
     fn runs_of_pages_share_a_channel_as_the_table_of_striping_schemes_says() {
         for (scheme, run) in [("0", 1), ("1", 2), ("2", 4), ("3", 16)] {
             let geometry = geometry(scheme, "chip");
-            let channel = |lpn| geometry.place(geometry.home(lpn)).channel;
+            let channel = |lpn| geometry.place(geometry.home(DriveLpn(lpn))).channel;
             assert!((0..run).all(|lpn| channel(lpn) == 0), "scheme {scheme}");
             assert_eq!(channel(run), 1, "scheme {scheme}");
         }
@@ -197,7 +242,8 @@ mod tests {
     fn a_period_of_the_striping_meets_every_plane_once() {
         for order in ["CWDP", "PWCD", "DPWC", "WCPD"] {
             let geometry = geometry(order, "plane");
-            let mut met: Vec<u32> = (0..geometry.planes).map(|lpn| geometry.home(lpn)).collect();
+            let mut met: Vec<u32> =
+                (0..geometry.planes).map(|lpn| geometry.home(DriveLpn(lpn)).0).collect();
             met.sort_unstable();
             assert_eq!(met, (0..128).collect::<Vec<_>>(), "{order}");
         }
@@ -212,9 +258,9 @@ mod tests {
             geometry.logical_pages = logical;
             let mut ranks = vec![0; geometry.planes as usize];
             for lpn in 0..logical {
-                let (plane, rank) = geometry.home_and_rank(lpn);
-                assert_eq!(rank, ranks[plane as usize], "page {lpn}");
-                ranks[plane as usize] += 1;
+                let (plane, rank) = geometry.home_and_rank(DriveLpn(lpn));
+                assert_eq!(rank, ranks[plane.index()], "page {lpn}");
+                ranks[plane.index()] += 1;
             }
             let most = ranks.iter().copied().max().map(u64::from);
             assert!(most <= Some(geometry.most_homed_pages()));
@@ -227,8 +273,9 @@ mod tests {
         for (level, units) in [("channel", 8), ("chip", 32), ("die", 64), ("plane", 128)] {
             let geometry = geometry("0", level);
             assert_eq!(geometry.units, units);
-            assert_eq!(geometry.place(127).unit, units - 1);
-            assert!(geometry.planes_of(units - 1).contains(&127));
+            let (last, plane) = (UnitId(units - 1), PlaneId(127));
+            assert_eq!(geometry.place(plane).unit, last);
+            assert!(geometry.planes_of(last).any(|of_last| of_last == plane));
         }
     }
 }

@@ -20,7 +20,7 @@
 //!  read_first    the other scheduler                               4.3
 //!  records       what every operation did and when
 //!  device        all of it, and what a policy may ask it           5.5,
-//! `docs/spec/device-policies.md` 2
+//!                                               `docs/spec/device-policies.md` 2
 //!  prepare       drives made once and kept
 //! ```
 
@@ -48,6 +48,7 @@ pub use device::{Device, DeviceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use filling::{Interrupted, Progress};
 pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, page::PageFtl};
+pub use geometry::{BlockId, DriveLpn};
 pub use prepare::Origin;
 pub use queues::Served;
 pub use records::OperationRecord;

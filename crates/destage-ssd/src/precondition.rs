@@ -3,6 +3,7 @@
 use crate::config::{DeviceConfig, Precondition};
 use crate::filling::{Interrupted, Progress, Writing};
 use crate::ftl::Ftl;
+use crate::geometry::DriveLpn;
 pub use destage_core::SplitMix64;
 
 /// Random writes that an FTL gets at once: enough that each of some hundred planes has a few
@@ -35,7 +36,8 @@ fn fill(ftl: &mut impl Ftl, config: &DeviceConfig, progress: Progress) -> Result
     while left > 0 {
         let now = left.min(AT_ONCE);
         let mut numbers = source.clone();
-        let lpns = std::iter::repeat_with(move || numbers.below(pages)).take(now as usize);
+        let lpns =
+            std::iter::repeat_with(move || DriveLpn(numbers.below(pages))).take(now as usize);
         ftl.write_ahead(lpns, &mut writing)?;
         source.skip(now);
         left -= now;

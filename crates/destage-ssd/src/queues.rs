@@ -17,7 +17,7 @@ use crate::records::{OperationRecord, Recorder};
 use crate::timing::{Kind, Timing};
 use crate::when::{Times, When};
 use counts::{Own, Unit, add};
-use destage_core::{NEVER, Nanos, Unfinished};
+use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -92,7 +92,7 @@ impl Queues {
             host_operations: 0,
             channel_units: units / channels,
             timing: Timing::new(config),
-            places: (0..geometry.planes).map(|plane| geometry.place(plane)).collect(),
+            places: (0..geometry.planes).map(|plane| geometry.place(PlaneId(plane))).collect(),
             order: match (config.sched, config.bus) {
                 (Sched::ReadFirst, _) => Order::ReadFirst(vec![Lane::default(); units]),
                 (Sched::Fcfs, Bus::Shared) => {
@@ -134,8 +134,8 @@ impl Queues {
     }
 
     /// When the unit began what the host's page at hand makes it do: collections, merges, the page.
-    fn begun_ns(&mut self, at: u32, start: Nanos) -> Nanos {
-        let Some(work) = self.works.get_mut(at as usize) else { return start };
+    fn begun_ns(&mut self, unit: UnitId, start: Nanos) -> Nanos {
+        let Some(work) = self.works.get_mut(unit.index()) else { return start };
         if work.0 != self.pages {
             *work = (self.pages, start);
         }
@@ -286,21 +286,21 @@ impl Queues {
     }
 
     /// A collection operation of the unit has not ended (4.6).
-    pub fn in_gc(&self, unit: u32) -> bool {
+    pub fn in_gc(&self, unit: UnitId) -> bool {
         match &self.order {
-            Order::ReadFirst(lanes) => lanes[unit as usize].in_gc(),
-            _ => self.units[unit as usize].gc_until > self.now,
+            Order::ReadFirst(lanes) => lanes[unit.index()].in_gc(),
+            _ => self.units[unit.index()].gc_until > self.now,
         }
     }
 
     /// Operations that have not ended, by kind; all 0 unless they are kept.
-    pub fn unfinished(&self, unit: u32) -> Unfinished {
+    pub fn unfinished(&self, unit: UnitId) -> Unfinished {
         let mut counts = Unfinished::default();
         match (&self.order, &self.log) {
-            (Order::ReadFirst(lanes), _) => return lanes[unit as usize].unfinished(),
+            (Order::ReadFirst(lanes), _) => return lanes[unit.index()].unfinished(),
             (_, Some(log)) => {
-                let ended = log[unit as usize].partition_point(|&(end, _)| end <= self.now);
-                log[unit as usize]
+                let ended = log[unit.index()].partition_point(|&(end, _)| end <= self.now);
+                log[unit.index()]
                     .iter()
                     .skip(ended)
                     .for_each(|&(_, kind)| count(&mut counts, kind));
@@ -311,14 +311,14 @@ impl Queues {
     }
 
     /// The first idle timer before `now`, lowest unit first (5.5).
-    pub(crate) fn next_timer(&self, now: Nanos) -> Option<(Nanos, u32)> {
-        let timers = self.timers.iter().copied().zip(0..);
+    pub(crate) fn next_timer(&self, now: Nanos) -> Option<(Nanos, UnitId)> {
+        let timers = self.timers.iter().copied().zip((0..).map(UnitId));
         timers.min().filter(|&(due, _)| due < now)
     }
 
     /// After a timer: the next is due when the collection has ended, or after the next operation.
-    pub(crate) fn rearm(&mut self, unit: u32, collected: bool) {
-        let at = unit as usize;
+    pub(crate) fn rearm(&mut self, unit: UnitId, collected: bool) {
+        let at = unit.index();
         self.timers[at] = if collected { self.tails[at] } else { NEVER };
     }
 }

@@ -141,7 +141,14 @@ mod tests {
     use super::*;
 
     fn op(kind: Kind, ppn: Ppn, now: Nanos) -> Waiting {
-        let op = Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn };
+        let op = Operation {
+            kind,
+            collection: false,
+            plane: destage_core::PlaneId(0),
+            index: 0,
+            from: 0,
+            ppn,
+        };
         Waiting::new(&op, 10, now)
     }
 

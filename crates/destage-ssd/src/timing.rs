@@ -2,7 +2,7 @@
 
 use crate::config::DeviceConfig;
 use crate::geometry::Ppn;
-use destage_core::{Nanos, NominalTimes};
+use destage_core::{Nanos, NominalTimes, PlaneId};
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ pub struct Operation {
     /// It belongs to the FTL's own work, not to the host's page (4.6).
     pub collection: bool,
     /// Plane, over the whole drive.
-    pub plane: u32,
+    pub plane: PlaneId,
     /// Index in its block of the page read or programmed.
     pub index: u32,
     /// M: index of the page read.
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn op(kind: Kind, index: u32, from: u32) -> Operation {
-        Operation { kind, collection: false, plane: 0, index, from, ppn: 0 }
+        Operation { kind, collection: false, plane: PlaneId(0), index, from, ppn: 0 }
     }
 
     #[test]

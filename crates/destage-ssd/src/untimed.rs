@@ -6,6 +6,7 @@ use crate::config::{
 };
 use crate::ftl::machine::{Flash, Machine, Nothing};
 use crate::ftl::{AnyMachine, Common, DeviceFull, FtlCounters, NoFreeBlock};
+use crate::geometry::DriveLpn;
 
 /// What every FTL has where no drive says it (1.6).
 static COMMON: [Key; 3] = [
@@ -90,7 +91,7 @@ impl Untimed {
     }
 
     fn prefill(&mut self) -> Result<(), DeviceFull> {
-        for lpn in 0..self.logical_pages {
+        for lpn in (0..self.logical_pages).map(DriveLpn) {
             let written = self.machine.write(lpn, &mut Nothing);
             written.map_err(|NoFreeBlock| self.full(None))?;
         }
@@ -128,7 +129,8 @@ impl Untimed {
         let operation = self.operations;
         let logical_pages = self.logical_pages;
         let page = u32::try_from(lpn).ok().filter(|&page| page < logical_pages);
-        let page = page.ok_or(UntimedError::Beyond { operation, lpn, logical_pages })?;
+        let page =
+            page.map(DriveLpn).ok_or(UntimedError::Beyond { operation, lpn, logical_pages })?;
         if let Some(full) = &self.full {
             return Err(full.clone().into()); // it stopped in the middle of something
         }

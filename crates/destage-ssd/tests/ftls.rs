@@ -5,7 +5,7 @@ use destage_ssd::config::{Info, Table};
 use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
 use destage_ssd::ftl::{Common, named};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{FtlCounters, Untimed, UntimedError};
+use destage_ssd::{BlockId, DriveLpn, FtlCounters, Untimed, UntimedError};
 use destage_twins::ftl as twin;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -77,12 +77,12 @@ impl Flash for Tokens {
         for offset in 0..self.pages_per_block {
             let from = match (has(pages.from_data, offset), has(pages.from_log, offset)) {
                 (false, false) => continue,
-                (true, false) => pages.data * self.pages_per_block + offset,
+                (true, false) => pages.data.0 * self.pages_per_block + offset,
                 (false, true) => pages.log_pages[offset as usize],
                 (true, true) => panic!("offset {offset} comes out of two places"),
             };
             let held = self.take(from);
-            self.put(pages.to * self.pages_per_block + offset, held);
+            self.put(pages.to.0 * self.pages_per_block + offset, held);
             copied += 1;
         }
         assert!(copied > 0, "nothing to copy is not told");
@@ -90,14 +90,14 @@ impl Flash for Tokens {
 
     fn copy(&mut self, pages: &Copied<'_>) {
         for (&slot, to) in pages.slots.iter().zip(pages.to..) {
-            let held = self.take(pages.from * self.pages_per_block + slot);
+            let held = self.take(pages.from.0 * self.pages_per_block + slot);
             self.put(to, held);
         }
     }
 
-    fn erase(&mut self, block: u32) {
+    fn erase(&mut self, block: BlockId) {
         self.counts[2] += 1;
-        let first = (block * self.pages_per_block) as usize;
+        let first = (block.0 * self.pages_per_block) as usize;
         self.held[first..first + self.pages_per_block as usize].fill(None);
     }
 
@@ -145,7 +145,7 @@ impl Watched {
         let machine = self.ftl.machine();
         machine.check();
         for lpn in 0..self.ftl.logical_pages() {
-            let place = machine.place(lpn);
+            let place = machine.place(DriveLpn(lpn));
             let held = place.and_then(|page| self.flash.held[page as usize]);
             let newest = self.newest.get(&lpn);
             assert_eq!(held, newest.map(|&version| Held::Host { lpn, version }), "page {lpn}");

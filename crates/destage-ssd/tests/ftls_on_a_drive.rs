@@ -6,7 +6,7 @@ use destage_ssd::ftl::machine::{Copied, Flash, Gathered};
 use destage_ssd::ftl::{NAMES, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::timing::Kind;
-use destage_ssd::{Device, Drive, Ftl, OperationRecord, Untimed};
+use destage_ssd::{BlockId, Device, Drive, DriveLpn, Ftl, OperationRecord, Untimed};
 
 const KINDS: [&str; 4] = ["bast", "fast", "dftl", "page-ideal"];
 
@@ -71,9 +71,10 @@ fn load(pages: u32) -> impl Iterator<Item = (Nanos, bool, u32)> {
 }
 
 /// Serves the load; ends with everything served.
-fn serve(device: &mut Device, mut each: impl FnMut(&mut Device, u32)) -> Vec<Nanos> {
+fn serve(device: &mut Device, mut each: impl FnMut(&mut Device, DriveLpn)) -> Vec<Nanos> {
     let mut ends = Vec::new();
     for (now, is_write, lpn) in load(device.geometry().logical_pages) {
+        let lpn = DriveLpn(lpn);
         device.advance(now);
         each(device, lpn);
         let served = if is_write { Some(device.write(lpn)) } else { device.read(lpn) };
@@ -128,9 +129,9 @@ impl Flash for Row {
         let has =
             |words: &[u64], offset: u32| words[offset as usize / 64] >> (offset % 64) & 1 == 1;
         for offset in 0..self.pages_per_block {
-            let to = pages.to * self.pages_per_block + offset;
+            let to = pages.to.0 * self.pages_per_block + offset;
             if has(pages.from_data, offset) {
-                self.copied(pages.data * self.pages_per_block + offset, to);
+                self.copied(pages.data.0 * self.pages_per_block + offset, to);
             } else if has(pages.from_log, offset) {
                 self.copied(pages.log_pages[offset as usize], to);
             }
@@ -138,11 +139,11 @@ impl Flash for Row {
     }
     fn copy(&mut self, pages: &Copied<'_>) {
         for (&slot, to) in pages.slots.iter().zip(pages.to..) {
-            self.copied(pages.from * self.pages_per_block + slot, to);
+            self.copied(pages.from.0 * self.pages_per_block + slot, to);
         }
     }
-    fn erase(&mut self, block: u32) {
-        self.operation(Kind::Erase, true, block * self.pages_per_block);
+    fn erase(&mut self, block: BlockId) {
+        self.operation(Kind::Erase, true, block.0 * self.pages_per_block);
     }
     fn collection(&mut self) {}
 }
@@ -261,7 +262,7 @@ fn a_write_that_needs_a_merge_waits_behind_it() {
     let mut device = Device::new(&config);
     let (read, program, erase) = (25_000, 200_000, 1_500_000);
     let mut ends = |pages: &[u32]| -> Vec<Nanos> {
-        pages.iter().map(|&lpn| device.write(lpn).end.known().expect("fcfs")).collect()
+        pages.iter().map(|&lpn| device.write(DriveLpn(lpn)).end.known().expect("fcfs")).collect()
     };
     // Pages 1 and 0 out of order in the log block of block 0, then one of block 1.
     let first = ends(&[0, 1, 2, 1, 0]);
@@ -291,11 +292,11 @@ fn a_page_has_the_unit_that_holds_it_and_a_dirty_one_that_of_the_next_free_block
         serve(&mut device, |device, lpn| {
             let units = device.units_of(lpn);
             assert_eq!(units.dirty, UnitId(device.units()), "list U");
-            let place = device.unit_of(device.target(Lpn(lpn.into())));
+            let place = device.unit_of(device.target(Lpn(lpn.0.into())));
             assert_eq!(device.backlog_ns(units.dirty), device.backlog_ns(place));
             assert_eq!(device.gc_cost_ns(device.target(Lpn(0))), 0);
             held += u32::from(
-                units.clean != device.unit_of(device.geometry().home_of(Lpn(lpn.into()))),
+                units.clean != device.unit_of(device.geometry().home_of(Lpn(lpn.0.into()))),
             );
         });
         assert!(held > 500, "{}: pages wander, {held}", kind);
@@ -416,8 +417,8 @@ fn a_drive_that_runs_full_says_so_and_does_nothing_more() {
         assert_eq!(device.failure().is_some(), precondition == "random");
         let mut random = SplitMix64::new(1);
         for _ in 0..60_000 {
-            device.write(random.below(20_000));
-            device.read(random.below(20_000));
+            device.write(DriveLpn(random.below(20_000)));
+            device.read(DriveLpn(random.below(20_000)));
         }
         let text = device.failure().expect("it ran full").to_string();
         assert!(text.starts_with(&format!("dftl: {place}")), "{text}");

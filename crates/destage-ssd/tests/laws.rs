@@ -1,10 +1,10 @@
 //! Closed forms, and laws that hold on random loads for every mode of the device.
 
-use destage_core::{DeviceView, Lpn, NEVER, Nanos, UnitId};
+use destage_core::{DeviceView, Lpn, NEVER, Nanos, PlaneId, UnitId};
 use destage_ssd::config::{Table, Value};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::timing::Kind;
-use destage_ssd::{Device, DeviceConfig, Ftl, OperationRecord};
+use destage_ssd::{Device, DeviceConfig, DriveLpn, Ftl, OperationRecord};
 
 fn config(keys: &[(&str, Value)]) -> DeviceConfig {
     let mut table = Table::new();
@@ -27,14 +27,14 @@ fn word(text: &str) -> Value {
 }
 
 /// Random reads and writes, bunched; ends with everything served.
-fn load(device: &mut Device, requests: u32, mut each: impl FnMut(&mut Device, u32)) -> Nanos {
+fn load(device: &mut Device, requests: u32, mut each: impl FnMut(&mut Device, DriveLpn)) -> Nanos {
     let mut random = SplitMix64::new(5);
     let pages = u64::from(device.geometry().logical_pages);
     let mut now = 0;
     for _ in 0..requests {
         now += random.next() % 300_000;
         device.advance(now);
-        let lpn = (random.next() % pages) as u32;
+        let lpn = DriveLpn((random.next() % pages) as u32);
         if random.next().is_multiple_of(4) {
             device.read(lpn);
         } else {
@@ -59,8 +59,8 @@ fn waiting_for_another_page_is_no_service() {
     device.queues().keep_ends();
     // Pages of one chip, at one instant.
     let chips = device.units();
-    let one = device.write(0).end.known().expect("fcfs");
-    device.write(chips);
+    let one = device.write(DriveLpn(0)).end.known().expect("fcfs");
+    device.write(DriveLpn(chips));
     device.finish();
     assert_eq!(ends(&mut device), [(one, one), (2 * one, one)]);
 }
@@ -90,14 +90,14 @@ fn one_read_takes_command_array_and_transfer() {
     let config = config(&[("cmd_ns", Value::Int(300)), ("precondition", word("sequential"))]);
     let mut device = Device::new(&config);
     device.advance(1_000);
-    let served = device.read(17).expect("the page is mapped");
+    let served = device.read(DriveLpn(17)).expect("the page is mapped");
     assert_eq!(served.end.known(), Some(1_000 + 300 + 25_000 + 102_400));
 }
 
 #[test]
 fn one_write_takes_command_transfer_and_program_and_is_transferred_before_its_program() {
     let mut device = Device::new(&config(&[("cmd_ns", Value::Int(300))]));
-    let served = device.write(0);
+    let served = device.write(DriveLpn(0));
     assert_eq!(served.transferred.known(), Some(300 + 102_400));
     assert_eq!(served.end.known(), Some(300 + 102_400 + 200_000));
 }
@@ -106,9 +106,9 @@ fn one_write_takes_command_transfer_and_program_and_is_transferred_before_its_pr
 fn units_work_side_by_side_on_private_buses_and_wait_for_a_shared_one() {
     for (bus, second) in [("private", 127_400), ("shared", 25_000 + 2 * 102_400)] {
         let mut device = Device::new(&config(&[("bus", word(bus))]));
-        assert_eq!(device.read(0).expect("charged").end.known(), Some(127_400));
+        assert_eq!(device.read(DriveLpn(0)).expect("charged").end.known(), Some(127_400));
         // Striping CWDP: page 2 is on the other chip of channel 0.
-        assert_eq!(device.read(2).expect("charged").end.known(), Some(second), "{bus}");
+        assert_eq!(device.read(DriveLpn(2)).expect("charged").end.known(), Some(second), "{bus}");
     }
 }
 
@@ -121,7 +121,7 @@ fn backlog_and_collection_cost_are_exactly_what_the_next_program_waits() {
     ]));
     let mut waits = (0, Nanos::MAX, 0u32);
     load(&mut device, 3000, |device, lpn| {
-        let plane = device.target(Lpn(lpn.into()));
+        let plane = device.target(Lpn(lpn.0.into()));
         let wait = device.backlog_ns(device.unit_of(plane)) + device.gc_cost_ns(plane);
         waits.0 += wait;
         waits.1 = waits.1.min(wait);
@@ -173,7 +173,7 @@ fn every_mode_keeps_the_laws_of_the_flash_state_and_loses_no_operation() {
 #[test]
 fn conservation_fails_while_operations_wait() {
     let mut device = Device::new(&config(&[]));
-    device.write(0);
+    device.write(DriveLpn(0));
     let message = device.check_conservation().expect_err("the program has not ended");
     assert_eq!(message, "the device does not conserve: 1 units still at work after the end, not 0");
 }
@@ -212,8 +212,12 @@ fn records_tell_of_every_operation_and_add_up_to_the_counters() {
         assert!(records.iter().zip(0..).all(|(r, number)| r.number == number), "{name}");
         let mut submissions = records.iter().filter(|r| r.submission != NEVER);
         assert!(submissions.by_ref().zip(0..).all(|(r, number)| r.submission == number), "{name}");
-        let place = |r: &&OperationRecord| device.geometry().place(r.plane);
-        assert!(records.iter().all(|r| (r.unit, r.channel) == (place(&r).unit, place(&r).channel)));
+        let place = |r: &&OperationRecord| device.geometry().place(PlaneId(r.plane));
+        assert!(
+            records
+                .iter()
+                .all(|r| (UnitId(r.unit), r.channel) == (place(&r).unit, place(&r).channel))
+        );
         let blocks = device.geometry().blocks_per_plane;
         assert!(records.iter().all(|r| r.block.is_some_and(|block| block / blocks == r.plane)));
 
@@ -263,7 +267,7 @@ fn a_clone_goes_on_as_the_drive_it_was_made_from() {
     for device in [&mut device, &mut clone] {
         device.advance(now);
         for lpn in 0..100 {
-            device.write(lpn);
+            device.write(DriveLpn(lpn));
         }
     }
     assert_eq!(device.counters(), clone.counters());

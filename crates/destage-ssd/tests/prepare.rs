@@ -4,7 +4,7 @@ use destage_ssd::config::{Table, Value};
 use destage_ssd::filling::Interrupted;
 use destage_ssd::ftl::ImageError;
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, DeviceConfig, Ftl, Origin, PageFtl};
+use destage_ssd::{Device, DeviceConfig, DriveLpn, Ftl, Origin, PageFtl};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ fn fate(mut device: Device) -> impl PartialEq + std::fmt::Debug {
     let mut random = SplitMix64::new(3);
     for now in 0..5000 {
         device.advance(now * 1000);
-        device.write(random.below(device.geometry().logical_pages));
+        device.write(DriveLpn(random.below(device.geometry().logical_pages)));
     }
     device.finish();
     device.ftl().check();

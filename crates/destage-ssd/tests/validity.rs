@@ -6,7 +6,7 @@ use destage_core::Nanos;
 use destage_ssd::config::{Table, Value};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::saturation::{greedy_waf, page_writes_per_s};
-use destage_ssd::{Device, DeviceConfig, Drive, Ftl, Saturation};
+use destage_ssd::{Device, DeviceConfig, Drive, DriveLpn, Ftl, Saturation};
 
 fn config(keys: &[(&str, Value)]) -> DeviceConfig {
     let table: Table = keys.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
@@ -52,7 +52,7 @@ fn waits(device: &mut Device, service_ns: impl Fn(u32) -> Nanos, gap_ns: f64) ->
             let now = arrival_ns as Nanos;
             let lpn = draw(&mut random, pages);
             device.advance(now);
-            let end = device.read(lpn).and_then(|read| read.end.known());
+            let end = device.read(DriveLpn(lpn)).and_then(|read| read.end.known());
             let wait = end.expect("first come, first served") - now - service_ns(lpn);
             idle += u64::from(wait == 0);
             sum_ns += wait;
@@ -141,7 +141,7 @@ fn greedy_collection_under_uniform_random_writes_amplifies_as_the_formula_says()
         let writes = 3 * u64::from(logical);
         let mut random = SplitMix64::new(op_permille);
         for _ in 0..writes {
-            device.write(draw(&mut random, logical));
+            device.write(DriveLpn(draw(&mut random, logical)));
         }
         let counters = device.counters();
         let waf = (counters.flash_programs + counters.gc_moves) as f64 / writes as f64;
@@ -181,7 +181,7 @@ fn a_saturated_drive_writes_as_many_pages_a_second_as_the_formula_says() {
         let writes = 200_000;
         let mut random = SplitMix64::new(3);
         for _ in 0..writes {
-            device.write(draw(&mut random, logical));
+            device.write(DriveLpn(draw(&mut random, logical)));
         }
         device.finish();
         let counters = device.counters();
@@ -253,7 +253,7 @@ fn every_operation_and_every_nanosecond_of_it_is_accounted_for() {
     for _ in 0..20_000 {
         now += random.next() % 200_000;
         device.advance(now);
-        let lpn = draw(&mut random, logical);
+        let lpn = DriveLpn(draw(&mut random, logical));
         if random.next().is_multiple_of(3) {
             device.read(lpn);
             reads += 1;

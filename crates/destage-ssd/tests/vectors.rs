@@ -3,7 +3,7 @@
 
 use destage_core::Nanos;
 use destage_ssd::config::{AddressMode, HostMode, Table};
-use destage_ssd::{Device, DeviceConfig, DeviceCounters, Ftl, HostConfig, When};
+use destage_ssd::{Device, DeviceConfig, DeviceCounters, DriveLpn, Ftl, HostConfig, When};
 use serde_json::{Value as Json, json};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -55,7 +55,7 @@ fn run(vector: &Json) -> Run {
         let mut end = When::at(now);
         for lpn in pages {
             accesses += 1;
-            let lpn = (lpn % u64::from(config.logical_pages)) as u32;
+            let lpn = DriveLpn((lpn % u64::from(config.logical_pages)) as u32);
             let served = if write { Some(device.write(lpn)) } else { device.read(lpn) };
             if let Some(served) = served {
                 end = device.queues().times().later(end, served.end);

@@ -11,7 +11,7 @@ use destage_core::pages::prefetch;
 use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, PadRun, Page, Plan};
 use destage_core::{Policy, Request, UnitId};
 use destage_ssd::config::{EvictWait, ReadWait};
-use destage_ssd::{CacheConfig, Device, Ftl, Settled, When};
+use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, Settled, When};
 
 /// When a cached page has its frame, and when its data are there (7.4).
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +169,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         for at in pads.clone() {
             let PadRun { first, pages, in_buffer } = self.plan.pad_runs()[at];
             for lpn in first.0..first.0 + pages {
-                if !in_buffer && device.read(lpn as u32).is_some() {
+                if !in_buffer && device.read(DriveLpn(lpn as u32)).is_some() {
                     self.submitted(None, Op::Read, now);
                     ledger.padding_reads += 1;
                 }
@@ -201,7 +201,7 @@ impl<'a, P: Policy> Cached<'a, P> {
             };
             let is_pad = pad == Some(lpn);
             device.queues().count_latencies(counted && !is_pad);
-            let served = device.write(lpn as u32); // pages of the drive: fewer than 2^32
+            let served = device.write(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
             self.submitted(if is_pad { None } else { page }, Op::Write, now);
             let free = match self.cache.evict_wait {
                 EvictWait::Program => served.end,
@@ -220,7 +220,7 @@ impl<'a, P: Policy> Cached<'a, P> {
     fn bypass<F: Ftl, O: Observer>(
         &mut self,
         device: &mut Device<F>,
-        (now, lpn): (Nanos, u32),
+        (now, lpn): (Nanos, DriveLpn),
         r: &Request,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -248,7 +248,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         device: &mut Device<F>,
         now: Nanos,
         page: Page,
-        lpn: u32,
+        lpn: DriveLpn,
     ) -> When {
         if self.fetch_on_write_miss && device.read(lpn).is_some() {
             self.submitted(Some(page), Op::Read, now);
@@ -268,7 +268,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         self.coming = [near, far, self.policy.coming_victim().map_or(u64::MAX, |page| page.0)];
         prefetch(self.lpns, self.coming[2] as usize);
         prefetch(&self.held, self.coming[2] as usize);
-        let lpn_of = |page: u64| self.lpns.get(page as usize).map(|&lpn| lpn as u32);
+        let lpn_of = |page: u64| self.lpns.get(page as usize).map(|&lpn| DriveLpn(lpn as u32));
         if let Some(lpn) = lpn_of(near) {
             device.warm(lpn);
         }
@@ -304,7 +304,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     }
 
     #[inline(always)]
-    fn warm(&self, device: &Device<F>, id: u32, lpn: u32, op: Op) {
+    fn warm(&self, device: &Device<F>, id: u32, lpn: DriveLpn, op: Op) {
         self.policy.warm(Page(id.into()));
         prefetch(&self.held, id as usize);
         if op == Op::Read {
@@ -313,7 +313,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     }
 
     #[inline(always)]
-    fn warm_links(&self, _: &Device<F>, id: u32, _: u32) {
+    fn warm_links(&self, _: &Device<F>, id: u32, _: DriveLpn) {
         self.policy.warm_links(Page(id.into()));
     }
 
@@ -327,7 +327,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     ) -> Result<When, RunError> {
         let Access { now, op, id, lpn, .. } = access;
         let page = Page(id.into());
-        let mut r = Request::new(page, Lpn(lpn.into()), op);
+        let mut r = Request::new(page, Lpn(lpn.0.into()), op);
         r.first_of_request = access.first_of_request;
         if P::NEEDS.contains(Needs::NEXT_USE) {
             r.next_use = self.next_uses.of(access.index as usize);
@@ -408,7 +408,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         });
         dirty.sort_unstable(); // policies name their pages in any order
         for &lpn in &dirty {
-            device.write(lpn as u32); // pages of the drive: fewer than 2^32
+            device.write(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
         }
         self.programs += dirty.len() as u64;
         dirty.len() as u64

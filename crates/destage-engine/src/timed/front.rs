@@ -5,7 +5,7 @@ use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::observe::Observer;
 use destage_core::{Lpn, Nanos, Op, Page, Request};
-use destage_ssd::{Device, Ftl, Settled, When};
+use destage_ssd::{Device, DriveLpn, Ftl, Settled, When};
 
 /// A page access of the run.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Access {
     pub(super) op: Op,
     /// Dense id and number of the page.
     pub(super) id: u32,
-    pub(super) lpn: u32,
+    pub(super) lpn: DriveLpn,
     /// Number of the access, from 0.
     pub(super) index: u64,
     pub(super) first_of_request: bool,
@@ -27,10 +27,10 @@ pub(super) trait Front<F: Ftl> {
     fn arrive(&mut self, _: &mut Device<F>) {}
 
     /// Hint: a page, its LPN, and what is done to it, some requests ahead.
-    fn warm(&self, device: &Device<F>, id: u32, lpn: u32, op: Op);
+    fn warm(&self, device: &Device<F>, id: u32, lpn: DriveLpn, op: Op);
 
     /// Hint, fewer requests ahead.
-    fn warm_links(&self, device: &Device<F>, id: u32, lpn: u32);
+    fn warm_links(&self, device: &Device<F>, id: u32, lpn: DriveLpn);
 
     /// One page access. Returns its completion, [`after_ns`](Front::after_ns) not included.
     fn access<O: Observer>(
@@ -94,12 +94,12 @@ impl<F: Ftl> Front<F> for Bare {
     }
 
     #[inline(always)]
-    fn warm(&self, device: &Device<F>, _: u32, lpn: u32, _: Op) {
+    fn warm(&self, device: &Device<F>, _: u32, lpn: DriveLpn, _: Op) {
         device.warm(lpn);
     }
 
     #[inline(always)]
-    fn warm_links(&self, device: &Device<F>, _: u32, lpn: u32) {
+    fn warm_links(&self, device: &Device<F>, _: u32, lpn: DriveLpn) {
         device.warm_old(lpn);
     }
 
@@ -114,7 +114,7 @@ impl<F: Ftl> Front<F> for Bare {
         let Access { now, op, id, lpn, first_of_request, .. } = access;
         ledger.pages.miss(op);
         if O::SEES_ACCESSES {
-            let mut r = Request::new(Page(id.into()), Lpn(lpn.into()), op);
+            let mut r = Request::new(Page(id.into()), Lpn(lpn.0.into()), op);
             r.first_of_request = first_of_request;
             observer.access(&r, false, None);
         }

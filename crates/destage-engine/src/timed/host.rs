@@ -10,7 +10,7 @@ use crate::observe::Observer;
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
 use destage_core::{Op, Policy};
-use destage_ssd::{CacheConfig, Device, Ftl, HostConfig};
+use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, HostConfig};
 
 /// How far ahead the LPN of a request's first page is asked for.
 const LPNS_AHEAD: usize = 24;
@@ -140,8 +140,8 @@ impl TimedReplay<'_> {
     /// LPN of a dense id, below 2^32, since it is of the drive. The first id of a request without
     /// pages may be one past the last, and hints must not panic.
     #[inline(always)]
-    fn lpn_of(&self, id: u32) -> u32 {
-        self.input.columns.lpns.get(id as usize).copied().unwrap_or(0) as u32
+    fn lpn_of(&self, id: u32) -> DriveLpn {
+        DriveLpn(self.input.columns.lpns.get(id as usize).copied().unwrap_or(0) as u32)
     }
 
     /// Tells the memory of what comes some requests later.

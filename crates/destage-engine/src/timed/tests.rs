@@ -11,7 +11,7 @@ use destage_policies::Setup;
 use destage_policies::larc::Larc;
 use destage_policies::lru::Lru;
 use destage_ssd::config::{Table, Value as Given};
-use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, OperationRecord, When};
+use destage_ssd::{CacheConfig, Device, DeviceConfig, DriveLpn, HostConfig, OperationRecord, When};
 
 /// A drive of 4 chips and 4-KiB pages, full after preconditioning, with collections soon.
 fn config(changes: &[(&str, Given)]) -> DeviceConfig {
@@ -274,18 +274,18 @@ fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them(
             device.advance(now);
             device.queues().count_latencies(false);
             for pad in pads {
-                device.read(pad);
+                device.read(DriveLpn(pad));
             }
             let ends = pages.map(|page| {
                 device.queues().count_latencies(!pads.contains(&page));
-                device.write(page).end
+                device.write(DriveLpn(page)).end
             });
             device.queues().count_latencies(true);
             ends
         };
         let first = group(&mut device, 1_000, [0, 2], [0, 1, 2, 3]);
         device.advance(2_000);
-        let read = device.read(50).expect("it was written").end;
+        let read = device.read(DriveLpn(50)).expect("it was written").end;
         let second = group(&mut device, 9_000_000_000, [10, 11], [8, 9, 10, 11]);
         device.finish();
         let settled = device.queues().times().settle();
@@ -328,7 +328,7 @@ fn a_refused_write_goes_through_after_its_fetch_and_is_no_write_back() {
         let mut device = Device::new(&config);
         let ends = requests.map(|(now, op, page)| {
             device.advance(now);
-            let page = page as u32;
+            let page = DriveLpn(page as u32);
             if op == Op::Read {
                 return device.read(page).expect("it was written").end;
             }

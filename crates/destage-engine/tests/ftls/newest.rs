@@ -2,17 +2,17 @@
 //! load: every frame and every flash page carries the version of what it holds.
 
 use super::{drive, requests};
-use destage_core::{Hashed, Lookup, Lpn, NEVER, Needs, Op, Page, Plan, Policy, Request};
+use destage_core::{Hashed, Lookup, Lpn, NEVER, Needs, Op, Page, Plan, Policy, Request, UnitId};
 use destage_policies::{POLICIES, Setup, Visitor, build, params};
 use destage_ssd::config::{DeviceConfig, PagesOfBlocks};
 use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
 use destage_ssd::ftl::{AnyMachine, NAMES, Sink};
 use destage_ssd::timing::{Kind, Operation};
-use destage_ssd::{Device, Ftl, PageFtl};
+use destage_ssd::{BlockId, Device, DriveLpn, Ftl, PageFtl};
 use std::collections::HashMap;
 
 /// A version of a logical page.
-type Version = (u32, u64);
+type Version = (DriveLpn, u64);
 
 /// What lies on the flash: `None` on a page that is free, or that holds a part of the FTL's map.
 struct Flashed {
@@ -27,8 +27,8 @@ impl Flashed {
         self.held[page as usize] = held;
     }
 
-    fn slot(&self, block: u32, slot: u32) -> Option<Version> {
-        self.held[(block * self.pages_per_block + slot) as usize]
+    fn slot(&self, block: BlockId, slot: u32) -> Option<Version> {
+        self.held[(block.0 * self.pages_per_block + slot) as usize]
     }
 }
 
@@ -54,7 +54,7 @@ impl Flash for Flashed {
                 (_, true) => self.held[pages.log_pages[offset as usize] as usize],
                 _ => continue,
             };
-            self.put(pages.to * self.pages_per_block + offset, held);
+            self.put(pages.to.0 * self.pages_per_block + offset, held);
         }
     }
     fn copy(&mut self, pages: &Copied<'_>) {
@@ -63,9 +63,9 @@ impl Flash for Flashed {
             self.put(to, held);
         }
     }
-    fn erase(&mut self, block: u32) {
+    fn erase(&mut self, block: BlockId) {
         for slot in 0..self.pages_per_block {
-            self.put(block * self.pages_per_block + slot, None);
+            self.put(block.0 * self.pages_per_block + slot, None);
         }
     }
     fn collection(&mut self) {}
@@ -86,7 +86,7 @@ impl Sink for Flashed {
             }
             Kind::Summary => None,
             Kind::Erase => {
-                let block = op.ppn / self.pages_per_block;
+                let block = BlockId(op.ppn / self.pages_per_block);
                 for (slot, to) in std::mem::take(&mut self.moving) {
                     let held = self.slot(block, slot);
                     self.put(to, held);
@@ -99,7 +99,7 @@ impl Sink for Flashed {
     fn submit_equal(&mut self, _: Operation, _: u32) {
         unreachable!("single operations matter here");
     }
-    fn backlog_ns(&self, _: u32) -> u64 {
+    fn backlog_ns(&self, _: UnitId) -> u64 {
         0
     }
     fn collection(&mut self) {}
@@ -140,7 +140,7 @@ impl Store {
     }
 
     fn read(&mut self, lpn: u64) -> Option<Version> {
-        let lpn = lpn as u32;
+        let lpn = DriveLpn(lpn as u32);
         self.drive.read(lpn);
         match &mut self.mapping {
             Mapping::Page(ftl) => ftl.read(lpn, &mut self.flash).flatten(),
@@ -151,7 +151,7 @@ impl Store {
     }
 
     fn write(&mut self, lpn: u64, version: u64) {
-        let lpn = lpn as u32;
+        let lpn = DriveLpn(lpn as u32);
         self.drive.write(lpn);
         self.flash.writing = Some((lpn, version));
         match &mut self.mapping {
@@ -165,9 +165,9 @@ impl Store {
     /// What a read would return, without one that changes anything.
     fn look(&mut self, lpn: u64) -> Option<Version> {
         match &mut self.mapping {
-            Mapping::Page(ftl) => ftl.read(lpn as u32, &mut self.flash).flatten(),
+            Mapping::Page(ftl) => ftl.read(DriveLpn(lpn as u32), &mut self.flash).flatten(),
             Mapping::Machine(machine) => {
-                let page = machine.place(lpn as u32)?;
+                let page = machine.place(DriveLpn(lpn as u32))?;
                 self.flash.held[page as usize]
             }
         }
@@ -207,7 +207,7 @@ impl Run {
     /// What flash has of the page, which is that page's.
     fn version(&mut self, page: u64) -> u64 {
         let Some((lpn, version)) = self.store.read(page) else { return 0 };
-        assert_eq!(u64::from(lpn), page, "{}: another page's data", self.name);
+        assert_eq!(u64::from(lpn.0), page, "{}: another page's data", self.name);
         version
     }
 
@@ -250,7 +250,7 @@ impl Visitor for Run {
             let mut r = Request::new(Page(page), Lpn(page), op);
             r.next_use = next_uses[i];
             if P::NEEDS.contains(Needs::UNITS) {
-                r.units = self.store.drive.units_of(page as u32);
+                r.units = self.store.drive.units_of(DriveLpn(page as u32));
             }
             let expected = newest.get(&page).copied().unwrap_or(0);
             let got = match policy.request(&r) {
@@ -276,7 +276,7 @@ impl Visitor for Run {
                         }
                     }
                     if P::NEEDS.contains(Needs::UNITS) {
-                        r.units = self.store.drive.units_of(page as u32);
+                        r.units = self.store.drive.units_of(DriveLpn(page as u32));
                     }
                     policy.admit(&r, miss);
                     frames.insert(page, got);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::{EvictWait, GcMode, HostMode, QueueLevel, ReadWait, Sched};
+use crate::geometry::DriveLpn;
 use std::fs;
 use std::path::PathBuf;
 
@@ -130,7 +131,7 @@ fn a_full_small_drive_collects_from_its_first_writes_on() {
     assert_eq!(u64::from(device.logical_pages) * u64::from(device.page_bytes), 16 << 30);
     let mut drive = crate::Device::new(&device);
     for lpn in 0..1000 {
-        drive.write(lpn * 4001);
+        drive.write(DriveLpn(lpn * 4001));
     }
     assert!(drive.counters().gc_runs > 0);
 }

@@ -7,9 +7,9 @@ use super::sink::Sink;
 use super::{AnyFtl, each_ftl, ftl_named};
 use crate::config::DeviceConfig;
 use crate::filling::{Interrupted, Writing};
-use crate::geometry::Geometry;
+use crate::geometry::{DriveLpn, Geometry};
 use crate::timing::Timing;
-use destage_core::Nanos;
+use destage_core::{Nanos, PlaneId, UnitId};
 use std::io::{self, Read, Write};
 
 impl Ftl for AnyFtl {
@@ -38,22 +38,22 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
+    fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         each_ftl!(self, ftl => ftl.read(lpn, sink))
     }
 
     #[inline]
-    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
+    fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
         each_ftl!(self, ftl => ftl.write(lpn, sink))
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
+    fn warm(&self, lpn: DriveLpn) {
         each_ftl!(self, ftl => ftl.warm(lpn));
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: u32) {
+    fn warm_old(&self, lpn: DriveLpn) {
         each_ftl!(self, ftl => ftl.warm_old(lpn));
     }
 
@@ -63,7 +63,7 @@ impl Ftl for AnyFtl {
 
     fn write_ahead(
         &mut self,
-        lpns: impl Iterator<Item = u32> + Clone,
+        lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
         each_ftl!(self, ftl => ftl.write_ahead(lpns, writing))
@@ -81,16 +81,16 @@ impl Ftl for AnyFtl {
         each_ftl!(self, ftl => ftl.failure())
     }
 
-    fn collect_idle<S: Sink>(&mut self, unit: u32, sink: &mut S) -> bool {
+    fn collect_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
         each_ftl!(self, ftl => ftl.collect_idle(unit, sink))
     }
 
     #[inline(always)]
-    fn target(&self, lpn: u32, backlog_ns: impl Fn(u32) -> Nanos) -> u32 {
+    fn target(&self, lpn: DriveLpn, backlog_ns: impl Fn(UnitId) -> Nanos) -> PlaneId {
         each_ftl!(self, ftl => ftl.target(lpn, backlog_ns))
     }
 
-    fn holder(&self, lpn: u32) -> u32 {
+    fn holder(&self, lpn: DriveLpn) -> PlaneId {
         each_ftl!(self, ftl => ftl.holder(lpn))
     }
 
@@ -98,15 +98,15 @@ impl Ftl for AnyFtl {
         each_ftl!(self, ftl => ftl.dirty_pages_have_no_unit())
     }
 
-    fn gc_cost_ns(&self, plane: u32, timing: &Timing) -> Nanos {
+    fn gc_cost_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos {
         each_ftl!(self, ftl => ftl.gc_cost_ns(plane, timing))
     }
 
-    fn gc_victim_pages(&self, plane: u32) -> Option<u32> {
+    fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
         each_ftl!(self, ftl => ftl.gc_victim_pages(plane))
     }
 
-    fn active_block_free_pages(&self, plane: u32) -> u32 {
+    fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
         each_ftl!(self, ftl => ftl.active_block_free_pages(plane))
     }
 

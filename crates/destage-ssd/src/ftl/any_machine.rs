@@ -7,7 +7,7 @@ use super::layer::FlashState;
 use super::machine::{Flash, Machine};
 use super::{AnyMachine, each_machine, machine_named};
 use crate::config::{FtlConfig, PagesOfBlocks};
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 
 impl Machine for AnyMachine {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
@@ -17,24 +17,24 @@ impl Machine for AnyMachine {
     #[inline]
     fn read<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
         each_machine!(self, machine => machine.read(lpn, flash))
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
         each_machine!(self, machine => machine.write(lpn, flash))
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
+    fn warm(&self, lpn: DriveLpn) {
         each_machine!(self, machine => machine.warm(lpn));
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: u32) {
+    fn warm_old(&self, lpn: DriveLpn) {
         each_machine!(self, machine => machine.warm_old(lpn));
     }
 
@@ -46,11 +46,11 @@ impl Machine for AnyMachine {
         each_machine!(self, machine => machine.reset(wear));
     }
 
-    fn place(&self, lpn: u32) -> Option<Ppn> {
+    fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
         each_machine!(self, machine => machine.place(lpn))
     }
 
-    fn next_free(&self) -> Option<u32> {
+    fn next_free(&self) -> Option<BlockId> {
         each_machine!(self, machine => machine.next_free())
     }
 

@@ -23,7 +23,7 @@ use super::lists::Lists;
 use super::log_blocks::{self, LogBlocks};
 use super::machine::{Flash, Machine};
 use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, PagesOfBlocks, key};
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 use destage_keys::words;
 
 words! {
@@ -65,7 +65,7 @@ pub static INFO: Info = Info {
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Log {
     lbn: u32,
-    block: u32,
+    block: BlockId,
     next: u32,      // slot
     in_order: bool, // slot i holds offset i, so far
 }
@@ -147,14 +147,14 @@ impl Machine for Bast {
     #[inline]
     fn read<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
         Ok(self.common.read(lpn, flash))
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
         let (lbn, offset) = self.common.split(lpn);
         if let Some(served) = self.common.write_in_place((lbn, offset), flash)? {
             return Ok(served);
@@ -172,7 +172,7 @@ impl Machine for Bast {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
+    fn warm(&self, lpn: DriveLpn) {
         self.common.warm(lpn);
     }
 
@@ -185,11 +185,11 @@ impl Machine for Bast {
         self.common.counters.log_blocks_used_max = self.used().into();
     }
 
-    fn place(&self, lpn: u32) -> Option<Ppn> {
+    fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
         self.common.place(lpn)
     }
 
-    fn next_free(&self) -> Option<u32> {
+    fn next_free(&self) -> Option<BlockId> {
         self.common.blocks.next_free()
     }
 
@@ -215,7 +215,7 @@ impl Machine for Bast {
             assert_eq!(self.log_of[log.lbn as usize], at + 1, "a log and its owner agree");
             assert!((1..=self.pages_per_block).contains(&log.next), "a log in use holds a page");
         }
-        let blocks: Vec<(u32, u32)> = in_use.iter().map(|log| (log.block, log.next)).collect();
+        let blocks: Vec<(BlockId, u32)> = in_use.iter().map(|log| (log.block, log.next)).collect();
         self.common.check(&blocks);
     }
 }

@@ -1,6 +1,7 @@
 //! Erase blocks: the queue of free ones (`docs/spec/ftl.md` 1.3) and how often each was erased.
 
 use super::counters::counters;
+use crate::geometry::BlockId;
 use std::collections::VecDeque;
 
 counters! {
@@ -22,7 +23,7 @@ pub struct NoFreeBlock;
 pub(super) struct Blocks {
     erases: Vec<u32>,
     fresh: u32, // the head of the queue: blocks from here on were never taken
-    erased: VecDeque<u32>,
+    erased: VecDeque<BlockId>,
     max_erases: u32,
     /// Pages that had been programmed in blocks when they were erased, ever.
     pub(super) erased_pages: u64,
@@ -52,24 +53,28 @@ impl Blocks {
     }
 
     /// The head of the queue.
-    pub(super) fn next_free(&self) -> Option<u32> {
-        if self.fresh < self.total() { Some(self.fresh) } else { self.erased.front().copied() }
+    pub(super) fn next_free(&self) -> Option<BlockId> {
+        if self.fresh < self.total() {
+            Some(BlockId(self.fresh))
+        } else {
+            self.erased.front().copied()
+        }
     }
 
     /// Takes the head of the queue.
     #[inline]
-    pub(super) fn take(&mut self) -> Result<u32, NoFreeBlock> {
+    pub(super) fn take(&mut self) -> Result<BlockId, NoFreeBlock> {
         if self.fresh < self.total() {
             self.fresh += 1;
-            return Ok(self.fresh - 1);
+            return Ok(BlockId(self.fresh - 1));
         }
         self.erased.pop_front().ok_or(NoFreeBlock)
     }
 
     /// Erases a block in which so many pages have been programmed.
     #[inline]
-    pub(super) fn erase(&mut self, block: u32, programmed: u32) {
-        let erases = &mut self.erases[block as usize];
+    pub(super) fn erase(&mut self, block: BlockId, programmed: u32) {
+        let erases = &mut self.erases[block.index()];
         *erases += 1;
         self.max_erases = self.max_erases.max(*erases);
         self.erased_pages += u64::from(programmed);
@@ -93,8 +98,8 @@ impl Blocks {
     }
 
     /// The free blocks in the order of the queue.
-    pub(super) fn queue(&self) -> impl Iterator<Item = u32> {
-        (self.fresh..self.total()).chain(self.erased.iter().copied())
+    pub(super) fn queue(&self) -> impl Iterator<Item = BlockId> {
+        (self.fresh..self.total()).map(BlockId).chain(self.erased.iter().copied())
     }
 }
 
@@ -105,12 +110,15 @@ mod tests {
     #[test]
     fn blocks_are_taken_in_order_and_come_back_at_the_tail() {
         let mut blocks = Blocks::new(3);
-        assert_eq!((blocks.take(), blocks.take()), (Ok(0), Ok(1)));
-        blocks.erase(1, 4);
-        assert_eq!(blocks.queue().collect::<Vec<_>>(), [2, 1]);
-        assert_eq!((blocks.free(), blocks.next_free()), (2, Some(2)));
-        blocks.erase(0, 2);
-        assert_eq!([blocks.take(), blocks.take(), blocks.take()], [Ok(2), Ok(1), Ok(0)]);
+        assert_eq!((blocks.take(), blocks.take()), (Ok(BlockId(0)), Ok(BlockId(1))));
+        blocks.erase(BlockId(1), 4);
+        assert_eq!(blocks.queue().collect::<Vec<_>>(), [BlockId(2), BlockId(1)]);
+        assert_eq!((blocks.free(), blocks.next_free()), (2, Some(BlockId(2))));
+        blocks.erase(BlockId(0), 2);
+        assert_eq!(
+            [blocks.take(), blocks.take(), blocks.take()],
+            [2, 1, 0].map(|block| Ok(BlockId(block)))
+        );
         assert_eq!((blocks.take(), blocks.next_free()), (Err(NoFreeBlock), None));
         let wear = Wear { max_erase_count: 1, free_blocks: 0 };
         assert_eq!((blocks.erase_counts(), blocks.wear()), (&[1, 1, 0][..], wear));

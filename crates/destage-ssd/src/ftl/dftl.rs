@@ -23,7 +23,7 @@ use super::layer::FlashState;
 use super::machine::{Flash, Machine};
 use super::pool::{ALONE, Collections, Frontier, Pool};
 use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 use cmt::{Cmt, Sizes};
 use destage_core::pages::prefetch;
 use destage_keys::words;
@@ -136,7 +136,7 @@ pub struct Dftl {
 impl Dftl {
     /// "Look-up": afterwards the entry is in the CMT.
     #[inline]
-    fn look_up<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<u32, NoFreeBlock> {
+    fn look_up<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<u32, NoFreeBlock> {
         if let Some(entry) = self.cmt.find(lpn) {
             self.counters.cmt_hits += 1;
             self.cmt.touch(entry);
@@ -186,7 +186,7 @@ impl Dftl {
             self.pool.invalidate(old);
         }
         let page = self.pool.program(&mut self.translation, tvpn)?;
-        self.is_translation[self.pool.block_of(page) as usize] = true;
+        self.is_translation[self.pool.block_of(page).index()] = true;
         self.gtd[tvpn as usize] = page + 1;
         self.pool.common.flash_programs += 1;
         self.counters.translation_writes += 1;
@@ -201,9 +201,9 @@ impl Dftl {
         Ok(())
     }
 
-    fn collect<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
-        if self.is_translation[victim as usize] {
-            self.is_translation[victim as usize] = false;
+    fn collect<F: Flash>(&mut self, victim: BlockId, flash: &mut F) -> Result<(), NoFreeBlock> {
+        if self.is_translation[victim.index()] {
+            self.is_translation[victim.index()] = false;
             self.collect_translation(victim, flash)
         } else {
             self.collect_data(victim, flash)
@@ -212,14 +212,14 @@ impl Dftl {
 
     fn collect_translation<F: Flash>(
         &mut self,
-        victim: u32,
+        victim: BlockId,
         flash: &mut F,
     ) -> Result<(), NoFreeBlock> {
         let taken = self.pool.take_out(victim, flash);
         let mut done = 0;
         while done < taken.slots.len() {
             let (to, count) = self.pool.copy(victim, &taken, done, &mut self.translation, flash)?;
-            self.is_translation[self.pool.block_of(to) as usize] = true;
+            self.is_translation[self.pool.block_of(to).index()] = true;
             for (&tvpn, place) in taken.owners[done..done + count].iter().zip(to + 1..) {
                 self.gtd[tvpn as usize] = place;
             }
@@ -233,14 +233,19 @@ impl Dftl {
         Ok(())
     }
 
-    fn collect_data<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn collect_data<F: Flash>(
+        &mut self,
+        victim: BlockId,
+        flash: &mut F,
+    ) -> Result<(), NoFreeBlock> {
         let taken = self.pool.take_out(victim, flash);
         let mut gathered = std::mem::take(&mut self.gathered);
         let mut done = 0;
         while done < taken.slots.len() {
             let (to, count) = self.pool.copy(victim, &taken, done, &mut self.data, flash)?;
             for (&lpn, place) in taken.owners[done..done + count].iter().zip(to + 1..) {
-                self.map[lpn as usize] = place;
+                let lpn = DriveLpn(lpn);
+                self.map[lpn.index()] = place;
                 match self.cmt.find(lpn) {
                     Some(entry) => {
                         self.cmt.make_dirty(entry);
@@ -290,13 +295,13 @@ impl Machine for Dftl {
     #[inline]
     fn read<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
         self.pool.common.host_reads += 1;
         self.look_up(lpn, flash)?;
         let c = &mut self.pool.common;
-        Ok(match self.map[lpn as usize].checked_sub(1) {
+        Ok(match self.map[lpn.index()].checked_sub(1) {
             None => {
                 c.unmapped_reads += 1;
                 None
@@ -309,31 +314,31 @@ impl Machine for Dftl {
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
         self.pool.common.host_writes += 1;
         let entry = self.look_up(lpn, flash)?;
         if !self.pool.has_room(self.data) {
             self.make_room(flash)?;
         }
-        if let Some(old) = self.map[lpn as usize].checked_sub(1) {
+        if let Some(old) = self.map[lpn.index()].checked_sub(1) {
             self.pool.invalidate(old);
         }
-        let page = self.pool.program(&mut self.data, lpn)?;
-        self.map[lpn as usize] = page + 1;
+        let page = self.pool.program(&mut self.data, lpn.0)?;
+        self.map[lpn.index()] = page + 1;
         self.cmt.make_dirty(entry);
         self.pool.common.flash_programs += 1;
         Ok(flash.program(page))
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
-        prefetch(&self.map, lpn as usize);
+    fn warm(&self, lpn: DriveLpn) {
+        prefetch(&self.map, lpn.index());
         self.cmt.warm(lpn);
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: u32) {
-        self.pool.warm(self.map[lpn as usize].saturating_sub(1));
+    fn warm_old(&self, lpn: DriveLpn) {
+        self.pool.warm(self.map[lpn.index()].saturating_sub(1));
     }
 
     fn counters(&self) -> FtlCounters {
@@ -348,11 +353,11 @@ impl Machine for Dftl {
         self.counters = Translation::default();
     }
 
-    fn place(&self, lpn: u32) -> Option<Ppn> {
-        self.map[lpn as usize].checked_sub(1)
+    fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
+        self.map[lpn.index()].checked_sub(1)
     }
 
-    fn next_free(&self) -> Option<u32> {
+    fn next_free(&self) -> Option<BlockId> {
         self.pool.blocks.next_free()
     }
 
@@ -382,7 +387,7 @@ impl Machine for Dftl {
             for (owner, place) in (0..).zip(map) {
                 if let Some(page) = place.checked_sub(1) {
                     assert!(self.pool.holds(page, owner), "a mapped page is where the map says");
-                    let kind = self.is_translation[self.pool.block_of(page) as usize];
+                    let kind = self.is_translation[self.pool.block_of(page).index()];
                     assert_eq!(kind, translation, "data and translation pages lie apart");
                 }
             }
@@ -390,7 +395,7 @@ impl Machine for Dftl {
         let state = self.flash_state();
         assert_eq!(state.valid_pages, state.mapped_pages, "a valid page is mapped");
         self.cmt.check();
-        for (lpn, &place) in (0..).zip(&self.map) {
+        for (lpn, &place) in (0..).map(DriveLpn).zip(&self.map) {
             let known = place == UNMAPPED || self.gtd[self.cmt.tvpn(lpn) as usize] != UNMAPPED;
             assert!(known || self.cmt.find(lpn).is_some(), "an entry is in memory or on flash");
         }

@@ -24,7 +24,7 @@ use super::layer::FlashState;
 use super::log_blocks::{self, LogBlocks};
 use super::machine::{Flash, Machine};
 use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, key};
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 use std::collections::VecDeque;
 
 /// What the catalogue says.
@@ -52,15 +52,15 @@ pub static INFO: Info = Info {
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Sequential {
     owner: u32,
-    block: u32,
+    block: BlockId,
     next: u32,
 }
 
 /// An RW block: which page each of its slots was programmed with.
 #[derive(Clone, PartialEq, Debug)]
 struct Random {
-    block: u32,
-    lpns: Vec<u32>,
+    block: BlockId,
+    lpns: Vec<DriveLpn>,
 }
 
 /// The FTL.
@@ -89,7 +89,7 @@ impl Fast {
     /// Case 1: offset 0 opens SW for its logical block.
     fn open_sequential<F: Flash>(
         &mut self,
-        (lpn, lbn): (u32, u32),
+        (lpn, lbn): (DriveLpn, u32),
         flash: &mut F,
     ) -> Result<F::Served, NoFreeBlock> {
         self.merge_sequential(flash);
@@ -101,7 +101,7 @@ impl Fast {
     /// Case 4: the next slot of the newest RW block.
     fn write_random<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         flash: &mut F,
     ) -> Result<F::Served, NoFreeBlock> {
         let full = |random: &Random| random.lpns.len() as u32 == self.pages_per_block;
@@ -148,7 +148,7 @@ impl Fast {
     }
 
     /// The log blocks in use, each with its next slot.
-    fn logs(&self) -> impl Iterator<Item = (u32, u32)> {
+    fn logs(&self) -> impl Iterator<Item = (BlockId, u32)> {
         let random = self.random.iter().map(|random| (random.block, random.lpns.len() as u32));
         random.chain(self.sequential.iter().map(|sw| (sw.block, sw.next)))
     }
@@ -168,14 +168,14 @@ impl Machine for Fast {
     #[inline]
     fn read<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
         Ok(self.common.read(lpn, flash))
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
         let (lbn, offset) = self.common.split(lpn);
         if let Some(served) = self.common.write_in_place((lbn, offset), flash)? {
             return Ok(served);
@@ -198,7 +198,7 @@ impl Machine for Fast {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
+    fn warm(&self, lpn: DriveLpn) {
         self.common.warm(lpn);
     }
 
@@ -211,11 +211,11 @@ impl Machine for Fast {
         self.common.counters.log_blocks_used_max = self.used().into();
     }
 
-    fn place(&self, lpn: u32) -> Option<Ppn> {
+    fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
         self.common.place(lpn)
     }
 
-    fn next_free(&self) -> Option<u32> {
+    fn next_free(&self) -> Option<BlockId> {
         self.common.blocks.next_free()
     }
 
@@ -238,7 +238,7 @@ impl Machine for Fast {
         assert!(self.random.iter().take(older).all(full), "only the newest RW block has room");
         if let Some(Sequential { owner, block, next }) = self.sequential {
             for offset in 0..next {
-                let place = self.common.place(owner * self.pages_per_block + offset);
+                let place = self.common.place(DriveLpn(owner * self.pages_per_block + offset));
                 assert_eq!(place, Some(self.common.page(block, offset)), "SW is a valid prefix");
             }
         }

@@ -8,9 +8,9 @@ use super::image::ImageError;
 use super::sink::{Instantly, Sink};
 use crate::config::DeviceConfig;
 use crate::filling::{Interrupted, Writing};
-use crate::geometry::Geometry;
+use crate::geometry::{DriveLpn, Geometry};
 use crate::timing::Timing;
-use destage_core::Nanos;
+use destage_core::{Nanos, PlaneId, UnitId};
 use std::io::{self, Read, Write};
 
 /// A free block is needed, and there is none: the run stops, and its counters are no result.
@@ -47,7 +47,7 @@ pub struct FlashState {
     pub erases: u64,
 }
 
-/// A flash translation layer. Pages are `0..L`.
+/// A flash translation layer.
 pub trait Ftl: Sized {
     /// Whether a drive whose keys are good one by one has room for it.
     ///
@@ -93,18 +93,18 @@ pub trait Ftl: Sized {
     }
 
     /// Reads a page. `None` if that costs nothing, because it was never written.
-    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served>;
+    fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served>;
 
     /// Writes a page and does what must be done before and after it. Returns the page's own
     /// program.
-    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served;
+    fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served;
 
     /// Writes the pages of a flush group, in the order of the record.
     fn write_group<S: Sink>(
         &mut self,
-        lpns: &[u32],
+        lpns: &[DriveLpn],
         sink: &mut S,
-        mut written: impl FnMut(u32, S::Served),
+        mut written: impl FnMut(DriveLpn, S::Served),
     ) {
         for &lpn in lpns {
             written(lpn, self.write(lpn, sink));
@@ -112,11 +112,11 @@ pub trait Ftl: Sized {
     }
 
     /// A hint that the page is written or read soon: brings what says where it is near.
-    fn warm(&self, _lpn: u32) {}
+    fn warm(&self, _lpn: DriveLpn) {}
 
     /// A hint that the page is written very soon, some ten pages after [`warm`](Ftl::warm): brings
     /// near what changes when its old version becomes invalid.
-    fn warm_old(&self, _lpn: u32) {}
+    fn warm_old(&self, _lpn: DriveLpn) {}
 
     /// Writes page 0, 1, .., L-1 of an empty drive, in no time (5.6).
     ///
@@ -124,7 +124,7 @@ pub trait Ftl: Sized {
     ///
     /// [`Interrupted`] if the caller wants no more of it.
     fn fill(&mut self, logical_pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {
-        self.write_ahead(0..logical_pages, writing)
+        self.write_ahead((0..logical_pages).map(DriveLpn), writing)
     }
 
     /// Writes pages in order, in no time: every backlog is 0.
@@ -134,7 +134,7 @@ pub trait Ftl: Sized {
     /// [`Interrupted`] if the caller wants no more of it.
     fn write_ahead(
         &mut self,
-        lpns: impl Iterator<Item = u32> + Clone,
+        lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
         for lpn in lpns {
@@ -158,27 +158,27 @@ pub trait Ftl: Sized {
     }
 
     /// A unit has been idle for long: collects one block, if that is any use (5.5).
-    fn collect_idle<S: Sink>(&mut self, _unit: u32, _sink: &mut S) -> bool {
+    fn collect_idle<S: Sink>(&mut self, _unit: UnitId, _sink: &mut S) -> bool {
         false
     }
 
     /// The plane that a program of the page would go to now.
-    fn target(&self, lpn: u32, backlog_ns: impl Fn(u32) -> Nanos) -> u32;
+    fn target(&self, lpn: DriveLpn, backlog_ns: impl Fn(UnitId) -> Nanos) -> PlaneId;
 
     /// The plane that holds the page; its home if it was never written.
-    fn holder(&self, lpn: u32) -> u32;
+    fn holder(&self, lpn: DriveLpn) -> PlaneId;
 
     /// A dirty page belongs to no unit until it is written (`docs/spec/device-policies.md` 2.2).
     fn dirty_pages_have_no_unit(&self) -> bool;
 
     /// Time of the collection that the next program to the plane would set off (section 6).
-    fn gc_cost_ns(&self, plane: u32, timing: &Timing) -> Nanos;
+    fn gc_cost_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos;
 
     /// Valid pages of the block that it would collect; `None` if none would run.
-    fn gc_victim_pages(&self, plane: u32) -> Option<u32>;
+    fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32>;
 
     /// Pages of the active block that are not programmed yet, summary page included.
-    fn active_block_free_pages(&self, plane: u32) -> u32;
+    fn active_block_free_pages(&self, plane: PlaneId) -> u32;
 
     /// Erase count of every block, preconditioning included.
     fn erase_counts(&self) -> &[u32];

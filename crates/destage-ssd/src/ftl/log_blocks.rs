@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!  data       logical block -> its data block + 1; 0 if it has none
-//!  offsets    logical block -> bits of the pages written, bits of those whose newest copy is in a
-//! log
+//!  offsets    logical block -> bits of the pages written, and of those whose newest copy is in a
+//!             log
 //!  log_pages  logical page -> page of a log block, right where the second bit says so
 //! ```
 //!
@@ -18,7 +18,7 @@ use super::layer::FlashState;
 use super::machine::{Flash, Gathered};
 use crate::config::{Alone, COUNT, Counter, IfAbsent, PagesOfBlocks, Row, key};
 use crate::divisor::Divisor;
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 use destage_core::pages::prefetch;
 
 counters! {
@@ -108,20 +108,26 @@ impl LogBlocks {
 
     /// Logical block and offset of a page.
     #[inline(always)]
-    pub(super) fn split(&self, lpn: u32) -> (u32, u32) {
-        self.by_block.split(lpn)
+    pub(super) fn split(&self, lpn: DriveLpn) -> (u32, u32) {
+        self.by_block.split(lpn.0)
     }
 
     /// Page of a slot.
     #[inline(always)]
-    pub(super) fn page(&self, block: u32, slot: u32) -> Ppn {
-        block * self.pages_per_block + slot
+    pub(super) fn page(&self, block: BlockId, slot: u32) -> Ppn {
+        block.0 * self.pages_per_block + slot
     }
 
     /// Where the word of an offset is: of the pages written; `words` after it of those in a log.
     #[inline(always)]
     fn word(&self, lbn: u32, offset: u32) -> usize {
         lbn as usize * 2 * self.words + (offset / 64) as usize
+    }
+
+    /// The data block of a logical block, which has one.
+    #[inline(always)]
+    fn data_block(&self, lbn: u32) -> BlockId {
+        BlockId(self.data[lbn as usize] - 1)
     }
 
     #[inline(always)]
@@ -136,29 +142,29 @@ impl LogBlocks {
 
     /// Brings near what says where a page is.
     #[inline(always)]
-    pub(super) fn warm(&self, lpn: u32) {
+    pub(super) fn warm(&self, lpn: DriveLpn) {
         let (lbn, offset) = self.split(lpn);
         prefetch(&self.offsets, self.word(lbn, offset));
-        prefetch(&self.log_pages, lpn as usize);
+        prefetch(&self.log_pages, lpn.index());
     }
 
     /// Where the newest copy of a page is.
     #[inline(always)]
-    pub(super) fn place(&self, lpn: u32) -> Option<Ppn> {
+    pub(super) fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
         let (lbn, offset) = self.split(lpn);
         let (word, bit) = (self.word(lbn, offset), 1 << (offset % 64));
         if self.offsets[word] & bit == 0 {
             return None;
         }
         if self.offsets[word + self.words] & bit != 0 {
-            return Some(self.log_pages[lpn as usize]);
+            return Some(self.log_pages[lpn.index()]);
         }
-        Some(self.page(self.data[lbn as usize] - 1, offset))
+        Some(self.page(self.data_block(lbn), offset))
     }
 
     /// "Read. From the newest copy."
     #[inline]
-    pub(super) fn read<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Option<F::Served> {
+    pub(super) fn read<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Option<F::Served> {
         self.common.host_reads += 1;
         let place = self.place(lpn);
         match place {
@@ -182,25 +188,25 @@ impl LogBlocks {
             return Ok(None);
         }
         if self.data[lbn as usize] == 0 {
-            self.data[lbn as usize] = self.blocks.take()? + 1;
+            self.data[lbn as usize] = self.blocks.take()?.0 + 1;
         }
         self.offsets[word] |= bit;
         self.common.flash_programs += 1;
-        Ok(Some(flash.program(self.page(self.data[lbn as usize] - 1, offset))))
+        Ok(Some(flash.program(self.page(self.data_block(lbn), offset))))
     }
 
     /// Programs a page of a log block with a new version of a page.
     #[inline]
     pub(super) fn write_to_log<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         page: Ppn,
         flash: &mut F,
     ) -> F::Served {
         let (lbn, offset) = self.split(lpn);
         let word = self.word(lbn, offset) + self.words;
         self.offsets[word] |= 1 << (offset % 64);
-        self.log_pages[lpn as usize] = page;
+        self.log_pages[lpn.index()] = page;
         self.common.flash_programs += 1;
         self.counters.log_pages += 1;
         flash.program(page)
@@ -208,7 +214,7 @@ impl LogBlocks {
 
     /// Takes a free block for a log; so many are in use then.
     #[inline]
-    pub(super) fn take_log(&mut self, used: u32) -> Result<u32, NoFreeBlock> {
+    pub(super) fn take_log(&mut self, used: u32) -> Result<BlockId, NoFreeBlock> {
         let block = self.blocks.take()?;
         let c = &mut self.counters;
         c.log_blocks_taken += 1;
@@ -219,7 +225,7 @@ impl LogBlocks {
     /// A log block holds exactly the offsets below `n` of a logical block in their slots, all
     /// valid: the others are copied to it, and it becomes the data block. A *switch* if there are
     /// none, else a *partial* merge.
-    pub(super) fn prefix_merge<F: Flash>(&mut self, lbn: u32, log: u32, n: u32, flash: &mut F) {
+    pub(super) fn prefix_merge<F: Flash>(&mut self, lbn: u32, log: BlockId, n: u32, flash: &mut F) {
         let copied = self.gather(lbn, log, n, flash);
         if copied > 0 {
             self.counters.partial_merges += 1;
@@ -243,9 +249,9 @@ impl LogBlocks {
     /// Copies what was written from offset `n` on to a block, which becomes the data block; the old
     /// one is erased. Returns how many pages were copied.
     #[inline]
-    fn gather<F: Flash>(&mut self, lbn: u32, to: u32, n: u32, flash: &mut F) -> u32 {
+    fn gather<F: Flash>(&mut self, lbn: u32, to: BlockId, n: u32, flash: &mut F) -> u32 {
         flash.collection();
-        let data = self.data[lbn as usize] - 1;
+        let data = self.data_block(lbn);
         let (mut programmed, mut copied) = (0, 0);
         let offsets = &mut self.offsets[lbn as usize * 2 * self.words..][..2 * self.words];
         let (written, in_log) = offsets.split_at_mut(self.words);
@@ -273,13 +279,13 @@ impl LogBlocks {
         c.merge_programs += u64::from(copied);
         self.common.flash_reads += u64::from(copied);
         self.common.flash_programs += u64::from(copied);
-        self.data[lbn as usize] = to + 1;
+        self.data[lbn as usize] = to.0 + 1;
         self.erase(data, programmed, flash);
         copied
     }
 
     /// Erases a block in which so many pages have been programmed.
-    pub(super) fn erase<F: Flash>(&mut self, block: u32, programmed: u32, flash: &mut F) {
+    pub(super) fn erase<F: Flash>(&mut self, block: BlockId, programmed: u32, flash: &mut F) {
         self.common.erases += 1;
         self.blocks.erase(block, programmed);
         flash.erase(block);
@@ -317,7 +323,7 @@ impl LogBlocks {
     /// Physical pages that hold the newest copy of some page.
     fn distinct_places(&self) -> u64 {
         let mut held = vec![0u64; self.held_words()];
-        for lpn in 0..self.log_pages.len() as u32 {
+        for lpn in (0..self.log_pages.len() as u32).map(DriveLpn) {
             if let Some(page) = self.place(lpn) {
                 held[(page / 64) as usize] |= 1 << (page % 64);
             }
@@ -331,11 +337,11 @@ impl LogBlocks {
 
     /// Asserts that every block is either free, a data block or one of these log blocks, and that
     /// a newest copy in a log is in one of them, below its next slot.
-    pub(super) fn check(&self, logs: &[(u32, u32)]) {
+    pub(super) fn check(&self, logs: &[(BlockId, u32)]) {
         let mut uses = vec![0; self.blocks.total() as usize];
-        let data = self.data.iter().filter(|&&data| data != 0).map(|data| data - 1);
+        let data = self.data.iter().filter(|&&data| data != 0).map(|data| BlockId(data - 1));
         for block in self.blocks.queue().chain(data).chain(logs.iter().map(|&(block, _)| block)) {
-            uses[block as usize] += 1;
+            uses[block.index()] += 1;
         }
         assert!(uses.iter().all(|&uses| uses == 1), "a block is free, a data block or a log block");
         for lbn in 0..self.data.len() as u32 {
@@ -345,7 +351,7 @@ impl LogBlocks {
             for offset in pages(in_log) {
                 let place = self.log_pages[(lbn * self.pages_per_block + offset) as usize];
                 let (block, slot) = self.by_block.split(place);
-                let holds = |&(log, next): &(u32, u32)| log == block && slot < next;
+                let holds = |&(log, next): &(BlockId, u32)| log.0 == block && slot < next;
                 assert!(logs.iter().any(holds), "a newest copy in a log is in a log block");
             }
         }

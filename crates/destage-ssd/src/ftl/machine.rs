@@ -9,7 +9,7 @@ use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
 use super::layer::FlashState;
 use crate::config::{FtlConfig, PagesOfBlocks};
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 
 /// What an FTL does to the flash, in order. Page `p` is slot `p mod B` of block `p / B`.
 pub trait Flash {
@@ -35,7 +35,7 @@ pub trait Flash {
     fn copy(&mut self, pages: &Copied<'_>);
 
     /// Erases a block.
-    fn erase(&mut self, block: u32);
+    fn erase(&mut self, block: BlockId);
 
     /// A merge or collection begins.
     fn collection(&mut self);
@@ -47,9 +47,9 @@ pub trait Flash {
 #[derive(Clone, Copy, Debug)]
 pub struct Gathered<'a> {
     /// The block that they are copied to.
-    pub to: u32,
+    pub to: BlockId,
     /// The data block.
-    pub data: u32,
+    pub data: BlockId,
     /// Offsets that come out of the same slots of the data block.
     pub from_data: &'a [u64],
     /// Offsets that come out of log blocks.
@@ -62,7 +62,7 @@ pub struct Gathered<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'a> {
     /// The block.
-    pub from: u32,
+    pub from: BlockId,
     /// Slots in it, ascending.
     pub slots: &'a [u32],
     /// The first page that is programmed.
@@ -88,12 +88,12 @@ impl Flash for Nothing {
     #[inline(always)]
     fn copy(&mut self, _: &Copied<'_>) {}
     #[inline(always)]
-    fn erase(&mut self, _: u32) {}
+    fn erase(&mut self, _: BlockId) {}
     #[inline(always)]
     fn collection(&mut self) {}
 }
 
-/// An FTL of `docs/spec/ftl.md`. Logical pages are `0..L`.
+/// An FTL of `docs/spec/ftl.md`.
 pub trait Machine: Sized {
     /// Nothing written. There are at least [`FtlConfig::least_blocks`].
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self;
@@ -103,22 +103,25 @@ pub trait Machine: Sized {
     /// # Errors
     ///
     /// [`NoFreeBlock`]: the run cannot go on.
-    fn read<F: Flash>(&mut self, lpn: u32, flash: &mut F)
-    -> Result<Option<F::Served>, NoFreeBlock>;
+    fn read<F: Flash>(
+        &mut self,
+        lpn: DriveLpn,
+        flash: &mut F,
+    ) -> Result<Option<F::Served>, NoFreeBlock>;
 
     /// Writes a page.
     ///
     /// # Errors
     ///
     /// [`NoFreeBlock`]: the run cannot go on.
-    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock>;
+    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock>;
 
     /// A hint that the page is read or written soon: brings what says where it is near.
-    fn warm(&self, lpn: u32);
+    fn warm(&self, lpn: DriveLpn);
 
     /// A hint that the page is written very soon, some pages after [`warm`](Machine::warm): brings
     /// near what changes when its old version becomes invalid.
-    fn warm_old(&self, _lpn: u32) {}
+    fn warm_old(&self, _lpn: DriveLpn) {}
 
     /// Counts since they were set to zero.
     fn counters(&self) -> FtlCounters;
@@ -127,10 +130,10 @@ pub trait Machine: Sized {
     fn reset(&mut self, wear: bool);
 
     /// Where the newest version of a page is; `None` if it was never written.
-    fn place(&self, lpn: u32) -> Option<Ppn>;
+    fn place(&self, lpn: DriveLpn) -> Option<Ppn>;
 
     /// The block that is allocated next.
-    fn next_free(&self) -> Option<u32>;
+    fn next_free(&self) -> Option<BlockId>;
 
     /// Blocks of the flash.
     fn blocks(&self) -> u32;

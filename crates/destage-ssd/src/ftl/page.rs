@@ -38,10 +38,10 @@ use super::layer::{FlashState, Ftl};
 use super::sink::Sink;
 use crate::config::{Alloc, DeviceConfig, Info, UnmappedRead};
 use crate::filling::{Interrupted, Writing};
-use crate::geometry::Geometry;
+use crate::geometry::{DriveLpn, Geometry};
 use crate::timing::{Kind, Operation, Timing};
-use destage_core::Nanos;
 use destage_core::pages::prefetch;
+use destage_core::{Nanos, PlaneId, UnitId};
 use state::{NONE, Plane, UNMAPPED};
 use std::io::{self, Read, Write};
 
@@ -131,7 +131,7 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
+    fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         let (kind, collection) = (Kind::Read, false);
         let (home, slot) = self.home_and_slot(lpn);
         let (plane, index, ppn) = match self.map[slot as usize] {
@@ -139,24 +139,24 @@ impl Ftl for PageFtl {
             UNMAPPED => (home, 0, Operation::NO_PAGE),
             place => {
                 let (block, index) = self.by_block_pages.split(place - 1);
-                (self.by_plane_blocks.quotient(block), index, place - 1)
+                (PlaneId(self.by_plane_blocks.quotient(block)), index, place - 1)
             }
         };
         Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
     }
 
     #[inline]
-    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
+    fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
         self.write_page(lpn, sink)
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
+    fn warm(&self, lpn: DriveLpn) {
         prefetch(&self.map, self.home_and_slot(lpn).1 as usize);
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: u32) {
+    fn warm_old(&self, lpn: DriveLpn) {
         self.warm_place(self.map[self.home_and_slot(lpn).1 as usize]);
     }
 
@@ -166,35 +166,35 @@ impl Ftl for PageFtl {
 
     fn write_ahead(
         &mut self,
-        lpns: impl Iterator<Item = u32> + Clone,
+        lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
         self.write_sorted(lpns, writing)
     }
 
-    fn collect_idle<S: Sink>(&mut self, unit: u32, sink: &mut S) -> bool {
+    fn collect_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
         let planes = self.geometry.planes_of(unit);
         let chosen = planes
-            .map(|plane| (self.planes[plane as usize].free_pages, plane))
+            .map(|plane| (self.planes[plane.index()].free_pages, plane))
             .filter(|&(free, plane)| u64::from(free) < self.high && self.victim(plane).is_some())
             .min();
         chosen.is_some_and(|(_, plane)| self.collect(plane, sink))
     }
 
     #[inline(always)]
-    fn target(&self, lpn: u32, backlog_ns: impl Fn(u32) -> Nanos) -> u32 {
+    fn target(&self, lpn: DriveLpn, backlog_ns: impl Fn(UnitId) -> Nanos) -> PlaneId {
         match self.alloc {
             Alloc::Static => self.geometry.home(lpn),
             Alloc::Dynamic => self.least_loaded(backlog_ns),
         }
     }
 
-    fn holder(&self, lpn: u32) -> u32 {
+    fn holder(&self, lpn: DriveLpn) -> PlaneId {
         match self.place(lpn) {
             None => self.geometry.home(lpn),
             Some(ppn) => {
                 let block = self.by_block_pages.quotient(ppn);
-                self.by_plane_blocks.quotient(block)
+                PlaneId(self.by_plane_blocks.quotient(block))
             }
         }
     }
@@ -203,16 +203,16 @@ impl Ftl for PageFtl {
         self.alloc == Alloc::Dynamic
     }
 
-    fn gc_cost_ns(&self, plane: u32, timing: &Timing) -> Nanos {
+    fn gc_cost_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos {
         self.next_collection_ns(plane, timing)
     }
 
-    fn gc_victim_pages(&self, plane: u32) -> Option<u32> {
+    fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
         self.next_victim(plane).map(|(_, valid)| valid)
     }
 
-    fn active_block_free_pages(&self, plane: u32) -> u32 {
-        let Plane { active, next, .. } = self.planes[plane as usize];
+    fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
+        let Plane { active, next, .. } = self.planes[plane.index()];
         self.geometry.pages_per_block - if active == NONE { 0 } else { next }
     }
 

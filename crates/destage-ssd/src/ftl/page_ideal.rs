@@ -16,7 +16,7 @@ use super::layer::FlashState;
 use super::machine::{Flash, Machine};
 use super::pool::{ALONE, Collections, Frontier, Pool};
 use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, DriveLpn, Ppn};
 use destage_core::pages::prefetch;
 
 /// What the catalogue says.
@@ -57,7 +57,7 @@ pub struct PageIdeal {
 
 impl PageIdeal {
     /// Copies what is valid in a block to the frontier, and erases it.
-    fn collect<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn collect<F: Flash>(&mut self, victim: BlockId, flash: &mut F) -> Result<(), NoFreeBlock> {
         let taken = self.pool.take_out(victim, flash);
         let mut done = 0;
         while done < taken.slots.len() {
@@ -87,12 +87,12 @@ impl Machine for PageIdeal {
     #[inline]
     fn read<F: Flash>(
         &mut self,
-        lpn: u32,
+        lpn: DriveLpn,
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
         let c = &mut self.pool.common;
         c.host_reads += 1;
-        Ok(match self.map[lpn as usize].checked_sub(1) {
+        Ok(match self.map[lpn.index()].checked_sub(1) {
             None => {
                 c.unmapped_reads += 1;
                 None
@@ -105,30 +105,30 @@ impl Machine for PageIdeal {
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: u32, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
         self.pool.common.host_writes += 1;
         if !self.pool.has_room(self.frontier) {
             while let Some(victim) = self.pool.victim() {
                 self.collect(victim, flash)?;
             }
         }
-        if let Some(old) = self.map[lpn as usize].checked_sub(1) {
+        if let Some(old) = self.map[lpn.index()].checked_sub(1) {
             self.pool.invalidate(old);
         }
-        let page = self.pool.program(&mut self.frontier, lpn)?;
-        self.map[lpn as usize] = page + 1;
+        let page = self.pool.program(&mut self.frontier, lpn.0)?;
+        self.map[lpn.index()] = page + 1;
         self.pool.common.flash_programs += 1;
         Ok(flash.program(page))
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
-        prefetch(&self.map, lpn as usize);
+    fn warm(&self, lpn: DriveLpn) {
+        prefetch(&self.map, lpn.index());
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: u32) {
-        self.pool.warm(self.map[lpn as usize].saturating_sub(1));
+    fn warm_old(&self, lpn: DriveLpn) {
+        self.pool.warm(self.map[lpn.index()].saturating_sub(1));
     }
 
     fn counters(&self) -> FtlCounters {
@@ -139,11 +139,11 @@ impl Machine for PageIdeal {
         self.pool.reset(wear);
     }
 
-    fn place(&self, lpn: u32) -> Option<Ppn> {
-        self.map[lpn as usize].checked_sub(1)
+    fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
+        self.map[lpn.index()].checked_sub(1)
     }
 
-    fn next_free(&self) -> Option<u32> {
+    fn next_free(&self) -> Option<BlockId> {
         self.pool.blocks.next_free()
     }
 

@@ -16,9 +16,9 @@ use super::machine::{Copied, Flash, Gathered, Machine};
 use super::sink::{Moves, Sink};
 use crate::config::{DeviceConfig, Info, PagesOfBlocks};
 use crate::divisor::Divisor;
-use crate::geometry::{Geometry, Ppn};
+use crate::geometry::{BlockId, DriveLpn, Geometry, Ppn};
 use crate::timing::{Kind, Operation, Timing};
-use destage_core::Nanos;
+use destage_core::{Nanos, PlaneId, UnitId};
 
 /// The FTL, and where its blocks lie.
 #[derive(Clone, Debug)]
@@ -42,10 +42,22 @@ struct Planes {
 }
 
 impl Planes {
-    /// Plane of a block, over the whole drive.
+    /// Plane of a block.
     #[inline(always)]
-    fn of(&self, block: u32) -> u32 {
-        if self.planes == 1 { 0 } else { self.by_planes.split(block).1 }
+    fn of(&self, block: BlockId) -> PlaneId {
+        PlaneId(if self.planes == 1 { 0 } else { self.by_planes.split(block.0).1 })
+    }
+
+    /// Plane of a page.
+    #[inline(always)]
+    fn of_page(&self, page: Ppn) -> PlaneId {
+        self.of(BlockId(self.by_pages.quotient(page)))
+    }
+
+    /// The first page of a block.
+    #[inline(always)]
+    fn first_page(&self, block: BlockId) -> Ppn {
+        block.0 * self.pages_per_block
     }
 
     /// An operation on a page: R, W, or M from slot `from`.
@@ -55,6 +67,7 @@ impl Planes {
         let (local, plane) =
             if self.planes == 1 { (block, 0) } else { self.by_planes.split(block) };
         let first = (plane * self.blocks_per_plane + local) * self.pages_per_block;
+        let plane = PlaneId(plane);
         Operation { kind, collection, plane, index, from, ppn: first + index }
     }
 
@@ -75,8 +88,7 @@ impl<S: Sink> Row<'_, S> {
     #[inline(always)]
     fn copy_one(&mut self, from: Ppn, to: Ppn) {
         let (block, slot) = self.planes.by_pages.split(from);
-        let target = self.planes.of(self.planes.by_pages.quotient(to));
-        if self.planes.of(block) == target {
+        if self.planes.of(BlockId(block)) == self.planes.of_page(to) {
             self.sink.submit(self.planes.operation(Kind::Move, true, to, slot));
         } else {
             self.sink.submit(self.planes.own(Kind::Read, from));
@@ -87,11 +99,10 @@ impl<S: Sink> Row<'_, S> {
     /// Copies of so many pages of one block to another, page by page alike.
     #[inline(always)]
     fn copy_equal(&mut self, from: Ppn, to: Ppn, pages: u32) {
-        let plane = |page| self.planes.of(self.planes.by_pages.quotient(page));
         if pages == 0 {
             return;
         }
-        if plane(from) == plane(to) {
+        if self.planes.of_page(from) == self.planes.of_page(to) {
             self.sink.submit_equal(self.planes.own(Kind::Move, to), pages);
         } else {
             self.sink.submit_equal(self.planes.own(Kind::Read, from), pages);
@@ -125,7 +136,7 @@ impl<S: Sink> Flash for Row<'_, S> {
 
     fn gather(&mut self, merged: &Gathered<'_>) {
         let Gathered { to, data, from_data, from_log, log_pages } = *merged;
-        let (to, data) = (to * self.planes.pages_per_block, data * self.planes.pages_per_block);
+        let (to, data) = (self.planes.first_page(to), self.planes.first_page(data));
         if !self.sink.is_uniform() {
             let either = from_data.iter().zip(from_log).map(|(data, log)| data | log);
             for (word, start) in either.enumerate().map(|(at, word)| (word, 64 * at as u32)) {
@@ -149,12 +160,11 @@ impl<S: Sink> Flash for Row<'_, S> {
 
     fn copy(&mut self, copied: &Copied<'_>) {
         let Copied { from, slots, to } = *copied;
-        let (block, index) = self.planes.by_pages.split(to);
-        let first = from * self.planes.pages_per_block;
+        let first = self.planes.first_page(from);
         if self.sink.is_uniform() {
             self.copy_equal(first, to, slots.len() as u32);
-        } else if self.planes.of(from) == self.planes.of(block) {
-            let Operation { plane, ppn, .. } = self.planes.own(Kind::Move, to);
+        } else if self.planes.of(from) == self.planes.of_page(to) {
+            let Operation { plane, index, ppn, .. } = self.planes.own(Kind::Move, to);
             self.sink.submit_moves(Moves { plane, from: slots, index, ppn });
         } else {
             for (&slot, to) in slots.iter().zip(to..) {
@@ -164,8 +174,8 @@ impl<S: Sink> Flash for Row<'_, S> {
     }
 
     #[inline]
-    fn erase(&mut self, block: u32) {
-        let page = block * self.planes.pages_per_block;
+    fn erase(&mut self, block: BlockId) {
+        let page = self.planes.first_page(block);
         self.sink.submit(self.planes.own(Kind::Erase, page));
     }
 
@@ -204,7 +214,14 @@ impl<M: Machine> Placed<M> {
             });
         }
         let ppn = Operation::NO_PAGE;
-        sink.submit(Operation { kind, collection: false, plane: 0, index: 0, from: 0, ppn })
+        sink.submit(Operation {
+            kind,
+            collection: false,
+            plane: PlaneId(0),
+            index: 0,
+            from: 0,
+            ppn,
+        })
     }
 }
 
@@ -244,7 +261,7 @@ impl<M: Machine> Ftl for Placed<M> {
     }
 
     #[inline]
-    fn read<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> Option<S::Served> {
+    fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         if self.failure.is_some() {
             return Some(self.fail(Kind::Read, sink)); // it stopped in the middle of something
         }
@@ -256,7 +273,7 @@ impl<M: Machine> Ftl for Placed<M> {
     }
 
     #[inline]
-    fn write<S: Sink>(&mut self, lpn: u32, sink: &mut S) -> S::Served {
+    fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
         if self.failure.is_some() {
             return self.fail(Kind::Write, sink);
         }
@@ -268,12 +285,12 @@ impl<M: Machine> Ftl for Placed<M> {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: u32) {
+    fn warm(&self, lpn: DriveLpn) {
         self.machine.warm(lpn);
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: u32) {
+    fn warm_old(&self, lpn: DriveLpn) {
         self.machine.warm_old(lpn);
     }
 
@@ -291,14 +308,14 @@ impl<M: Machine> Ftl for Placed<M> {
     }
 
     /// The plane of the block that is next in the free queue (`docs/spec/device-policies.md` 2.2).
-    fn target(&self, _: u32, _: impl Fn(u32) -> Nanos) -> u32 {
-        self.planes.of(self.machine.next_free().unwrap_or(0))
+    fn target(&self, _: DriveLpn, _: impl Fn(UnitId) -> Nanos) -> PlaneId {
+        self.machine.next_free().map_or(PlaneId(0), |block| self.planes.of(block))
     }
 
-    fn holder(&self, lpn: u32) -> u32 {
+    fn holder(&self, lpn: DriveLpn) -> PlaneId {
         match self.machine.place(lpn) {
             None => self.geometry.home(lpn),
-            Some(page) => self.planes.of(self.planes.by_pages.quotient(page)),
+            Some(page) => self.planes.of_page(page),
         }
     }
 
@@ -306,16 +323,16 @@ impl<M: Machine> Ftl for Placed<M> {
         true
     }
 
-    fn gc_cost_ns(&self, _: u32, _: &Timing) -> Nanos {
+    fn gc_cost_ns(&self, _: PlaneId, _: &Timing) -> Nanos {
         0
     }
 
-    fn gc_victim_pages(&self, _: u32) -> Option<u32> {
+    fn gc_victim_pages(&self, _: PlaneId) -> Option<u32> {
         None
     }
 
     /// Those of a free block: no plane has an active one.
-    fn active_block_free_pages(&self, _: u32) -> u32 {
+    fn active_block_free_pages(&self, _: PlaneId) -> u32 {
         self.planes.pages_per_block
     }
 

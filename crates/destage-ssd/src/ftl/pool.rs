@@ -18,7 +18,8 @@ use crate::config::{
     Alone, COUNT, ConfigError, FtlConfig, IfAbsent, Kind, PagesOfBlocks, Reader, key,
 };
 use crate::divisor::Divisor;
-use crate::geometry::Ppn;
+use crate::geometry::{BlockId, Ppn};
+use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
 counters! {
@@ -64,12 +65,12 @@ fn physical_blocks(
 }
 
 /// The one plane of `sealed`.
-const ALL: u32 = 0;
+const ALL: PlaneId = PlaneId(0);
 
 /// The block that is being programmed: full after a write that used it up, until the next one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Frontier {
-    block: u32,
+    block: BlockId,
     next: u32,
 }
 
@@ -117,9 +118,15 @@ impl Pool {
         }
     }
 
-    fn words_of(&self, block: u32) -> std::ops::Range<usize> {
-        let first = block as usize * self.words;
+    fn words_of(&self, block: BlockId) -> std::ops::Range<usize> {
+        let first = block.index() * self.words;
         first..first + self.words
+    }
+
+    /// The first page of a block.
+    #[inline(always)]
+    fn first_page(&self, block: BlockId) -> Ppn {
+        block.0 * self.pages_per_block
     }
 
     /// A frontier has a free slot: nothing is collected before the next program.
@@ -131,12 +138,12 @@ impl Pool {
     /// The next victim of "make room", which has begun because a frontier was full: collecting goes
     /// on until the reserve is free, even if a collection has opened a new frontier.
     #[inline(always)]
-    pub(super) fn victim(&self) -> Option<u32> {
+    pub(super) fn victim(&self) -> Option<BlockId> {
         if self.blocks.free() >= self.reserve {
             return None;
         }
         let (valid, block) = self.sealed.least(ALL)?;
-        (valid < self.pages_per_block.into()).then_some(block)
+        (valid < self.pages_per_block.into()).then_some(BlockId(block))
     }
 
     /// The next slot of a frontier, which becomes valid; a free block if it has none.
@@ -149,9 +156,9 @@ impl Pool {
         let at = self.open(frontier)?;
         let (block, slot) = (at.block, at.next);
         at.next += 1;
-        let page = block * self.pages_per_block + slot;
+        let page = self.first_page(block) + slot;
         self.owners[page as usize] = owner;
-        self.valid[block as usize * self.words + (slot / 64) as usize] |= 1 << (slot % 64);
+        self.valid[block.index() * self.words + (slot / 64) as usize] |= 1 << (slot % 64);
         Ok(page)
     }
 
@@ -164,7 +171,7 @@ impl Pool {
         if !self.has_room(*frontier) {
             if let Some(full) = *frontier {
                 let valid = count(&self.valid[self.words_of(full.block)]);
-                self.sealed.lower(ALL, full.block, valid.into());
+                self.sealed.lower(ALL, full.block.0, valid.into());
             }
             *frontier = Some(Frontier { block: self.blocks.take()?, next: 0 });
         }
@@ -172,8 +179,8 @@ impl Pool {
     }
 
     /// The block of the frontier, for whoever marks blocks.
-    pub(super) fn block_of(&self, page: Ppn) -> u32 {
-        self.by_block.quotient(page)
+    pub(super) fn block_of(&self, page: Ppn) -> BlockId {
+        BlockId(self.by_block.quotient(page))
     }
 
     /// A page holds the newest version of nothing any more.
@@ -181,7 +188,7 @@ impl Pool {
     pub(super) fn invalidate(&mut self, page: Ppn) {
         let (block, slot) = self.by_block.split(page);
         self.valid[block as usize * self.words + (slot / 64) as usize] &= !(1 << (slot % 64));
-        let valid = self.sealed.key(block);
+        let valid = self.sealed.key(BlockId(block));
         if valid != OUT {
             self.sealed.lower(ALL, block, valid - 1);
         }
@@ -189,13 +196,13 @@ impl Pool {
 
     /// Takes the valid pages out of a victim, in slot order: they are invalid now. Give it back to
     /// [`erase`](Pool::erase).
-    pub(super) fn take_out<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Taken {
+    pub(super) fn take_out<F: Flash>(&mut self, victim: BlockId, flash: &mut F) -> Taken {
         flash.collection();
-        self.sealed.remove(ALL, victim);
+        self.sealed.remove(ALL, victim.0);
         let words = self.words_of(victim);
         let mut taken = std::mem::take(&mut self.taken);
         taken.slots.extend(pages(&self.valid[words.clone()]));
-        let owners = &self.owners[(victim * self.pages_per_block) as usize..];
+        let owners = &self.owners[self.first_page(victim) as usize..];
         taken.owners.extend(taken.slots.iter().map(|&slot| owners[slot as usize]));
         self.valid[words].fill(0);
         taken
@@ -205,7 +212,7 @@ impl Pool {
     /// page programmed, and how many.
     pub(super) fn copy<F: Flash>(
         &mut self,
-        victim: u32,
+        victim: BlockId,
         taken: &Taken,
         done: usize,
         frontier: &mut Option<Frontier>,
@@ -215,11 +222,11 @@ impl Pool {
         let (block, first) = (at.block, at.next);
         let count = (taken.slots.len() - done).min((self.pages_per_block - first) as usize);
         at.next += count as u32;
-        let to = block * self.pages_per_block + first;
+        let to = self.first_page(block) + first;
         let owners = &taken.owners[done..done + count];
         self.owners[to as usize..][..count].copy_from_slice(owners);
         for slot in first..first + count as u32 {
-            self.valid[block as usize * self.words + (slot / 64) as usize] |= 1 << (slot % 64);
+            self.valid[block.index() * self.words + (slot / 64) as usize] |= 1 << (slot % 64);
         }
         flash.copy(&Copied { from: victim, slots: &taken.slots[done..done + count], to });
         let c = &mut self.common;
@@ -229,7 +236,7 @@ impl Pool {
     }
 
     /// Erases a victim whose pages have been copied.
-    pub(super) fn erase<F: Flash>(&mut self, victim: u32, mut taken: Taken, flash: &mut F) {
+    pub(super) fn erase<F: Flash>(&mut self, victim: BlockId, mut taken: Taken, flash: &mut F) {
         taken.slots.clear();
         taken.owners.clear();
         self.taken = taken; // its memory serves the next collection
@@ -287,18 +294,18 @@ impl Pool {
     pub(super) fn check(&self, frontiers: &[Option<Frontier>]) {
         let mut uses = vec![0; self.blocks.total() as usize];
         for block in self.blocks.queue() {
-            uses[block as usize] += 1;
+            uses[block.index()] += 1;
             assert_eq!(count(&self.valid[self.words_of(block)]), 0, "a free block is empty");
         }
         for frontier in frontiers.iter().flatten() {
-            uses[frontier.block as usize] += 1;
+            uses[frontier.block.index()] += 1;
             let last = pages(&self.valid[self.words_of(frontier.block)]).last();
             assert!(last.is_none_or(|last| last < frontier.next), "the rest is not programmed");
         }
         for (block, &valid) in (0..).zip(self.sealed.keys()) {
             if valid != OUT {
                 uses[block as usize] += 1;
-                let counted = count(&self.valid[self.words_of(block)]);
+                let counted = count(&self.valid[self.words_of(BlockId(block))]);
                 assert_eq!(u64::from(counted), valid, "a sealed block knows its valid pages");
             }
         }

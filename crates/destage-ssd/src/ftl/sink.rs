@@ -2,7 +2,7 @@
 
 use crate::geometry::Ppn;
 use crate::timing::{Kind, Operation};
-use destage_core::Nanos;
+use destage_core::{Nanos, PlaneId, UnitId};
 
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
 pub trait Sink {
@@ -29,7 +29,7 @@ pub trait Sink {
     fn submit_equal(&mut self, op: Operation, operations: u32);
 
     /// Remaining work of a unit, nanoseconds (4.5).
-    fn backlog_ns(&self, unit: u32) -> Nanos;
+    fn backlog_ns(&self, unit: UnitId) -> Nanos;
 
     /// A collection or merge begins.
     fn collection(&mut self);
@@ -38,8 +38,8 @@ pub trait Sink {
 /// Pages of one block that a collection moves in a row to pages in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Moves<'a> {
-    /// Plane, over the whole drive.
-    pub plane: u32,
+    /// Their plane.
+    pub plane: PlaneId,
     /// Indices in the block of the pages read, ascending.
     pub from: &'a [u32],
     /// Index in its block of the first page programmed.
@@ -81,7 +81,7 @@ impl Sink for Instantly {
     #[inline(always)]
     fn submit_equal(&mut self, _: Operation, _: u32) {}
     #[inline(always)]
-    fn backlog_ns(&self, _: u32) -> Nanos {
+    fn backlog_ns(&self, _: UnitId) -> Nanos {
         0
     }
     #[inline(always)]

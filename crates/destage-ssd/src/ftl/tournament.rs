@@ -4,6 +4,9 @@
 //! minimum or leaves it, without a look at its neighbours: that is what an invalidation does, some
 //! dozen times per collection. A key that rises plays its matches again: once per collection.
 
+use crate::geometry::BlockId;
+use destage_core::PlaneId;
+
 /// Key of a block that does not take part.
 pub(super) const OUT: u64 = u64::MAX;
 
@@ -46,10 +49,10 @@ impl Tournaments {
         }
     }
 
-    /// The key of a block, which is numbered over the whole drive.
+    /// The key of a block.
     #[inline(always)]
-    pub(super) fn key(&self, block: u32) -> u64 {
-        self.keys[block as usize]
+    pub(super) fn key(&self, block: BlockId) -> u64 {
+        self.keys[block.index()]
     }
 
     /// All keys, by block.
@@ -57,14 +60,14 @@ impl Tournaments {
         &self.keys
     }
 
-    /// Lowers a key.
+    /// Lowers the key of a block of a plane.
     #[inline(always)]
-    pub(super) fn lower(&mut self, plane: u32, block: u32, key: u64) {
-        let known = &mut self.keys[plane as usize * self.blocks + block as usize];
+    pub(super) fn lower(&mut self, plane: PlaneId, local: u32, key: u64) {
+        let known = &mut self.keys[plane.index() * self.blocks + local as usize];
         debug_assert!(key <= *known, "a key is lowered");
         *known = key;
-        let minima = &mut self.minima[plane as usize * self.matches..][..self.matches];
-        let mut at = block as usize;
+        let minima = &mut self.minima[plane.index() * self.matches..][..self.matches];
+        let mut at = local as usize;
         for round in &self.rounds {
             at /= MATCH;
             let least = &mut minima[round.first + at];
@@ -75,12 +78,12 @@ impl Tournaments {
         }
     }
 
-    /// Takes a block out.
-    pub(super) fn remove(&mut self, plane: u32, block: u32) {
-        let keys = &mut self.keys[plane as usize * self.blocks..][..self.blocks];
-        keys[block as usize] = OUT;
-        let minima = &mut self.minima[plane as usize * self.matches..][..self.matches];
-        let mut at = block as usize / MATCH;
+    /// Takes a block of a plane out.
+    pub(super) fn remove(&mut self, plane: PlaneId, local: u32) {
+        let keys = &mut self.keys[plane.index() * self.blocks..][..self.blocks];
+        keys[local as usize] = OUT;
+        let minima = &mut self.minima[plane.index() * self.matches..][..self.matches];
+        let mut at = local as usize / MATCH;
         let mut contestants = &keys[..];
         let mut rest = minima;
         for round in &self.rounds {
@@ -118,11 +121,11 @@ impl Tournaments {
         }
     }
 
-    /// The smallest key of the plane and its block, the lowest one if several have it.
+    /// The smallest key of the plane and its block in the plane, the lowest one if several have it.
     #[inline]
-    pub(super) fn least(&self, plane: u32) -> Option<(u64, u32)> {
-        let keys = &self.keys[plane as usize * self.blocks..][..self.blocks];
-        let minima = &self.minima[plane as usize * self.matches..][..self.matches];
+    pub(super) fn least(&self, plane: PlaneId) -> Option<(u64, u32)> {
+        let keys = &self.keys[plane.index() * self.blocks..][..self.blocks];
+        let minima = &self.minima[plane.index() * self.matches..][..self.matches];
         let mut at = 0;
         for round in self.rounds.iter().rev() {
             let first = at * MATCH;
@@ -160,8 +163,9 @@ mod tests {
             let mut random = 12345u64;
             for step in 0..3000 {
                 random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let (plane, block) = ((random >> 33) as u32 % 2, (random >> 40) as u32 % blocks);
-                let known = &mut keys[plane as usize][block as usize];
+                let plane = PlaneId((random >> 33) as u32 % 2);
+                let block = (random >> 40) as u32 % blocks;
+                let known = &mut keys[plane.index()][block as usize];
                 if *known == OUT || *known > 0 && random >> 60 < 8 {
                     *known = if *known == OUT { (random >> 50) % 5 } else { *known - 1 };
                     trees.lower(plane, block, *known);
@@ -175,8 +179,9 @@ mod tests {
                     assert_eq!(anew.minima, trees.minima);
                     trees = anew;
                 }
-                assert_eq!(trees.key(plane * blocks + block), keys[plane as usize][block as usize]);
-                let all = keys[plane as usize].iter().zip(0..);
+                let whole = BlockId(plane.0 * blocks + block);
+                assert_eq!(trees.key(whole), keys[plane.index()][block as usize]);
+                let all = keys[plane.index()].iter().zip(0..);
                 let least = all.map(|(&key, block)| (key, block)).min();
                 assert_eq!(trees.least(plane), least.filter(|&(key, _)| key != OUT));
             }

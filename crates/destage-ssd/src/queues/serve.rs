@@ -8,7 +8,7 @@ use crate::read_first::Waiting;
 use crate::records::OperationRecord;
 use crate::timing::{Kind, Operation, Phase};
 use crate::when::When;
-use destage_core::{NEVER, Nanos};
+use destage_core::{NEVER, Nanos, UnitId};
 use std::cmp::Reverse;
 
 impl Queues {
@@ -55,12 +55,13 @@ impl Queues {
     /// An operation of a unit with a shared bus, reads first, timers or listeners.
     #[inline(never)]
     fn submit_watched(&mut self, op: Operation) -> Served {
-        let place = self.places[op.plane as usize];
-        let Place { unit: at, channel } = place;
+        let place = self.places[op.plane.index()];
+        let Place { unit, channel } = place;
+        let at = unit.index();
         let submission = self.number(&op);
         let duration = self.timing.duration_ns(&op);
         let now = self.now;
-        let start = self.tails[at as usize].max(now);
+        let start = self.tails[at].max(now);
         let (mut end, mut transferred) = (start + duration, None);
         if let Order::Shared(channels) = &mut self.order {
             end = start;
@@ -74,19 +75,19 @@ impl Queues {
                 }
             }
         }
-        let begun = self.begun_ns(at, start);
-        self.tails[at as usize] = end;
-        self.count(at as usize, &op, 1);
-        let unit = &mut self.units[at as usize];
+        let begun = self.begun_ns(unit, start);
+        self.tails[at] = end;
+        self.count(at, &op, 1);
+        let unit = &mut self.units[at];
         unit.busy += end - start;
         if op.collection {
             unit.gc_until = end;
         }
         if let Some(idle_ns) = self.idle_ns {
-            self.timers[at as usize] = end + idle_ns;
+            self.timers[at] = end + idle_ns;
         }
         if let Some(log) = &mut self.log {
-            let log = &mut log[at as usize];
+            let log = &mut log[at];
             while log.front().is_some_and(|&(end, _)| end <= now) {
                 log.pop_front();
             }
@@ -114,7 +115,7 @@ impl Queues {
     /// Reads first: the end is known when the operation begins. `end`: of one that nobody waits
     /// for, as if it were the last.
     fn submit_to_lane(&mut self, op: &Operation, submission: u64, end: Nanos) -> Served {
-        let place = self.places[op.plane as usize];
+        let place = self.places[op.plane.index()];
         let after = self.after_transfer(op);
         let mut waiting = Waiting::new(op, self.timing.duration_ns(op), self.now);
         if let Some(recorder) = &mut self.recorder {
@@ -129,7 +130,7 @@ impl Queues {
             waiting.submission = Some(submission);
         }
         let Order::ReadFirst(lanes) = &mut self.order else { unreachable!("reads go first") };
-        lanes[place.unit as usize].submit(waiting, self.now);
+        lanes[place.unit.index()].submit(waiting, self.now);
         match waiting.end {
             Some(end) => Served { end, transferred: self.times.before(end, after), submission },
             None => Served { end: When::at(end), transferred: When::at(end), submission },
@@ -145,7 +146,7 @@ impl Sink for Queues {
         if !self.plain {
             return self.submit_watched(op);
         }
-        let at = self.places[op.plane as usize].unit as usize;
+        let at = self.places[op.plane.index()].unit.index();
         let start = self.tails[at].max(self.now);
         let duration = self.timing.duration_ns(&op);
         let end = start + duration;
@@ -172,7 +173,7 @@ impl Sink for Queues {
             });
             return;
         }
-        let at = self.places[moves.plane as usize].unit as usize;
+        let at = self.places[moves.plane.index()].unit.index();
         let duration = if self.timing.is_uniform() {
             let each = moves.operations().next().map_or(0, |op| self.timing.duration_ns(&op));
             each * moves.from.len() as u64
@@ -195,7 +196,7 @@ impl Sink for Queues {
     #[inline(always)]
     fn submit_equal(&mut self, op: Operation, operations: u32) {
         debug_assert!(op.collection && self.is_uniform(), "one stands for all");
-        let at = self.places[op.plane as usize].unit as usize;
+        let at = self.places[op.plane.index()].unit.index();
         let duration = self.timing.duration_ns(&op) * u64::from(operations);
         let end = self.tails[at].max(self.now) + duration;
         self.tails[at] = end;
@@ -206,8 +207,8 @@ impl Sink for Queues {
     }
 
     #[inline(always)]
-    fn backlog_ns(&self, unit: u32) -> Nanos {
-        self.tails[unit as usize].saturating_sub(self.now)
+    fn backlog_ns(&self, unit: UnitId) -> Nanos {
+        self.tails[unit.index()].saturating_sub(self.now)
     }
 
     #[inline(always)]

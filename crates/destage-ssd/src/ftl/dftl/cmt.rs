@@ -5,6 +5,7 @@
 //! one map of all pages serves both.
 
 use crate::ftl::lists::Lists;
+use crate::geometry::DriveLpn;
 
 /// Parameters of the table.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,7 +27,7 @@ const PROTECTED: u32 = 1;
 /// An entry in memory.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Entry {
-    lpn: u32,
+    lpn: DriveLpn,
     dirty: bool,
     protected: bool,
 }
@@ -60,14 +61,14 @@ impl Cmt {
 
     /// The entry of a page.
     #[inline(always)]
-    pub(super) fn find(&self, lpn: u32) -> Option<u32> {
-        self.of_page[lpn as usize].checked_sub(1)
+    pub(super) fn find(&self, lpn: DriveLpn) -> Option<u32> {
+        self.of_page[lpn.index()].checked_sub(1)
     }
 
     /// For a hint.
     #[inline(always)]
-    pub(super) fn warm(&self, lpn: u32) {
-        destage_core::pages::prefetch(&self.of_page, lpn as usize);
+    pub(super) fn warm(&self, lpn: DriveLpn) {
+        destage_core::pages::prefetch(&self.of_page, lpn.index());
     }
 
     /// An entry is looked up: it becomes the newest of the protected segment, whose oldest may have
@@ -106,23 +107,23 @@ impl Cmt {
         debug_assert!(!dirty, "a dirty entry is written back first");
         self.recency.remove(entry);
         self.protected -= u32::from(protected);
-        self.of_page[lpn as usize] = 0;
+        self.of_page[lpn.index()] = 0;
         self.unused.push(entry);
     }
 
     /// Puts a clean entry in, the newest of the probationary segment. There is room.
     #[inline]
-    pub(super) fn insert(&mut self, lpn: u32) -> u32 {
+    pub(super) fn insert(&mut self, lpn: DriveLpn) -> u32 {
         let entry = self.unused.pop().expect("there is room");
         self.entries[entry as usize] = Entry { lpn, dirty: false, protected: false };
-        self.of_page[lpn as usize] = entry + 1;
+        self.of_page[lpn.index()] = entry + 1;
         self.recency.push(PROBATIONARY, entry);
         entry
     }
 
     /// The page of an entry.
     #[inline(always)]
-    pub(super) fn lpn(&self, entry: u32) -> u32 {
+    pub(super) fn lpn(&self, entry: u32) -> DriveLpn {
         self.entries[entry as usize].lpn
     }
 
@@ -133,8 +134,8 @@ impl Cmt {
 
     /// The translation page that has the entry of a page.
     #[inline(always)]
-    pub(super) fn tvpn(&self, lpn: u32) -> u32 {
-        lpn / self.sizes.per_page
+    pub(super) fn tvpn(&self, lpn: DriveLpn) -> u32 {
+        lpn.0 / self.sizes.per_page
     }
 
     /// An entry is newer than flash.
@@ -142,7 +143,7 @@ impl Cmt {
     pub(super) fn make_dirty(&mut self, entry: u32) {
         let known = &mut self.entries[entry as usize];
         if !std::mem::replace(&mut known.dirty, true) {
-            let tvpn = known.lpn / self.sizes.per_page;
+            let tvpn = known.lpn.0 / self.sizes.per_page;
             self.dirty.push(tvpn, entry);
         }
     }

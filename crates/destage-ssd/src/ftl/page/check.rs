@@ -5,6 +5,7 @@ use crate::config::Alloc;
 use crate::ftl::bitmap::bits;
 use crate::ftl::layer::FlashState;
 use crate::ftl::tournament::OUT;
+use destage_core::PlaneId;
 
 impl PageFtl {
     /// A block is erased only when all its pages have been programmed: erases and what is
@@ -44,13 +45,13 @@ impl PageFtl {
         assert_eq!(state.mapped_pages, state.valid_pages, "a valid page is mapped");
         let (blocks, data) = (self.geometry.blocks_per_plane, self.geometry.data_pages);
         let mut units = vec![UnitRoom { free_pages: 0, open_planes: 0 }; self.units.len()];
-        for (number, plane) in (0u32..).zip(&self.planes) {
+        for (number, plane) in (0..).map(PlaneId).zip(&self.planes) {
             let (mut free_pages, mut valid) = (0, 0);
             for local in 0..blocks {
-                let block = number * blocks + local;
+                let block = self.geometry.block(number, local);
                 let counted = self.valid_pages(block);
                 valid += counted;
-                let erases = u64::from(self.erases[block as usize]);
+                let erases = u64::from(self.erases[block.index()]);
                 let (free, sealed) = (self.free.key(block), self.sealed.key(block));
                 let words = &self.valid[self.words_of(block)];
                 let last = words
@@ -74,7 +75,7 @@ impl PageFtl {
             assert_eq!((free_pages, valid), (plane.free_pages, plane.valid), "sums of a plane");
             assert!(valid <= self.cap, "a plane holds at most cap valid pages");
             assert!(free_pages + data > self.low, "free pages near threshold");
-            let unit = &mut units[self.geometry.place(number).unit as usize];
+            let unit = &mut units[self.geometry.place(number).unit.index()];
             unit.free_pages += u64::from(free_pages);
             unit.open_planes += u32::from(valid < self.cap);
         }

@@ -5,24 +5,23 @@ use super::state::{NONE, PageFtl, Plane};
 use crate::config::{Alloc, GcMode};
 use crate::ftl::bitmap::bits;
 use crate::ftl::sink::{Moves, Sink};
-use crate::geometry::Geometry;
 use crate::timing::{Kind, Operation, Timing};
-use destage_core::Nanos;
 use destage_core::pages::prefetch;
+use destage_core::{Nanos, PlaneId};
 
 impl PageFtl {
     /// The block that a collection would take: the lowest (valid pages, erase count, index) with
     /// an invalid page.
     #[inline]
-    pub(super) fn victim(&self, plane: u32) -> Option<(u32, u32)> {
+    pub(super) fn victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
         let (key, block) = self.sealed.least(plane)?;
         let valid = (key >> 32) as u32;
         (valid < self.geometry.data_pages).then_some((block, valid))
     }
 
     /// The victim of the collection that would precede the next program to the plane (6).
-    pub(super) fn next_victim(&self, plane: u32) -> Option<(u32, u32)> {
-        let free_pages = self.planes[plane as usize].free_pages;
+    pub(super) fn next_victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
+        let free_pages = self.planes[plane.index()].free_pages;
         if self.gc_mode == GcMode::Background || free_pages > self.low {
             return None;
         }
@@ -30,12 +29,12 @@ impl PageFtl {
     }
 
     /// Collects one block of the plane (5.4). False if there is nothing to collect.
-    pub(super) fn collect<S: Sink>(&mut self, plane: u32, sink: &mut S) -> bool {
+    pub(super) fn collect<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) -> bool {
         let Some((local, valid)) = self.victim(plane) else { return false };
         sink.collection();
         self.sealed.remove(plane, local); // it takes no part in its own collection
-        let block = plane * self.geometry.blocks_per_plane + local;
-        let first = block * self.geometry.pages_per_block;
+        let block = self.geometry.block(plane, local);
+        let first = self.geometry.first_page(block);
         let words = self.words_of(block);
         // The map is written in no order: bring all that is needed near, side by side.
         let mut moving = std::mem::take(&mut self.moving);
@@ -56,12 +55,12 @@ impl PageFtl {
         self.moving = moving;
         let kind = Kind::Erase;
         sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: first });
-        let erases = &mut self.erases[block as usize];
+        let erases = &mut self.erases[block.index()];
         *erases += 1;
         self.free.lower(plane, local, (*erases).into());
-        self.planes[plane as usize].free_pages += self.geometry.data_pages;
+        self.planes[plane.index()].free_pages += self.geometry.data_pages;
         if self.alloc == Alloc::Dynamic {
-            let unit = self.geometry.place(plane).unit as usize;
+            let unit = self.geometry.place(plane).unit.index();
             self.units[unit].free_pages += u64::from(self.geometry.data_pages - valid);
         }
         true
@@ -71,21 +70,21 @@ impl PageFtl {
     #[inline(always)]
     pub(super) fn program_moved<S: Sink>(
         &mut self,
-        plane: u32,
+        plane: PlaneId,
         slots: &[u32],
         from: &[u32],
         sink: &mut S,
     ) -> usize {
-        if self.planes[plane as usize].active == NONE {
+        if self.planes[plane.index()].active == NONE {
             self.open(plane);
         }
-        let at = &mut self.planes[plane as usize];
+        let at = &mut self.planes[plane.index()];
         let index = at.next;
         let count = slots.len().min((self.geometry.data_pages - index) as usize);
         at.next += count as u32;
         at.free_pages -= count as u32;
-        let block = plane * self.geometry.blocks_per_plane + at.active;
-        let ppn = block * self.geometry.pages_per_block + index;
+        let block = self.geometry.block(plane, at.active);
+        let ppn = self.geometry.first_page(block) + index;
         let slots = &slots[..count];
         self.owners[ppn as usize..][..count].copy_from_slice(slots);
         for (&slot, place) in slots.iter().zip(ppn + 1..) {
@@ -98,18 +97,18 @@ impl PageFtl {
     }
 
     #[inline(always)]
-    pub(super) fn collect_down_to_threshold<S: Sink>(&mut self, plane: u32, sink: &mut S) {
-        while self.planes[plane as usize].free_pages <= self.low {
+    pub(super) fn collect_down_to_threshold<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) {
+        while self.planes[plane.index()].free_pages <= self.low {
             let collected = self.collect(plane, sink);
             assert!(collected, "the configuration leaves an invalid page to every collection");
         }
     }
 
     /// Time of the collection that would precede the next program to the plane (6).
-    pub(super) fn next_collection_ns(&self, plane: u32, timing: &Timing) -> Nanos {
+    pub(super) fn next_collection_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos {
         let Some((local, valid)) = self.next_victim(plane) else { return 0 };
-        let Geometry { blocks_per_plane, data_pages, .. } = self.geometry;
-        let Plane { active, next, .. } = self.planes[plane as usize];
+        let data_pages = self.geometry.data_pages;
+        let Plane { active, next, .. } = self.planes[plane.index()];
         let mut index = if active == NONE { 0 } else { next };
         let op = |kind, index, from| {
             let ppn = Operation::NO_PAGE;
@@ -122,7 +121,7 @@ impl PageFtl {
         if timing.is_uniform() {
             return cost + u64::from(valid) * op(Kind::Move, 0, 0);
         }
-        let words = &self.valid[self.words_of(plane * blocks_per_plane + local)];
+        let words = &self.valid[self.words_of(self.geometry.block(plane, local))];
         let pages = words.iter().zip((0..).step_by(64));
         let moves = pages.flat_map(|(&word, start)| bits(word).map(move |bit| start + bit));
         moves.fold(cost, |cost, from| {

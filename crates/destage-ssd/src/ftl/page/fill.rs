@@ -17,7 +17,9 @@ use crate::config::Alloc;
 use crate::filling::{Interrupted, Writing};
 use crate::ftl::sink::Instantly;
 use crate::ftl::tournament::OUT;
+use crate::geometry::{BlockId, DriveLpn};
 use destage_core::pages::prefetch;
+use destage_core::{PlaneId, UnitId};
 
 /// So many writes ahead, the map entry is asked for; half of that, what it leads to.
 const AHEAD: usize = 32;
@@ -36,45 +38,46 @@ impl PageFtl {
             plane.valid = pages;
             plane.free_pages -= pages;
             (plane.active, plane.next) = if rest > 0 { (full, rest) } else { (NONE, 0) };
-            let first = number as u32 * self.geometry.blocks_per_plane;
-            for block in first..first + full {
-                self.set_valid(block, 0..data);
+            let number = PlaneId(number as u32);
+            for local in 0..full {
+                self.set_valid(self.geometry.block(number, local), 0..data);
             }
             if rest > 0 {
-                self.set_valid(first + full, 0..rest);
+                self.set_valid(self.geometry.block(number, full), 0..rest);
             }
         }
-        self.play_all(|number, local| local >= filled[number as usize].div_ceil(data));
+        self.play_all(|number, local| local >= filled[number.index()].div_ceil(data));
         Ok(())
     }
 
     /// Keys of all blocks from valid pages, erase counts and active blocks. `is_free` is asked of
     /// (plane, block of the plane).
-    pub(super) fn play_all(&mut self, is_free: impl Fn(u32, u32) -> bool) {
+    pub(super) fn play_all(&mut self, is_free: impl Fn(PlaneId, u32) -> bool) {
         let blocks = self.geometry.blocks_per_plane;
-        let of_all = |key: &dyn Fn(u32, u32, u32) -> u64| -> Vec<u64> {
-            let planes = 0..self.geometry.planes;
+        let of_all = |key: &dyn Fn(PlaneId, u32, BlockId) -> u64| -> Vec<u64> {
+            let planes = (0..self.geometry.planes).map(PlaneId);
             let places = planes.flat_map(|plane| (0..blocks).map(move |local| (plane, local)));
-            places.map(|(plane, local)| key(plane, local, plane * blocks + local)).collect()
+            places
+                .map(|(plane, local)| key(plane, local, self.geometry.block(plane, local)))
+                .collect()
         };
         let free = of_all(&|plane, local, block| {
-            if is_free(plane, local) { self.erases[block as usize].into() } else { OUT }
+            if is_free(plane, local) { self.erases[block.index()].into() } else { OUT }
         });
         let sealed = of_all(&|plane, local, block| {
-            if is_free(plane, local) || self.planes[plane as usize].active == local {
+            if is_free(plane, local) || self.planes[plane.index()].active == local {
                 OUT
             } else {
-                u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block as usize])
+                u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block.index()])
             }
         });
         self.free.set_all(free.into_iter());
         self.sealed.set_all(sealed.into_iter());
         let units = if self.alloc == Alloc::Dynamic { &mut self.units[..] } else { &mut [] };
-        for (unit, room) in (0u32..).zip(units) {
-            let planes = self.geometry.planes_of(unit);
-            let planes = &self.planes[planes.start as usize..planes.end as usize];
-            room.free_pages = planes.iter().map(|plane| u64::from(plane.free_pages)).sum();
-            room.open_planes = planes.iter().filter(|plane| plane.valid < self.cap).count() as u32;
+        for (unit, room) in (0..).map(UnitId).zip(units) {
+            let planes = self.geometry.planes_of(unit).map(|plane| &self.planes[plane.index()]);
+            room.free_pages = planes.clone().map(|plane| u64::from(plane.free_pages)).sum();
+            room.open_planes = planes.filter(|plane| plane.valid < self.cap).count() as u32;
         }
     }
 
@@ -135,19 +138,19 @@ impl PageFtl {
     /// Random writes: by plane if planes do not depend on each other.
     pub(super) fn write_sorted(
         &mut self,
-        lpns: impl Iterator<Item = u32> + Clone,
+        lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
         if self.alloc == Alloc::Dynamic {
-            let lpns: Vec<u32> = lpns.collect();
+            let lpns: Vec<u32> = lpns.map(|lpn| lpn.0).collect();
             return self.write_looking_ahead(&lpns, writing, |ftl, lpn| {
-                ftl.write_page(lpn, &mut Instantly);
+                ftl.write_page(DriveLpn(lpn), &mut Instantly);
             });
         }
         let mut ends = vec![0usize; self.planes.len()];
         let mut writes = 0;
         for lpn in lpns.clone() {
-            ends[self.geometry.home(lpn) as usize] += 1;
+            ends[self.geometry.home(lpn).index()] += 1;
             writes += 1;
         }
         let mut start = 0;
@@ -157,12 +160,12 @@ impl PageFtl {
         let mut slots = vec![0; writes];
         for lpn in lpns {
             let (plane, slot) = self.home_and_slot(lpn);
-            let at = &mut ends[plane as usize];
+            let at = &mut ends[plane.index()];
             slots[*at] = slot;
             *at += 1;
         }
         let mut start = 0;
-        for (plane, &end) in (0u32..).zip(&ends) {
+        for (plane, &end) in (0..).map(PlaneId).zip(&ends) {
             self.write_looking_ahead(&slots[start..end], writing, |ftl, slot| {
                 ftl.write_slot(plane, slot, &mut Instantly);
             })?;

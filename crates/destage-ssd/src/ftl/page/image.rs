@@ -143,7 +143,8 @@ impl PageFtl {
                 return None;
             }
         }
-        self.play_all(|plane, local| free[(plane * blocks + local) as usize] != 0);
+        let geometry = self.geometry.clone();
+        self.play_all(|plane, local| free[geometry.block(plane, local).index()] != 0);
         Some(())
     }
 }

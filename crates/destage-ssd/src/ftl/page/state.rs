@@ -6,8 +6,9 @@ use crate::divisor::Divisor;
 use crate::ftl::bitmap::below;
 use crate::ftl::sink::Sink;
 use crate::ftl::tournament::{OUT, Tournaments};
-use crate::geometry::{Geometry, Ppn};
+use crate::geometry::{BlockId, DriveLpn, Geometry, Ppn};
 use crate::timing::{Kind, Operation};
+use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
 pub(super) const NONE: u32 = u32::MAX;
@@ -111,23 +112,23 @@ impl PageFtl {
     }
 
     /// The page has been written.
-    pub fn is_mapped(&self, lpn: u32) -> bool {
+    pub fn is_mapped(&self, lpn: DriveLpn) -> bool {
         self.place(lpn).is_some()
     }
 
     /// The home plane of a page, and the slot that it has in the map.
     #[inline(always)]
-    pub(super) fn home_and_slot(&self, lpn: u32) -> (u32, u32) {
+    pub(super) fn home_and_slot(&self, lpn: DriveLpn) -> (PlaneId, u32) {
         let (plane, rank) = self.geometry.home_and_rank(lpn);
         match self.alloc {
-            Alloc::Static => (plane, plane * self.plane_slots + rank),
-            Alloc::Dynamic => (plane, lpn),
+            Alloc::Static => (plane, plane.0 * self.plane_slots + rank),
+            Alloc::Dynamic => (plane, lpn.0),
         }
     }
 
     /// The physical page of a logical one.
     #[inline(always)]
-    pub(super) fn place(&self, lpn: u32) -> Option<Ppn> {
+    pub(super) fn place(&self, lpn: DriveLpn) -> Option<Ppn> {
         match self.map[self.home_and_slot(lpn).1 as usize] {
             UNMAPPED => None,
             place => Some(place - 1),
@@ -136,62 +137,62 @@ impl PageFtl {
 
     /// Words of `valid` of a block.
     #[inline(always)]
-    pub(super) fn words_of(&self, block: u32) -> std::ops::Range<usize> {
-        let first = block as usize * self.words as usize;
+    pub(super) fn words_of(&self, block: BlockId) -> std::ops::Range<usize> {
+        let first = block.index() * self.words as usize;
         first..first + self.words as usize
     }
 
     /// Valid pages of a block.
-    pub(super) fn valid_pages(&self, block: u32) -> u32 {
+    pub(super) fn valid_pages(&self, block: BlockId) -> u32 {
         self.valid[self.words_of(block)].iter().map(|word| word.count_ones()).sum()
     }
 
     /// The free block with the lowest (erase count, index) becomes the active one (5.3, step 3).
-    pub(super) fn open(&mut self, plane: u32) {
+    pub(super) fn open(&mut self, plane: PlaneId) {
         let least = self.free.least(plane);
         let (_, block) = least.expect("a collection leaves a free block behind");
         self.free.remove(plane, block);
-        let at = &mut self.planes[plane as usize];
+        let at = &mut self.planes[plane.index()];
         (at.active, at.next) = (block, 0);
     }
 
     /// The next page of the active block becomes the place of a page (5.3, steps 3 and 4).
     #[inline(always)]
-    pub(super) fn take_page(&mut self, plane: u32, slot: u32) -> (u32, Ppn) {
-        if self.planes[plane as usize].active == NONE {
+    pub(super) fn take_page(&mut self, plane: PlaneId, slot: u32) -> (u32, Ppn) {
+        if self.planes[plane.index()].active == NONE {
             self.open(plane);
         }
-        let at = &mut self.planes[plane as usize];
+        let at = &mut self.planes[plane.index()];
         let index = at.next;
         at.next += 1;
         at.free_pages -= 1;
-        let block = plane * self.geometry.blocks_per_plane + at.active;
-        let ppn = block * self.geometry.pages_per_block + index;
+        let block = self.geometry.block(plane, at.active);
+        let ppn = self.geometry.first_page(block) + index;
         self.owners[ppn as usize] = slot;
         self.map[slot as usize] = ppn + 1;
-        self.valid[(block * self.words + index / 64) as usize] |= 1 << (index % 64);
+        self.valid[(block.0 * self.words + index / 64) as usize] |= 1 << (index % 64);
         (index, ppn)
     }
 
     /// If the active block is full, it is sealed (5.3, step 5).
     #[inline(always)]
-    pub(super) fn seal_if_full<S: Sink>(&mut self, plane: u32, collection: bool, sink: &mut S) {
-        if self.planes[plane as usize].next == self.geometry.data_pages {
+    pub(super) fn seal_if_full<S: Sink>(&mut self, plane: PlaneId, collection: bool, sink: &mut S) {
+        if self.planes[plane.index()].next == self.geometry.data_pages {
             self.seal(plane, collection, sink);
         }
     }
 
-    pub(super) fn seal<S: Sink>(&mut self, plane: u32, collection: bool, sink: &mut S) {
-        let at = &mut self.planes[plane as usize];
+    pub(super) fn seal<S: Sink>(&mut self, plane: PlaneId, collection: bool, sink: &mut S) {
+        let at = &mut self.planes[plane.index()];
         let local = at.active;
         (at.active, at.next) = (NONE, 0);
-        let block = plane * self.geometry.blocks_per_plane + local;
-        let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block as usize]);
+        let block = self.geometry.block(plane, local);
+        let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block.index()]);
         self.sealed.lower(plane, local, key);
         if self.summary_page {
             let kind = Kind::Summary;
             let index = self.geometry.data_pages;
-            let ppn = block * self.geometry.pages_per_block + index;
+            let ppn = self.geometry.first_page(block) + index;
             sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
         }
     }
@@ -201,20 +202,21 @@ impl PageFtl {
     pub(super) fn invalidate(&mut self, ppn: Ppn) {
         let (block, index) = self.by_block_pages.split(ppn);
         let (plane, local) = self.by_plane_blocks.split(block);
+        let plane = PlaneId(plane);
         self.valid[(block * self.words + index / 64) as usize] &= !(1 << (index % 64));
-        let key = self.sealed.key(block);
+        let key = self.sealed.key(BlockId(block));
         if key != OUT {
             self.sealed.lower(plane, local, key - (1 << 32));
         }
-        self.planes[plane as usize].valid -= 1;
-        if self.alloc == Alloc::Dynamic && self.planes[plane as usize].valid + 1 == self.cap {
-            self.units[self.geometry.place(plane).unit as usize].open_planes += 1;
+        self.planes[plane.index()].valid -= 1;
+        if self.alloc == Alloc::Dynamic && self.planes[plane.index()].valid + 1 == self.cap {
+            self.units[self.geometry.place(plane).unit.index()].open_planes += 1;
         }
     }
 
     /// Pages of a block become valid.
     #[inline(always)]
-    pub(super) fn set_valid(&mut self, block: u32, pages: std::ops::Range<u32>) {
+    pub(super) fn set_valid(&mut self, block: BlockId, pages: std::ops::Range<u32>) {
         let words = self.words_of(block);
         for (word, start) in self.valid[words].iter_mut().zip((0..).step_by(64)) {
             *word |= below(pages.end, start) & !below(pages.start, start);

@@ -3,7 +3,7 @@
 use super::PageFtl;
 use crate::config::{DeviceConfig, Table, Value};
 use crate::ftl::{Ftl, Instantly};
-use crate::geometry::Geometry;
+use crate::geometry::{DriveLpn, Geometry};
 use crate::precondition::{SplitMix64, precondition};
 
 /// Configurations of all kinds: those that the checks refuse are left out.
@@ -61,7 +61,7 @@ fn filling_by_arithmetic_gives_the_state_of_writing_page_by_page() {
         precondition(&mut filled, &config, &mut |_, _| true).expect("nobody interrupts it");
         filled.check();
         let mut written = empty(&config);
-        for lpn in 0..config.logical_pages {
+        for lpn in (0..config.logical_pages).map(DriveLpn) {
             written.write(lpn, &mut Instantly);
         }
         assert!(filled == written, "{config:?}");
@@ -78,12 +78,12 @@ fn writing_plane_by_plane_gives_the_state_of_writing_in_order() {
         precondition(&mut at_once, &config, &mut |_, _| true).expect("nobody interrupts it");
         at_once.check();
         let mut written = empty(&config);
-        for lpn in 0..config.logical_pages {
+        for lpn in (0..config.logical_pages).map(DriveLpn) {
             written.write(lpn, &mut Instantly);
         }
         let mut random = SplitMix64::new(config.precondition_seed);
         for _ in 0..config.precondition_writes {
-            written.write(random.below(config.logical_pages), &mut Instantly);
+            written.write(DriveLpn(random.below(config.logical_pages)), &mut Instantly);
         }
         assert!(at_once == written, "{config:?}");
         tried += 1;
