@@ -48,10 +48,10 @@ class LazyGroup(click.Group):
         """Say which command may have been meant."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in self.places:
-            import difflib
+            from destage import _destage
 
-            near = difflib.get_close_matches(name, self.places, n=1)
-            meant = f", did you mean {near[0]}?" if near else ""
+            near = _destage.nearest(name, list(self.places))
+            meant = f", did you mean {near}?" if near else ""
             known = ", ".join(self.places)
             raise click.UsageError(f"unknown command {name!r}{meant} (known: {known})", ctx)
         return super().resolve_command(ctx, args)

@@ -143,8 +143,7 @@ impl PageFtl {
                 return None;
             }
         }
-        let geometry = self.geometry.clone();
-        self.play_all(|plane, local| free[geometry.block(plane, local).index()] != 0);
+        self.play_all(|plane, local| free[(plane.0 * blocks + local) as usize] != 0);
         Some(())
     }
 }
