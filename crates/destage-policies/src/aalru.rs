@@ -28,11 +28,11 @@
 //!   Th  = b if Wf <= 1;  b - (b / beta) Wf if Wf <= beta;  else 0                   (6)
 //! ```
 //!
-//! Latencies are measured by the drive, from submission to end, so that queues and collections are
-//! in them; F_r and F_w are the drive's nominal times. Without a drive every operation takes its
-//! nominal time: Wf stays 1, and AALRU never pads. The pages of a destage that go to one chip wait
-//! for each other, which equation 5 takes for collections; `latency = service` leaves that out, as
-//! the paper's simulator did, which served one page at a time.
+//! Latencies are measured by the drive: what its unit worked for the operation, collections, merges
+//! and translation pages that it set off included; F_r and F_w are the drive's nominal times. Without
+//! a drive every operation takes its nominal time: Wf stays 1, and AALRU never pads. With
+//! `latency = response` the wait behind other operations counts, too. The pages of a destage that go
+//! to one chip wait for each other, so that Wf is then far above 1 without any collection.
 //!
 //! Readings. Where the paper is open or contradicts itself, and what is done here (the reasons are
 //! in the specification, 6.4):
@@ -44,6 +44,7 @@
 //! | equation 6 gives 0.8 b at Wf = 1 where the text wants b | the text up to Wf = 1, the equation above it |
 //! | T counts requests (III-B), or pages (Algorithm 1) | page accesses; the first update after T of them |
 //! | tau' = 0 or BS divides by zero, 0/0 | tau is kept within [1, BS - 1]; without hits it stays |
+//! | D_w from arrival to completion, or the standard delay and that of collection (III-C) | the latter: Wf = 1 is to mean that nothing was collected, and in the paper's simulator there was no queue |
 //! | a period without reads or writes of flash | D_r, D_w stay |
 //! | padding a page with a clean copy in RB | written from there, without a flash read; it stays in RB |
 //!
@@ -101,11 +102,11 @@ pub static INFO: Info = Info {
         Param {
             name: "latency",
             symbol: "D_r, D_w",
-            kind: Kind::Choice(&["response", "service"]),
-            default: IfAbsent::Word("response"),
-            about: "What counts as an operation's latency: from submission to end, waiting for \
-                    other pages of the same destage included, or only while its chip worked for \
-                    it, collections included, as a simulator without queues returns it.",
+            kind: Kind::Choice(&["service", "response"]),
+            default: IfAbsent::Word("service"),
+            about: "What counts as an operation's latency: only while its chip worked for it, \
+                    collections included, as a simulator without queues returns it, or from \
+                    submission to end, waiting for other pages of the same destage included.",
             ..Param::BLANK
         },
         Param {

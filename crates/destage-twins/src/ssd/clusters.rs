@@ -18,7 +18,7 @@ pub(crate) struct Clusters {
     write_only: bool,
     /// It is told which pages have their unit in GC.
     gc_aware: bool,
-    /// AALRU's `latency = service`, which the product has beside the specification.
+    /// AALRU is told what the unit worked for an operation, unless `latency = response` (1.7).
     service_only: bool,
     issued: Vec<usize>,
 }
@@ -34,7 +34,7 @@ impl Clusters {
         let gc_aware = policy == "gcar-bplru";
         let policy = if gc_aware { "bplru" } else { policy };
         assert!(NAMES.contains(&policy));
-        let service_only = params.remove("latency").is_some_and(|value| value == "service");
+        let service_only = params.remove("latency").is_none_or(|value| value == "service");
         if policy == "aalru" {
             let c = device.cmd_ns + device.page_transfer_ns;
             params.entry("page_read_ns").or_insert((c + device.read_ns[0]).into());
