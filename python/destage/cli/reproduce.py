@@ -15,7 +15,7 @@ from destage.io.files import made_folder
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options
-from destage.reproduce.words import VERDICTS
+from destage.reproduce.words import VERDICTS, count_of, load_words
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["reproduce"]
@@ -170,15 +170,20 @@ def _counts(evaluation: Evaluation) -> str:
 def _table(evaluations: list[Evaluation]) -> Table:
     """The headline claims and their verdicts."""
     columns = [Column("paper", right=False), Column("claim", right=False)]
-    columns += [Column("verdict", right=False), Column("cases")]
+    columns += [Column("paper's loads", right=False), Column("cases"), Column("on", right=False)]
+    columns += [Column("elsewhere", right=False), Column("cases")]
     table = Table("Headline claims", columns)
+    if any(kind == "stand-in" for e in evaluations for v in e.verdicts for kind in v.loads):
+        table.notes.append(
+            "a verdict on stand-ins says what the policies do on loads of that kind, not what the"
+            " authors measured"
+        )
     for evaluation in evaluations:
         rows = []
         shown = [v for v in evaluation.verdicts if v.claim.headline] or evaluation.verdicts
         for v in shown:
-            cases = f"{v.met}/{len(v.cases)}" if v.cases else "-"
-            rows.append(
-                [Cell(evaluation.paper.name), Cell(v.claim.says), Cell(v.verdict), Cell(cases)]
-            )
+            texts = [evaluation.paper.name, v.claim.says, v.verdict, count_of(v.own)]
+            texts += [load_words(v.own), v.elsewhere.verdict if v.elsewhere else "-"]
+            rows.append([Cell(text) for text in (*texts, count_of(v.elsewhere))])
         table.groups.append(rows)
     return table

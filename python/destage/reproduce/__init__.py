@@ -14,12 +14,12 @@ from pathlib import Path
 
 from destage.errors import UsageError
 from destage.options import ProgressCallback, thread_count
-from destage.reproduce.cases import Case
 from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, evaluate
+from destage.reproduce.looking import Case
 from destage.reproduce.reading import load_paper, paper
-from destage.reproduce.verdicts import Verdict
+from destage.reproduce.verdicts import Judgement, Verdict
 
 __all__ = [
     "PAPERS",
@@ -27,6 +27,7 @@ __all__ = [
     "Claim",
     "Evaluation",
     "Figure",
+    "Judgement",
     "Options",
     "Paper",
     "Verdict",
@@ -63,8 +64,7 @@ def narrowed(whole: Paper, figures: Sequence[int] = (), tables: Sequence[int] = 
             raise UsageError(f"{whole.name} has no {name} here (it has {'; '.join(known)})")
     kept = [f for f in whole.figures if any(_is_in(name, f.where) for name in wanted)]
     claims = [c for c in whole.claims if any(_is_in(name, c.where) for name in wanted)]
-    needed = {f.runs for f in kept} | {r for c in claims for r in c.check.runs}
-    needed |= {c.check.base for c in claims if c.check.base}
+    needed = {f.runs for f in kept} | {r for c in claims for r in c.check.needed_runs}
     return replace(
         whole,
         figures=tuple(kept),

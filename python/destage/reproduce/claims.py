@@ -12,6 +12,7 @@ __all__ = [
     "Check",
     "Claim",
     "Composite",
+    "Condition",
     "Expectation",
     "Figure",
     "OwnWorkload",
@@ -41,13 +42,19 @@ KINDS = (
 MARKS = ("bar", "line", "stack", "cdf", "table")
 FORMS = ("value", "ratio", "reduction", "gain", "difference", "share")
 
-#: A paper's single value counts as met by what is within a quarter of it.
+#: A paper's number counts as met by what is within a quarter of it.
 NEAR = 0.25
+#: The least effect that counts where the paper only says that there is one.
+LEAST = 0.01
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a quantity is expected to be: `>0`, `0.2..0.5`, or `~0.34`, a value of the paper."""
+    """What a quantity is expected to be.
+
+    `>0`, `0.2..0.5`: bounds; `~0.34`: a number of the paper; `~0.26..0.60`: a range of the paper,
+    its least and its greatest number.
+    """
 
     text: str
     """As the file has it."""
@@ -57,18 +64,23 @@ class Expectation:
     open_high: bool
     value: float | None
     """The paper's value, if it is one."""
+    ends: tuple[Expectation, Expectation] | None = None
+    """The ends of the paper's range, if it is one: each a number of the paper."""
 
     @classmethod
     def parse(cls, text: str) -> Expectation | None:
         """Return what a text says, None if it says nothing."""
         try:
-            if text.startswith("~"):
-                v = float(text[1:])
-                reach = NEAR * abs(v)
-                return cls(text, v - reach, v + reach, False, False, v)
             if ".." in text:
-                low, high = (float(part) for part in text.split("..", 1))
-                return cls(text, low, high, False, False, None) if low <= high else None
+                low, high = (float(part) for part in text.lstrip("~").split("..", 1))
+                if not low <= high:
+                    return None
+                if text.startswith("~"):
+                    ends = (cls._number(low), cls._number(high))
+                    return cls(text, low, high, False, False, None, ends)
+                return cls(text, low, high, False, False, None)
+            if text.startswith("~"):
+                return cls._number(float(text[1:]))
             for sign in (">=", "<=", ">", "<"):
                 if text.startswith(sign):
                     bound = float(text[len(sign) :])
@@ -80,11 +92,37 @@ class Expectation:
             return None
         return None
 
+    @classmethod
+    def _number(cls, v: float) -> Expectation:
+        reach = NEAR * abs(v)
+        return cls(f"~{v:g}", v - reach, v + reach, False, False, v)
+
+    @property
+    def of_the_paper(self) -> bool:
+        """Whether it is a number of the paper, which is about the paper's loads."""
+        return self.value is not None or self.ends is not None
+
     def met(self, value: float) -> bool:
         """Say whether a value meets it."""
-        above = value > self.low if self.open_low else value >= self.low
-        below = value < self.high if self.open_high else value <= self.high
-        return above and below
+        return not self.below(value) and not self.above(value)
+
+    def below(self, value: float) -> bool:
+        """Say whether a value is too small."""
+        if self.low == -math.inf:
+            return False
+        return value <= self.low if self.open_low else value < self.low
+
+    def above(self, value: float) -> bool:
+        """Say whether a value is too large."""
+        if self.high == math.inf:
+            return False
+        return value >= self.high if self.open_high else value > self.high
+
+    def any_effect(self, neutral: float) -> bool:
+        """Say whether it only asks for an effect, however small."""
+        more = self.low == neutral and self.open_low and self.high == math.inf
+        less = self.high == neutral and self.open_high and self.low == -math.inf
+        return more or less
 
     def direction(self, value: float, neutral: float) -> bool:
         """Say whether a value at least lies on the expected side of `neutral`.
@@ -107,6 +145,19 @@ class Expectation:
         low, high = (self.low, self.high) if self.value is None else (self.value, self.value)
         near, far = sorted((abs(low - neutral), abs(high - neutral)))
         return near / 2 <= abs(value - neutral) <= 2 * far
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What the paper supposes of a load: a fact that the runs measure."""
+
+    runs: str
+    metric: str
+    of: str
+    """The policy of whose runs it is a fact."""
+    is_: Expectation
+    says: str
+    """What is supposed, in words."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +193,10 @@ class Check:
     within: float = 0.05
     need: float = 1.0
     """Share of the cases that must be met for the claim to hold; below 1 more than it is needed."""
+    least: float = LEAST
+    """The least effect that counts, as a share: smaller only if the paper's is."""
+    when: tuple[Condition, ...] = ()
+    """Only loads that fulfil all of these are cases."""
     originals: bool = False
     """Only original traces can tell: on stand-ins the claim cannot be tested."""
     expect: Mapping[str, Expectation] | None = None
@@ -152,11 +207,18 @@ class Check:
     """Why nothing can be checked (kind `none`)."""
 
     @property
+    def needed_runs(self) -> tuple[str, ...]:
+        """Ids of all runs that it looks at."""
+        found = [*self.runs, *([self.base] if self.base else []), *(c.runs for c in self.when)]
+        return tuple(dict.fromkeys(found))
+
+    @property
     def policies(self) -> tuple[str, ...]:
         """Labels of all policies that it needs."""
         found = [*self.of, *(t for t in self.to if t != "self"), *self.among]
         found += [label for group in self.order for label in group]
         found += [self.than] if self.than else []
+        found += [condition.of for condition in self.when]
         return tuple(dict.fromkeys(found))
 
 

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from destage import _destage
-from destage.reproduce.cases import Case
 from destage.reproduce.claims import RunSet
 from destage.reproduce.evaluation import Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
+from destage.reproduce.looking import Case
 from destage.reproduce.published import Fit
-from destage.reproduce.verdicts import UNTESTED, Verdict
+from destage.reproduce.verdicts import UNTESTED, Judgement, Verdict
 from destage.reproduce.words import cases_in_words, expected, load_words, measured, number
 from destage.reproduce.workloads import Load
 
 __all__ = ["SCHEMA", "command", "document"]
 
 #: Version of the JSON.
-SCHEMA = 1
+SCHEMA = 2
 
 _FIT_TITLES = {
     "requests": "requests",
@@ -71,6 +71,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
             "originals": "original" in kinds,
         },
         "summary": evaluation.counts(),
+        "summary_elsewhere": evaluation.counts_elsewhere(),
         "claims": [_claim(v) for v in evaluation.verdicts],
         "figures": [_figure(d) for d in evaluation.drawings],
         "policies": dict(paper.policies),
@@ -100,14 +101,22 @@ def _claim(v: Verdict) -> dict[str, Any]:
         "headline": v.claim.headline,
         "kind": v.claim.check.kind,
         "metric": v.claim.check.metric or None,
-        "expected": expected(v),
-        "measured": measured(v) if v.verdict != UNTESTED else "-",
-        "verdict": v.verdict,
-        "cases_met": v.met,
-        "cases_all": len(v.cases),
-        "which": cases_in_words(v),
-        "loads": load_words(v),
-        "cases": [_case(c) for c in v.cases],
+        "expected": expected(v.claim, v.cases),
+        **_judgement(v, v.own),
+        "elsewhere": _judgement(v, v.elsewhere) if v.elsewhere else None,
+    }
+
+
+def _judgement(v: Verdict, found: Judgement) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict,
+        "measured": measured(v.claim, found) if found.verdict != UNTESTED else "-",
+        "cases_met": found.met,
+        "cases_all": len(found.cases),
+        "which": cases_in_words(v.claim, found),
+        "condition": found.supposed or None,
+        "loads": load_words(found),
+        "cases": [_case(c) for c in found.cases],
     }
 
 
@@ -192,6 +201,7 @@ def _rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     used = dict.fromkeys(_ALWAYS)
     for claim in paper.claims:
         used |= dict.fromkeys(m for m in (claim.check.metric, claim.check.with_) if m)
+        used |= dict.fromkeys(condition.metric for condition in claim.check.when)
     for figure in paper.figures:
         used |= dict.fromkeys(figure.metrics.values())
     return [
@@ -259,7 +269,7 @@ def _swing(swing: Swing) -> dict[str, Any]:
                         "verdict": v.verdict,
                         "cases_met": v.met,
                         "cases_all": len(v.cases),
-                        "measured": measured(v) if v.verdict != UNTESTED else "-",
+                        "measured": measured(v.claim, v.own) if v.verdict != UNTESTED else "-",
                     }
                     for value, v in by_value.items()
                 },

@@ -11,7 +11,7 @@ from destage.reproduce.claims import Claim, Paper, RunSet, Sensitivity, Variant
 from destage.reproduce.experiments import Rows, Runner
 from destage.reproduce.figures import Drawing, drawing
 from destage.reproduce.frame import Frame
-from destage.reproduce.verdicts import Verdict, decide
+from destage.reproduce.verdicts import ORDER, Verdict, decide
 from destage.reproduce.workloads import Load, Loads
 
 __all__ = ["Evaluation", "Options", "Swing", "evaluate"]
@@ -77,8 +77,12 @@ class Evaluation:
 
     def counts(self) -> dict[str, int]:
         """How many claims have which verdict."""
-        order = ("holds", "partly", "does not hold", "can't be tested here")
-        return {word: sum(v.verdict == word for v in self.verdicts) for word in order}
+        return {word: sum(v.verdict == word for v in self.verdicts) for word in ORDER}
+
+    def counts_elsewhere(self) -> dict[str, int]:
+        """How many claims have which verdict on recordings and excerpts."""
+        found = [v.elsewhere.verdict for v in self.verdicts if v.elsewhere]
+        return {word: found.count(word) for word in ORDER}
 
 
 def evaluate(
@@ -153,7 +157,7 @@ def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
 
 
 def _runs_of(paper: Paper, claims: Sequence[Claim]) -> list[RunSet]:
-    names = [n for c in claims for n in (*c.check.runs, *([c.check.base] if c.check.base else []))]
+    names = [name for claim in claims for name in claim.check.needed_runs]
     return [runs for runs in paper.runs if runs.id in names]
 
 
@@ -161,7 +165,7 @@ def _varied(
     runner: Runner, paper: Paper, runs: RunSet, variant: Variant, claims: Sequence[Claim]
 ) -> Rows:
     """The runs under a variant, with the policies only that its claims need."""
-    here = [c for c in claims if runs.id in (*c.check.runs, c.check.base)]
+    here = [c for c in claims if runs.id in c.check.needed_runs]
     needed = {label for c in here for label in c.check.policies}
     composed = [c for c in paper.composites if c.name in needed]
     needed |= {label for c in composed for label in c.among}

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from destage.reproduce.claims import AXES, Figure, Paper
-from destage.reproduce.frame import Cell, Frame, combine, quantity
+from destage.reproduce.frame import Cell, Frame
+from destage.reproduce.quantities import quantity
 from destage.reproduce.statistics import estimate
 from destage.reproduce.workloads import own_axis
 
@@ -106,9 +107,9 @@ def _values(figure: Figure, frame: Frame, cell: Cell, policy: str, metric: str) 
         rivals = [frame.values(cell, p, metric) for p in figure.policies]
         worst = max((estimate(list(r.values())).mean for r in rivals if r), default=0.0)
         return [v / worst for v in own.values()] if worst else []
-    both = combine([own, frame.values(cell, figure.relative, metric)])
-    found = [quantity(figure.form, a, b) for a, b in both]
-    return [v for v in found if math.isfinite(v)]
+    other = frame.values(cell, figure.relative, metric)
+    # What is no number has no place in a chart; the claims' cases say which it is.
+    return [v for v in quantity(figure.form, {"of": own, "to": other}).values if math.isfinite(v)]
 
 
 def _distribution(

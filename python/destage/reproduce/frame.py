@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from destage.reproduce.claims import AXES, Composite, RunSet
 from destage.reproduce.experiments import Row, Rows
 
-__all__ = ["Cell", "Frame", "combine", "quantity"]
+__all__ = ["Cell", "Frame"]
 
 #: Workload, device, FTL, cache: the values of `AXES`.
 Cell = tuple[str, str, str, str]
@@ -35,15 +35,7 @@ class Frame:
         for policies in self.cells.values():
             if not all(p in policies for p in composite.among):
                 continue
-            sign = 1 if composite.sense == "lower" else -1
-
-            def mean(
-                policy: str, here: Mapping[str, Mapping[int | None, Mapping[str, float]]]
-            ) -> float:
-                values = [n.get(composite.metric, math.inf) for n in here[policy].values()]
-                return math.fsum(values) / len(values)
-
-            best = min(composite.among, key=lambda p, h=policies: sign * mean(p, h))  # type: ignore[misc]
+            best = min(composite.among, key=lambda p, h=policies: _rank(composite, h[p]))  # type: ignore[misc]
             policies[composite.name] = policies[best]
 
     def places(
@@ -71,32 +63,10 @@ class Frame:
         return list(dict.fromkeys(cell[k] for cell in cells))
 
 
-def combine(
-    parts: Sequence[Mapping[int | None, float]],
-) -> list[tuple[float, ...]]:
-    """Put numbers of the same seed side by side; what has no seed goes with all of them."""
-    if any(not part for part in parts):
-        return []
-    seeds = [s for s in dict.fromkeys(s for part in parts for s in part) if s is not None]
-    if not seeds:
-        return [tuple(part[None] for part in parts)]
-    rows = []
-    for seed in seeds:
-        row = [part.get(seed, part.get(None)) for part in parts]
-        if all(v is not None for v in row):
-            rows.append(tuple(v for v in row if v is not None))
-    return rows
-
-
-def quantity(form: str, of: float, to: float = 0.0, than: float = 0.0) -> float:
-    """What a check looks at; not a number where it is not defined."""
-    if form == "value":
-        return of
-    if form == "difference":
-        return of - to
-    if form == "share":
-        return (to - of) / (to - than) if to != than else math.nan
-    # Nothing against nothing is no change.
-    nothing = 1.0 if of == 0 else math.nan
-    ratio = of / to if to else nothing
-    return {"ratio": ratio, "reduction": 1 - ratio, "gain": ratio - 1}[form]
+def _rank(composite: Composite, seeds: Mapping[int | None, Mapping[str, float]]) -> float:
+    """Sorts the best first; what has no number is no candidate."""
+    values = [numbers.get(composite.metric, math.nan) for numbers in seeds.values()]
+    mean = math.fsum(values) / len(values)
+    if math.isnan(mean):
+        return math.inf
+    return mean if composite.sense == "lower" else -mean

@@ -74,12 +74,11 @@ def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folde
         out += ["[Beyond the papers](beyond.md): every policy over every FTL, and the distance to"]
         out += ["what is possible.", ""]
     out += ["## Headline claims", ""]
-    heads = [["paper", "claim", "measured", "verdict", "cases"]]
+    heads = [["paper", "claim", *COLUMNS, "measured on the paper's loads"]]
     for d in documents:
         for c in d["claims"]:
             if c["headline"]:
-                met = f"{c['cases_met']} of {c['cases_all']}" if c["cases_all"] else "-"
-                cells = [d["paper"]["name"], c["claim"], c["measured"], c["verdict"], met]
+                cells = [d["paper"]["name"], c["claim"], *verdict_cells(c), c["measured"]]
                 heads.append(cells)
     out += [markdown_table(heads), HOW]
     path = folder / "README.md"
@@ -91,10 +90,18 @@ Cells = list[list[str]]
 
 #: How to read verdicts.
 HOW = (
-    "Intervals are 95 % of Student's t. A number of the paper counts as met within a quarter of it."
+    "Each claim has two verdicts, which do not change each other: on the paper's loads, which are"
+    " the originals or what stands in for them, and elsewhere, on recordings and excerpts."
+    " Intervals are 95 % of Student's t; a case meets a claim if the whole interval does, and an"
+    " effect of less than 1 % counts as none unless the paper's is smaller. A number of the paper,"
+    " and each end of a range, counts as met within a quarter of it. A claim holds partly if at"
+    " least half of its cases meet it. Cases that are zero (0 against 0) or undefined meet nothing."
     " A verdict on stand-ins says what these policies do on loads of that kind, not what the"
     " authors measured."
 )
+
+#: Heads of the verdicts: each is followed by its own cases.
+COLUMNS = ("the paper's loads", "cases", "elsewhere", "cases")
 
 
 def table_of(drawn: Drawing) -> Cells:
@@ -120,15 +127,42 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def claims_rows(data: Mapping[str, Any]) -> Cells:
-    """The table of claims."""
-    rows = [
-        ["claim", "where", "the paper says", "expected", "measured", "verdict", "cases", "loads"]
-    ]
+    """The table of claims: a sentence, its verdicts, each with its cases, and the evidence."""
+    rows = [["claim", *COLUMNS, "evidence"]]
     for c in data["claims"]:
         mark = f"**{c['id']}**" if c["headline"] else c["id"]
-        keys = ("where", "claim", "expected", "measured", "verdict", "which", "loads")
-        rows.append([mark, *(c[key] for key in keys)])
+        evidence = ". ".join(texts_of(c))
+        rows.append([f"{mark}, {c['where']}: {c['claim']}", *verdict_cells(c), evidence])
     return rows
+
+
+def verdict_cells(claim: Mapping[str, Any]) -> list[str]:
+    """A claim's verdicts, each followed by its own cases."""
+    cells = []
+    for found in (claim, claim["elsewhere"]):
+        all_ = found["cases_all"] if found else 0
+        cells += [found["verdict"] if found else "-"]
+        cells += [f"{found['cases_met']} of {all_}" if found and all_ else "-"]
+    return cells
+
+
+def texts_of(claim: Mapping[str, Any]) -> list[str]:
+    """The evidence of a claim, a sentence for each part of it."""
+    found = [f"Expected: {claim['expected']}"] if claim["expected"] != "-" else []
+    for place, one in (("", claim), ("Elsewhere: ", claim["elsewhere"])):
+        if one is None:
+            continue
+        told = (
+            []
+            if one["condition"] is None or one["condition"] in one["which"]
+            else [f"supposed is {one['condition']}"]
+        )
+        told += [f"measured {one['measured']}"] if one["measured"] != "-" else []
+        told += [one["which"]] if one["which"] else []
+        told += [f"on {one['loads']}"] if one["loads"] != "-" else []
+        text = "; ".join(told)
+        found += [place + (text if place else text[:1].upper() + text[1:])] if text else []
+    return found
 
 
 def loads_rows(data: Mapping[str, Any]) -> Cells:
@@ -209,8 +243,16 @@ def swing_rows(knob: Mapping[str, Any]) -> Cells:
 def summary(data: Mapping[str, Any]) -> str:
     """The verdicts in a sentence."""
     counts = data["summary"]
-    told = ", ".join(f"{n} {VERDICTS[word]}" for word, n in counts.items())
-    return f"{sum(counts.values())} claims: {told}."
+    told = _told(counts)
+    text = f"{sum(counts.values())} claims. On the paper's loads {told}."
+    elsewhere = data["summary_elsewhere"]
+    if any(elsewhere.values()):
+        text += f" Elsewhere {sum(elsewhere.values())} are looked for: {_told(elsewhere)}."
+    return text
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {VERDICTS[word]}" for word, n in counts.items())
 
 
 def basis(data: Mapping[str, Any]) -> str:
@@ -228,9 +270,9 @@ def basis(data: Mapping[str, Any]) -> str:
     if "specified" in kinds:
         parts.append("loads made exactly as the paper specifies them, in full")
     if "recording" in kinds:
-        parts.append("recordings of this project's own, as further cases of relations")
+        parts.append("elsewhere recordings of this project's own")
     if "excerpt" in kinds:
-        parts.append("excerpts of real traces that circulate, as further cases, too")
+        parts.append("elsewhere excerpts of real traces that circulate")
     seeds = data["options"]["seeds"]
     drawn = "once" if seeds == 1 else f"{seeds} times"
     return f"The verdicts rest on {'; '.join(parts)}. Random loads are drawn {drawn}. {HOW}"
@@ -301,7 +343,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         data=data,
         summary=summary(data),
         basis=basis(data),
-        claims=data["claims"],
+        claims=[c | {"texts": texts_of(c), "columns": verdict_cells(c)} for c in data["claims"]],
         figures=figures,
         setup=setup_rows(data),
         loads=loads_rows(data),

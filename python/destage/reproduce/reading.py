@@ -20,12 +20,14 @@ from destage.reproduce.claims import (
     AXES,
     FORMS,
     KINDS,
+    LEAST,
     MARKS,
     PAPERS,
     SCHEMA,
     Check,
     Claim,
     Composite,
+    Condition,
     Expectation,
     Figure,
     OwnWorkload,
@@ -283,6 +285,8 @@ def _check(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Check
         relative=t.word("relative", ("worst",)) if t.has("relative") else None,
         within=t.real("within", 0.05),
         need=t.real("need", 1.0),
+        least=t.real("least", LEAST),
+        when=tuple(_condition(one, runs, labels) for one in t.tables("when")),
         originals=t.flag("originals", False),
         expect=expect,
         names=names,
@@ -291,6 +295,18 @@ def _check(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Check
     t.done()
     _known(t, "of", found.policies, labels, "policy")
     _complete(t, found)
+    return found
+
+
+def _condition(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Condition:
+    text = t.text("is")
+    parsed = Expectation.parse(text)
+    if parsed is None or parsed.of_the_paper:
+        raise t.wrong("is", "bounds such as >0.3 or 0.2..0.5")
+    of = t.text("of")
+    _known(t, "of", [of], labels, "policy")
+    found = Condition(t.word("runs", list(runs)), t.text("metric"), of, parsed, t.text("says"))
+    t.done()
     return found
 
 
@@ -310,7 +326,7 @@ def _expected(t: Table, kind: str) -> tuple[Mapping[str, Expectation] | None, tu
     for key, text in texts.items():
         parsed = Expectation.parse(text) if isinstance(text, str) else None
         if parsed is None:
-            raise t.wrong("expect", "such as >0, <=0.1, 0.2..0.5 or ~0.34 (a value of the paper)")
+            raise t.wrong("expect", "such as >0, <=0.1, 0.2..0.5 or ~0.34 (a number of the paper)")
         found[str(key)] = parsed
     return found, ()
 

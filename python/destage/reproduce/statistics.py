@@ -1,4 +1,4 @@
-"""Means with confidence intervals, and rank correlation."""
+"""Means and ratios with confidence intervals, and rank correlation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Estimate", "estimate", "spearman"]
+__all__ = ["Estimate", "estimate", "ratios", "spearman"]
 
 #: Student's t for a two-sided interval of 95 %, by degrees of freedom from 1.
 _T95 = (
@@ -28,12 +28,18 @@ class Estimate:
     @property
     def half(self) -> float:
         """Half the length of the interval."""
-        return (self.high - self.low) / 2
+        return (self.high - self.low) / 2 if self.high > self.low else 0.0
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return mean and interval of independent values, by Student's t."""
+    """Return mean and interval of independent values, by Student's t.
+
+    A mean that is infinite has no interval.
+    """
     n = len(values)
+    if any(math.isinf(v) for v in values):
+        mean = sum(values) / n
+        return Estimate(mean, mean, mean, n)
     mean = math.fsum(values) / n
     if n == 1:
         return Estimate(mean, mean, mean, 1)
@@ -41,6 +47,19 @@ def estimate(values: Sequence[float]) -> Estimate:
     t = _T95[n - 2] if n - 2 < len(_T95) else _NORMAL95
     reach = t * deviation / math.sqrt(n)
     return Estimate(mean, mean - reach, mean + reach, n)
+
+
+def ratios(of: Sequence[float], to: Sequence[float]) -> list[float]:
+    """Return a value for each pair, so that their mean is the sum of `of` over that of `to`.
+
+    They deviate from it as the ratio estimator does (Cochran, Sampling Techniques, 6.4), so that
+    `estimate` gives its interval: a pair with a tiny denominator weighs as little as it is. The sum
+    of `to` is not 0.
+    """
+    n = len(of)
+    over, under = math.fsum(of), math.fsum(to)
+    ratio, mean = over / under, under / n
+    return [ratio + (a - ratio * b) / mean for a, b in zip(of, to, strict=True)]
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:

@@ -1,38 +1,50 @@
 """Decides claims from rows: case by case, with confidence intervals where a load is random.
 
-A claim *holds* if every case meets it (or more than the share that the claim needs), holds *partly*
-if enough of them do for the table to say where, or if some come near the paper's numbers, and *does
-not hold* otherwise. With several seeds a case meets `> 0` only if the whole 95 % interval does.
+Every claim has a verdict on the paper's loads, originals or what stands in for them, and one on
+loads from elsewhere, recordings and excerpts; neither changes the other. A claim *holds* if every
+case meets it (or more than the share that the claim needs), holds *partly* if at least half of them
+do, and *does not hold* otherwise. A case whose numbers are all 0, or not defined, meets nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from destage.reproduce.cases import KINDS_OF_CHECK, MET, PARTIAL, Case, Look
-from destage.reproduce.claims import Check, Claim
-from destage.reproduce.frame import Frame
+from destage.reproduce.cases import KINDS_OF_CHECK
+from destage.reproduce.claims import Check, Claim, Condition
+from destage.reproduce.frame import Cell, Frame
+from destage.reproduce.looking import MET, Case, Look
+from destage.reproduce.published import RECORDED
 
-__all__ = ["UNTESTED", "Verdict", "decide"]
+__all__ = ["ORDER", "UNTESTED", "Judgement", "Verdict", "decide"]
 
-#: A claim holds in part from this share of its cases on: a few among many are no part of it.
-SOME = 0.1
+#: A claim holds in part from this share of its cases on.
+PART = 0.5
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "partly", "does not hold", "can't be tested here"
+#: The verdicts in the order in which they are told.
+ORDER = (HOLDS, PARTLY, FAILS, UNTESTED)
+
+#: Kinds of load that are the paper's own, or stand in for them.
+OWN = ("original", "stand-in", "specified")
+
+_ORIGINALS = "a statement about what is in the original traces; a stand-in has only their counts"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What became of a claim."""
+class Judgement:
+    """What became of a claim on some loads."""
 
-    claim: Claim
     verdict: str
     cases: tuple[Case, ...] = ()
     loads: tuple[str, ...] = ()
     """Kinds of the loads behind it."""
     why: str = ""
     """Why it cannot be tested."""
+    supposed: str = ""
+    """Where the claim's condition is fulfilled, if it has one."""
 
     @property
     def met(self) -> int:
@@ -40,49 +52,149 @@ class Verdict:
         return sum(c.status == MET for c in self.cases)
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim: on the paper's loads, and elsewhere."""
+
+    claim: Claim
+    own: Judgement
+    """On the paper's loads."""
+    elsewhere: Judgement | None = None
+    """On recordings and excerpts; None if it is not looked for there."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the paper's loads."""
+        return self.own.verdict
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases on the paper's loads."""
+        return self.own.cases
+
+    @property
+    def met(self) -> int:
+        """How many of them meet the claim."""
+        return self.own.met
+
+    @property
+    def loads(self) -> tuple[str, ...]:
+        """Kinds of the paper's loads behind it."""
+        return self.own.loads
+
+    @property
+    def why(self) -> str:
+        """Why it cannot be tested."""
+        return self.own.why
+
+
 def decide(claim: Claim, frames: Mapping[str, Frame]) -> Verdict:
     """Return the verdict on a claim; `frames` by the ids of the runs."""
-    check = claim.check
-    if check.kind == "none":
-        return Verdict(claim, UNTESTED, why=check.why)
-    cases: list[Case] = []
-    kinds: dict[str, None] = {}
+    if claim.check.kind == "none":
+        return Verdict(claim, Judgement(UNTESTED, why=claim.check.why))
+    own = _judgement(claim.check, frames, OWN)
+    elsewhere = None if _of_the_paper(claim.check) else _judgement(claim.check, frames, RECORDED)
+    return Verdict(claim, own or Judgement(UNTESTED, why="none of its loads was run"), elsewhere)
+
+
+def _of_the_paper(check: Check) -> bool:
+    """Numbers of the paper are about its loads; relations are looked for elsewhere, too."""
+    if check.originals or check.kind in ("extreme", "steady", "agree"):
+        return True
+    if check.over != "each" or check.by:
+        return True
+    return any(e.of_the_paper for e in (check.expect or {}).values())
+
+
+def _judgement(check: Check, frames: Mapping[str, Frame], kinds: Sequence[str]) -> Judgement | None:
+    """Judge the cases on some kinds of load; None if there are no such loads."""
+    looks = {}
     for name in check.runs:
         frame = frames[name]
-        look = Look(check, frame, frames[check.base] if check.base else frame)
-        kinds |= dict.fromkeys(frame.kinds[cell[0]] for cell in look.cells)
-        if check.originals and any(frame.kinds[cell[0]] != "original" for cell in look.cells):
-            why = (
-                "a statement about what is in the original traces; a stand-in has only their counts"
-            )
-            return Verdict(claim, UNTESTED, loads=tuple(kinds), why=why)
-        prefix = f"{name}: " if len(check.runs) > 1 else ""
-        cases += [_prefixed(case, prefix) for case in KINDS_OF_CHECK[check.kind](look)]
+        base = frames[check.base] if check.base else frame
+        looks[name] = Look(check, frame, base, _fulfilled(check, frames), kinds)
+    places = [(look, cell) for look in looks.values() for cell in (*look.cells, *look.refused)]
+    if not places:
+        return None
+    loads = tuple(dict.fromkeys(look.kind(cell) for look, cell in places))
+    if check.originals and set(loads) != {"original"}:
+        return Judgement(UNTESTED, loads=loads, why=_ORIGINALS)
+    supposed = _supposed(check, frames, looks) if check.when else ""
+    if not any(look.cells for look in looks.values()):
+        why = f"no load fulfils its condition: {supposed}"
+        return Judgement(UNTESTED, loads=loads, why=why, supposed=supposed)
+    if not all(look.known for look in looks.values() if look.cells):
+        missing = " or ".join(m for m in (check.metric, check.with_) if m)
+        return Judgement(UNTESTED, loads=loads, why=f"no run gives {missing}", supposed=supposed)
+    cases: list[Case] = []
+    for name, look in looks.items():
+        found = KINDS_OF_CHECK[check.kind](look) if look.cells else []
+        cases += [_prefixed(case, f"{name}: " if len(looks) > 1 else "") for case in found]
     if not cases:
-        return Verdict(claim, UNTESTED, loads=tuple(kinds), why=f"no run gives {check.metric}")
-    return Verdict(claim, _verdict(check, cases), tuple(cases), tuple(kinds))
+        why = "its runs have no case of it"
+        return Judgement(UNTESTED, loads=loads, why=why, supposed=supposed)
+    if not any(case.decidable for case in cases):
+        why = "; ".join(dict.fromkeys(f"{c.status}: {c.note or c.label}" for c in cases))
+        return Judgement(UNTESTED, tuple(cases), loads, why, supposed)
+    return Judgement(_verdict(check, cases), tuple(cases), loads, "", supposed)
 
 
 def _prefixed(case: Case, prefix: str) -> Case:
-    if not prefix:
-        return case
-    return replace(case, label=prefix + case.label)
+    return replace(case, label=prefix + case.label) if prefix else case
 
 
 def _verdict(check: Check, cases: Sequence[Case]) -> str:
     met = sum(c.status == MET for c in cases)
-    enough = met == len(cases) if check.need >= 1 else met > check.need * len(cases)
-    if enough:
+    if met and (met == len(cases) if check.need >= 1 else met > check.need * len(cases)):
         return HOLDS
-    # What is said of most cases holds in part if it does for half of those that it needs.
-    some = SOME if check.need >= 1 else check.need / 2
-    if check.kind == "order":
-        # A pair that is right in every case is a part that holds; one that is so here and there
-        # is not.
-        part = bool(frozenset.intersection(*(c.right for c in cases)))
-        enough = met >= max(1, some * len(cases))
-    else:
-        part = False
-        near = sum(c.status == PARTIAL for c in cases)
-        enough = met + near >= max(1, some * len(cases))
-    return PARTLY if enough or part else FAILS
+    return PARTLY if met and met >= PART * len(cases) else FAILS
+
+
+# -- Conditions -----------------------------------------------------------------------------------
+
+
+def _fulfilled(check: Check, frames: Mapping[str, Frame]) -> Callable[[Cell], bool]:
+    """Say of a place whether the facts that the runs measured there are what the claim supposes."""
+
+    def fulfilled(cell: Cell) -> bool:
+        for condition in check.when:
+            fact = _fact(condition, frames[condition.runs], cell)
+            if fact is None or not condition.is_.met(fact):
+                return False
+        return True
+
+    return fulfilled
+
+
+def _fact(condition: Condition, frame: Frame, cell: Cell) -> float | None:
+    """A fact of a place: there, or at the same load and drive with another cache; None: unknown."""
+    places = [cell, *(c for c in frame.cells if c[:2] == cell[:2])]
+    for place in places:
+        values = frame.values(place, condition.of, condition.metric).values()
+        if values:
+            mean = math.fsum(values) / len(values)
+            return mean if math.isfinite(mean) else None
+    return None
+
+
+def _supposed(check: Check, frames: Mapping[str, Frame], looks: Mapping[str, Look]) -> str:
+    """What is supposed, where that is so, and what was measured."""
+    cells = [cell for look in looks.values() for cell in (*look.cells, *look.refused)]
+    fulfilled = [look.label(cell) for look in looks.values() for cell in look.cells]
+    told = []
+    for condition in check.when:
+        facts = [_fact(condition, frames[condition.runs], cell) for cell in cells]
+        known = [fact for fact in facts if fact is not None]
+        unknown = len(facts) - len(known)
+        text = f"{condition.says}: {condition.metric} {_bounds(condition)} under {condition.of}"
+        if known:
+            text += f" (here {min(known):.3g} to {max(known):.3g})"
+        text += f" (not known of {unknown} of {len(facts)} places)" if unknown else ""
+        told.append(text)
+    where = f", which is so at {len(fulfilled)} of {len(cells)} places"
+    where += f" ({', '.join(dict.fromkeys(fulfilled))})" if fulfilled else ""
+    return " and ".join(told) + where
+
+
+def _bounds(condition: Condition) -> str:
+    return condition.is_.text.replace("..", " to ")

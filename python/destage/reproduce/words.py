@@ -6,14 +6,24 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from destage.reproduce.cases import MET, PARTIAL, UNDECIDED, UNMET, Case
-from destage.reproduce.claims import Check, Expectation
-from destage.reproduce.verdicts import Verdict
+from destage.reproduce.claims import Check, Claim, Expectation
+from destage.reproduce.looking import MET, STATUSES, Case
+from destage.reproduce.verdicts import Judgement
 
-__all__ = ["VERDICTS", "cases_in_words", "expected", "load_words", "measured", "number"]
+__all__ = [
+    "VERDICTS",
+    "cases_in_words",
+    "count_of",
+    "expected",
+    "load_words",
+    "measured",
+    "number",
+]
 
 #: Forms and metrics whose numbers are shares.
 _SHARES = ("reduction", "gain", "share")
+#: Shares from here on read as factors.
+_FACTORS = 10.0
 #: Verdicts as they follow a number of claims.
 VERDICTS = {
     "holds": "hold",
@@ -21,7 +31,7 @@ VERDICTS = {
     "does not hold": "do not hold",
     "can't be tested here": "can't be tested here",
 }
-#: So many cases are named; of more the count is.
+#: So many cases are named where a claim does not hold; of more the count is.
 _NAMED = 6
 _PLURAL = {
     "original": "originals",
@@ -44,9 +54,13 @@ def is_share(check: Check) -> bool:
 
 
 def number(value: float, share: bool = False) -> str:
-    """Return a number with three or four digits."""
-    if not math.isfinite(value):
+    """Return a number with three or four digits; shares in per cent, or as factors from ten on."""
+    if math.isinf(value):
+        return "infinitely much" if value > 0 or share else "-"
+    if math.isnan(value):
         return "-"
+    if share and abs(value) >= _FACTORS:
+        return f"{number(1 + abs(value))} times as much"
     if share:
         return f"{100 * value:.2f} %" if abs(value) < 0.1 else f"{100 * value:.1f} %"
     if value and (abs(value) >= 1e15 or abs(value) < 1e-3):
@@ -54,8 +68,16 @@ def number(value: float, share: bool = False) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def _reach(half: float, share: bool) -> str:
+    """Half an interval; a factor's is one of factors."""
+    return f"{number(half)} times" if share and half >= _FACTORS else number(half, share)
+
+
 def expectation(e: Expectation, share: bool) -> str:
     """Return what is expected, for people."""
+    if e.ends is not None:
+        least, greatest = (expectation(end, share) for end in e.ends)
+        return f"from {least} to {greatest}"
     if e.value is not None:
         return f"{number(e.value, share)} (met: {number(e.low, share)} to {number(e.high, share)})"
     if math.isfinite(e.low) and math.isfinite(e.high):
@@ -65,9 +87,9 @@ def expectation(e: Expectation, share: bool) -> str:
     return f"{'below' if e.open_high else 'at most'} {number(e.high, share)}"
 
 
-def expected(verdict: Verdict) -> str:
+def expected(claim: Claim, cases: Sequence[Case]) -> str:
     """Return what the paper says, as the check has it."""
-    check = verdict.claim.check
+    check = claim.check
     if check.kind == "none":
         return "-"
     share = is_share(check)
@@ -76,67 +98,66 @@ def expected(verdict: Verdict) -> str:
             (f"{key}: " if key else "") + expectation(e, share) for key, e in check.expect.items()
         ]
         return "; ".join(parts)
-    texts = dict.fromkeys(case.expected for case in verdict.cases)
+    texts = dict.fromkeys(case.expected for case in cases)
     if check.kind == "extreme":
         return f"{check.pick} at {' or '.join(check.names)}"
     return "; ".join(texts) or ", ".join(check.names) or "-"
 
 
-def measured(verdict: Verdict) -> str:
+def measured(claim: Claim, judgement: Judgement) -> str:
     """Return what was measured: the range over the cases, and how far chance reaches."""
-    share = is_share(verdict.claim.check)
-    found = [case.measured for case in verdict.cases if case.measured is not None]
+    share = is_share(claim.check)
+    cases = judgement.cases
+    found = [case.measured for case in cases if case.measured is not None]
     if not found:
-        notes = [case.note for case in verdict.cases if case.note]
-        return notes[0] if len(verdict.cases) == 1 and notes else "-"
+        notes = [case.note for case in cases if case.note]
+        return notes[0] if len(cases) == 1 and notes else "-"
     low, high = min(e.mean for e in found), max(e.mean for e in found)
-    text = ("closest pair ahead by " if verdict.claim.check.kind == "order" else "") + number(
-        low, share
-    )
+    text = "closest pair ahead by " if claim.check.kind == "order" else ""
+    text += number(low, share)
     if len(found) > 1 and number(high, share) != number(low, share):
         text += f" to {number(high, share)}"
-    drawn = [e for e in found if e.count > 1]
+    drawn = [e for e in found if e.count > 1 and math.isfinite(e.mean)]
     if drawn:
         widest = max(drawn, key=lambda e: e.half)
-        text += f" (95 % interval at most ±{number(widest.half, share)}, {widest.count} seeds)"
+        text += f" (95 % interval at most ±{_reach(widest.half, share)}, {widest.count} seeds)"
     return text
 
 
-def cases_in_words(verdict: Verdict) -> str:
-    """Return which cases meet the claim, or which do not, whichever is shorter."""
-    if verdict.why:
-        return verdict.why
-    cases = verdict.cases
+def count_of(judgement: Judgement | None) -> str:
+    """Return how many cases meet a claim, of how many; `-` where there are none."""
+    if judgement is None or not judgement.cases:
+        return "-"
+    return f"{judgement.met} of {len(judgement.cases)}"
+
+
+def cases_in_words(claim: Claim, judgement: Judgement) -> str:
+    """Return which cases meet the claim and which do not: all by name if it holds partly."""
+    if judgement.why:
+        return judgement.why
+    cases = judgement.cases
     if len(cases) == 1:
         case = cases[0]
-        return case.note or ("" if case.status == MET else case.status)
+        return "; ".join(text for text in (case.status, case.note) if text and text != MET)
     met = [c for c in cases if c.status == MET]
     others = [c for c in cases if c.status != MET]
     if not others:
         return f"all {len(cases)}"
-    text = f"{len(met)} of {len(cases)}{_by_kind(cases)}"
-    if verdict.claim.check.kind == "order":
-        return f"{text}: {_broken(others)}"
-    if met and len(met) < len(others):
-        return f"{text}: {_list(met)}"
-    for status in (PARTIAL, UNDECIDED, UNMET):
+    most = len(cases) if judgement.verdict == "partly" else _NAMED
+    parts = [f"met: {_list(met, most)}"] if met and len(met) <= len(others) else []
+    if claim.check.kind == "order":
+        return "; ".join([*parts, _broken(others)])
+    for status in STATUSES[1:]:
         some = [c for c in others if c.status == status]
-        if some:
-            text += f"; {status}: {_list(some)}"
-    return text
+        if some and (len(met) > len(others) or status != STATUSES[-1] or not parts):
+            parts.append(f"{status}: {_list(some, most)}{_reasons(some)}")
+    return "; ".join(parts)
 
 
-def _by_kind(cases: Sequence[Case]) -> str:
-    """How many of each kind of load, where a claim is looked for in loads of several kinds."""
-    kinds = [kind for kind in _PLURAL if any(c.kind == kind for c in cases)]
-    if len(kinds) < 2:
-        return ""
-    counts = (
-        f"{sum(c.status == MET for c in cases if c.kind == kind)}"
-        f" of {sum(c.kind == kind for c in cases)} on {_PLURAL[kind]}"
-        for kind in kinds
-    )
-    return f" ({', '.join(counts)})"
+def _reasons(cases: Sequence[Case]) -> str:
+    """Why cases are no numbers."""
+    notes = dict.fromkeys(c.note for c in cases if not c.decidable and c.note)
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _broken(cases: Sequence[Case]) -> str:
@@ -147,12 +168,12 @@ def _broken(cases: Sequence[Case]) -> str:
     return "; ".join(told) + (f"; {more} more" if more > 0 else "")
 
 
-def _list(cases: Sequence[Case]) -> str:
-    names = [c.label for c in cases[:_NAMED]]
+def _list(cases: Sequence[Case], most: int) -> str:
+    names = [c.label for c in cases[:most]]
     more = len(cases) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
 
 
-def load_words(verdict: Verdict) -> str:
+def load_words(judgement: Judgement) -> str:
     """Return what kinds of load are behind a verdict."""
-    return ", ".join(_PLURAL[kind] for kind in verdict.loads) or "-"
+    return ", ".join(_PLURAL[kind] for kind in judgement.loads) or "-"
