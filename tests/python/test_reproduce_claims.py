@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import destage as ds
 from destage.reproduce import PAPERS, load_paper, narrowed, paper
-from destage.reproduce.claims import Expectation
+from destage.reproduce.claims import Check, Expectation
 from destage.reproduce.experiments import with_keys
 from destage.reproduce.measures import DERIVED
 from destage.reproduce.published import catalogue
@@ -77,11 +78,49 @@ def test_the_five_papers_load_and_have_claims_of_every_section_that_is_judged() 
         assert len(unexamined) <= 4, (name, unexamined)
 
 
+def test_the_sentence_of_every_claim_stands_alone() -> None:
+    leaning = re.compile(
+        r"(\.\.\.|So |There |They |Its? |Yet |And |At best \d|By how much|The reason|Some |That )"
+    )
+    for name in PAPERS:
+        for claim in paper(name).claims:
+            assert claim.says.endswith("."), (name, claim.id)
+            if claim.id not in ("fig12-merges",):  # "There are fewer merges ..."
+                alone = leaning.match(claim.says)
+                assert alone is None or claim.says.startswith("Some maximum"), (name, claim.id)
+
+
+def bounds(check: Check) -> list[str]:
+    """What is asked for beyond a mere effect, and is not a number of the paper."""
+    found = []
+    neutral = {"value": None, "ratio": 1.0}.get(check.form, 0.0)
+    ordinals = check.kind == "rank"
+    for e in (check.expect or {}).values():
+        ends = [b for b in (e.low, e.high) if math.isfinite(b) and b != neutral]
+        if not e.of_the_paper and not ordinals and ends:
+            found += [f"{b:g}" for b in ends]
+    if check.kind == "near" or (check.names == ("flat",) and check.within):
+        found.append(f"{check.within:g}")
+    return found
+
+
+def test_every_reading_of_ours_is_marked() -> None:
+    for name in PAPERS:
+        for claim in paper(name).claims:
+            told = [
+                float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", claim.says)
+            ]
+            shares = told + [n / 100 for n in told] + [1.0, 0.0]
+            asked = bounds(claim.check)
+            open_ = [b for b in asked if not any(abs(abs(float(b)) - s) < 1e-9 for s in shares)]
+            assert not open_ or "read as" in claim.says, (name, claim.id, open_)
+
+
 def test_every_load_and_metric_of_the_papers_is_known() -> None:
     known = {m.name for m in ds.metrics()} | set(DERIVED)
     # Counters of block policies and FTLs, and what a result keeps of distributions.
     known |= {"alpha", "pird_thd_variation", "p_list_hits", "b_list_hits", "translation_writes"}
-    known |= {"unbalance_permille"}
+    known |= {"unbalance_permille", "wf_over_true"}
     traces = catalogue().traces
     for name in PAPERS:
         one = paper(name)
@@ -90,7 +129,8 @@ def test_every_load_and_metric_of_the_papers_is_known() -> None:
             assert all(w in own or w in traces for w in runs.workloads), runs.id
             assert all(r in catalogue().recordings for r in runs.recordings), runs.id
         for claim in one.claims:
-            for metric in (claim.check.metric, claim.check.with_):
+            supposed = [condition.metric for condition in claim.check.when]
+            for metric in (claim.check.metric, claim.check.with_, *supposed):
                 assert not metric or metric in known, (name, claim.id, metric)
         for figure in one.figures:
             assert all(m in known for m in figure.metrics.values()), (name, figure.id)
@@ -183,6 +223,7 @@ def test_keys_are_added_to_the_name_of_a_drive() -> None:
     assert with_keys("ecr", None) == "ecr"
     assert with_keys("ecr", "a=1") == "ecr[a=1]"
     assert with_keys("ecr[b=2]", "a=1") == "ecr[b=2;a=1]"
+    assert with_keys("ecr[b=2;c=3]", "b=1;a=1") == "ecr[b=1;c=3;a=1]"
 
 
 def test_a_figure_alone_brings_its_claims_and_runs() -> None:

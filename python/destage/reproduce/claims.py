@@ -268,6 +268,8 @@ class RunSet:
     """With fewer requests the cache and the stand-ins' footprints are smaller, too."""
     gauges: tuple[str, ...] = ()
     """Policies that are also run for what they adapt to, period by period."""
+    gauges_with_device: bool = False
+    """What they adapt to depends on the drive."""
 
 
 @dataclass(frozen=True)

@@ -205,9 +205,12 @@ class Runner:
                 continue
             numbers = measures(one, front)
             if policy in runs.gauges:
-                # What a policy adapts to does not depend on the drive.
-                recorded = run(trace, specs[policy], cache=sizes[k], series=GAUGE_PERIOD)
-                numbers |= gauges(recorded.series)
+                # What most policies adapt to does not depend on the drive.
+                behind = front if runs.gauges_with_device else None
+                recorded = run(
+                    trace, specs[policy], cache=sizes[k], device=behind, series=GAUGE_PERIOD
+                )
+                numbers |= gauges(recorded.series, numbers)
             cache = runs.cache[k]
             rows.append(Row(load.name, device, ftl, cache, policy, seed, load.kind, numbers))
         return rows
@@ -242,10 +245,12 @@ def _scaled(size: str, share: float) -> str:
 
 
 def with_keys(spec: str, more: str | None) -> str:
-    """Add changed keys to the name of a drive: `ecr[a=1]` and `b=2` give `ecr[a=1;b=2]`."""
+    """Add or change keys of a drive's name: `ecr[a=1;b=3]` and `b=2` give `ecr[a=1;b=2]`."""
     if not more:
         return spec
-    return f"{spec[:-1]};{more}]" if spec.endswith("]") else f"{spec}[{more}]"
+    name, _, given = spec.removesuffix("]").partition("[")
+    keys = dict(one.split("=", 1) for part in (given, more) for one in part.split(";") if one)
+    return f"{name}[{';'.join(f'{key}={value}' for key, value in keys.items())}]"
 
 
 def _drives(

@@ -39,6 +39,15 @@ def _merge_overhead(n: Numbers) -> float | None:
     return n["merge_copies"] * n["program_ns"] + n["erases"] * n["erase_ns"]
 
 
+def _merge_read_share(n: Numbers) -> float | None:
+    """BPAC 5.2.2: the share of reading valid pages in the time of merges."""
+    overhead = _merge_overhead(n)
+    if overhead is None:
+        return None
+    reading = n["merge_copies"] * n["read_ns"]
+    return reading / (overhead + reading) if overhead + reading else None
+
+
 def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
     def of(n: Numbers) -> float | None:
         if part not in n or other not in n or not n[part] + n[other]:
@@ -53,6 +62,7 @@ DERIVED: Mapping[str, Callable[[Numbers], float | None]] = {
     "merges": _sum("switch_merges", "partial_merges", "full_merges"),
     "copies_per_merge": _ratio("merge_copies", "merges"),
     "merge_overhead_ns": _merge_overhead,
+    "merge_read_share": _merge_read_share,
     "padding_per_page": _ratio("padding_writes", "destaged_pages"),
     # BPAC, figure 8: "sequential" is full and done, "LC" the largest expired and the fallback.
     "evictions_sequential": _sum("evictions_full", "evictions_done"),
@@ -72,6 +82,7 @@ def measures(run: Run, drive: Drive | None) -> dict[str, float]:
     _flatten(run.metrics, found)
     if drive is not None:
         device = drive.record["device"]
+        found["read_ns"] = _first(device.get("read_ns", [25_000]))
         found["program_ns"] = _first(device.get("program_ns", [200_000]))
         found["erase_ns"] = float(device.get("erase_ns", 1_500_000))
     if "params.alpha" in found and run.policy == "clc":
@@ -83,11 +94,13 @@ def measures(run: Run, drive: Drive | None) -> dict[str, float]:
     return found
 
 
-def gauges(series: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def gauges(series: Sequence[Mapping[str, float]], run: Numbers) -> dict[str, float]:
     """Return what a policy had adapted to at the end, and how it varied on the way.
 
-    `alpha` is BPAC's mean over its periods (figure 10). A variation is the standard deviation over
-    the mean; the first period, before anything is known, does not count.
+    `run` has the numbers of the same run. `wf_over_true` is AALRU's equation 5, the mean over its
+    periods, over equation 4: what buffer and collection wrote over what the buffer wrote. `alpha`
+    is BPAC's mean over its periods (figure 10). A variation is the standard deviation over the
+    mean; the first period, before anything is known, does not count.
     """
     if not series:
         return {}
@@ -100,6 +113,10 @@ def gauges(series: Sequence[Mapping[str, float]]) -> dict[str, float]:
     if len(values) > 1 and mean:
         variance = sum((v - mean) ** 2 for v in values) / len(values)
         found["pird_thd_variation"] = math.sqrt(variance) / mean
+    told = [float(period["wf"]) for period in series[1:] if "wf" in period]
+    if told and run.get("physical_writes") and "gc_writes" in run:
+        true = 1 + run["gc_writes"] / run["physical_writes"]
+        found["wf_over_true"] = sum(told) / len(told) / true
     return found
 
 

@@ -268,7 +268,9 @@ def basis(data: Mapping[str, Any]) -> str:
             f" {scale:g} of their requests"
         )
     if "specified" in kinds:
-        parts.append("loads made exactly as the paper specifies them, in full")
+        parts.append(
+            "loads made as the paper specifies them, in full; what it leaves open is told below"
+        )
     if "recording" in kinds:
         parts.append("elsewhere recordings of this project's own")
     if "excerpt" in kinds:

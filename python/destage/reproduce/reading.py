@@ -169,6 +169,7 @@ def _runs(t: Table, policies: Mapping[str, str]) -> RunSet:
         intensity=_positive(t, "intensity", 1.0),
         cache_scales=t.flag("cache_scales", False),
         gauges=t.texts("gauges", ()),
+        gauges_with_device=t.flag("gauges_with_device", False),
     )
     _known(t, "gauges", found.gauges, labels, "policy of these runs")
     t.asked |= dict.fromkeys(("cost", "warmup"))
