@@ -343,6 +343,27 @@ def test_the_environment_gives_a_drive(destage: Destage, msr: Path) -> None:
     assert float(row["response_ns_mean"]) > 0
 
 
+def test_names_with_control_characters_are_shown_escaped(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    for name in ("a\nb\x1b[31m.toml", "none\nb\x1b[31m.toml"):
+        if name[0] == "a":
+            (tmp_path / name).write_text("[device]\nchannels = 0\n")
+        shown = name.replace("\n", "\\x0a").replace("\x1b", "\\x1b")
+        for words in (("compare", msr, "-p", "lru", "-d", name), ("conform", name)):
+            done = destage(*words)
+            assert done.status in (65, 66)
+            assert shown in done.err, done
+        with pytest.raises((ds.DataError, ds.MissingFile), match=re.escape(shown)):
+            ds.open_device(tmp_path / name)
+    # A drive is called after its file, in every table.
+    (tmp_path / "a\nb\x1b[31m.toml").write_text('[device]\npreset = "small"\n')
+    done = destage("compare", msr, "-p", "lru", "-c", "4p", "-d", "a\nb\x1b[31m.toml")
+    assert done.status == 0
+    assert "\x1b" not in done.out + done.err
+    assert "in front of a\\nb\\x1b[31m\n" in done.out
+
+
 def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None:
     listed = json.loads(destage("devices", "--json", "-").out)
     assert [d["name"] for d in listed] == [d.name for d in ds.devices()]

@@ -54,6 +54,7 @@ mod field;
 mod key;
 mod kind;
 mod nearest;
+mod printable;
 mod value;
 mod words;
 
@@ -62,6 +63,7 @@ pub use field::{AsValue, Field};
 pub use key::{Declared, IfAbsent, Key, Unknown, find};
 pub use kind::{Kind, Typing};
 pub use nearest::{nearest, nearest_alone};
+pub use printable::printable;
 pub use value::Value;
 pub use words::Word;
 

@@ -3,6 +3,7 @@
 //! Identity is by bytes. A name may hold bytes that are not UTF-8 (`docs/spec/trace-formats.md`
 //! section 2); it is shown escaped, and never an error there.
 
+pub use destage_keys::printable;
 use rustc_hash::FxHashMap;
 
 /// Every device met so far, in the order met.
@@ -66,22 +67,6 @@ impl DeviceTable {
         order.sort_by(|&a, &b| natural_cmp(self.bytes(a), self.bytes(b)));
         order
     }
-}
-
-/// Bytes as text for a message: printable UTF-8 stays, everything else becomes `\xNN`.
-pub fn printable(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() {
-                text.extend(c.to_string().bytes().map(|b| format!("\\x{b:02x}")));
-            } else {
-                text.push(c);
-            }
-        }
-        text.extend(chunk.invalid().iter().map(|b| format!("\\x{b:02x}")));
-    }
-    text
 }
 
 /// Compares names with runs of digits as numbers of any length; equal numbers with different

@@ -138,14 +138,14 @@ class Run:
     def minus(self, other: Run, metric: str) -> tuple[float, float] | None:
         """Where this run's number less another's lies, with 95 % confidence.
 
-        None if this trace does not tell; `told_by_interval` says whether there is one.
+        None if this trace does not tell; `told_by_intervals` says whether there are any.
         """
         return self.differences.between(metric, self.place, other.place)
 
-    def told_by_interval(self, other: Run, metric: str) -> bool:
-        """Whether differences of this metric have intervals: both runs are of one result set."""
+    def told_by_intervals(self, other: Run) -> bool:
+        """Whether their differences have intervals: both runs are of one set, and long enough."""
         shared = self.differences is other.differences
-        return shared and self.differences.knows(metric, self.place, other.place)
+        return shared and self.differences.compares(self.place, other.place)
 
     @property
     def write_debt(self) -> float:
@@ -200,8 +200,9 @@ class Run:
 
     @property
     def device(self) -> str | None:
-        """Name of the drive behind the cache; None without one."""
-        return self.config.get("device")
+        """Name of the drive behind the cache, as it can be shown; None without one."""
+        name = self.config.get("device")
+        return None if name is None else printable(name)
 
     @property
     def response_ns_mean(self) -> float | None:

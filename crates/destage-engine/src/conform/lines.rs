@@ -7,16 +7,22 @@ use super::json;
 use super::read::Malformed;
 use super::vector::{Kind, PageVector, kind, object, page_vector};
 use crate::control::Control;
+use destage_keys::printable;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+/// A path on one line, whatever bytes are in it.
+fn shown(path: &Path) -> String {
+    printable(path.as_os_str().as_encoded_bytes())
+}
+
 /// Why vectors could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ConformError {
     /// The file is missing or cannot be opened (exit status 66).
-    #[error("{}: {}", path.display(), unopened(source))]
+    #[error("{}: {}", shown(path), unopened(source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -24,7 +30,7 @@ pub enum ConformError {
         source: io::Error,
     },
     /// The file holds no vector, or cannot be read to its end (exit status 65).
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {message}", shown(path))]
     File {
         /// The file.
         path: PathBuf,
@@ -32,7 +38,7 @@ pub enum ConformError {
         message: String,
     },
     /// A line is not a vector (exit status 65).
-    #[error("{}:{line}: {message}", path.display())]
+    #[error("{}:{line}: {message}", shown(path))]
     Line {
         /// The file.
         path: PathBuf,
@@ -46,7 +52,7 @@ pub enum ConformError {
     Output(io::Error),
     /// The two directories decide differently, or a policy frees no frame: our own bug (exit
     /// status 70).
-    #[error("{}:{line}: {message}", path.display())]
+    #[error("{}:{line}: {message}", shown(path))]
     Bug {
         /// The file.
         path: PathBuf,

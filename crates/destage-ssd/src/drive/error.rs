@@ -1,6 +1,7 @@
 //! Why there is no such drive, and whose fault that is.
 
 use crate::config::ConfigError;
+use destage_keys::printable;
 use std::path::PathBuf;
 
 /// Whose fault an error is.
@@ -44,7 +45,7 @@ pub enum DriveError {
         error: ConfigError,
     },
     /// The file cannot be read.
-    #[error("{}: {why}", path.display())]
+    #[error("{}: {why}", printable(path.as_os_str().as_encoded_bytes()))]
     Missing {
         /// As given.
         path: PathBuf,
@@ -53,7 +54,8 @@ pub enum DriveError {
     },
     /// The file's content.
     #[error(
-        "{file}:{}{what}",
+        "{}:{}{what}",
+        printable(file.as_bytes()),
         place.map_or(" ".into(), |(line, column)| format!("{line}:{column}: "))
     )]
     Content {
