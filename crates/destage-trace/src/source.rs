@@ -5,6 +5,7 @@
 //!  root       where bytes lie: a file, a part of one, memory, a stream that can be had once
 //!  readers    what an opened root is stacked from
 //!  held       streams that must be had again: in memory, then in a temporary file, up to a limit
+//!  waiting    a pipe with a name, which somebody may never write to
 //!  tar, zip   the members of an archive
 //!  catalogue  which members are wanted, what became of the others
 //!  lister     from what was named down to its traces
@@ -25,11 +26,14 @@ mod lister;
 mod readers;
 mod root;
 mod tar;
+mod waiting;
 mod zip;
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use catalogue::Catalogue;
 use faults::{data_error, io_error};
@@ -60,6 +64,7 @@ pub(crate) struct Listing {
 pub(crate) fn list(
     argument: &Path,
     options: &ReaderOptions,
+    interrupt: Option<&Arc<AtomicBool>>,
     budget: &mut Budget,
 ) -> Result<Listing> {
     if argument.as_os_str().is_empty() {
@@ -68,7 +73,7 @@ pub(crate) fn list(
     }
     let (path, glob) = split_glob(argument);
     let name = printable(path.as_os_str().as_encoded_bytes());
-    let root = root_of(&path, &name)?;
+    let root = root_of(&path, &name, interrupt)?;
     let catalogue = Catalogue::new(&name, glob.as_deref(), *budget);
     let mut lister = Lister::new(&path, options, catalogue);
     lister.expand(root, name.clone(), 0)?;
@@ -82,7 +87,7 @@ pub(crate) fn list(
     Ok(Listing { leaves, left_out: catalogue.left_out })
 }
 
-fn root_of(path: &Path, name: &str) -> Result<Root> {
+fn root_of(path: &Path, name: &str, interrupt: Option<&Arc<AtomicBool>>) -> Result<Root> {
     if path.as_os_str() == "-" {
         return Ok(Root::once(Box::new(io::stdin())));
     }
@@ -95,6 +100,9 @@ fn root_of(path: &Path, name: &str) -> Result<Root> {
     }
     if facts.is_file() {
         return Ok(Root::File { path: path.to_owned(), length: facts.len() });
+    }
+    if let Some(pipe) = waiting::open(path, &facts, interrupt).map_err(failed)? {
+        return Ok(Root::once(pipe));
     }
     // A pipe or a device: once, as standard input.
     Ok(Root::once(Box::new(File::open(path).map_err(failed)?)))

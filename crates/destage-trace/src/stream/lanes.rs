@@ -52,7 +52,7 @@ pub(super) fn open_lanes(
             if !ask_siblings && seen.contains(&identity(&path)) {
                 continue;
             }
-            let listing = source::list(&path, options, &mut budget)?;
+            let listing = source::list(&path, options, controls.interrupt.as_ref(), &mut budget)?;
             summary.left_out.extend(listing.left_out);
             for leaf in listing.leaves {
                 let (opening, reason, input) = open_leaf(&leaf, options, given, controls)?;
