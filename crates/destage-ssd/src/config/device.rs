@@ -43,6 +43,14 @@ pub struct DeviceConfig {
     pub precondition: Precondition,
     pub precondition_writes: u64,
     pub precondition_seed: u64,
+    #[serde(skip_serializing_if = "is_unknown")]
+    pub pe_cycles: u32,
+}
+
+/// Nobody says what a block endures: a record has nothing of it either.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_unknown(pe_cycles: &u32) -> bool {
+    *pe_cycles == 0
 }
 
 impl DeviceConfig {

@@ -187,6 +187,7 @@ impl DeviceConfig {
             precondition: keys.get("precondition")?,
             precondition_writes: keys.get("precondition_writes")?,
             precondition_seed: keys.get("precondition_seed")?,
+            pe_cycles: keys.get("pe_cycles")?,
         })
     }
 

@@ -96,6 +96,9 @@ static DEVICE: &[Key] = &[
         "before time 0: nothing, every page in order, or that and then random writes"),
     key("precondition_writes", ANY, Int(0), "pages", "random writes of precondition = random"),
     key("precondition_seed", ANY, Int(1), "", "seed of these writes"),
+    key("pe_cycles", Kind::int(0, u32::MAX as u64), Int(0), "erases",
+        "erases that a block endures, from which results say how long the drive lasts; 0: not \
+         known. No simulated time depends on it"),
 ];
 
 #[rustfmt::skip] // as above
