@@ -91,6 +91,26 @@ def test_where_nothing_can_be_drawn_only_the_drawing_is_lost(msr: Path, tmp_path
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits are Linux's")
+def test_memory_that_is_not_to_be_had_ends_with_a_sentence(msr: Path, tmp_path: Path) -> None:
+    """Neither SIGABRT nor a bug of ours; what is there already is not touched."""
+    main = [sys.executable, "-c", "from destage.cli import main; main()"]
+    (tmp_path / "r.json").write_text("kept")
+    words = ["compare", "small.csv", "-p", "lru", "-c", "4p", "-d", "tlc-nvme", "--json", "r.json"]
+    limited = 'ulimit -v 1200000 || exit 99; "$@"'
+    done = subprocess.run(
+        ["sh", "-c", limited, "sh", *main, *words],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    if done.returncode == 99:
+        pytest.skip("no limit can be set here")
+    assert done.returncode == 71, done
+    assert done.stderr.startswith("destage: there is not enough memory for this: ")
+    assert (done.stderr.count("\n"), done.stdout) == (1, "")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.json", "small.csv"]
+    assert (tmp_path / "r.json").read_text() == "kept"
+
+
 def test_every_page_has_a_policy(tmp_path: Path) -> None:
     folder = Path(ds.__file__).parent / "templates"
     pages = sorted(folder.glob("*.html.j2"))

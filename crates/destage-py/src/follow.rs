@@ -11,6 +11,7 @@ use destage_engine::control::Control;
 use destage_engine::error::RunError;
 use destage_ssd::{Device, DeviceConfig};
 use destage_trace::{Progress, ReadControls, Stage};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -159,11 +160,13 @@ pub fn follow<T: Send>(
 ) -> PyResult<T> {
     let bell = &Bell::default();
     std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
+        let worker = std::thread::Builder::new().spawn_scoped(scope, move || {
             // Rings at the end of the work, also when that is a panic.
             let _ringer = Ringer(bell);
             work(watch)
         });
+        let no_room = |e| PyMemoryError::new_err(format!("no thread could be started: {e}"));
+        let worker = worker.map_err(no_room)?;
         let mut raised = None;
         while !py.detach(|| bell.wait()) {
             // A second signal is looked for as well: what it raises is no news, but its handler may

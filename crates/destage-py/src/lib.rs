@@ -19,6 +19,7 @@
 //!  parquet    columns of a table as a Parquet file
 //!  follow     Ctrl-C and progress while the GIL is released
 //!  signals    where Python cannot listen
+//!  memory     what is said where there is none left
 //!  errors     errors as exceptions, by exit status
 //! ```
 
@@ -32,6 +33,8 @@ mod drive;
 mod errors;
 mod follow;
 mod looking;
+#[cfg(unix)]
+mod memory;
 mod parquet;
 mod policy;
 mod sets;

@@ -31,6 +31,9 @@ from destage.cli.streams import say
 
 __all__ = ["invoke", "main"]
 
+#: Status where the system has no more to give (`EX_OSERR`); also that of the engine's allocator.
+NO_MEMORY = 71
+
 
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
@@ -101,8 +104,8 @@ def _status(error: BaseException) -> int:
 
 def _bug(error: BaseException) -> int:
     if isinstance(error, MemoryError):
-        say("there is not enough memory for this")
-        return 70
+        say(f"there is not enough memory for this{f': {error}' if str(error) else ''}")
+        return NO_MEMORY
     if os.environ.get("DESTAGE_TRACEBACK"):
         import traceback
 

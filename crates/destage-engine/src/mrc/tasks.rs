@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::Unobserved;
 use crate::options::RunOptions;
-use crate::run::run;
+use crate::run::{in_threads, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use crate::warmup::Warmup;
@@ -89,20 +89,16 @@ pub(super) fn in_parallel(
     let failed = AtomicBool::new(false);
     let outcomes: Mutex<Vec<Option<Result<Outcome, RunError>>>> =
         Mutex::new(tasks.iter().map(|_| None).collect());
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, tasks.len().max(1)) {
-            scope.spawn(|| {
-                while !failed.load(Ordering::Relaxed) && !control.stop.load(Ordering::Relaxed) {
-                    let k = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(k) else { break };
-                    let outcome = task.run(options, control);
-                    failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                    outcomes.lock().expect("no thread panics while it holds the lock")[k] =
-                        Some(outcome);
-                }
-            });
+    let work = || {
+        while !failed.load(Ordering::Relaxed) && !control.stop.load(Ordering::Relaxed) {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = tasks.get(k) else { break };
+            let outcome = task.run(options, control);
+            failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+            outcomes.lock().expect("no thread panics while it holds the lock")[k] = Some(outcome);
         }
-    });
+    };
+    in_threads(options.jobs.clamp(1, tasks.len().max(1)), &work);
     let outcomes = outcomes.into_inner().expect("all threads have ended");
     // The error that stopped the others is told, not that they were stopped.
     let mut found = Vec::with_capacity(tasks.len());

@@ -48,22 +48,15 @@ pub fn compare_each(
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<RunResult, RunError>>>> =
         Mutex::new((0..tasks.len()).map(|_| None).collect());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let k = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((spec, size)) = tasks.get(k) else { break };
-                    if control.stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let result = run(input, spec, size, options, control, &mut Unobserved);
-                    results.lock().expect("no thread panics while it holds the lock")[k] =
-                        Some(result);
-                }
-            });
+    let work = || {
+        while !control.stop.load(Ordering::Relaxed) {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            let Some((spec, size)) = tasks.get(k) else { break };
+            let result = run(input, spec, size, options, control, &mut Unobserved);
+            results.lock().expect("no thread panics while it holds the lock")[k] = Some(result);
         }
-    });
+    };
+    in_threads(jobs.clamp(1, tasks.len().max(1)), &work);
     let results = results.into_inner().expect("all threads have ended");
     let mut done = results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted)));
     let mut all = Vec::with_capacity(specs.len() * sizes.len());
@@ -79,6 +72,19 @@ pub fn compare_each(
         }
     }
     Ok(all)
+}
+
+/// Does the work in this thread and as many others as make up `threads`, or as there is room for.
+pub(crate) fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // The others do what one for which there is no memory would have done.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
 }
 
 /// Runs that a policy takes for so many sizes: without a cache one does for all.
