@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,9 @@ def test_an_interval_is_found_by_the_place_of_its_runs() -> None:
     assert known.between("hit_ratio", 11, 4) == (0, 3)
     assert known.between("hit_ratio", 9, 7) == (1, 2)
     assert known.between("hit_ratio", 11, 9) is None
-    assert known.knows("hit_ratio", 11, 9)
-    assert not known.knows("hit_ratio", 4, 5)
-    assert not known.knows("waf", 4, 7)
+    assert known.compares(11, 9)
+    assert not known.compares(4, 5)
+    assert known.between("waf", 4, 7) is None
 
 
 def judged(interval: list[float] | None, **debt: float) -> list[Run]:
@@ -106,7 +107,8 @@ def judged(interval: list[float] | None, **debt: float) -> list[Run]:
         one["metrics"] = {"hit_ratio": hits / 1e6, "physical_writes": writes, "erases": writes}
         owed = debt.get(one["label"], 0)
         one["metrics"] |= {"write_debt_ratio": owed / (writes + owed), WRITES: writes + owed}
-    group = {"frames": 100, "runs": [0, 1], "metrics": {"hit_ratio": [interval]}}
+    told = {"physical_writes": [[-30, -10]], "erases": [[-30, -10]], WRITES: [[50, 110]]}
+    group = {"frames": 100, "runs": [0, 1], "metrics": {"hit_ratio": [interval]} | told}
     return list(ResultSet.of(given | {"differences": {"groups": [group]}}).runs)
 
 
@@ -143,6 +145,67 @@ def test_no_lead_counts_that_lies_within_what_is_owed() -> None:
     assert winner(large, metric(WRITES)).labels == ("lru",)  # type: ignore[union-attr]
     sentences = summary(ResultSet(large[0].config, large[0].trace, tuple(large)))
     assert any("still owed" in sentence for sentence in sentences)
+
+
+def test_a_number_without_an_interval_decides_nothing_beside_others_that_have_one() -> None:
+    runs = judged([0.001, 0.02])
+    for one, p99 in zip(runs, (500_000, 100_000), strict=True):
+        one.metrics["response_ns_p99"] = p99  # type: ignore[index]
+    best = winner(runs, metric("response_ns_p99"))
+    assert best is not None
+    assert not best.sole
+    assert best.measured
+    # Where nothing has an interval, one per cent decides, and the table says so.
+    short = [replace(r, differences=Differences(None)) for r in runs]
+    assert winner(short, metric("response_ns_p99")).labels == ("arc",)  # type: ignore[union-attr]
+
+
+def test_no_lead_in_time_counts_that_lies_within_what_the_faster_one_owes() -> None:
+    def fastest(**debt: float) -> tuple[str, ...]:
+        runs = judged([0, 0], **debt)
+        for one, mean in zip(runs, (100_000, 90_000), strict=True):
+            one.metrics["response_ns_mean"] = mean  # type: ignore[index]
+        known = {"groups": [{"runs": [0, 1], "metrics": {"response_ns_mean": [[-2e4, -5e3]]}}]}
+        told = [replace(r, differences=Differences(known)) for r in runs]
+        same = [replace(r, differences=told[0].differences) for r in told]
+        found = winner(same, metric("response_ns_mean"))
+        assert found is not None
+        return found.labels
+
+    assert fastest() == ("arc",)
+    # Ten per cent faster, and a twelfth of the writes still owed: ahead. Of a ninth: not.
+    assert fastest(arc=980 / 11) == ("arc",)
+    assert fastest(arc=980 / 8) == ("arc", "lru")
+    # What the slower one owes makes nobody else slower.
+    assert fastest(lru=1000) == ("arc",)
+
+
+def test_every_number_that_a_table_marks_has_an_interval(tmp_path: Path) -> None:
+    trace = ds.synth("oltp", requests=6000, pages=3000, read_ratio=0.3, seed=3, gap_ns=400_000)
+    results = ds.compare(trace, "lru,arc,ecr", cache="5%", device="small", flush_at_end=True)
+    table = results_table(results.runs)
+    marked = [
+        column.title
+        for k, column in enumerate(table.columns)
+        if any(row[k].best for row in table.rows())
+    ]
+    (group,) = results.sets[0]["differences"]["groups"]
+    known = set(group["metrics"])
+    shown = {m.name for m in METRICS if m.shown in ("always", "with_device")}
+    shown -= {"writes_vs_lru", "refused", "flash_writes_per_admission"}
+    assert shown <= known
+    assert {"response_ns_p50", "read_response_ns_p99", "dirty_victim_ratio"} <= known
+    for metric in METRICS:
+        if metric.name not in known:
+            found = winner(results.runs, metric)
+            assert found is None or not found.sole or metric.name == "writes_vs_lru", metric.name
+    assert marked  # lru and the others differ by more than chance in something
+    # A percentile's interval lies around the difference of the percentiles.
+    one, other = results.runs[0], results.runs[2]
+    interval = other.minus(one, "response_ns_p99")
+    assert interval is not None
+    apart = other["response_ns_p99"] - one["response_ns_p99"]
+    assert interval[0] <= apart <= interval[1]
 
 
 def test_a_real_run_says_what_it_owes(trace: ds.Trace) -> None:
@@ -218,5 +281,11 @@ def test_the_endurance_of_a_drive_is_shown_and_needs_one(
     assert done.status == 0, done
     assert "years until every block was erased 3,000 times" in done.out
     assert 'data-name="drive_writes_per_day"' in (tmp_path / "r.html").read_text()
+    # A drive's file may say it, and then nobody has to.
+    (tmp_path / "mine.toml").write_text('[device]\npreset = "small"\npe_cycles = 1500\n')
+    done = destage("compare", msr, "-p", "lru", "-c", "4p", "-d", "mine.toml")
+    assert "years until every block was erased 1,500 times" in done.out
+    done = destage("compare", msr, *flags[:-2], "-d", "mine.toml")
+    assert "years until every block was erased 3,000 times" in done.out
     with pytest.raises(ds.UsageError, match="pe_cycles"):
         ds.Results([many(["lru"], [100])]).enduring(0)

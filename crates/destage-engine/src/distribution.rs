@@ -173,6 +173,18 @@ pub struct Summary {
     pub quantiles: Vec<(f64, u64)>,
 }
 
+impl Summary {
+    /// (share, value) of all that is known, ascending: the percentiles too.
+    pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
+        let named = [(0.5, self.p50), (0.9, self.p90), (0.95, self.p95), (0.99, self.p99)];
+        let tail = [(0.999, self.p999), (0.9999, self.p9999)];
+        let all = self.quantiles.iter().copied().chain(named).chain(tail);
+        let mut curve: Vec<_> = all.map(|(share, value)| (share, value as f64)).collect();
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        curve
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

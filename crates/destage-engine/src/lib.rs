@@ -7,6 +7,7 @@
 //!  replay        the hot loop: one policy, one trace, no device
 //!  timed         the host side of a run with a device
 //!  counters      what a run counts                    distribution  many values in a few numbers
+//!                                                       spread        the same, coarsely
 //!  run           one run after defaults, and many side by side
 //!  result        what a run leaves behind: one schema, one table of metrics
 //!  checked       wraps a policy and asserts the laws
@@ -42,6 +43,7 @@ pub mod run;
 pub mod series;
 pub mod sizes;
 pub mod spec;
+mod spread;
 pub mod timed;
 pub mod warmup;
 pub mod windows;

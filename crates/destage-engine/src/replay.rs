@@ -8,7 +8,7 @@ use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
-use crate::windows::{Cuts, Parts, WINDOWS};
+use crate::windows::{Cuts, Flash, Parts, WINDOWS};
 use destage_core::pages::prefetch;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
 use std::ops::Range;
@@ -98,12 +98,13 @@ impl Replay<'_> {
         let all = start as u64..self.columns.first_ids.len() as u64;
         let cuts = Cuts::of(all.clone());
         let mut parts = Parts::none();
-        parts.begin(all, was_full);
+        parts.begin(all, was_full, Flash::default());
         let mut counted = Counted::default();
         for window in 0..WINDOWS {
             let [from, to] = [cuts.start(window), cuts.start(window + 1)];
             self.part(policy, observer, from as usize..to as usize, done, &mut counted)?;
-            parts.cut(to, &counted.0, policy.resident() >= policy.frames());
+            let is_full = policy.resident() >= policy.frames();
+            parts.cut(to, &counted.0, Flash::default(), is_full);
         }
         if O::SEES_GAUGES {
             policy.gauges(&mut |name, value| observer.gauge(name, value));

@@ -4,8 +4,12 @@
 //! blocks of five to draw from.
 
 use crate::counters::Counters;
+use crate::distribution::Summary;
+use crate::spread::Spread;
+use crate::timed::Timing;
 use destage_core::{Nanos, Op};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Windows that a run is cut into.
@@ -39,8 +43,42 @@ impl Cuts {
     }
 }
 
+/// What a drive has done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Flash {
+    /// Programs for the host.
+    pub host_programs: u64,
+    /// Programs of all kinds.
+    pub programs: u64,
+    /// Erase blocks erased.
+    pub erases: u64,
+    /// Sum of the times that programs for the host waited in their unit's queue.
+    pub wait_ns: Nanos,
+    /// Dirty evictions whose unit was collecting.
+    pub in_gc: u64,
+    /// Sum of the unbalance rates at dirty evictions, thousandths.
+    pub unbalance_permille: u64,
+    /// Dirty evictions that had such a rate.
+    pub unbalance_samples: u64,
+}
+
+impl Flash {
+    /// What it has done since it had done `before`.
+    fn since(self, before: Flash) -> Flash {
+        Flash {
+            host_programs: self.host_programs - before.host_programs,
+            programs: self.programs - before.programs,
+            erases: self.erases - before.erases,
+            wait_ns: self.wait_ns - before.wait_ns,
+            in_gc: self.in_gc - before.in_gc,
+            unbalance_permille: self.unbalance_permille - before.unbalance_permille,
+            unbalance_samples: self.unbalance_samples - before.unbalance_samples,
+        }
+    }
+}
+
 /// What was counted in one window.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Window {
     /// Requests; rows of the trace in a run without a device.
     pub requests: u64,
@@ -48,17 +86,21 @@ pub struct Window {
     pub counters: Counters,
     /// By its end every frame had been taken.
     pub was_full: bool,
+    /// What the drive did, with a device.
+    pub flash: Flash,
     /// Responses of the requests that it issued, with a device.
     pub responses: Responses,
 }
 
 /// Response times of a window.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Responses {
     reads: u64,
     read_ns: Nanos,
     all: u64,
     all_ns: Nanos,
+    read_spread: Spread,
+    write_spread: Spread,
 }
 
 impl Responses {
@@ -67,6 +109,9 @@ impl Responses {
         if op == Op::Read {
             self.reads += 1;
             self.read_ns = self.read_ns.saturating_add(ns);
+            self.read_spread.add(ns);
+        } else {
+            self.write_spread.add(ns);
         }
         self.all += 1;
         self.all_ns = self.all_ns.saturating_add(ns);
@@ -79,6 +124,7 @@ pub(crate) struct Parts {
     cuts: Cuts,
     next: u64, // the request that begins the next window
     seen: Counters,
+    flash_seen: Flash,
     windows: Vec<Window>,
     open: Window,
     was_full: bool,
@@ -92,6 +138,7 @@ impl Parts {
             cuts: Cuts::of(0..0),
             next: u64::MAX,
             seen: Counters::default(),
+            flash_seen: Flash::default(),
             windows: Vec::new(),
             open: Window::default(),
             was_full: false,
@@ -99,10 +146,10 @@ impl Parts {
         }
     }
 
-    /// These requests count; whether every frame had been taken before.
-    pub(crate) fn begin(&mut self, requests: Range<u64>, was_full: bool) {
+    /// These requests count; whether every frame had been taken before, and what the drive had done.
+    pub(crate) fn begin(&mut self, requests: Range<u64>, was_full: bool, flash_seen: Flash) {
         let cuts = Cuts::of(requests);
-        *self = Parts { cuts, was_full, was_full_before: was_full, ..Parts::none() };
+        *self = Parts { cuts, was_full, was_full_before: was_full, flash_seen, ..Parts::none() };
         self.next = cuts.start(1);
     }
 
@@ -113,17 +160,18 @@ impl Parts {
     }
 
     /// All that was counted before this request belongs to earlier windows.
-    pub(crate) fn cut(&mut self, request: u64, counted: &Counters, is_full: bool) {
+    pub(crate) fn cut(&mut self, request: u64, counted: &Counters, flash: Flash, is_full: bool) {
         while self.windows.len() < WINDOWS && self.is_cut(request) {
             let counters = counted.since(&self.seen);
             // A policy that gives up whole blocks is hardly ever full, but it has been.
             self.was_full |= is_full || counters.evictions > 0;
             self.seen = *counted;
+            let done = flash.since(std::mem::replace(&mut self.flash_seen, flash));
             let window = self.windows.len();
             let requests = self.next - self.cuts.start(window);
             let was_full = self.was_full;
-            self.windows.push(Window { requests, counters, was_full, ..self.open });
-            self.open = Window::default();
+            let Window { responses, .. } = std::mem::take(&mut self.open);
+            self.windows.push(Window { requests, counters, was_full, flash: done, responses });
             self.next = self.cuts.start(window + 2);
         }
     }
@@ -143,11 +191,11 @@ impl Parts {
     /// The windows, if there are enough requests for them; `physical` completes their counters.
     pub(crate) fn finish(
         self,
-        is_timed: bool,
+        timing: Option<&Timing>,
         physical: impl Fn(&mut Counters),
     ) -> Option<Windows> {
         let is_cut = self.cuts.requests >= LEAST_REQUESTS && self.windows.len() == WINDOWS;
-        is_cut.then(|| Windows::of(self, is_timed, physical))
+        is_cut.then(|| Windows::of(self, timing, physical))
     }
 }
 
@@ -180,16 +228,61 @@ pub struct Windows {
     /// With a device: sum of their response times, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_response_ns_sum: Option<Vec<u64>>,
+    /// With a device, what it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash: Option<FlashWindows>,
+    /// With a device, for each percentile of a run's response times: requests that took longer, those
+    /// about as long shared out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requests_beyond: BTreeMap<String, Vec<f64>>,
+}
+
+/// What a drive did in the windows of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlashWindows {
+    /// Programs for the host.
+    pub host_programs: Vec<u64>,
+    /// Programs of all kinds.
+    pub programs: Vec<u64>,
+    /// Erase blocks erased.
+    pub erases: Vec<u64>,
+    /// Pages that were evicted.
+    pub evictions: Vec<u64>,
+    /// Those that were dirty.
+    pub dirty_evictions: Vec<u64>,
+    /// Those of them whose unit was collecting.
+    pub dirty_evictions_in_gc: Vec<u64>,
+    /// Sum of the times that they waited in their unit's queue, nanoseconds.
+    pub eviction_wait_ns_sum: Vec<u64>,
+    /// Sum of the unbalance rates that they met, thousandths.
+    pub unbalance_permille_sum: Vec<u64>,
+    /// Those that met any queue, and so a rate.
+    pub unbalance_samples: Vec<u64>,
+}
+
+/// Percentiles whose requests are counted in the windows, and the share of each.
+const PERCENTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+
+/// The percentile of a distribution that has this name.
+fn percentile(of: &Summary, name: &str) -> u64 {
+    match name {
+        "p50" => of.p50,
+        "p90" => of.p90,
+        "p95" => of.p95,
+        "p99" => of.p99,
+        _ => of.p999,
+    }
 }
 
 impl Windows {
-    fn of(parts: Parts, is_timed: bool, physical: impl Fn(&mut Counters)) -> Self {
+    fn of(parts: Parts, timing: Option<&Timing>, physical: impl Fn(&mut Counters)) -> Self {
         let Parts { mut windows, was_full_before, .. } = parts;
         windows.iter_mut().for_each(|window| physical(&mut window.counters));
         let filled = windows.iter().position(|window| window.was_full);
         let after = filled.map(|window| (window + 1) as f64 / WINDOWS as f64);
         let each = |of: &dyn Fn(&Window) -> u64| windows.iter().map(of).collect::<Vec<_>>();
-        let timed = |of: &dyn Fn(&Window) -> u64| is_timed.then(|| each(of));
+        let timed = |of: &dyn Fn(&Window) -> u64| timing.map(|_| each(of));
         Windows {
             filled_after: if was_full_before { Some(0.0) } else { after },
             requests: each(&|w| w.requests),
@@ -202,6 +295,18 @@ impl Windows {
             response_ns_sum: timed(&|w| w.responses.all_ns),
             read_requests: timed(&|w| w.responses.reads),
             read_response_ns_sum: timed(&|w| w.responses.read_ns),
+            flash: timing.map(|_| FlashWindows {
+                host_programs: each(&|w| w.flash.host_programs),
+                programs: each(&|w| w.flash.programs),
+                erases: each(&|w| w.flash.erases),
+                evictions: each(&|w| w.counters.evictions),
+                dirty_evictions: each(&|w| w.counters.destaged_pages),
+                dirty_evictions_in_gc: each(&|w| w.flash.in_gc),
+                eviction_wait_ns_sum: each(&|w| w.flash.wait_ns),
+                unbalance_permille_sum: each(&|w| w.flash.unbalance_permille),
+                unbalance_samples: each(&|w| w.flash.unbalance_samples),
+            }),
+            requests_beyond: timing.map_or_else(BTreeMap::new, |timing| beyond(&windows, timing)),
         }
     }
 
@@ -211,9 +316,36 @@ impl Windows {
     }
 }
 
+/// Requests beyond the percentiles of all, and beyond the 99th of reads and of writes.
+fn beyond(windows: &[Window], timing: &Timing) -> BTreeMap<String, Vec<f64>> {
+    let mut lists = BTreeMap::new();
+    let mut add = |kind: &str, of: &Option<Summary>, names: &[&str], spreads: Vec<Spread>| {
+        let Some(of) = of else { return };
+        for &(name, share) in PERCENTILES.iter().filter(|(name, _)| names.contains(name)) {
+            let list = Spread::beyond(&spreads, percentile(of, name), share);
+            lists.insert(format!("{kind}_{name}"), list);
+        }
+    };
+    let each = |of: &dyn Fn(&Responses) -> Spread| -> Vec<Spread> {
+        windows.iter().map(|window| of(&window.responses)).collect()
+    };
+    let all = each(&|r| r.read_spread.with(&r.write_spread));
+    add("response_ns", &timing.response_ns, &PERCENTILES.map(|(name, _)| name), all);
+    add("read_response_ns", &timing.read_response_ns, &["p99"], each(&|r| r.read_spread.clone()));
+    add(
+        "write_response_ns",
+        &timing.write_response_ns,
+        &["p99"],
+        each(&|r| r.write_spread.clone()),
+    );
+    lists
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::Values;
+    use crate::timed::{EraseSpread, TimedCounters};
     use proptest::prelude::*;
 
     proptest! {
@@ -233,20 +365,38 @@ mod tests {
     #[test]
     fn windows_hold_what_was_counted_between_their_cuts_and_late_responses_too() {
         let mut parts = Parts::none();
-        parts.begin(100..700, false);
+        let mut all = Values::default();
+        (100..700).for_each(|response| all.add(response));
+        let before = Flash { erases: 1000, ..Flash::default() };
+        parts.begin(100..700, false, before);
         let mut counted = Counters::default();
+        let flash = |request| Flash { erases: 900 + request, ..Flash::default() };
         for request in 100..700 {
             if parts.is_cut(request) {
-                parts.cut(request, &counted, request >= 400);
+                parts.cut(request, &counted, flash(request), request >= 400);
             }
             counted.read_hits += 1;
             if request % 2 == 0 {
                 parts.respond(Op::Read, request);
             }
         }
-        parts.cut(700, &counted, true);
+        parts.cut(700, &counted, flash(700), true);
         (100..700).filter(|r| r % 2 == 1).for_each(|r| parts.respond_late(r, Op::Write, r));
-        let windows = parts.finish(true, |_| ()).unwrap();
+        let timing = Timing {
+            counters: TimedCounters::default(),
+            response_ns: all.summary(),
+            read_response_ns: None,
+            write_response_ns: None,
+            unbalance_permille: None,
+            block_erases: EraseSpread { blocks: 1, mean: 0.0, std: 0.0 },
+        };
+        let windows = parts.finish(Some(&timing), |_| ()).unwrap();
+        let flash = windows.flash.as_ref().unwrap();
+        assert_eq!((&flash.erases, flash.programs[7]), (&vec![10; WINDOWS], 0));
+        // Responses are 100..700 ns, so that the upper half is longer than the median.
+        let beyond = &windows.requests_beyond["response_ns_p50"];
+        assert_eq!(beyond.iter().sum::<f64>().round(), 300.0);
+        assert_eq!((beyond[0], beyond[59]), (0.0, 10.0));
         assert_eq!(windows.requests, [10; WINDOWS]);
         assert_eq!(windows.hits, [10; WINDOWS]);
         assert_eq!(windows.read_requests, Some(vec![5; WINDOWS]));

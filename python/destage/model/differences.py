@@ -29,16 +29,16 @@ class Differences:
         """Whether anything is known."""
         return bool(self._groups)
 
-    def knows(self, metric: str, run: int, other: int) -> bool:
-        """Whether differences of this metric have intervals at the cache size of the two runs."""
-        metrics, places = self._groups.get(run, ({}, {}))
-        return metric in metrics and other in places
+    def compares(self, run: int, other: int) -> bool:
+        """Whether differences of the two runs have intervals."""
+        _, places = self._groups.get(run, ({}, {}))
+        return other in places
 
     def between(self, metric: str, run: int, other: int) -> Interval | None:
         """Where the number of `run` less that of `other` lies; None if this trace does not tell."""
-        if not self.knows(metric, run, other):
+        metrics, places = self._groups.get(run, ({}, {}))
+        if metric not in metrics or other not in places:
             return None
-        metrics, places = self._groups[run]
         first, second = sorted((places[run], places[other]))
         if first == second:
             return None

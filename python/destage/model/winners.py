@@ -1,9 +1,10 @@
 """Who is best: the one rule behind every mark in a table and every sentence.
 
 A difference counts if its interval leaves zero out (`model.differences`): the trace tells the two
-apart. Where a number has no interval, differences below 1 % are ties: no trace is so typical that a
-smaller one would decide for a policy. No lead counts that is within what a run still owes at its
-end. Policies that know the future never win.
+apart. A number that has no interval beside others that have one decides nothing. Only where a
+result knows no intervals at all (a run too short for them, an earlier version) differences below
+1 % are ties: no trace is so typical that a smaller one would decide for a policy. No lead counts
+that is within what a run still owes at its end. Policies that know the future never win.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from destage.model.run import Run
 
 __all__ = ["TIE", "Winner", "change", "winner", "winners"]
 
-#: Difference, relative to the larger one, below which two values without an interval tie.
+#: Difference, relative to the larger one, below which two values tie in a result without intervals.
 TIE = 0.01
 
 #: Numbers that leave out what is still dirty in the cache.
@@ -25,6 +26,9 @@ _OWING = frozenset(
     {"physical_writes", "running_time", "destages", "destaged_pages", "erases", "waf"}
     | {"gc_runs", "gc_moves", "merge_copies", "translation_writes"}
 )
+
+#: Times that are the shorter the more a policy leaves to be written after the end.
+_SPARED = ("response_ns", "eviction_wait_ns", "missed_latency_ns", "average_latency_ns")
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,7 @@ def winner(runs: Sequence[Run], metric: Metric) -> Winner | None:
     rivals.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
     best = rivals[0]
     alike = (best, *(r for r in rivals[1:] if change(metric.name, best, r) is None))
-    measured = any(
-        r[metric.name] != best[metric.name] and best.told_by_interval(r, _source(metric.name))
-        for r in alike
-    )
+    measured = any(r[metric.name] != best[metric.name] and best.told_by_intervals(r) for r in alike)
     return Winner(metric, best.frames, best[metric.name], alike, len(rivals), measured)
 
 
@@ -91,9 +92,12 @@ def change(metric: str, run: Run, other: Run) -> float | None:
         debt = max(run.write_debt, other.write_debt)
         if debt > LARGEST_DEBT or lead <= debt:
             return None
-    source = _source(metric)
-    if run.told_by_interval(other, source):
-        interval = run.minus(other, source)
+    # As if each write that is owed had cost as much time as one that was paid: whoever is ahead
+    # would then take 1 / (1 - debt) times as long.
+    if any(time in metric for time in _SPARED) and lead <= (run if new < old else other).write_debt:
+        return None
+    if run.told_by_intervals(other):
+        interval = run.minus(other, _source(metric))
         told = interval is not None and not interval[0] <= 0 <= interval[1]
     else:
         told = lead >= TIE

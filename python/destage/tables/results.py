@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from destage.model.life import Life
-from destage.model.metrics import WRITES, Metric, metrics
+from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
 from destage.model.run import Run
 from destage.model.winners import winner
 from destage.model.words import (
@@ -136,6 +136,10 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             else "by 1 % or more"
         )
         notes.append(f"{MARK} best of its size, {by}")
+    if any(r.response_ns_mean is not None and r.write_debt > LARGEST_DEBT for r in runs):
+        notes.append(
+            f"no {MARK} for a lead in time that is within the share of the writes still owed"
+        )
     vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
     if vast:
         notes.append(f"more pages than the trace touches: {', '.join(vast)}")

@@ -45,9 +45,10 @@ def summary(result: ResultSet) -> list[str]:
         sentences += _against_lru(result, contests)
     if count > 1 and any(run.write_debt > LARGEST_DEBT for run in result.runs):
         what = "flash writes without it, erases and write amplification"
+        faster = ", and nobody is faster whose lead is within that share" if result.timed else ""
         sentences.append(
             f"More than {percent(LARGEST_DEBT, 0)} of some policies' flash writes are still owed at"
-            f" the end, as dirty pages in the cache: {what} are not compared there."
+            f" the end, as dirty pages in the cache: {what} are not compared there{faster}."
         )
     if count > 1 and ORACLE in result.policies.values():
         # Other policies can answer faster: few misses are not all that a drive asks for.

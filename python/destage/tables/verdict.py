@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from destage.model.drive import telling_size
-from destage.model.metrics import BASELINE, METRICS, WRITES, Metric, offline
+from destage.model.metrics import BASELINE, LARGEST_DEBT, METRICS, WRITES, Metric, offline
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import Winner, change, winners
@@ -173,6 +173,13 @@ def _how_large(result: ResultSet) -> str:
             continue
         if row.frames not in best or mean < best[row.frames][metric.name]:
             best[row.frames] = row
+    owing = max(best.values(), key=lambda run: run.write_debt)
+    if owing.write_debt > LARGEST_DEBT:
+        return (
+            f"How large a cache is worth having is not told here: at {size(owing.cache_bytes)} "
+            f"{owing.label} is fastest and still owes {percent(owing.write_debt, 0)} of its flash "
+            "writes."
+        )
     least = min(row[metric.name] for row in best.values())
     first, last = best[min(best)], best[max(best)]
     enough = next(row for _, row in sorted(best.items()) if row[metric.name] <= (1 + NEAR) * least)

@@ -2,8 +2,10 @@
 //! a fixed per cent.
 
 use super::draws::{BLOCK, DRAWS, Draws, Interval, LEVEL, SEED, interval};
+use super::metrics::METRICS;
 use super::run::RunResult;
-use crate::windows::{WINDOWS, Windows};
+use crate::timed::Timing;
+use crate::windows::{FlashWindows, WINDOWS, Windows};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -88,18 +90,38 @@ fn compared(
     names.into_iter().map(|name| (name.to_string(), pairs(name))).collect()
 }
 
+/// Metrics with their value in every draw.
+type Drawn = BTreeMap<&'static str, Vec<f64>>;
+
 /// The metrics of a run that follow from its windows, in every draw.
-fn values(draws: &Draws, run: &RunResult) -> BTreeMap<&'static str, Vec<f64>> {
-    let Some(windows) = &run.windows else { return BTreeMap::new() };
+fn values(draws: &Draws, run: &RunResult) -> Drawn {
+    let Some(windows) = &run.windows else { return Drawn::new() };
+    let mut values = of_cache(draws, run, windows);
+    values.extend(of_responses(draws, windows));
+    if let Some((flash, timing)) = windows.flash.as_ref().zip(run.timing.as_ref()) {
+        values.extend(of_drive(draws, flash, timing));
+        let all = windows.requests_beyond.iter();
+        let drawn = |(metric, beyond): (&String, &Vec<f64>)| {
+            percentile(draws, windows, timing, metric, beyond)
+        };
+        values.extend(all.filter_map(drawn));
+    }
+    values
+}
+
+fn ratio(part: &[f64], whole: &[f64]) -> Vec<f64> {
+    part.iter().zip(whole).map(|(part, whole)| part / whole).collect()
+}
+
+fn minus(all: &[u64], part: &[u64]) -> Vec<u64> {
+    all.iter().zip(part).map(|(all, part)| all.saturating_sub(*part)).collect()
+}
+
+/// Hits, and pages read and written.
+fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
     let sums = |list: &[u64]| draws.sums(list);
-    let ratio = |part: &[f64], whole: &[f64]| -> Vec<f64> {
-        part.iter().zip(whole).map(|(part, whole)| part / whole).collect()
-    };
-    let minus = |all: &[u64], part: &[u64]| -> Vec<u64> {
-        all.iter().zip(part).map(|(all, part)| all.saturating_sub(*part)).collect()
-    };
     let Windows { accesses, hits, read_accesses, read_hits, .. } = windows;
-    let mut values = BTreeMap::new();
+    let mut values = Drawn::new();
     values.insert("hit_ratio", ratio(&sums(hits), &sums(accesses)));
     values.insert("misses", sums(&minus(accesses, hits)));
     values.insert("read_hit_ratio", ratio(&sums(read_hits), &sums(read_accesses)));
@@ -120,15 +142,117 @@ fn values(draws: &Draws, run: &RunResult) -> BTreeMap<&'static str, Vec<f64>> {
     }
     values.insert("physical_reads", reads);
     values.insert("physical_writes", written);
-    if let Some(times) = &windows.response_ns_sum {
-        values.insert("response_ns_mean", ratio(&sums(times), &sums(&windows.requests)));
-        if let (Some(reads), Some(read_times)) =
-            (&windows.read_requests, &windows.read_response_ns_sum)
-        {
-            values.insert("read_response_ns_mean", ratio(&sums(read_times), &sums(reads)));
-            let (writes, write_times) = (minus(&windows.requests, reads), minus(times, read_times));
-            values.insert("write_response_ns_mean", ratio(&sums(&write_times), &sums(&writes)));
-        }
+    values
+}
+
+/// Mean response times.
+fn of_responses(draws: &Draws, windows: &Windows) -> Drawn {
+    let sums = |list: &[u64]| draws.sums(list);
+    let mut values = Drawn::new();
+    let Some(times) = &windows.response_ns_sum else { return values };
+    values.insert("response_ns_mean", ratio(&sums(times), &sums(&windows.requests)));
+    if let (Some(reads), Some(read_times)) = (&windows.read_requests, &windows.read_response_ns_sum)
+    {
+        values.insert("read_response_ns_mean", ratio(&sums(read_times), &sums(reads)));
+        let (writes, write_times) = (minus(&windows.requests, reads), minus(times, read_times));
+        values.insert("write_response_ns_mean", ratio(&sums(&write_times), &sums(&writes)));
     }
     values
+}
+
+/// What the drive did, and what evictions met there.
+fn of_drive(draws: &Draws, flash: &FlashWindows, timing: &Timing) -> Drawn {
+    let counters = &timing.counters;
+    // What the drive does after the last request is the same in every draw.
+    let all = |list: &[u64], total: u64| -> Vec<f64> {
+        let rest = total.saturating_sub(list.iter().sum()) as f64;
+        draws.sums(list).iter().map(|sum| sum + rest).collect()
+    };
+    let programs = all(&flash.programs, counters.device.programs_of_all_kinds());
+    let for_host = all(&flash.host_programs, counters.device.flash_programs);
+    let dirty = all(&flash.dirty_evictions, counters.dirty_evictions);
+    let waits = all(&flash.eviction_wait_ns_sum, counters.eviction_wait_ns_sum);
+    let in_gc = all(&flash.dirty_evictions_in_gc, counters.dirty_evictions_in_gc);
+    let unbalance = draws.sums(&flash.unbalance_permille_sum);
+    let unbalanced: Vec<f64> =
+        draws.sums(&flash.unbalance_samples).iter().map(|n| n * 1000.0).collect();
+    Drawn::from([
+        ("waf", ratio(&programs, &for_host)),
+        ("gc_writes", programs.iter().zip(&for_host).map(|(all, host)| all - host).collect()),
+        ("erases", all(&flash.erases, counters.device.erases)),
+        ("flash_programs", for_host),
+        ("eviction_wait_ns_mean", ratio(&waits, &dirty)),
+        ("victim_in_gc_ratio", ratio(&in_gc, &dirty)),
+        ("dirty_victim_ratio", ratio(&dirty, &all(&flash.evictions, counters.evictions))),
+        ("unbalance_rate_mean", ratio(&unbalance, &unbalanced)),
+    ])
+}
+
+/// Requests beyond a percentile below which nothing is known of it.
+const LEAST_BEYOND: f64 = 10.0;
+
+/// A percentile in every draw: where as many requests are beyond it in the whole run as were beyond
+/// the run's own in the draw (Woodruff: Confidence intervals for medians and other position
+/// measures, 1952). `None` of a metric that is no percentile.
+fn percentile(
+    draws: &Draws,
+    windows: &Windows,
+    timing: &Timing,
+    metric: &str,
+    beyond: &[f64],
+) -> Option<(&'static str, Vec<f64>)> {
+    let metric = METRICS.iter().find(|known| known.name == metric)?.name;
+    let reads = windows.read_requests.as_ref()?;
+    let (of, requests) = match metric.split_once("response_ns")?.0 {
+        "" => (&timing.response_ns, windows.requests.clone()),
+        "read_" => (&timing.read_response_ns, reads.clone()),
+        _ => (&timing.write_response_ns, minus(&windows.requests, reads)),
+    };
+    let curve = of.as_ref()?.curve();
+    let longer = draws.sums_of(beyond);
+    let is_known = beyond.iter().sum::<f64>() >= LEAST_BEYOND;
+    let value = |(longer, all): (&f64, &f64)| {
+        if is_known { at(&curve, 1.0 - longer / all) } else { f64::NAN }
+    };
+    Some((metric, longer.iter().zip(&draws.sums(&requests)).map(value).collect()))
+}
+
+/// The value at a share on a curve of (share, value), straight between its points.
+fn at(curve: &[(f64, f64)], share: f64) -> f64 {
+    if share.is_nan() {
+        return share;
+    }
+    let next = curve.partition_point(|&(s, _)| s < share).clamp(1, curve.len() - 1);
+    let ((from, low), (to, high)) = (curve[next - 1], curve[next]);
+    let part = if to > from { ((share - from) / (to - from)).clamp(0.0, 1.0) } else { 1.0 };
+    low + part * (high - low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_is_straight_between_its_points_and_ends_where_they_end() {
+        let curve = [(0.0, 10.0), (0.5, 10.0), (0.9, 50.0), (1.0, 250.0)];
+        let found = [-0.1, 0.0, 0.4, 0.5, 0.7, 0.9, 0.95, 1.0, 1.1].map(|share| at(&curve, share));
+        assert_eq!(found, [10.0, 10.0, 10.0, 10.0, 30.0, 50.0, 150.0, 250.0, 250.0]);
+        assert!(at(&curve, f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn a_tail_that_comes_from_a_few_windows_is_known_less_well_than_one_from_all() {
+        let draws = Draws::of_runs();
+        let width = |beyond: &[f64]| {
+            let requests = draws.sums(&[1000; WINDOWS]);
+            let share = draws.sums_of(beyond).into_iter().zip(requests).map(|(b, all)| b / all);
+            let [low, high] = interval(share).unwrap();
+            assert!((low..=high).contains(&0.01));
+            high - low
+        };
+        let mut burst = [0.0; WINDOWS];
+        burst[20..26].fill(100.0);
+        let spread: Vec<f64> = (0..WINDOWS).map(|k| if k % 2 == 0 { 8.0 } else { 12.0 }).collect();
+        assert!(width(&burst) > 5.0 * width(&spread));
+    }
 }

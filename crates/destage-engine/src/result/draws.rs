@@ -48,9 +48,14 @@ impl Draws {
 
     /// The sum of a list, one for each draw, scaled to as many windows as there are.
     pub(super) fn sums(&self, list: &[u64]) -> Vec<f64> {
+        self.sums_of(&list.iter().map(|&x| x as f64).collect::<Vec<_>>())
+    }
+
+    /// The same of numbers that are not whole.
+    pub(super) fn sums_of(&self, list: &[f64]) -> Vec<f64> {
         let sum = |times: &Vec<u8>| {
             let drawn: u32 = times.iter().map(|&n| u32::from(n)).sum();
-            let all: f64 = times.iter().zip(list).map(|(&n, &x)| f64::from(n) * x as f64).sum();
+            let all: f64 = times.iter().zip(list).map(|(&n, &x)| f64::from(n) * x).sum();
             all * list.len() as f64 / f64::from(drawn)
         };
         self.0.iter().map(sum).collect()

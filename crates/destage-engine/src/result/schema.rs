@@ -154,6 +154,23 @@ pub static SCHEMA: &[Object] = &[
         read_requests "?": "list of integers", "with a drive: requests that read";
         read_response_ns_sum "?": "list of integers", "with a drive: sum of their response times, \
             ns";
+        flash "?": "@flash", "with a drive: what it did";
+        requests_beyond "?": "object", "with a drive: by percentile (`response_ns_p99`) a list of \
+            numbers: requests that took longer, those about as long shared out";
+    ),
+    object!("flash", "What the drive did in the windows; what it does after the last request is in \
+        none.",
+        host_programs: "list of integers", "programs for the host";
+        programs: "list of integers", "programs of all kinds";
+        erases: "list of integers", "erase blocks erased";
+        evictions: "list of integers", "pages that were evicted";
+        dirty_evictions: "list of integers", "those that were dirty";
+        dirty_evictions_in_gc: "list of integers", "those of them whose unit was collecting";
+        eviction_wait_ns_sum: "list of integers", "sum of the times that they waited in their \
+            unit's queue, ns";
+        unbalance_permille_sum: "list of integers", "sum of the unbalance rates that they met, \
+            thousandths";
+        unbalance_samples: "list of integers", "those that met any queue, and so a rate";
     ),
     object!("steady", "Whether a run had settled.",
         verdict: "text", "`filling`: the cache took longer than half of what was counted to fill, \

@@ -108,6 +108,8 @@ mod tests {
             response_ns_sum: None,
             read_requests: None,
             read_response_ns_sum: None,
+            flash: None,
+            requests_beyond: std::collections::BTreeMap::new(),
         }
     }
 

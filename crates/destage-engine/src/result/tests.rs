@@ -192,6 +192,21 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
                     sum(times),
                     counters.read_response_ns_sum + counters.write_response_ns_sum
                 );
+                // What the drive does after the last request is in no window; here it has nothing
+                // left to do.
+                let flash = windows.flash.as_ref().expect("a run with a device");
+                let device = &counters.device;
+                assert_eq!(sum(&flash.host_programs), device.flash_programs);
+                assert_eq!(sum(&flash.programs), device.programs_of_all_kinds());
+                assert_eq!(sum(&flash.erases), device.erases);
+                assert_eq!(sum(&flash.dirty_evictions), counters.dirty_evictions);
+                assert_eq!(sum(&flash.eviction_wait_ns_sum), counters.eviction_wait_ns_sum);
+                assert_eq!(sum(&flash.unbalance_samples), counters.unbalance_samples);
+                for (metric, share) in [("response_ns_p99", 0.01), ("response_ns_p50", 0.5)] {
+                    let beyond: f64 = windows.requests_beyond[metric].iter().sum();
+                    let expected = share * counters.requests as f64;
+                    assert!((beyond - expected).abs() < 0.05, "{metric}: {beyond} {expected}");
+                }
             }
         }
         timed.host.queue_depth = 4;

@@ -67,7 +67,7 @@ impl<O: Observer> Runner<'_, O> {
             counters.end_flushes = std::mem::take(&mut dirty_left);
         }
         physical(&mut counters, self.options);
-        let windows = replayed.parts.finish(false, |counters| physical(counters, self.options));
+        let windows = replayed.parts.finish(None, |counters| physical(counters, self.options));
         Ok(Outcome {
             counters,
             own: replayed.own,
@@ -124,7 +124,7 @@ impl<O: Observer> Runner<'_, O> {
             gauges: BTreeMap::new(),
             destage_pages: destage_pages.summary(),
             warmup_requests: outcome.warmup_requests,
-            windows: outcome.parts.finish(true, physical),
+            windows: outcome.parts.finish(Some(&timing), physical),
             dirty_left: outcome.dirty_left,
             timing: Some(timing),
             profile: observers.1.map(Profiler::finish),

@@ -146,7 +146,6 @@ impl Course {
     ) {
         self.warming = false;
         let was_full = self.requests > 0 && (front.is_full() || self.ledger.pages.evictions > 0);
-        self.parts.begin(self.requests..total, was_full);
         device.queues().count_latencies(true);
         self.warmup_requests = self.requests;
         if self.requests > 0 {
@@ -155,13 +154,16 @@ impl Course {
             self.own_before = front.own_counters();
             self.started_ns = self.now;
         }
+        let done = self.ledger.flash(&device.counters());
+        self.parts.begin(self.requests..total, was_full, done);
     }
 
     /// A window of the run may begin with the request that has been issued, or end before it.
     #[inline]
-    pub(super) fn cut<C: Front<F>, F: Ftl>(&mut self, front: &C) {
+    pub(super) fn cut<C: Front<F>, F: Ftl>(&mut self, device: &Device<F>, front: &C) {
         if self.parts.is_cut(self.requests) {
-            self.parts.cut(self.requests, &self.ledger.pages, front.is_full());
+            let done = self.ledger.flash(&device.counters());
+            self.parts.cut(self.requests, &self.ledger.pages, done, front.is_full());
         }
     }
 

@@ -112,7 +112,7 @@ impl TimedReplay<'_> {
                 if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
                     course.start_counting(device, front, requests);
                 }
-                course.cut(front);
+                course.cut(device, front);
                 device.advance(course.now);
                 front.arrive(device);
             }
@@ -133,7 +133,7 @@ impl TimedReplay<'_> {
         if course.warming {
             course.start_counting(device, front, requests);
         }
-        course.cut(front);
+        course.cut(device, front);
         self.end(device, front, course, observer, index, operations_seen)
     }
 

@@ -3,6 +3,7 @@
 use super::counters::TimedCounters;
 use crate::counters::{Counters, DestageSizes};
 use crate::distribution::Values;
+use crate::windows::Flash;
 use destage_core::{Nanos, Op};
 use destage_ssd::DeviceCounters;
 
@@ -41,6 +42,19 @@ impl Ledger {
         if let Some(permille) = (scaled * 1000).checked_div(sum) {
             self.unbalance.add(permille as u64);
             self.unbalance_gt10 += u64::from(scaled > 10 * sum);
+        }
+    }
+
+    /// What the drive has done by now, and what dirty evictions met.
+    pub(super) fn flash(&self, device: &DeviceCounters) -> Flash {
+        Flash {
+            host_programs: device.flash_programs,
+            programs: device.programs_of_all_kinds(),
+            erases: device.erases,
+            wait_ns: device.program_wait_ns_sum,
+            in_gc: self.in_gc,
+            unbalance_permille: u64::try_from(self.unbalance.sum()).unwrap_or(u64::MAX),
+            unbalance_samples: self.unbalance.count(),
         }
     }
 
