@@ -18,6 +18,7 @@ import destage as ds
 from destage.charts.plots import Plots
 from destage.errors import DataError, UsageError
 from destage.model import drive as data
+from destage.model.metrics import metrics as data_metrics
 from destage.model.results import ResultSet
 from destage.tables.verdict import verdict
 
@@ -96,6 +97,68 @@ def test_a_report_of_timed_runs_shows_what_the_drive_did(page: Page) -> None:
     }
     places = {a["id"] for tag, a in page.elements if tag == "div" and a.get("class") == "vega"}
     assert places == {c["id"] for g in page.model()["groups"] for c in g["charts"]}
+
+
+def facts(page: Page) -> dict[str, str]:
+    """What the page says in pairs; notes stand apart."""
+    return dict(zip(page.texts["dt"], map(str.strip, page.texts["dd"]), strict=True))
+
+
+def test_the_page_shows_what_the_drive_can_take_beside_what_the_trace_asks(
+    timed: ds.Results, page: Page, tmp_path: Path
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(DRIVE)
+    sizes = ds.open_device(path, cache=False).size
+    # Of a plane 40 blocks of 32 pages, less the 64 that are kept free and half a block.
+    left = 8 * (40 * 32 - 64 - 16)
+    assert sizes["effective_op"] == pytest.approx(1 - 8192 / left, abs=1e-3)
+    shown = facts(page)
+    share = f"{100 * sizes['effective_op']:.1f}\u00a0%"
+    assert shown["Over-provisioning that collection can use"] == share
+    rate = f"{round(sizes['page_writes_per_s']):,} random page writes/s"
+    assert shown["Saturated at"] == rate
+    notes = page.texts["small"]
+    assert f"random writes for long: WAF {sizes['greedy_waf']:.2f} (greedy, closed form)" in notes
+    counters = timing(timed, "lru", 64)["counters"]
+    written = counters["write_hits"] + counters["write_misses"]
+    asked = written / (timed.sets[0]["trace"]["duration_ns"] / 1e9)
+    assert any(f"the trace writes {round(asked):,} pages/s" in note for note in notes)
+
+
+def test_a_trace_that_asks_for_more_than_the_drive_can_do_is_told_so(timed: ds.Results) -> None:
+    given: dict[str, Any] = without_profile(timed)
+    given["trace"]["duration_ns"] //= 1000
+    shown = Page(render_report(results=[given]))
+    assert any(
+        ": more, if they were random and none was absorbed" in n for n in shown.texts["small"]
+    )
+    # Without times nobody knows what it asks for; after a warm-up it was not all counted.
+    given["trace"]["duration_ns"] = None
+    unknown = Page(render_report(results=[given]))
+    assert "Saturated at" in facts(unknown)
+    assert not any("the trace writes" in note for note in unknown.texts["small"])
+    # No closed form is known for other FTLs.
+    given["device"]["device"]["ftl"] = "dftl"
+    assert "Saturated at" not in facts(Page(render_report(results=[given])))
+
+
+def test_where_no_script_runs_every_detailed_chart_is_a_table(timed: ds.Results) -> None:
+    html = render_report(results=timed.sets)
+    figures = re.findall(r"<figure.*?</figure>", html, re.S)
+    named = {re.search(r'id="c0-([^"]+)"', f).group(1): f for f in figures if 'id="c0-' in f}  # type: ignore[union-attr]
+    # Those over cache size show what the table of all runs has, every column of it.
+    in_table = {m.name for m in data_metrics()} | {"writes_vs_lru", "response_over_hits"}
+    detailed = {name: figure for name, figure in named.items() if name not in in_table}
+    assert len(detailed) >= 10
+    for name, figure in detailed.items():
+        assert "<noscript>" in figure, name
+        assert figure.count("<tr>") > 4, name
+    wear = Page(detailed["wear"]).tables[0]
+    heads = [text for _, text in wear[0]]
+    one = next(row for row in wear[1:] if row[0][1] == "lru")
+    least = timing(timed, "lru", SIZES[0])["metrics"]["block_erases_min"]
+    assert one[heads.index("block_erases_min")][1] == f"{least:,}"
 
 
 def test_every_chart_that_shows_one_cache_size_looks_at_the_chosen_one(page: Page) -> None:

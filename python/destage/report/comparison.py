@@ -22,10 +22,10 @@ from destage.model.drive import (
     wear,
 )
 from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
-from destage.model.results import ResultSet
+from destage.model.results import ResultSet, Row
 from destage.model.winners import winners
 from destage.model.words import number, size
-from destage.report.plain import points
+from destage.report.plain import lines, means, points
 
 __all__ = ["Part", "chart_part", "chips", "comparison", "highlighted"]
 
@@ -120,7 +120,8 @@ def _written_back(model: Part, charts: DeviceCharts) -> Part:
     model["data"]["destages"] = curves
     title = "Pages in a destage"
     cdf = chart_part(group, "destage_cdf", title, charts.destage_cdf(), result.name)
-    drawn.append(cdf | {"note": "policies that write page by page are left out"})
+    note = "policies that write page by page are left out"
+    drawn.append(cdf | {"note": note, "points": lines(curves)})
     _arrange(drawn, hero=False)
     over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
     choices = [] if one else [_sizes_choice(charts, "Cache size of the distribution")]
@@ -223,9 +224,11 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     group, result, data = model["id"], charts.result, model["data"]
     drawn: list[Part] = []
 
-    def add(name: str, title: str, chart: Any, note: str = "", *, wide: bool = False) -> None:
+    def add(
+        name: str, title: str, chart: Any, table: Any, note: str = "", *, wide: bool = False
+    ) -> None:
         part = chart_part(group, name, title, chart, result.name)
-        drawn.append(part | {"note": note, "wide": wide})
+        drawn.append(part | {"note": note, "wide": wide, "points": table})
 
     responses = response_curves(result)
     kinds = [kind for kind in ("all", "read", "write") if any(r["kind"] == kind for r in responses)]
@@ -233,24 +236,29 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         data["responses"] = responses
         idle = any(r["us"][0] == 0 for r in responses)
         note = "the curves begin at the share that took no time" if idle else ""
-        add("response_cdf", "Distribution", charts.response_cdf(), note)
-        add("response_tail", "The slow half", charts.response_tail(), "to the left is better")
+        add("response_cdf", "Distribution", charts.response_cdf(), lines(responses), note)
+        slow = [_slow(row) for row in responses]
+        better = "to the left is better"
+        add("response_tail", "The slow half", charts.response_tail(), lines(slow), better)
     several = len(result.by_size) > MOST_DEVELOPMENTS
-    lines = developments(result, charts.shown if several else None)
-    if lines:
-        data["developments"] = lines
+    spans = developments(result, charts.shown if several else None)
+    if spans:
+        data["developments"] = spans
         left_out = several and len(charts.shown) < len(result.labels)
         note = "policies in colour at first only" if left_out else ""
         title = "Mean response over time"
-        add("response_over_time", title, charts.over_time("mean_us"), note, wide=True)
-        if any(share for r in lines for share in r["collecting"]):
+        chart = charts.over_time("mean_us")
+        add("response_over_time", title, chart, _over_time(spans, "mean_us"), note, wide=True)
+        if any(share for r in spans for share in r["collecting"]):
             add(
                 "collections_over_time",
                 "Collections",
                 charts.over_time("collecting"),
+                _over_time(spans, "collecting"),
                 "share of the units' time",
             )
-        add("longest_over_time", "Longest response", charts.over_time("max_us"))
+        longest = charts.over_time("max_us")
+        add("longest_over_time", "Longest response", longest, _over_time(spans, "max_us"))
     unbalances = unbalance_curves(result)
     if unbalances:
         data["unbalances"] = unbalances
@@ -258,12 +266,14 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
             "unbalance_cdf",
             "Unbalance of the queues",
             charts.unbalance_cdf(),
+            lines(unbalances),
             "at dirty evictions; 1 is even",
         )
     worn = wear(result)
     if worn and len(result.by_size) > 1:
         data["wear"] = worn
-        add("wear", "Wear of the blocks", charts.wear(), "line: least to most; bar: deviation")
+        note = "line: least to most; bar: deviation"
+        add("wear", "Wear of the blocks", charts.wear(), points(worn), note)
     half = [part for part in drawn if not part["wide"]]
     if len(half) % 2:
         half[-1]["wide"] = True
@@ -272,6 +282,18 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     if len(result.sizes) == 1:
         title = f"In detail, at {size(result.by_size[0].cache_bytes)}"
     return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
+
+
+def _slow(row: Row) -> Row:
+    """The half of a distribution that took longest."""
+    first = next((k for k, share in enumerate(row["share"]) if share >= 0.5), 0)
+    return row | {"us": row["us"][first:], "share": row["share"][first:]}
+
+
+def _over_time(rows: Sequence[Row], key: str) -> Part | None:
+    """One number of runs over time, as a table."""
+    others = {"mean_us", "max_us", "collecting"} - {key}
+    return lines([{k: v for k, v in row.items() if k not in others} for row in rows])
 
 
 def _choices(charts: DeviceCharts, kinds: Sequence[str]) -> list[Part]:
@@ -292,13 +314,16 @@ def _units(model: Part, charts: DeviceCharts) -> Part:
     """The heat maps."""
     result, drawn = charts.result, []
     runs = charts.heat_runs()
+    units = utilisations(result, runs) if runs else []
     if runs:
-        model["data"]["units"] = utilisations(result, runs)
+        model["data"]["units"] = units
     for k, run in enumerate(runs):
         for what, title in (("host", "for the host"), ("collecting", "collecting")):
             chart = charts.heat_panel(run, what)
             name = f"units_{what}_{k}"
-            drawn.append(chart_part(model["id"], name, f"{run[0]}: {title}", chart, result.name))
+            part = chart_part(model["id"], name, f"{run[0]}: {title}", chart, result.name)
+            table = means([row for row in units if (row["label"], row["frames"]) == run], what)
+            drawn.append(part | {"points": table})
     at = size(runs[0][1] * result.trace.page_bytes) if runs else ""
     note = "A row is a unit of the drive, a column a span of time; the stronger the colour,"
     note += " the busier."

@@ -13,10 +13,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["points", "policy"]
+from destage.model.drive import flat
+
+__all__ = ["lines", "means", "points", "policy"]
 
 #: Rows of a table in place of a chart; of more, every so many-th is shown.
 ROWS = 100
+#: Points of a line that are shown at least, however many lines there are.
+LEAST = 10
 #: Columns that only the drawing needs.
 _HIDDEN = ("color", "dash", "marker", "rank")
 
@@ -57,6 +61,38 @@ def points(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         "rows": [[_text(row.get(k)) for k in heads] for row in rows[::step]],
         "note": f"every {step}th of {len(rows):,} rows" if step > 1 else "",
     }
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The same of rows that hold lists, one a line: as many points of each."""
+    if not rows:
+        return None
+    longest = max((len(v) for row in rows for v in row.values() if isinstance(v, list)), default=0)
+    step = -(-longest // max(LEAST, ROWS // len(rows)))
+    thinned = [
+        {k: v[::step] if isinstance(v, list) else v for k, v in row.items()}
+        | ({"step_s": row["step_s"] * step} if "step_s" in row else {})
+        for row in rows
+    ]
+    found = [row for row in flat(thinned) if any(v is not None for v in row.values())]
+    heads = [k for k in found[0] if k not in _HIDDEN and not k.startswith("_")]
+    return {
+        "heads": heads,
+        "rows": [[_text(row.get(k)) for k in heads] for row in found],
+        "note": f"every {step}th of the points of each line" if step > 1 else "",
+    }
+
+
+def means(rows: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any] | None:
+    """One row for each that holds a list: the mean of it, a share of time, in per cent."""
+    held = ((row, [v for v in row[key] if v is not None]) for row in rows)
+    found = [
+        {k: row[k] for k in ("label", "frames", "unit", "last")}
+        | {f"{key}, % of the time": 100 * sum(values) / len(values)}
+        for row, values in held
+        if values
+    ]
+    return points(found)
 
 
 def _text(value: Any) -> str:
