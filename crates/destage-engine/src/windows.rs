@@ -146,7 +146,8 @@ impl Parts {
         }
     }
 
-    /// These requests count; whether every frame had been taken before, and what the drive had done.
+    /// These requests count; whether every frame had been taken before, and what the drive had
+    /// done.
     pub(crate) fn begin(&mut self, requests: Range<u64>, was_full: bool, flash_seen: Flash) {
         let cuts = Cuts::of(requests);
         *self = Parts { cuts, was_full, was_full_before: was_full, flash_seen, ..Parts::none() };
@@ -231,8 +232,8 @@ pub struct Windows {
     /// With a device, what it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashWindows>,
-    /// With a device, for each percentile of a run's response times: requests that took longer, those
-    /// about as long shared out.
+    /// With a device, for each percentile of a run's response times: requests that took longer,
+    /// those about as long shared out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests_beyond: BTreeMap<String, Vec<f64>>,
 }
