@@ -189,6 +189,25 @@ def test_a_figure_does_not_replace_what_was_read(
     assert table.read_bytes() == kept
 
 
+def test_a_name_that_is_too_long_is_named(destage: Destage, own: Path, tmp_path: Path) -> None:
+    name = "x" * 300
+    asked = ("compare", own, "-p", "lru", "-c", "4p")
+    for words in (
+        (*asked, "--json", name),
+        (*asked, "--report", name),
+        ("run", own, "-p", "lru", "-c", "4p", "--decisions", name),
+        ("trace", "convert", own, "--to", "csv", "-o", name),
+        ("trace", "profile", own, "--figures", name),
+        ("mrc", own, "-p", "lru", "--csv", name),
+    ):
+        done = destage(*words)
+        assert (done.status, done.err) == (74, f"destage: {name}: File name too long\n"), words
+        assert not done.out
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert "loop/r.json: " in destage(*asked, "--json", "loop/r.json").err
+
+
 def test_the_python_calls_that_write_refuse_as_well(own: Path) -> None:
     with pytest.raises(ds.UsageError, match="would be overwritten"):
         ds.convert(own, own, to="disksim")

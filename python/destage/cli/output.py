@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ import click
 
 from destage.cli.options import OUTPUT, Decorated, flag
 from destage.errors import OutputError
+from destage.io.names import printable
 
 if TYPE_CHECKING:
     from destage.curves import Curves
@@ -126,25 +128,40 @@ def command_line() -> str:
 def look_at(name: str) -> None:
     """Raise `OutputError` if a file of this name cannot be written, as far as one can see."""
     path = Path(name)
-    folder = path.parent
-    if path.is_dir():
-        raise OutputError(f"{name}: expected a file, found a directory")
-    if not folder.exists():
-        raise OutputError(f"{name}: there is no folder {folder}")
-    if not folder.is_dir():
-        raise OutputError(f"{name}: {folder} is no folder")
-    if not os.access(folder, os.W_OK) and not (path.exists() and os.access(path, os.W_OK)):
-        raise OutputError(f"{name}: the folder {folder} is read-only")
+    folder, name = path.parent, printable(name)
+    parent = printable(folder)
+    with _seen(name):
+        if path.is_dir():
+            raise OutputError(f"{name}: expected a file, found a directory")
+        if not folder.exists():
+            raise OutputError(f"{name}: there is no folder {parent}")
+        if not folder.is_dir():
+            raise OutputError(f"{name}: {parent} is no folder")
+        if not os.access(folder, os.W_OK) and not (path.exists() and os.access(path, os.W_OK)):
+            raise OutputError(f"{name}: the folder {parent} is read-only")
+
+
+@contextmanager
+def _seen(name: str) -> Iterator[None]:
+    """What the system says of a name as an error of that output: it is too long, or a loop."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as e:
+        raise OutputError(f"{name}: {e.strerror or e}") from e
 
 
 def look_at_folder(name: str) -> None:
     """Raise `OutputError` if a folder of this name can be neither used nor made."""
-    path = Path(name)
-    there = next(p for p in (path, *path.absolute().parents) if p.exists())
+    path, name = Path(name), printable(name)
+    with _seen(name):
+        there = next(p for p in (path, *path.absolute().parents) if p.exists())
+    found = printable(there)
     if not there.is_dir():
-        raise OutputError(f"{name}: expected a folder, found the file {there}")
+        raise OutputError(f"{name}: expected a folder, found the file {found}")
     if not os.access(there, os.W_OK):
-        raise OutputError(f"{name}: the folder {there} is read-only")
+        raise OutputError(f"{name}: the folder {found} is read-only")
 
 
 def print_table(table: Table) -> None:
