@@ -343,6 +343,21 @@ def test_the_environment_gives_a_drive(destage: Destage, msr: Path) -> None:
     assert float(row["response_ns_mean"]) > 0
 
 
+def test_a_drive_of_ones_own_is_described_as_a_preset_is(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[device]\nop_permille = 70\n")
+    told = destage("devices", "mine.toml").out
+    assert "mine: a drive of its own" in told
+    assert "over-provisioning 7.0 %" in told
+    sizes = json.loads(destage("devices", "mine.toml", "--json", "-").out)["size"]
+    assert f"WAF {sizes['greedy_waf']:.2f}" in " ".join(told.split())
+    changed = destage("devices", "small[op_permille=70]").out
+    assert "small[op_permille=70]: on the preset small" in changed
+    assert changed.endswith("--device 'small[op_permille=70]'\n")
+    refused(destage("devices", "smal"), 2, "did you mean small?")
+    refused(destage("devices", "none.toml"), 66, "none.toml: no such file")
+    refused(destage("devices", "mine.toml", "--toml"), 2, "'mine.toml'")
+
+
 def test_names_with_control_characters_are_shown_escaped(
     destage: Destage, msr: Path, tmp_path: Path
 ) -> None:

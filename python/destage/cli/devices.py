@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,9 +19,10 @@ from destage.catalogue import ftls as all_ftls
 from destage.cli.catalogue import JSON, wrapped
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
+from destage.device import open_device
 from destage.errors import UsageError
 from destage.io.files import write_whole
-from destage.model.words import number, plain, size
+from destage.model.words import number, plain, printable, size
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["devices", "ftls"]
@@ -28,6 +31,8 @@ EPILOG = """\b
 Examples:
   destage devices
   destage devices ecr
+  destage devices mine.toml
+  destage devices 'ecr[op_permille=70]'
   destage devices ecr --toml > mine.toml    # a file of your own to start from
   destage devices --keys
 """
@@ -44,7 +49,7 @@ Examples:
     COMMON,
 )
 def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_: Any) -> None:
-    """List the drives that come with destage, or describe one."""
+    """List the drives that come with destage, or describe one, also one of your own."""
     if keys and (name is not None or toml):
         raise UsageError("--keys lists the keys of every drive: it takes no name and no --toml")
     if toml and (name is None or json_file is not None):
@@ -52,7 +57,7 @@ def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_
     if toml:
         click.echo(one_device(str(name)).toml, nl=False)
         return
-    found = all_devices() if name is None else (one_device(name),)
+    found = all_devices() if name is None else (_drive(name),)
     data: Any = [dataclasses.asdict(d) for d in (device_keys() if keys else found)]
     if json_file is not None:
         write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
@@ -64,6 +69,17 @@ def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_
         _list(found)
     else:
         _describe(found[0])
+
+
+def _drive(name: str) -> DeviceInfo:
+    """A preset, or what a file or changes to either make of one."""
+    if not (name.endswith(".toml") or "[" in name or os.path.isfile(name)):
+        return one_device(name)
+    drive = open_device(name)
+    record = drive.record
+    preset = record.get("preset")
+    about = f"on the preset {preset}" if preset else "a drive of its own"
+    return DeviceInfo(printable(drive.name), about, printable(name), "", drive.size, record)
 
 
 def _percent(share: float) -> str:
@@ -143,10 +159,10 @@ def _describe(d: DeviceInfo) -> None:
     for title, text in facts.items():
         lines = wrapped(text, indent=13).lstrip()
         click.echo(f"  {title:<10} {lines}")
-    click.echo(
-        f"\n  destage compare TRACE -p lru,ecr --device {d.name}\n"
-        f"  destage devices {d.name} --toml > mine.toml"
-    )
+    given = d.name if d.toml else shlex.quote(d.source)
+    click.echo(f"\n  destage compare TRACE -p lru,ecr --device {given}")
+    if d.toml:
+        click.echo(f"  destage devices {d.name} --toml > mine.toml")
 
 
 def _list_keys(found: tuple[DeviceKey, ...]) -> None:
