@@ -237,9 +237,8 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         idle = any(r["us"][0] == 0 for r in responses)
         note = "the curves begin at the share that took no time" if idle else ""
         add("response_cdf", "Distribution", charts.response_cdf(), lines(responses), note)
-        slow = [_slow(row) for row in responses]
-        better = "to the left is better"
-        add("response_tail", "The slow half", charts.response_tail(), lines(slow), better)
+        slow, note = lines([_slow(row) for row in responses]), "to the left is better"
+        add("response_tail", "The slow half", charts.response_tail(), slow, note)
     several = len(result.by_size) > MOST_DEVELOPMENTS
     spans = developments(result, charts.shown if several else None)
     if spans:
@@ -274,14 +273,19 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         data["wear"] = worn
         note = "line: least to most; bar: deviation"
         add("wear", "Wear of the blocks", charts.wear(), points(worn), note)
+    _pair(drawn)
+    choices = _choices(charts, kinds)
+    at = size(result.by_size[0].cache_bytes) if len(result.sizes) == 1 else "one cache size"
+    return _section(
+        f"In detail, at {at}", drawn, _legend(result, charts.shown, lines=True), choices=choices
+    )
+
+
+def _pair(drawn: Sequence[Part]) -> None:
+    """See to it that none of half the page's width stands alone."""
     half = [part for part in drawn if not part["wide"]]
     if len(half) % 2:
         half[-1]["wide"] = True
-    choices = _choices(charts, kinds)
-    title = "In detail, at one cache size"
-    if len(result.sizes) == 1:
-        title = f"In detail, at {size(result.by_size[0].cache_bytes)}"
-    return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
 
 
 def _slow(row: Row) -> Row:
