@@ -29,10 +29,10 @@
 //! ```
 //!
 //! Latencies are measured by the drive: what its unit worked for the operation, collections, merges
-//! and translation pages that it set off included; F_r and F_w are the drive's nominal times. Without
-//! a drive every operation takes its nominal time: Wf stays 1, and AALRU never pads. With
-//! `latency = response` the wait behind other operations counts, too. The pages of a destage that go
-//! to one chip wait for each other, so that Wf is then far above 1 without any collection.
+//! and translation pages that it set off included; F_r and F_w are the drive's nominal times.
+//! Without a drive every operation takes its nominal time: Wf stays 1, and AALRU never pads. With
+//! `latency = response` the wait behind other operations counts, too. The pages of a destage that
+//! go to one chip wait for each other, so that Wf is then far above 1 without any collection.
 //!
 //! Readings. Where the paper is open or contradicts itself, and what is done here (the reasons are
 //! in the specification, 6.4):
