@@ -136,15 +136,13 @@ impl<D: Directory> Policy for ClockSweep<D> {
 
     /// The hand evicts a page with `n` uses in its round `n + 1`, whatever comes in meanwhile.
     fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
-        let pages: Vec<(u32, Page, bool)> = self.pages.iter().collect();
-        let start = pages.partition_point(|&(frame, ..)| frame < self.hand);
-        let (behind, ahead) = pages.split_at(start);
+        let taken = self.usage.len() as u32;
         let round = |uses| {
-            let with = move |&&(frame, ..): &&(u32, Page, bool)| self.usage[frame as usize] == uses;
-            ahead.iter().chain(behind).filter(with)
+            let ring = (self.hand..taken).chain(0..self.hand.min(taken));
+            ring.filter(move |&frame| self.usage[frame as usize] == uses)
         };
-        let mut order = (0..=self.max_usage).flat_map(round);
-        order.all(|&(_, page, dirty)| show(page, dirty));
+        let mut order = (0..=self.max_usage).flat_map(round).filter_map(|f| self.pages.at(f));
+        order.all(|(page, dirty)| show(page, dirty));
     }
 
     fn cleaned(&mut self, page: Page) {

@@ -93,10 +93,15 @@ impl<D: Directory> Frames<D> {
 
     /// Every resident page with its frame and dirty bit, by frame.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Page, bool)> {
-        let taken = (0..).zip(&self.slots).filter(|&(frame, _)| self.free != Some(frame));
-        taken.map(|(frame, &slot)| {
-            (frame, self.pages.page(slot), self.pages[slot].state == State::Dirty)
-        })
+        let taken = 0..self.slots.len() as u32;
+        taken.filter_map(|frame| self.at(frame).map(|(page, dirty)| (frame, page, dirty)))
+    }
+
+    /// The page in a frame that was taken before, with its dirty bit, if there is one now.
+    pub(crate) fn at(&self, frame: u32) -> Option<(Page, bool)> {
+        let slot = self.slots[frame as usize];
+        let at = || (self.pages.page(slot), self.pages[slot].state == State::Dirty);
+        (self.free != Some(frame)).then(at)
     }
 
     /// The page has been written back, and stays.
