@@ -353,7 +353,7 @@ def test_the_cache_keeps_and_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_all_vectors_pass_and_none_is_skipped() -> None:
     report = ds.conform(sorted(VECTORS.glob("*.jsonl")))
     assert report.ok, report
-    assert report.passed == 204 + 119 + 30 + 27 + 40 + 66 + 16
+    assert report.passed == 204 + 119 + 23 + 30 + 8 + 27 + 40 + 66 + 16
     assert report.skipped == 0
 
 
@@ -367,7 +367,7 @@ def test_emitted_decisions_are_those_of_the_vectors() -> None:
 
 def test_catalogues_are_typed_and_complete() -> None:
     names = {p.name for p in ds.policies()}
-    assert len(names) == 46
+    assert len(names) == 47
     assert ds.policy("min").offline
     assert not ds.policy("lru").offline
     window = next(p for p in ds.policy("cflru").params if p.name == "window_fraction")

@@ -214,6 +214,13 @@ impl Plan {
         (flushed.clone(), pads.clone())
     }
 
+    /// All pages of the group stay: nobody waits for a frame of it.
+    #[inline]
+    pub fn stays(&self, group: usize) -> bool {
+        let leaves = |page: &Page| self.evicted.iter().any(|evicted| evicted.page == *page);
+        self.kept > 0 && !self.flushed[self.groups[group].flushed.clone()].iter().any(leaves)
+    }
+
     /// Number of evicted pages that were clean.
     #[inline]
     pub fn clean_evictions(&self) -> usize {
@@ -273,6 +280,10 @@ mod tests {
         assert_eq!(groups[1], (&[Page(9)][..], vec![]));
         assert_eq!(plan.evicted().iter().map(|e| e.page.0).collect::<Vec<_>>(), [0, 9]);
         assert_eq!(plan.clean_evictions(), 0, "a page that is kept is not evicted");
+        assert!(!plan.stays(0) && !plan.stays(1), "some page of each leaves");
+        plan.open_group();
+        plan.flush_and_keep(Page(4));
+        assert_eq!([0, 1, 2].map(|group| plan.stays(group)), [false, false, true]);
         plan.clear();
         assert_eq!((plan.group_count(), plan.evicted().len(), plan.padding_writes()), (0, 0, 0));
     }

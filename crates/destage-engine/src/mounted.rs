@@ -36,15 +36,15 @@ impl Mounted {
     }
 }
 
-/// What policies may take from a drive: its own page times (`docs/spec/block-policies.md` 6.3).
-pub(crate) fn nominal_times<F: Ftl>(device: &Device<F>) -> Vec<(FromRun, Value)> {
-    let times = device.nominal_times();
-    times.map_or(Vec::new(), |times| {
-        vec![
-            (FromRun::PageReadNs, Value::Int(times.read_ns.into())),
-            (FromRun::PageProgramNs, Value::Int(times.program_ns.into())),
-        ]
-    })
+/// What policies may take from a drive: its units (`docs/spec/ace.md`, 1) and its own page times
+/// (`docs/spec/block-policies.md` 6.3).
+pub(crate) fn told_by<F: Ftl>(device: &Device<F>) -> Vec<(FromRun, Value)> {
+    let mut told = vec![(FromRun::Units, Value::Int(device.units().into()))];
+    if let Some(times) = device.nominal_times() {
+        told.push((FromRun::PageReadNs, Value::Int(times.read_ns.into())));
+        told.push((FromRun::PageProgramNs, Value::Int(times.program_ns.into())));
+    }
+    told
 }
 
 /// With a device, blocks and pages are the drive's (`docs/spec/block-policies.md` 1.9).

@@ -1,7 +1,7 @@
 //! Policies as people write them: `lru,cflru[window_fraction=0.75;...]`.
 
 use destage_policies::params::{Params, Value};
-use destage_policies::{BuildError, FromRun, Info, check_params, info};
+use destage_policies::{BuildError, FromRun, Info, check_params, info, written};
 use serde::Deserialize;
 
 /// The name that stands for no cache at all, in front of a device.
@@ -34,49 +34,13 @@ impl PolicySpec {
 
     /// Reads `name` or `name[key=value;key=value]`.
     pub fn parse(text: &str) -> Result<PolicySpec, BuildError> {
-        let text = text.trim();
-        let (name, rest) = match text.split_once('[') {
-            None => (text, None),
-            Some((name, rest)) => match rest.strip_suffix(']') {
-                Some(inside) => (name, Some(inside)),
-                None => {
-                    return Err(BuildError::Unknown(format!(
-                        "policy {text:?}: the closing ] is missing"
-                    )));
-                }
-            },
-        };
-        let mut given: Vec<(String, Value)> = Vec::new();
-        for pair in rest.unwrap_or("").split(';').filter(|p| !p.trim().is_empty()) {
-            let Some((key, value)) = pair.split_once('=') else {
-                return Err(BuildError::Unknown(format!(
-                    "policy {text:?}: {:?} is no key=value",
-                    pair.trim()
-                )));
-            };
-            let key = key.trim();
-            if given.iter().any(|(k, _)| k == key) {
-                return Err(BuildError::Unknown(format!("policy {text:?}: {key} is given twice")));
-            }
-            given.push((key.to_string(), Value::parse(value)));
-        }
-        PolicySpec::new(name.trim(), given)
+        let (name, given) = written::read(text)?;
+        PolicySpec::new(&name, given)
     }
 
     /// Reads a list; commas inside brackets do not separate.
     pub fn parse_list(text: &str) -> Result<Vec<PolicySpec>, BuildError> {
-        let mut depth = 0usize;
-        text.split(|c| {
-            match c {
-                '[' => depth += 1,
-                ']' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            c == ',' && depth == 0
-        })
-        .filter(|part| !part.trim().is_empty())
-        .map(PolicySpec::parse)
-        .collect()
+        written::parts(text, ',').map(PolicySpec::parse).collect()
     }
 
     /// No cache at all.
@@ -134,12 +98,20 @@ mod tests {
     fn a_list_is_split_outside_brackets_only() {
         let specs = PolicySpec::parse_list("lru, lru").unwrap();
         assert_eq!(specs.len(), 2);
+        let over = PolicySpec::parse_list("ace[base=cflru[window_fraction=0.5];writes=8],lru");
+        assert_eq!(over.map(|specs| specs.len()), Ok(2));
         assert_eq!(specs[0].label(), "lru");
     }
 
     #[test]
     fn a_label_is_what_a_user_would_type() {
-        for text in ["lru", "acr-h[file_pages=none]", "cflru[window_fraction=0.75]"] {
+        for text in [
+            "lru",
+            "acr-h[file_pages=none]",
+            "cflru[window_fraction=0.75]",
+            "ace[base=cflru[window_fraction=0.5];writes=8]",
+            "ace[base=clock-sweep[max_usage=3;initial_usage=0]]",
+        ] {
             let label = PolicySpec::parse(text).map(|spec| spec.label());
             assert_eq!(label.as_deref(), Ok(text));
         }
@@ -154,6 +126,8 @@ mod tests {
             ("lru[k", "closing ]"),
             ("lru[k]", "no key=value"),
             ("lru[k=1;k=2]", "given twice"),
+            ("ace[base=arc]", "shows no order of eviction"),
+            ("ace[base=cflru[window_fraction=2];writes=8]", "expected 0..1"),
         ] {
             let error = PolicySpec::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

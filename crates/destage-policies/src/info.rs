@@ -31,6 +31,9 @@ pub struct Info {
     pub time: &'static str,
     /// Parameters; empty if it has none.
     pub params: &'static [Param],
+    /// That one of them that names the policy on which this one stands, one of
+    /// [`ORDERED`](crate::ORDERED) with its parameters.
+    pub over: Option<&'static str>,
     /// Those of them that a run supplies, where it knows their value and the user gives none.
     pub takes: &'static [Takes],
     /// What only it counts: the names of [`Policy::counters`](destage_core::Policy::counters), in
@@ -57,6 +60,7 @@ impl Info {
         pads: Pads::Never,
         time: "",
         params: &[],
+        over: None,
         takes: &[],
         counters: &[],
         gauges: &[],
@@ -96,6 +100,8 @@ pub enum FromRun {
     PageReadNs,
     /// Nominal time of a page program, nanoseconds, transfers included.
     PageProgramNs,
+    /// Units of its device, which work at the same time.
+    Units,
 }
 
 /// What one policy counts and no other does, such as hits by list.

@@ -33,6 +33,7 @@ mod sample;
 #[cfg(test)]
 mod testing;
 mod unit_lists;
+pub mod written;
 
 pub use clusters::EraseBlocks;
 use destage_core::{Dense, Directory, Needs, Policy};
@@ -110,11 +111,18 @@ pub enum BuildError {
     Param(#[from] ParamError),
 }
 
-/// The one table: module, its catalogue entry, its constructor.
+/// The one table: module, its catalogue entry, its constructor; `ordered` if it can tell its order
+/// of eviction, so that a policy may stand on it. Those that do so follow.
 macro_rules! policies {
-    ($($module:ident :: $info:ident => $constructor:path;)*) => {
+    (
+        $($module:ident :: $info:ident => $constructor:path $(, $ordered:ident)?;)*
+        $([over an order] $over:ident :: $over_info:ident => $over_build:path;)*
+    ) => {
         /// Every policy, in the order of the catalogue.
-        pub static POLICIES: &[&Info] = &[$(&$module::$info),*];
+        pub static POLICIES: &[&Info] = &[$(&$module::$info,)* $(&$over::$over_info,)*];
+
+        /// Those whose order of eviction can be told ([`Policy::ORDERED`]).
+        pub static ORDERED: &[&Info] = &[$($(marked!($ordered, &$module::$info),)?)*];
 
         /// Builds the policy of this name and hands it to `visitor`: the only dispatch of a run.
         pub fn build<D: Directory, V: Visitor>(
@@ -126,6 +134,22 @@ macro_rules! policies {
             $(if name == $module::$info.name {
                 return Ok(visitor.visit($constructor(setup, directory)?));
             })*
+            $(if name == $over::$over_info.name {
+                return $over_build(setup, directory, visitor);
+            })*
+            Err(unknown(name))
+        }
+
+        /// The same for one of [`ORDERED`]: what a policy stands on.
+        pub(crate) fn build_ordered<D: Directory, V: Visitor>(
+            name: &str,
+            setup: &Setup,
+            directory: D,
+            visitor: V,
+        ) -> Result<V::Output, BuildError> {
+            $($(if marked!($ordered, name == $module::$info.name) {
+                return Ok(visitor.visit($constructor(setup, directory)?));
+            })?)*
             Err(unknown(name))
         }
 
@@ -134,12 +158,24 @@ macro_rules! policies {
             $(if name == $module::$info.name {
                 return Ok(needs_of($constructor));
             })*
+            // What has an order needs nothing, as a test sees to; nor does what stands on it.
+            $(if name == $over::$over_info.name {
+                return Ok(Needs::NONE);
+            })*
             Err(unknown(name))
         }
     };
 }
 
+/// The value, of a row that is marked `ordered`.
+macro_rules! marked {
+    (ordered, $value:expr) => {
+        $value
+    };
+}
+
 pub mod aalru;
+pub mod ace;
 pub mod acr;
 pub mod ad_lru;
 pub mod arc;
@@ -184,9 +220,9 @@ pub mod w_tinylfu;
 pub mod watt;
 
 policies! {
-    lru::INFO => lru::Lru::build;
-    fifo::INFO => fifo::Fifo::build;
-    clock::INFO => clock::Clock::build;
+    lru::INFO => lru::Lru::build, ordered;
+    fifo::INFO => fifo::Fifo::build, ordered;
+    clock::INFO => clock::Clock::build, ordered;
     lru_k::INFO => lru_k::LruK::build;
     two_q::INFO => two_q::TwoQ::build;
     arc::INFO => arc::Arc::build;
@@ -194,8 +230,8 @@ policies! {
     mq::INFO => mq::Mq::build;
     min::INFO => min::Min::build;
     dual_queue::INFO => dual_queue::DualQueue::build;
-    cflru::INFO => cflru::Cflru::build;
-    lru_wsr::INFO => lru_wsr::LruWsr::build;
+    cflru::INFO => cflru::Cflru::build, ordered;
+    lru_wsr::INFO => lru_wsr::LruWsr::build, ordered;
     ccf_lru::INFO => ccf_lru::CcfLru::build;
     ad_lru::INFO => ad_lru::AdLru::build;
     cfdc::INFO => cfdc::Cfdc::build;
@@ -209,7 +245,7 @@ policies! {
     watt::INFO => watt::Watt::build;
     larc::INFO => larc::Larc::build;
     car::INFO => car::Car::build;
-    clock_sweep::INFO => clock_sweep::ClockSweep::build;
+    clock_sweep::INFO => clock_sweep::ClockSweep::build, ordered;
     lfu::INFO => lfu::Lfu::build;
     lfu_da::INFO => lfu_da::LfuDa::build;
     slru::INFO => slru::Slru::build;
@@ -230,6 +266,7 @@ policies! {
     bpac::INFO => bpac::Bpac::build;
     aalru::INFO => aalru::Aalru::build;
     lb_clock::INFO => lb_clock::LbClock::build;
+    [over an order] ace::INFO => ace::build;
 }
 
 /// The constructor names the type, and the type its needs.
@@ -247,7 +284,12 @@ pub fn check_params<'a>(
     name: &str,
     given: impl IntoIterator<Item = (&'a str, &'a Value)>,
 ) -> Result<Params, BuildError> {
-    Ok(Params::check(name, info(name)?.params, given)?)
+    let info = info(name)?;
+    let params = Params::check(name, info.params, given)?;
+    if let Some(key) = info.over {
+        written::base(name, key, &params)?;
+    }
+    Ok(params)
 }
 
 fn unknown(name: &str) -> BuildError {

@@ -47,7 +47,7 @@ impl Params {
         self.0.iter().map(|(&k, v)| (k, v))
     }
 
-    fn get(&self, key: &str) -> &Value {
+    pub(crate) fn get(&self, key: &str) -> &Value {
         self.0.get(key).unwrap_or_else(|| unreachable!("{key} is declared beside the policy"))
     }
 

@@ -1,9 +1,9 @@
 //! The order of eviction that a policy shows is the one that it follows, and a page that is cleaned
 //! is clean: every policy of the table that has an order.
 
-use destage_core::{Blind, Dense, Lookup, Lpn, Op, Page, Plan, Policy, Request};
+use destage_core::{Blind, Dense, Lookup, Lpn, Needs, Op, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
-use destage_policies::{POLICIES, Setup, Visitor, build, check_params, info};
+use destage_policies::{ORDERED, POLICIES, Setup, Visitor, build, check_params, info, needs};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
@@ -159,4 +159,7 @@ fn every_policy_with_an_order_has_its_test_here() {
     });
     let names: Vec<_> = ordered.map(|info| info.name).collect();
     assert_eq!(names, ["lru", "fifo", "clock", "cflru", "lru-wsr", "clock-sweep"]);
+    let marked: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
+    assert_eq!(names, marked, "the rows of the table that are marked");
+    assert!(names.iter().all(|name| needs(name) == Ok(Needs::NONE)), "what stands on it asks that");
 }

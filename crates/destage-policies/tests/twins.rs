@@ -6,7 +6,7 @@ mod common;
 use common::{Outcome, Over, run};
 use destage_core::Op;
 use destage_policies::params::{Kind, Param, Typing, Value};
-use destage_policies::{Info, POLICIES, info, needs};
+use destage_policies::{Info, ORDERED, POLICIES, info, needs};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
@@ -111,11 +111,11 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
                 .prop_map(Value::Real)
                 .boxed()
         }
+        Kind::Form(_) => bases().boxed(),
         Kind::RealAbove { .. }
         | Kind::OptionalReal { .. }
         | Kind::Ints { .. }
-        | Kind::OptionalBool
-        | Kind::Form(_) => {
+        | Kind::OptionalBool => {
             unreachable!("no page policy has {}, of this kind", param.name)
         }
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
@@ -124,6 +124,19 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
         }
     };
     prop_oneof![Just(None), given.prop_map(Some)].boxed()
+}
+
+/// A policy on which another one stands, half of them with parameters.
+fn bases() -> impl Strategy<Value = Value> {
+    prop::sample::select(ORDERED).prop_flat_map(|info| {
+        params(info.name).prop_map(|given| {
+            let pair = |(key, value): &(String, Value)| format!("{key}={}", value.spelled());
+            let given: Vec<String> = given.iter().map(pair).collect();
+            let given =
+                if given.is_empty() { String::new() } else { format!("[{}]", given.join(";")) };
+            Value::Text(format!("{}{given}", info.name))
+        })
+    })
 }
 
 fn params(policy: &str) -> impl Strategy<Value = Vec<(String, Value)>> + use<> {
@@ -183,7 +196,8 @@ fn decides_as_its_twin(policy: &'static str) {
 
 /// Section 4: at most s pages are resident; hit if and only if resident; exactly one eviction on a
 /// miss with a full cache, none otherwise; a victim is flushed if and only if it was dirty. A page
-/// that an admission policy refuses changes nothing, and is written through.
+/// that an admission policy refuses changes nothing, and is written through. What a policy over
+/// another one writes with a dirty victim was dirty, and stays.
 fn obeys_the_laws(
     policy: &str,
     frames: u32,
@@ -204,11 +218,18 @@ fn obeys_the_laws(
         }
         let must_evict = !decision.hit && resident.len() == frames as usize;
         prop_assert_eq!(decision.evicted.len(), usize::from(must_evict), "{}: evictions", policy);
+        let mut flushed = Vec::new();
         for victim in &decision.evicted {
             prop_assert!(resident.remove(victim), "{policy}: a victim was resident");
-            let flushed: &[Vec<u64>] = if dirty.remove(victim) { &[vec![*victim]] } else { &[] };
-            prop_assert_eq!(&decision.flushed, flushed, "{}: flushes", policy);
+            flushed.extend(dirty.remove(victim).then(|| vec![*victim]));
         }
+        if destage_twins::WRAPPERS.contains(&policy) && !flushed.is_empty() {
+            for group in decision.flushed.iter().skip(1) {
+                prop_assert!(group.iter().all(|page| dirty.remove(page)), "{policy}: {group:?}");
+                flushed.push(group.clone());
+            }
+        }
+        prop_assert_eq!(&decision.flushed, &flushed, "{}: flushes", policy);
         resident.insert(page);
         if op == Op::Write {
             dirty.insert(page);
@@ -229,9 +250,10 @@ macro_rules! twins {
         #[test]
         fn every_policy_of_the_table_is_compared() {
             let compared = [$($policy),*];
-            assert_eq!(compared, destage_twins::NAMES);
+            let (alone, over) = compared.split_at(destage_twins::NAMES.len());
+            assert_eq!((alone, over), (destage_twins::NAMES, destage_twins::WRAPPERS));
             // Those that came with the device have their twins in front of a twin of it.
-            let all = compared.iter().chain(destage_twins::ssd::DEVICE_POLICIES);
+            let all = alone.iter().chain(destage_twins::ssd::DEVICE_POLICIES).chain(over);
             // Those that cluster by erase block are compared in `blocks.rs`.
             let table: Vec<_> = page_granular().map(|policy| policy.name).collect();
             assert_eq!(table, all.copied().collect::<Vec<_>>());
@@ -273,6 +295,7 @@ twins! {
     lecar_decides_as_its_twin: "lecar";
     random_decides_as_its_twin: "random";
     clock_pro_decides_as_its_twin: "clock-pro";
+    ace_decides_as_its_twin: "ace";
 }
 
 /// The policies that give up one page at a time.
@@ -360,6 +383,8 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
         ("sac", vec![], "dual-queue"),
         ("watt", last_access_only(), "lru"),
         ("clock-sweep", vec![int("max_usage", 1), int("initial_usage", 0)], "clock"),
+        ("ace", vec![int("writes", 0)], "lru"),
+        ("ace", vec![("base".to_string(), Value::from("clock")), int("writes", 0)], "clock"),
         ("slru", vec![int("segments", 1)], "lru"),
         ("slru", vec![real("protected_fraction", 0.0)], "lru"),
         ("lecar", vec![real("history_fraction", 0.0), real("initial_weight", 1.0)], "lru"),
@@ -438,7 +463,9 @@ fn the_ends_of_every_range_are_taken() {
                 Kind::Choice(words) => {
                     [words[0], words[words.len() - 1]].map(|word| Value::Text(word.to_string()))
                 }
-                Kind::Ints { .. } | Kind::OptionalBool | Kind::Form(_) => {
+                Kind::Form(_) => ["lru", "clock-sweep[max_usage=255;initial_usage=0]"]
+                    .map(|base| Value::Text(base.to_string())),
+                Kind::Ints { .. } | Kind::OptionalBool => {
                     unreachable!("{} has {}, of this kind", policy.name, param.name)
                 }
             };

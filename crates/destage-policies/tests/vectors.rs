@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/");
-const FILES: [&str; 2] = ["page-policies.jsonl", "further-policies.jsonl"];
+const FILES: [&str; 3] = ["page-policies.jsonl", "further-policies.jsonl", "ace.jsonl"];
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(VECTORS.to_string() + file)
@@ -58,7 +58,8 @@ fn param(value: &Value) -> params::Value {
         Value::Bool(b) => params::Value::Bool(*b),
         Value::Number(n) if n.is_f64() => params::Value::Real(n.as_f64().expect("a number")),
         Value::Number(n) => params::Value::Int(n.as_i128().expect("an integer")),
-        other => panic!("a parameter is a number, a truth value or null, not {other}"),
+        Value::String(text) => params::Value::Text(text.clone()),
+        other => panic!("a parameter is a number, a truth value, a text or null, not {other}"),
     }
 }
 

@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 
+use crate::ace::Base;
 use crate::{Buffer, Decision, Op, Params, Twin, share, show, take_page};
 
+#[derive(Clone)]
 pub(crate) struct Cflru {
     buffer: Buffer,
     lru: VecDeque<u64>, // all resident pages, MRU to LRU
@@ -29,6 +31,12 @@ impl Cflru {
             return clean;
         }
         self.lru.pop_back().expect("a full cache has an LRU page")
+    }
+}
+
+impl Base for Cflru {
+    fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 }
 

@@ -4,13 +4,16 @@
 
 use std::collections::VecDeque;
 
+use crate::ace::Base;
 use crate::{Buffer, Decision, Op, Twin, bit, show};
 
+#[derive(Clone)]
 struct Entry {
     page: u64,
     referenced: bool, // ref
 }
 
+#[derive(Clone)]
 pub(crate) struct Clock {
     buffer: Buffer,
     queue: VecDeque<Entry>, // all resident pages, head to tail
@@ -30,6 +33,12 @@ impl Clock {
             }
             self.queue.push_front(Entry { page: tail.page, referenced: false });
         }
+    }
+}
+
+impl Base for Clock {
+    fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 }
 

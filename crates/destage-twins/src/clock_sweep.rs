@@ -3,9 +3,11 @@
 //! PostgreSQL, `freelist.c` and `bufmgr.c`. Mirrors
 //! `docs/spec/further-policies.md`, 3.5.
 
+use crate::ace::Base;
 use crate::frames::Frames;
 use crate::{Buffer, Decision, Op, Params, Twin, show};
 
+#[derive(Clone)]
 pub(crate) struct ClockSweep {
     buffer: Buffer,
     frames: Frames,
@@ -38,6 +40,12 @@ impl ClockSweep {
             }
             self.usage[f] -= 1;
         }
+    }
+}
+
+impl Base for ClockSweep {
+    fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 }
 

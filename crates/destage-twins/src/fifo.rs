@@ -4,8 +4,10 @@
 
 use std::collections::VecDeque;
 
+use crate::ace::Base;
 use crate::{Buffer, Decision, Op, Twin, show};
 
+#[derive(Clone)]
 pub(crate) struct Fifo {
     buffer: Buffer,
     fifo: VecDeque<u64>, // all resident pages, newest to oldest
@@ -14,6 +16,12 @@ pub(crate) struct Fifo {
 impl Fifo {
     pub(crate) fn new(frames: usize) -> Fifo {
         Fifo { buffer: Buffer::new(frames), fifo: VecDeque::new() }
+    }
+}
+
+impl Base for Fifo {
+    fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 }
 

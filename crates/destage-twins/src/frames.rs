@@ -7,6 +7,7 @@ use crate::{Decision, Op, Params};
 ///
 /// Kept apart from the [`Buffer`](crate::Buffer), which knows what is dirty: only policies that
 /// look at frames have these.
+#[derive(Clone)]
 pub(crate) struct Frames(Vec<Option<u64>>);
 
 impl Frames {

@@ -2,9 +2,10 @@
 //! see it, in [`ftl`] those of the FTLs.
 //!
 //! Every page policy of the specification (`docs/spec/page-policies.md`,
-//! `docs/spec/further-policies.md`) is written here a second time, from its text alone, with lists
-//! that are searched from one end to the other. A twin is meant to be held beside the section it
-//! mirrors; the fast policies are then compared with the twins on as many traces as one likes.
+//! `docs/spec/further-policies.md`, `docs/spec/ace.md`) is written here a second time, from its
+//! text alone, with lists that are searched from one end to the other. A twin is meant to be held
+//! beside the section it mirrors; the fast policies are then compared with the twins on as many
+//! traces as one likes.
 //!
 //! This file holds what the twins share: the interface, the table of names, the common model of
 //! section 2 (frames, parameters, lists) and [`run`], which keeps the counters of section 2.5.
@@ -15,10 +16,12 @@
 //! Cost. O(s) or worse per access, by design. Parameters are trusted: ranges are the business of
 //! the code under test, so a wrong type or an unknown key is a panic that names it.
 
+mod ace;
 mod acr;
 mod ad_lru;
 mod arc;
 pub mod block;
+mod buffer;
 mod car;
 mod casa;
 mod ccf_lru;
@@ -51,6 +54,7 @@ mod two_q;
 mod w_tinylfu;
 mod watt;
 
+use buffer::Buffer;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 
@@ -72,8 +76,8 @@ pub struct Decision {
     pub hit: bool,
     /// Evicted pages in order; here none or one.
     pub evicted: Vec<u64>,
-    /// Pages written to flash, as groups; here none, or one group that holds the dirty victim, or
-    /// the page itself if it is written and not admitted.
+    /// Pages written to flash, as groups of one page; here none, or the dirty victim and what is
+    /// written with it, or the page itself if it is written and not admitted.
     pub flushed: Vec<Vec<u64>>,
 }
 
@@ -144,6 +148,9 @@ pub const NAMES: &[&str] = &[
     "clock-pro",
 ];
 
+/// Policies over another one (`docs/spec/ace.md`): they write pages that stay. None of [`NAMES`].
+pub const WRAPPERS: &[&str] = &["ace"];
+
 /// Those of [`NAMES`] that may refuse a page (`docs/spec/further-policies.md`, 2.1).
 pub const ADMISSION: &[&str] = &["larc"];
 
@@ -188,6 +195,7 @@ fn parameters(policy: &str) -> &'static [&'static str] {
         ],
         "random" => &["seed"],
         "clock-pro" => &["cold_min_fraction", "cold_max_fraction", "ghost_fraction"],
+        "ace" => &["base", "writes"],
         _ => &[],
     }
 }
@@ -208,7 +216,7 @@ pub fn twin(
     params: &Map<String, Value>,
     trace: &[(Op, u64)],
 ) -> Option<Box<dyn Twin>> {
-    if !NAMES.contains(&policy) {
+    if !NAMES.contains(&policy) && !WRAPPERS.contains(&policy) {
         return None;
     }
     assert!(frames >= 1, "a cache has at least one frame");
@@ -251,8 +259,24 @@ pub fn twin(
         "lecar" => Box::new(lecar::Lecar::new(frames, params)),
         "random" => Box::new(random::Random::new(frames, params)),
         "clock-pro" => Box::new(clock_pro::ClockPro::new(frames, params)),
+        "ace" => over(frames, params),
         _ => unreachable!("{policy} is in NAMES but has no twin"),
     })
+}
+
+/// ACE over the policy that its parameter names, one of those with an order.
+fn over(frames: usize, params: &Params) -> Box<dyn Twin> {
+    let (name, own) = ace::written(params.text("base").unwrap_or("lru"));
+    let own = &Params(&own);
+    match name {
+        "lru" => Box::new(ace::Ace::new(lru::Lru::new(frames), params)),
+        "fifo" => Box::new(ace::Ace::new(fifo::Fifo::new(frames), params)),
+        "clock" => Box::new(ace::Ace::new(clock::Clock::new(frames), params)),
+        "cflru" => Box::new(ace::Ace::new(cflru::Cflru::new(frames, own), params)),
+        "lru-wsr" => Box::new(ace::Ace::new(lru_wsr::LruWsr::new(frames), params)),
+        "clock-sweep" => Box::new(ace::Ace::new(clock_sweep::ClockSweep::new(frames, own), params)),
+        other => panic!("{other} has no order"),
+    }
 }
 
 /// Everything that a run leaves behind.
@@ -322,78 +346,6 @@ pub fn run(
     Some(Outcome { decisions, counters })
 }
 
-/// The frames of section 2.2: which pages are resident, and which of them are dirty.
-///
-/// Every twin has one, so that none can differ in what makes a page dirty or what flushes it.
-pub(crate) struct Buffer {
-    frames: usize,
-    pages: Vec<Resident>, // in no particular order
-}
-
-struct Resident {
-    page: u64,
-    dirty: bool,
-}
-
-impl Buffer {
-    pub(crate) fn new(frames: usize) -> Buffer {
-        Buffer { frames, pages: Vec::new() }
-    }
-
-    pub(crate) fn full(&self) -> bool {
-        self.pages.len() == self.frames
-    }
-
-    /// Whether the access hits; if it does and is a write, the page becomes dirty.
-    pub(crate) fn hit(&mut self, op: Op, page: u64) -> bool {
-        for resident in &mut self.pages {
-            if resident.page == page {
-                if op == Op::Write {
-                    resident.dirty = true;
-                }
-                return true;
-            }
-        }
-        false
-    }
-
-    pub(crate) fn dirty(&self, page: u64) -> bool {
-        let resident = self.pages.iter().find(|resident| resident.page == page);
-        resident.expect("only resident pages are clean or dirty").dirty
-    }
-
-    /// The decision of a miss that gives up `victim`, which is flushed if it is dirty.
-    pub(crate) fn evict(&mut self, victim: u64) -> Decision {
-        assert!(self.full(), "page {victim} is evicted while frames are free");
-        let at = self.pages.iter().position(|resident| resident.page == victim);
-        let resident = self.pages.remove(at.expect("a victim is resident"));
-        Decision {
-            hit: false,
-            evicted: vec![victim],
-            flushed: if resident.dirty { vec![vec![victim]] } else { Vec::new() },
-        }
-    }
-
-    /// Installs the page of a miss: clean after a read, dirty after a write.
-    pub(crate) fn install(&mut self, op: Op, page: u64) {
-        assert!(!self.full(), "page {page} comes in without a free frame");
-        assert!(self.pages.iter().all(|resident| resident.page != page), "{page} comes in twice");
-        self.pages.push(Resident { page, dirty: op == Op::Write });
-    }
-
-    pub(crate) fn resident_pages(&self) -> Vec<u64> {
-        let mut pages: Vec<u64> = self.pages.iter().map(|resident| resident.page).collect();
-        pages.sort_unstable();
-        pages
-    }
-
-    pub(crate) fn dirty_pages(&self) -> Vec<u64> {
-        let mut pages = self.resident_pages();
-        pages.retain(|&page| self.dirty(page));
-        pages
-    }
-}
-
 /// `share(f, size)` of section 2.6; half a frame rounds up.
 pub(crate) fn share(fraction: f64, size: usize) -> usize {
     (fraction * size as f64 + 0.5).floor() as usize
@@ -427,6 +379,12 @@ impl Params<'_> {
         } else {
             self.integer(key).or(Some(default))
         }
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.get(key).map(|value| {
+            value.as_str().unwrap_or_else(|| panic!("{key}: expected a text, got {value}"))
+        })
     }
 
     pub(crate) fn flag(&self, key: &str) -> bool {

@@ -4,8 +4,10 @@
 
 use std::collections::VecDeque;
 
+use crate::ace::Base;
 use crate::{Buffer, Decision, Op, Twin, show, take_page};
 
+#[derive(Clone)]
 pub(crate) struct Lru {
     buffer: Buffer,
     lru: VecDeque<u64>, // all resident pages, MRU to LRU
@@ -14,6 +16,12 @@ pub(crate) struct Lru {
 impl Lru {
     pub(crate) fn new(frames: usize) -> Lru {
         Lru { buffer: Buffer::new(frames), lru: VecDeque::new() }
+    }
+}
+
+impl Base for Lru {
+    fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 }
 

@@ -4,13 +4,16 @@
 
 use std::collections::VecDeque;
 
+use crate::ace::Base;
 use crate::{Buffer, Decision, Op, Twin, bit, show, state, take};
 
+#[derive(Clone)]
 struct Entry {
     page: u64,
     cold: bool,
 }
 
+#[derive(Clone)]
 pub(crate) struct LruWsr {
     buffer: Buffer,
     lru: VecDeque<Entry>, // all resident pages, MRU to LRU
@@ -29,6 +32,12 @@ impl LruWsr {
             }
             self.lru.push_front(Entry { page: last.page, cold: true });
         }
+    }
+}
+
+impl Base for LruWsr {
+    fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 }
 

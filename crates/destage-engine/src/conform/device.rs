@@ -9,7 +9,7 @@ use super::read::{
 use super::report::Found;
 use super::vector::{Decision, Expected};
 use crate::error::RunError;
-use crate::mounted::{nominal_times, on_drive};
+use crate::mounted::{on_drive, told_by};
 use crate::observe::{Completed, Observer};
 use crate::spec::PolicySpec;
 use crate::timed::{TimedOutcome, TimedReplay, Workload};
@@ -161,7 +161,7 @@ fn setup(
     let Some(name) = &cache.policy else { return Ok(Setup::new(1)) };
     let given = cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
     let drive = Device::new(device);
-    let params = PolicySpec::new(name, given)?.params(&nominal_times(&drive))?;
+    let params = PolicySpec::new(name, given)?.params(&told_by(&drive))?;
     let trace_pages = Some(workload.pages().into());
     Ok(on_drive(Setup { params, trace_pages, ..Setup::new(cache.frames) }, &drive))
 }

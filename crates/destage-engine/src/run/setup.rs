@@ -3,7 +3,7 @@
 use super::needs::clusters;
 use crate::cost::Cost;
 use crate::error::RunError;
-use crate::mounted::{nominal_times, on_drive};
+use crate::mounted::{on_drive, told_by};
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use destage_policies::params::{Params, Value};
@@ -29,7 +29,7 @@ impl RunOptions {
     /// What policies may take from the run.
     pub(crate) fn says(&self) -> Vec<(FromRun, Value)> {
         let mut said = Cost::says(self.cost);
-        said.extend(self.drive.iter().flat_map(|drive| nominal_times(&drive.device)));
+        said.extend(self.drive.iter().flat_map(|drive| told_by(&drive.device)));
         said
     }
 

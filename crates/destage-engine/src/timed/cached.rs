@@ -139,7 +139,11 @@ impl<'a, P: Policy> Cached<'a, P> {
                 }
             }
             for group in before.1..self.plan.group_count() {
-                frame = self.destage(device, now, group, frame, ledger);
+                if self.plan.stays(group) {
+                    self.write_and_keep(device, now, group, ledger);
+                } else {
+                    frame = self.destage(device, now, group, frame, ledger);
+                }
             }
         }
         ledger.pages.evicted(&self.plan);
@@ -238,6 +242,24 @@ impl<'a, P: Policy> Cached<'a, P> {
         let Some(served) = device.read(lpn) else { return When::at(now) };
         self.submitted(Some(r.page), Op::Read, now);
         served.end
+    }
+
+    /// Writes a group of which no page leaves: only its own frames wait for that
+    /// (`docs/spec/ace.md`, 4).
+    #[inline(never)]
+    fn write_and_keep<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        group: usize,
+        ledger: &mut Ledger,
+    ) {
+        let written = self.destage(device, now, group, When::at(now), ledger);
+        let (flushed, _) = self.plan.group_ranges(group);
+        for &page in &self.plan.flushed()[flushed] {
+            let held = &mut self.held[page.0 as usize];
+            held.frame = device.queues().times().later(held.frame, written);
+        }
     }
 
     /// Writes a page that the policy does not take in; when its program ends

@@ -27,6 +27,8 @@ pub enum Caches {
     Admission,
     /// Those that cluster by erase block and see the device.
     DeviceBlock,
+    /// Those that stand on another one, and write pages that stay.
+    Over,
 }
 
 /// What a vector's FTL may be.
@@ -175,6 +177,7 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
         Caches::Block => destage_twins::block::NAMES.to_vec(),
         Caches::Admission => destage_twins::ADMISSION.to_vec(),
         Caches::DeviceBlock => vec!["gcar-bplru"],
+        Caches::Over => destage_twins::WRAPPERS.to_vec(),
     };
     let policy = select(policies).prop_flat_map(|policy| (Just(policy), params(policy)));
     let frames = prop_oneof![1 => 1..4_u64, 4 => 4..24_u64, 1 => 24..80_u64];
@@ -191,6 +194,18 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
         },
     )
 }
+
+/// Policies on which another one stands.
+const BASES: &[&str] = &[
+    "lru",
+    "fifo",
+    "clock",
+    "cflru",
+    "cflru[window_fraction=1.0]",
+    "lru-wsr",
+    "clock-sweep",
+    "clock-sweep[max_usage=2;initial_usage=0]",
+];
 
 /// The page policies that both sides have.
 fn page_policies() -> Vec<&'static str> {
@@ -230,7 +245,8 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
         Kind::OptionalReal { min, .. } => (min..=min + 1.0).prop_map(Value::from).boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::from).boxed(),
-        Kind::Ints { .. } | Kind::OptionalBool | Kind::Form(_) => {
+        Kind::Form(_) => select(BASES).prop_map(Value::from).boxed(),
+        Kind::Ints { .. } | Kind::OptionalBool => {
             unreachable!("no policy has {}, of this kind", param.name)
         }
     };

@@ -129,6 +129,16 @@ fn block_policies_that_see_a_drive_of_another_ftl_agree_with_their_twins() {
 }
 
 #[test]
+fn pages_that_are_written_and_stay_delay_whom_they_do_by_the_twin() {
+    agrees_with_its_twin(Caches::Over, Ftls::Page, 150);
+}
+
+#[test]
+fn pages_that_are_written_and_stay_over_another_ftl_agree_with_the_twin() {
+    agrees_with_its_twin(Caches::Over, Ftls::Other, 100);
+}
+
+#[test]
 fn other_ftls_without_a_cache_agree_with_their_twins() {
     agrees_with_its_twin(Caches::None, Ftls::Other, 150);
 }

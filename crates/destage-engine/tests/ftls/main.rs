@@ -1,10 +1,12 @@
-//! Every policy over every FTL.
+//! Every policy over every FTL, and one over drives of more and more units.
 //!
 //! ```text
 //!  pairs   timed runs with every law checked, held to docs/ftls.md
 //!  newest  what every read returns, page by page
+//!  ace     the running time of ACE and of its base, held to docs/ace.md
 //! ```
 
+mod ace;
 mod newest;
 mod pairs;
 

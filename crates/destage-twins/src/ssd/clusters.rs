@@ -89,7 +89,7 @@ impl Cache for Clusters {
         let (reads, writes) = self.ended(ssd);
         self.twin.after(&reads, &writes);
         let bypassed = self.write_only && op == Op::Read;
-        Answer { hit, admitted: !hit && !bypassed, dropped, group }
+        Answer { hit, admitted: !hit && !bypassed, dropped, group, batch: Vec::new() }
     }
 
     fn submitted(&mut self, operation: usize) {

@@ -312,6 +312,9 @@ impl Host {
         if let Some(group) = answer.group {
             self.destage(cache, &group)?;
         }
+        for page in answer.batch {
+            self.write_and_keep(cache, page)?;
+        }
         cache.installed(page, &self.ssd);
         let frame = self.take_frame().max(&When::at(now)).known(&self.ssd);
         let ready = frame.max(&data).known(&self.ssd);
@@ -354,6 +357,22 @@ impl Host {
         Ok(())
     }
 
+    /// Writes a page that stays (`docs/spec/ace.md`, 4): only its own frame waits for that.
+    fn write_and_keep(&mut self, cache: &mut dyn Cache, page: u64) -> Result<(), Full> {
+        self.sample(page);
+        let program = self.ssd.write(page)?.expect("the run has begun");
+        cache.submitted(program);
+        self.write_backs.push(program);
+        let until = match self.evict_wait {
+            EvictWait::Program => Until::Ended,
+            EvictWait::Transfer => Until::Transferred,
+            EvictWait::None => return Ok(()),
+        };
+        let held = self.frames.iter_mut().find(|frame| frame.page == page);
+        held.expect("it is resident").frame.operations.push((program, until));
+        Ok(())
+    }
+
     /// Takes the frame that is free earliest. Frames are left only by the group of a full cache, so
     /// all that are free are free at the same time.
     fn take_frame(&mut self) -> When {
@@ -386,15 +405,20 @@ impl Host {
         let through = !answer.hit && !answer.admitted && op == Op::Write;
         let through = through.then(|| Group { pages: [page].into(), ..Group::default() });
         let groups = || answer.group.iter();
+        let kept =
+            answer.batch.iter().map(|&page| Group { pages: [page].into(), ..Group::default() });
+        let kept: Vec<Group> = kept.collect();
         let evicted: Vec<u64> =
             answer.dropped.iter().chain(groups().flat_map(|group| &group.pages)).copied().collect();
+        let flushed = groups().chain(&kept).chain(&through).map(|group| &group.pages);
+        let flushed: Vec<_> = flushed.collect();
         let mut decision = json!({
             "index": self.decisions.len(),
             "op": if op == Op::Read { "r" } else { "w" },
             "page": page,
             "hit": answer.hit,
             "evicted": evicted,
-            "flushed": groups().chain(&through).map(|group| &group.pages).collect::<Vec<_>>(),
+            "flushed": flushed,
         });
         if groups().any(|group| !group.padding.is_empty()) {
             decision["padded"] = groups().map(|group| json!(group.padding)).collect();

@@ -10,7 +10,7 @@ use super::gcar::Gcar;
 use super::queue::Ssd;
 use super::sac::Sac;
 use crate::block::{self, Group};
-use crate::{NAMES, Op, Twin, parameters, share, twin};
+use crate::{NAMES, Op, Twin, WRAPPERS, parameters, share, twin};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
@@ -24,18 +24,20 @@ pub(crate) struct Answer {
     pub(crate) dropped: Option<u64>,
     /// The victims that are dirty, with what is written beside them.
     pub(crate) group: Option<Group>,
+    /// Pages that are written after that, and stay (`docs/spec/ace.md`).
+    pub(crate) batch: Vec<u64>,
 }
 
 impl Answer {
     pub(crate) fn hit() -> Answer {
-        Answer { hit: true, admitted: false, dropped: None, group: None }
+        Answer { hit: true, admitted: false, dropped: None, group: None, batch: Vec::new() }
     }
 
     /// A page policy: at most one victim, a group of its own if it is dirty.
     pub(crate) fn miss(victim: Option<(u64, bool)>) -> Answer {
         let of = |wanted| victim.filter(|&(_, dirty)| dirty == wanted).map(|(page, _)| page);
         let group = of(true).map(|page| Group { pages: [page].into(), ..Group::default() });
-        Answer { hit: false, admitted: true, dropped: of(false), group }
+        Answer { hit: false, admitted: true, dropped: of(false), group, batch: Vec::new() }
     }
 }
 
@@ -66,7 +68,11 @@ impl Cache for Blind {
         }
         let dirty = |victim| decision.flushed.iter().any(|group| group.contains(&victim));
         assert!(decision.evicted.len() <= 1, "page policies evict one page");
-        Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
+        let batch = decision.flushed.concat().into_iter();
+        Answer {
+            batch: batch.filter(|page| !decision.evicted.contains(page)).collect(),
+            ..Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
+        }
     }
 }
 
@@ -164,7 +170,7 @@ fn own_keys(policy: &str) -> Result<&'static [&'static str], String> {
         "ecr" | "ecr-e" => &["cqct"],
         "gcar-cflru" => &["window_fraction"],
         "sac" => &["first_fraction", "starve_limit", "resize_step"],
-        name if NAMES.contains(&name) => parameters(name),
+        name if NAMES.contains(&name) || WRAPPERS.contains(&name) => parameters(name),
         "gcar-bplru" => block::parameters("bplru"),
         name if block::NAMES.contains(&name) => block::parameters(name),
         name => return Err(format!("cache: policy: unknown policy {name}")),
@@ -221,7 +227,10 @@ pub(crate) fn cache(
             Box::new(Clusters::new(name, frames, s.without(HOST_KEYS), device))
         }
         name => {
-            let own = s.without(HOST_KEYS);
+            let mut own = s.without(HOST_KEYS);
+            if name == "ace" {
+                own.entry("writes").or_insert(device.units().into());
+            }
             Box::new(Blind(twin(name, frames, &own, trace).expect("a policy of the table")))
         }
     }))

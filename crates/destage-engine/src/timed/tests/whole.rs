@@ -10,7 +10,7 @@ use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use crate::timed::Workload;
 use destage_core::Op;
-use destage_policies::POLICIES;
+use destage_policies::{FromRun, POLICIES};
 use destage_ssd::config::Table;
 use destage_ssd::{Device, DeviceConfig, Drive};
 use std::sync::Arc;
@@ -45,7 +45,11 @@ fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
     let with = RunOptions { drive: Some(mounted("")), check: true, ..RunOptions::default() };
     let without = RunOptions { check: true, ..RunOptions::default() };
     for info in POLICIES {
-        let timed = one(&workload, info.name, &with).expect(info.name);
+        // What a drive says must be said without one as well.
+        let units = info.takes.iter().find(|takes| takes.from == FromRun::Units);
+        let spec =
+            units.map_or(info.name.into(), |takes| format!("{}[{}=3]", info.name, takes.param));
+        let timed = one(&workload, &spec, &with).expect(info.name);
         let timing = timed.timing.as_ref().expect("a run with a device");
         assert_eq!(timing.counters.dirty_evictions, timed.counters.destaged_pages);
         assert_eq!(
@@ -53,7 +57,7 @@ fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
             Some(with.drive.as_ref().expect("it").name.as_str())
         );
         let needs = destage_policies::needs(info.name).expect("in the table");
-        match one(&workload, info.name, &without) {
+        match one(&workload, &spec, &without) {
             Ok(untimed) => {
                 assert!(!needs.device(), "{}", info.name);
                 assert_eq!(untimed.counters, timed.counters, "{}", info.name);

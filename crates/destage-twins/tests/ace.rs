@@ -1,0 +1,340 @@
+//! ACE: its vectors are what the twin says (`DESTAGE_WRITE_VECTORS=1` writes them anew), and the
+//! checks of `docs/spec/ace.md`, 6.
+
+use std::collections::BTreeSet;
+
+use destage_twins::{Decision, Op, run, ssd, twin};
+use serde_json::{Map, Value, json};
+
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/");
+
+/// The bases of section 2, some with parameters.
+const BASES: [&str; 8] = [
+    "lru",
+    "fifo",
+    "clock",
+    "cflru",
+    "cflru[window_fraction=0.5]",
+    "lru-wsr",
+    "clock-sweep",
+    "clock-sweep[max_usage=2;initial_usage=0]",
+];
+
+type Trace = Vec<(Op, u64)>;
+
+/// Draws that are the same on every machine.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) % n
+    }
+}
+
+/// Accesses to `pages` pages, some of them more often, `written` of 100 writes.
+fn accesses(seed: u64, length: usize, pages: u64, written: u64) -> Trace {
+    let mut draws = Draws(seed * 0x9E37_79B9 + 1);
+    let access = |_| {
+        let op = if draws.below(100) < written { Op::Write } else { Op::Read };
+        let among = if draws.below(3) == 0 { pages } else { pages.div_ceil(4) };
+        (op, draws.below(among))
+    };
+    (0..length).map(access).collect()
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().expect("an object").clone()
+}
+
+fn letter(op: Op) -> &'static str {
+    if op == Op::Write { "w" } else { "r" }
+}
+
+/// A line of the page layout.
+fn page_vector(case: &str, frames: usize, params: Value, trace: &Trace) -> String {
+    let outcome = run("ace", frames, &object(params.clone()), trace).expect("it has a twin");
+    let decision = |d: &Decision| json!({"hit": d.hit, "evicted": d.evicted, "flushed": d.flushed});
+    let decisions: Vec<Value> = outcome.decisions.iter().map(decision).collect();
+    let accesses: Vec<Value> = trace.iter().map(|&(op, page)| json!([letter(op), page])).collect();
+    json!({
+        "name": format!("ace/{case}"),
+        "policy": "ace",
+        "params": params,
+        "frames": frames,
+        "accesses": accesses,
+        "decisions": decisions,
+        "counters": outcome.counters,
+    })
+    .to_string()
+}
+
+/// The micro-trace of section 6.
+fn micro() -> Trace {
+    use Op::{Read, Write};
+    vec![
+        (Write, 1),
+        (Write, 2),
+        (Write, 3),
+        (Read, 4),
+        (Write, 2),
+        (Read, 5),
+        (Write, 6),
+        (Read, 1),
+    ]
+}
+
+fn page_vectors() -> Vec<String> {
+    let mut lines = vec![page_vector("micro", 3, json!({"base": "lru", "writes": 1}), &micro())];
+    for (seed, base) in (1..).zip(BASES) {
+        let trace = accesses(seed, 80, 30, 60);
+        lines.push(page_vector(
+            &format!("{base}, three"),
+            7,
+            json!({"base": base, "writes": 3}),
+            &trace,
+        ));
+        let trace = accesses(seed + 20, 80, 24, 40);
+        lines.push(page_vector(&format!("{base}, default"), 12, json!({"base": base}), &trace));
+    }
+    let all = accesses(50, 60, 20, 100);
+    lines.push(page_vector("defaults", 6, json!({}), &accesses(51, 60, 20, 50)));
+    lines.push(page_vector("one-frame", 1, json!({"base": "clock", "writes": 4}), &all));
+    lines.push(page_vector(
+        "two-frames",
+        2,
+        json!({"base": "cflru[window_fraction=1]", "writes": 1}),
+        &all,
+    ));
+    lines.push(page_vector("all-writes", 6, json!({"base": "lru-wsr", "writes": 2}), &all));
+    lines.push(page_vector("none-with-it", 6, json!({"base": "cflru", "writes": 0}), &all));
+    let options =
+        json!({"base": "cflru", "writes": 2, "fetch_on_write_miss": true, "flush_at_end": true});
+    lines.push(page_vector("options", 5, options, &accesses(52, 60, 20, 50)));
+    lines
+}
+
+/// A line of the device layout: bursts of requests on four chips.
+fn device_vector(name: &str, seed: u64, device: Value, cache: Value) -> String {
+    let mut shape = object(json!({
+        "channels": 2, "chips_per_channel": 2, "planes_per_die": 1, "blocks_per_plane": 12,
+        "pages_per_block": 8, "logical_pages": 256, "gc_low_pages": 8, "precondition": "random",
+        "precondition_writes": 200, "precondition_seed": seed, "page_bytes": 4096,
+        "read_ns": [25000], "program_ns": [200000], "erase_ns": 1500000, "bus_ps_per_byte": 25000,
+    }));
+    shape.extend(object(device));
+    let mut draws = Draws(seed * 77 + 5);
+    let mut now = 0;
+    let mut request = |(op, page): (Op, u64)| {
+        now += if draws.below(6) == 0 { 900_000 } else { draws.below(40_000) };
+        json!([now, letter(op), page * 4096, 4096 * (1 + draws.below(3))])
+    };
+    let requests: Vec<Value> = accesses(seed, 120, 250, 65).into_iter().map(&mut request).collect();
+    let mut vector =
+        object(json!({"name": name, "device": shape, "cache": cache, "requests": requests}));
+    let outcome = ssd::simulate(&Value::Object(vector.clone())).expect("a run");
+    vector.extend(object(outcome));
+    Value::Object(vector).to_string()
+}
+
+fn device_vectors() -> Vec<String> {
+    let cache = |base: &str, more: Value| {
+        let mut cache = object(json!({"policy": "ace", "base": base, "frames": 20}));
+        cache.extend(object(more));
+        Value::Object(cache)
+    };
+    let plain = || json!({});
+    vec![
+        device_vector(
+            "ace over lru, writes of the drive's units",
+            1,
+            plain(),
+            cache("lru", plain()),
+        ),
+        device_vector(
+            "ace over cflru",
+            2,
+            plain(),
+            cache("cflru[window_fraction=0.5]", json!({"writes": 8})),
+        ),
+        device_vector(
+            "ace over lru-wsr",
+            3,
+            plain(),
+            cache("lru-wsr", json!({"writes": 2, "hit_ns": 500})),
+        ),
+        device_vector(
+            "ace over clock, waiting for transfers",
+            4,
+            plain(),
+            cache("clock", json!({"evict_wait": "transfer", "writes": 6})),
+        ),
+        device_vector(
+            "ace over clock-sweep, waiting for nothing",
+            5,
+            plain(),
+            cache("clock-sweep", json!({"evict_wait": "none"})),
+        ),
+        device_vector(
+            "ace over fifo, reads wait for data",
+            6,
+            plain(),
+            cache("fifo", json!({"read_wait": "data", "writes": 3})),
+        ),
+        device_vector(
+            "ace over lru, reads first",
+            7,
+            json!({"sched": "read_first"}),
+            cache("lru", json!({"writes": 5})),
+        ),
+        device_vector(
+            "ace over lru, a batch that stays until its pages leave",
+            8,
+            plain(),
+            cache("lru", json!({"writes": 4, "frames": 5})),
+        ),
+    ]
+}
+
+/// The file holds these lines, or is written anew if that is asked for.
+fn holds(file: &str, lines: &[String]) {
+    let path = format!("{VECTORS}{file}");
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    if std::env::var_os("DESTAGE_WRITE_VECTORS").is_some() {
+        std::fs::write(&path, &text).expect("the vectors can be written");
+    }
+    let found = std::fs::read_to_string(&path).expect("the vectors are in the repository");
+    for (number, (found, line)) in (1..).zip(found.lines().zip(lines)) {
+        assert!(found == line, "{file}:{number}: expected {line}");
+    }
+    assert_eq!(found.lines().count(), lines.len(), "{file}");
+}
+
+#[test]
+fn page_vectors_are_what_the_twin_says() {
+    holds("ace.jsonl", &page_vectors());
+}
+
+#[test]
+fn device_vectors_are_what_the_twin_says() {
+    holds("ace-device.jsonl", &device_vectors());
+}
+
+/// The table of section 6, row by row.
+#[test]
+fn the_micro_trace_goes_as_the_table_has_it() {
+    let params = object(json!({"base": "lru", "writes": 1}));
+    let mut ace = twin("ace", 3, &params, &[]).expect("it has a twin");
+    let rows: [(&str, &[u64], &[u64], &[u64]); 8] = [
+        ("lru[1]", &[1], &[], &[]),
+        ("lru[2 1]", &[1, 2], &[], &[]),
+        ("lru[3 2 1]", &[1, 2, 3], &[], &[]),
+        ("lru[4 3 2]", &[3], &[1], &[1, 2]),
+        ("lru[2 4 3]", &[2, 3], &[], &[]),
+        ("lru[5 2 4]", &[], &[3], &[3, 2]),
+        ("lru[6 5 2]", &[6], &[4], &[]),
+        ("lru[1 6 5]", &[6], &[2], &[]),
+    ];
+    for (row, ((op, page), (lists, dirty, evicted, flushed))) in
+        micro().into_iter().zip(rows).enumerate()
+    {
+        let decision = ace.access(op, page);
+        assert_eq!(ace.lists(), lists, "row {row}");
+        assert_eq!(ace.dirty_pages(), dirty, "row {row}");
+        assert_eq!(decision.evicted, evicted, "row {row}");
+        assert_eq!(decision.flushed.concat(), flushed, "row {row}");
+    }
+}
+
+fn cases() -> impl Iterator<Item = (&'static str, u64, usize, Trace)> {
+    let each = |(seed, base)| {
+        [(1, 1, 30), (3, 7, 60), (8, 20, 50), (60, 12, 100)].map(|(writes, frames, written)| {
+            (base, writes, frames, accesses(seed + writes, 400, 50, written))
+        })
+    };
+    (100..).zip(BASES).flat_map(each)
+}
+
+fn base_alone(base: &str, frames: usize, trace: &Trace) -> destage_twins::Outcome {
+    let ace = object(json!({"base": base, "writes": 0}));
+    run("ace", frames, &ace, trace).expect("it has a twin")
+}
+
+/// The common model, with what is written beside a dirty victim.
+#[test]
+fn a_batch_was_dirty_is_clean_and_stays() {
+    let mut batches = 0;
+    for (base, writes, frames, trace) in cases() {
+        let params = object(json!({"base": base, "writes": writes}));
+        let mut ace = twin("ace", frames, &params, &trace).expect("it has a twin");
+        let (mut resident, mut dirty) = (BTreeSet::new(), BTreeSet::new());
+        for &(op, page) in &trace {
+            let decision = ace.access(op, page);
+            assert_eq!(decision.hit, resident.contains(&page), "{base}");
+            let victims = usize::from(!decision.hit && resident.len() == frames);
+            assert_eq!(decision.evicted.len(), victims, "{base}");
+            let was_dirty = decision.evicted.iter().any(|victim| dirty.contains(victim));
+            assert_eq!(
+                !decision.flushed.is_empty(),
+                was_dirty,
+                "{base}: a clean victim takes none"
+            );
+            assert!(decision.flushed.len() as u64 <= 1 + writes, "{base}");
+            for (at, group) in decision.flushed.iter().enumerate() {
+                let [written] = group[..] else { panic!("a group of one page: {group:?}") };
+                assert!(dirty.remove(&written), "{base}: {written} was dirty");
+                assert_eq!(
+                    at == 0,
+                    decision.evicted.contains(&written),
+                    "{base}: the victim first"
+                );
+                assert!(resident.contains(&written), "{base}");
+                batches += usize::from(at == 1);
+            }
+            for victim in &decision.evicted {
+                assert!(resident.remove(victim), "{base}");
+            }
+            let whole = decision.flushed.len() as u64 == 1 + writes;
+            assert!(!was_dirty || whole || dirty.is_empty(), "{base}: all that there are");
+            resident.insert(page);
+            dirty.extend((op == Op::Write).then_some(page));
+            assert!(ace.dirty_pages().iter().eq(&dirty), "{base}");
+        }
+    }
+    assert!(batches > 500, "{batches} batches");
+}
+
+#[test]
+fn hits_and_victims_are_those_of_a_base_that_does_not_look_at_clean_and_dirty() {
+    let blind = ["lru", "fifo", "clock", "clock-sweep"];
+    for (base, writes, frames, trace) in cases() {
+        if !blind.contains(&base) {
+            continue;
+        }
+        let params = object(json!({"base": base, "writes": writes}));
+        let ace = run("ace", frames, &params, &trace).expect("it has a twin");
+        let alone = run(base, frames, &Map::new(), &trace).expect("it has a twin");
+        for (ace, alone) in ace.decisions.iter().zip(&alone.decisions) {
+            assert_eq!((ace.hit, &ace.evicted), (alone.hit, &alone.evicted), "{base}");
+        }
+        let written =
+            |counters: &std::collections::BTreeMap<&str, u64>| counters["physical_writes"];
+        assert!(written(&ace.counters) >= written(&alone.counters), "{base}");
+    }
+}
+
+#[test]
+fn without_writes_or_over_reads_alone_it_is_its_base() {
+    for (base, writes, frames, trace) in cases() {
+        if base.contains('[') {
+            continue;
+        }
+        let alone = run(base, frames, &Map::new(), &trace).expect("it has a twin");
+        assert_eq!(base_alone(base, frames, &trace), alone, "{base}");
+        let reads: Trace = trace.iter().map(|&(_, page)| (Op::Read, page)).collect();
+        let params = object(json!({"base": base, "writes": writes}));
+        assert_eq!(run("ace", frames, &params, &reads), run(base, frames, &Map::new(), &reads));
+    }
+}
