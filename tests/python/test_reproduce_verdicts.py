@@ -153,6 +153,16 @@ def test_what_holds_partly_names_every_case() -> None:
     )
 
 
+def test_cases_that_are_not_met_are_named_beside_undecided_ones() -> None:
+    cells: Cells = {
+        **many(3.0, 3.0),
+        ("v", "A"): [1.0, 2.6, 1.6],
+        ("v", "B"): [2.0, 2.0, 2.0],
+    }
+    found = verdict(compared(">0"), cells)
+    assert cases_in_words(found.claim, found.own) == "undecided: v; not met: w0, w1"
+
+
 def test_loads_from_elsewhere_have_their_own_verdict_and_leave_the_papers_alone() -> None:
     cells = {**LOWER, **HIGHER}
     for check in (compared(">0"), ORDER, NEAR, RANK):

@@ -138,7 +138,9 @@ def cases_in_words(claim: Claim, judgement: Judgement) -> str:
     cases = judgement.cases
     if len(cases) == 1:
         case = cases[0]
-        return "; ".join(text for text in (case.status, case.note) if text and text != MET)
+        # Without a number the note is what was measured, and told as such.
+        note = case.note if case.measured is not None else ""
+        return "; ".join(text for text in (case.status, note) if text and text != MET)
     met = [c for c in cases if c.status == MET]
     others = [c for c in cases if c.status != MET]
     if not others:
@@ -147,9 +149,11 @@ def cases_in_words(claim: Claim, judgement: Judgement) -> str:
     parts = [f"met: {_list(met, most)}"] if met and len(met) <= len(others) else []
     if claim.check.kind == "order":
         return "; ".join([*parts, _broken(others)])
-    for status in STATUSES[1:]:
+    # Those that are named to meet it leave those that do not.
+    told = STATUSES[1:-1] if parts else STATUSES[1:]
+    for status in told:
         some = [c for c in others if c.status == status]
-        if some and (len(met) > len(others) or status != STATUSES[-1] or not parts):
+        if some:
             parts.append(f"{status}: {_list(some, most)}{_reasons(some)}")
     return "; ".join(parts)
 
