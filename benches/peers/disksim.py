@@ -170,25 +170,30 @@ def parameters(drive: Drive) -> str:
         "instantiate [ controller0 ] as CONTROLLER",
         "topology disksim_iodriver driver0 [ disksim_bus top0 [ disksim_ctlr controller0 ["
         " disksim_bus hba0 [ ssdmodel_ssd ssd0 [] ] ] ] ]",
-        block(
-            "disksim_logorg org0",
-            {
-                "Addressing mode": "Array",
-                "Distribution scheme": "Striped",
-                "Redundancy scheme": "Noredun",
-                "devices": "[ ssd0 ]",
-                "Stripe unit": 128,
-                "Synch writes for safety": 0,
-                "Number of copies": 2,
-                "Copy choice on read": 6,
-                "RMW vs. reconstruct": "0.5",
-                "Parity stripe unit": 128,
-                "Parity rotation type": 1,
-            },
-        ),
+        organisation(),
         block("disksim_pf Proc", {"Number of processors": 1, "Process-Flow Time Scale": "1.0"}),
     ]
     return "\n".join(parts) + "\n"
+
+
+def organisation() -> str:
+    """One device, all of it."""
+    return block(
+        "disksim_logorg org0",
+        {
+            "Addressing mode": "Array",
+            "Distribution scheme": "Striped",
+            "Redundancy scheme": "Noredun",
+            "devices": "[ ssd0 ]",
+            "Stripe unit": 128,
+            "Synch writes for safety": 0,
+            "Number of copies": 2,
+            "Copy choice on read": 6,
+            "RMW vs. reconstruct": "0.5",
+            "Parity stripe unit": 128,
+            "Parity rotation type": 1,
+        },
+    )
 
 
 def histograms() -> str:
