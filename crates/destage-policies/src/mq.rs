@@ -18,15 +18,17 @@
 //!   accesses is ours. Only the variant with a fixed one is here.
 //! * A move to a lower queue leaves the count, so the next hit puts the page back where it was.
 //!
-//! Cost. O(m) for an access at which a page may expire, else O(1); two links and two counters per
-//! page, and a word more per ghost.
+//! Cost. O(m) for an access at which a page may expire, else O(1); a count and a place per page,
+//! resident or ghost, and up to eight words of twelve bytes per page of a queue (`mq/ring.rs`).
+
+mod ring;
 
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, NEVER, Page, Pages, PerSlot, Places, Plan, Policy, Queue,
-    Request, Slot, share,
+    DeviceView, Directory, Entry, Lookup, NEVER, Page, Plan, Policy, Request, Slot, Table, share,
 };
+use ring::Ring;
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -69,29 +71,35 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// Entries of Qout ahead of their turn that are asked for.
+/// Pages ahead of their turn, in a queue, that are asked for.
 const SOON: u32 = 8;
 
-/// What MQ counts of a page.
+/// What MQ keeps of a page, resident or ghost.
 #[derive(Clone, Copy, Default)]
-struct Rank {
-    count: u64,  // references while resident or a ghost
-    expiry: u64, // last access at which it stays in its queue
+struct Known {
+    count: u64, // references; 0: the page is unknown
+    place: u32, // in its queue
+    queue: u8,  // k of Qk, or m: it is in Qout
+    dirty: bool,
+}
+
+impl Entry for Known {
+    #[inline(always)]
+    fn known(&self) -> bool {
+        self.count > 0
+    }
 }
 
 /// The policy.
 pub struct Mq<D> {
-    pages: Pages<D>, // every resident page and every ghost; list = queue + 1, or the tag of Qout
-    ranks: PerSlot<Rank>,
-    queues: Vec<List>, // Q0..Q(m-1); MRU is the end, LRU the oldest
-    filled: u64,       // bit k: Qk is not empty
-    qout: Queue,       // Qout
-    places: Places,    // of the ghosts in Qout
+    pages: Table<D, Known>, // every resident page and every ghost
+    queues: Vec<Ring>,      // Q0..Q(m-1), Qout
+    due: Vec<u64>,          // the oldest page of Qk expires no earlier; NEVER for Q0
+    earliest: (u64, usize), // the least of them, and whose it is
+    m: usize,
     qout_max: u32,
     life_time: u64,
     now: u64,
-    due: Vec<u64>, // the oldest page of Qk expires no earlier; NEVER for Q0
-    earliest: u64, // the least of them
     resident: u32,
     frames: u32,
 }
@@ -99,20 +107,16 @@ pub struct Mq<D> {
 impl<D: Directory> Mq<D> {
     /// For `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
-        let m = setup.params.int("queues") as u8; // 1..=64
-        let pages = Pages::new(directory, m);
+        let m = setup.params.int("queues") as usize; // 1..=64
         Mq {
-            ranks: PerSlot::new(&pages),
-            queues: (1..=m).map(|tag| List::new(&pages, tag)).collect(),
-            filled: 0,
-            qout: Queue::new(),
-            places: Places::new(&pages),
-            pages,
+            pages: Table::new(directory),
+            queues: (0..=m).map(|k| Ring::new(0 < k && k < m)).collect(),
+            due: vec![NEVER; m],
+            earliest: (NEVER, 0),
+            m,
             qout_max: share(setup.params.real("out_fraction"), setup.frames),
             life_time: setup.params.optional_int("life_time").unwrap_or(setup.frames.into()),
             now: 0,
-            due: vec![NEVER; m.into()],
-            earliest: NEVER,
             resident: 0,
             frames: setup.frames,
         }
@@ -122,74 +126,58 @@ impl<D: Directory> Mq<D> {
         Ok(Mq::new(setup, directory))
     }
 
-    /// Tag of the pages in Qout.
-    fn out_tag(&self) -> u8 {
-        self.queues.len() as u8 + 1
-    }
-
+    /// Puts a page at the end of a queue.
     #[inline(always)]
-    fn unlink(&mut self, slot: Slot) {
-        let k = usize::from(self.pages[slot].list) - 1;
-        self.queues[k].unlink(&mut self.pages, slot);
-        self.filled &= !(u64::from(self.queues[k].is_empty()) << k);
+    fn push(&mut self, slot: Slot, queue: usize, expiry: u64) {
+        let Mq { pages, queues, .. } = self;
+        let place = queues[queue].push(slot, expiry, |slot, place| pages[slot].place = place);
+        let page = &mut pages[slot];
+        (page.place, page.queue) = (place, queue as u8);
     }
 
     /// Puts a page at the end of Qk, with a new expiry.
     #[inline(always)]
     fn append(&mut self, slot: Slot, k: usize) {
         let expiry = self.now.saturating_add(self.life_time);
-        self.ranks[slot].expiry = expiry;
-        self.queues[k].push_mru(&mut self.pages, slot);
-        self.filled |= 1 << k;
-        if k > 0 {
-            self.due[k] = self.due[k].min(expiry);
-            self.earliest = self.earliest.min(expiry);
+        self.push(slot, k, expiry);
+        if k > 0 && self.due[k] == NEVER {
+            self.due[k] = expiry;
+            self.earliest = self.earliest.min((expiry, k));
         }
     }
 
     /// Counts a reference to a page that is in no queue, and puts it into the queue of its count;
     /// then time goes on.
     #[inline(always)]
-    fn reference(&mut self, slot: Slot) {
-        let rank = &mut self.ranks[slot];
-        rank.count += 1;
-        let k = rank.count.ilog2() as usize;
-        self.append(slot, k.min(self.queues.len() - 1));
+    fn reference(&mut self, slot: Slot, count: u64) {
+        self.pages[slot].count = count;
+        self.append(slot, (count.ilog2() as usize).min(self.m - 1));
         self.now += 1;
-        if self.earliest < self.now {
-            self.age();
+        while self.earliest.0 < self.now {
+            self.age(self.earliest.1);
         }
     }
 
-    /// The oldest page of each queue but the lowest moves down if it has expired.
+    /// The oldest page of Qk moves down if it has expired, at most one at each access.
     ///
-    /// The next one is looked at only at the next access: not before may it move, and its rank is
-    /// near by then.
+    /// The order of the queues does not matter: each gets at most one page so, which stays.
     #[inline(never)]
-    fn age(&mut self) {
-        for k in 1..self.queues.len() {
-            if self.due[k] >= self.now {
-                continue;
-            }
-            let Some(oldest) = self.queues[k].lru(&self.pages) else {
-                self.due[k] = NEVER;
-                continue;
-            };
-            let expiry = self.ranks[oldest].expiry;
-            self.due[k] = expiry;
-            if expiry < self.now {
-                self.unlink(oldest);
-                self.append(oldest, k - 1);
-                self.due[k] = match self.queues[k].lru(&self.pages) {
-                    None => NEVER,
-                    Some(next) => {
-                        self.ranks.warm_slot(next);
-                        self.now // it moves no earlier than when it is looked at
-                    }
-                };
+    fn age(&mut self, k: usize) {
+        let queue = &mut self.queues[k];
+        if let Some((oldest, expiry)) = queue.oldest()
+            && expiry < self.now
+        {
+            queue.pop();
+            self.pages.warm_slot(queue.ahead(SOON));
+            self.append(oldest, k - 1);
+        }
+        self.due[k] = self.queues[k].due().max(self.now);
+        self.earliest = (NEVER, 0);
+        for (k, &due) in self.due.iter().enumerate() {
+            if due < self.earliest.0 {
+                self.earliest = (due, k);
             }
         }
-        self.earliest = self.due[1..].iter().copied().min().unwrap_or(NEVER);
     }
 }
 
@@ -200,47 +188,44 @@ impl<D: Directory> Policy for Mq<D> {
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<u64> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(0) };
-        if self.pages[slot].list == self.out_tag() {
-            self.qout.take(slot, &self.places);
+        let Known { count, place, queue, .. } = self.pages[slot];
+        self.queues[usize::from(queue)].take(place);
+        if usize::from(queue) == self.m {
             self.pages.remove(slot);
-            return Lookup::Miss(self.ranks[slot].count);
+            return Lookup::Miss(count);
         }
         self.pages[slot].dirty |= r.op.is_write();
-        self.unlink(slot);
-        self.reference(slot);
+        self.reference(slot, count + 1);
         Lookup::Hit(slot)
     }
 
     #[inline(always)]
     fn evict(&mut self, _: &mut u64, _: &dyn DeviceView, plan: &mut Plan) {
-        let lowest = self.filled.trailing_zeros() as usize;
-        let victim = self.queues[lowest].pop_lru(&mut self.pages).expect("a full buffer has pages");
-        self.filled &= !(u64::from(self.queues[lowest].is_empty()) << lowest);
+        let lowest = self.queues.iter_mut().find(|queue| !queue.is_empty());
+        let lowest = lowest.expect("a full buffer has pages");
+        let victim = lowest.pop().expect("the queue is not empty");
+        self.pages.warm_slot(lowest.ahead(SOON));
         self.resident -= 1;
         plan.evict(self.pages.page(victim), self.pages[victim].dirty);
         if self.qout_max == 0 {
             self.pages.remove(victim);
             return;
         }
-        if self.qout.len() == self.qout_max {
-            let oldest = self.qout.pop().expect("a full Qout has an oldest entry");
+        let qout = &mut self.queues[self.m];
+        if qout.len() == self.qout_max {
+            let oldest = qout.pop().expect("a full Qout has an oldest entry");
             self.pages.remove(oldest);
-            self.pages.warm_slot(self.qout.ahead(SOON));
+            self.pages.warm_slot(qout.ahead(SOON));
         }
-        self.pages[victim].list = self.out_tag();
-        self.qout.push(victim, &mut self.places);
-        if let Some(next) = self.queues[lowest].lru(&self.pages) {
-            self.places.warm_slot(next);
-        }
+        self.push(victim, self.m, NEVER);
     }
 
     #[inline(always)]
     fn admit(&mut self, r: &Request, count: u64) -> Slot {
-        let slot = self.pages.insert(r.page);
-        self.pages[slot].dirty = r.op.is_write();
-        self.ranks.set(slot, Rank { count, expiry: 0 });
+        let known = Known { count: count + 1, dirty: r.op.is_write(), ..Known::default() };
+        let slot = self.pages.insert(r.page, known);
         self.resident += 1;
-        self.reference(slot);
+        self.reference(slot, count + 1);
         slot
     }
 
@@ -254,33 +239,42 @@ impl<D: Directory> Policy for Mq<D> {
     }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for slot in self.queues.iter().flat_map(|queue| queue.iter(&self.pages)) {
+        for (slot, _) in self.queues[..self.m].iter().flat_map(Ring::iter) {
             visit(self.pages.page(slot), self.pages[slot].dirty);
         }
     }
 
-    hints! { self.pages: warm, warm_links; beside: self.ranks, self.places }
+    #[inline(always)]
+    fn warm(&self, page: Page) {
+        self.pages.warm(page);
+    }
+
+    #[inline(always)]
+    fn warm_links(&self, page: Page) {
+        // What is kept of an unknown page names a place of Q0, which is asked for in vain.
+        if D::DENSE {
+            let Known { queue, place, .. } = self.pages[Slot(page.0 as u32)];
+            self.queues[usize::from(queue)].warm(place);
+        }
+    }
 
     fn check(&self) {
         assert!(self.resident <= self.frames);
-        assert!(self.qout.len() <= self.qout_max);
-        self.qout.check(&self.places);
-        assert!(self.qout.iter().all(|slot| self.pages[slot].list == self.out_tag()));
-        assert_eq!(self.queues.iter().map(List::len).sum::<u32>(), self.resident);
+        let (qout, queues) = self.queues.split_last().expect("Qout");
+        assert!(qout.len() <= self.qout_max);
+        assert_eq!(queues.iter().map(Ring::len).sum::<u32>(), self.resident);
+        assert_eq!(self.due.iter().min(), Some(&self.earliest.0));
         for (k, queue) in self.queues.iter().enumerate() {
-            queue.check(&self.pages);
-            assert_eq!(self.filled >> k & 1 == 0, queue.is_empty());
-            assert!(self.earliest <= self.due[k]);
-            let mut newer_expiry = NEVER;
-            for slot in queue.iter(&self.pages) {
-                let Rank { count, expiry } = self.ranks[slot];
+            queue.check(|slot| self.pages[slot].place);
+            for (slot, expiry) in queue.iter() {
+                let known = self.pages[slot];
+                assert_eq!(usize::from(known.queue), k, "a page knows its queue");
+                let in_qout = k == self.m;
                 assert!(
-                    count.ilog2() as usize >= k,
-                    "a page is in the queue of its count or below"
+                    in_qout || known.count >= 1 << k,
+                    "a page is in its count's queue or below"
                 );
-                assert!(expiry <= newer_expiry, "the oldest page of a queue expires first");
-                assert!(k == 0 || expiry >= self.due[k] || self.due[k] <= self.now);
-                newer_expiry = expiry;
+                assert!(in_qout || expiry.max(self.now) >= self.due[k]);
             }
         }
     }
@@ -291,7 +285,7 @@ mod tests {
     use super::*;
     use crate::check_params;
     use crate::params::Value;
-    use crate::testing::{drive, reads, victims};
+    use crate::testing::{drive, reads, show, victims};
     use destage_core::Dense;
 
     fn mq(frames: u32, queues: i128, life_time: i128, out: f64) -> Mq<Dense> {
@@ -305,13 +299,11 @@ mod tests {
     /// `Q0[5] Q1[2 1] Qout[3 4]`: queues that are not empty, oldest first.
     fn lists(p: &Mq<Dense>) -> String {
         let mut shown = String::new();
-        for (k, queue) in p.queues.iter().enumerate().filter(|(_, queue)| !queue.is_empty()) {
-            let mut slots: Vec<String> = queue.iter(&p.pages).map(|s| s.0.to_string()).collect();
-            slots.reverse();
-            shown += &format!("Q{k}[{}] ", slots.join(" "));
+        let (qout, queues) = p.queues.split_last().unwrap();
+        for (k, queue) in queues.iter().enumerate().filter(|(_, queue)| !queue.is_empty()) {
+            shown += &format!("Q{k}[{}] ", show(queue.iter().map(|(slot, _)| slot.0)));
         }
-        let out: Vec<String> = p.qout.iter().map(|s| s.0.to_string()).collect();
-        shown + &format!("Qout[{}]", out.join(" "))
+        shown + &format!("Qout[{}]", show(qout.iter().map(|(slot, _)| slot.0)))
     }
 
     #[test]
