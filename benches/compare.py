@@ -38,7 +38,32 @@ POLICIES = (
     ("min", "belady", 8.0),
 )
 PROMISED_TOTAL = 6.0
-PARTS = ("zipf", "arc", "growth", "text", "drive", "ftls", "peers")
+
+# The further policies, with libCacheSim's name where it has them; what is promised is their cost
+# against LRU (benches/README.md). Those of sampled or learned choice state theirs.
+FURTHER = (
+    ("casa", None),
+    ("larc", None),
+    ("car", "car"),
+    ("clock-sweep", None),
+    ("clock-pro", "clockpro"),
+    ("lfu", "lfu"),
+    ("lfu-da", "lfuda"),
+    ("slru", "slru"),
+    ("random", "random"),
+    ("lb-clock", None),
+    ("watt", None),
+    ("hyperbolic", "hyperbolic"),
+    ("lecar", "lecar"),
+)
+
+# Cost against LRU over eight sizes, evenly spaced in the logarithm: our name, the most promised.
+COSTS = (
+    *(("cfdc", 4.0), ("lru-k", 4.0), ("mq", 2.5)),
+    *((name, None if name in ("watt", "hyperbolic", "lecar") else 3.0) for name, _ in FURTHER),
+)
+COST_SIZES = "0.1%,0.243%,0.59%,1.434%,3.486%,8.469%,20.58%,50%"
+PARTS = ("zipf", "arc", "further", "costs", "growth", "text", "drive", "ftls", "peers")
 
 
 def say(text: str = "") -> None:
@@ -187,6 +212,64 @@ def replay(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) -
         say("  no ratios: set DESTAGE_BENCH_CACHESIM to libCacheSim's cachesim")
 
 
+def further(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) -> None:
+    """The further policies over one workload, beside LRU of the same run and beside their peers."""
+    cachesim = os.environ.get("DESTAGE_BENCH_CACHESIM")
+    peers = dict(FURTHER)
+    lines = bench(
+        binary,
+        *(str(file), "--format", "oracle-general", "--object", "opaque"),
+        *("--cache", ",".join(SIZES), "--rounds", str(ROUNDS)),
+        *("--policies", ",".join(("lru", *peers))),
+    )
+    runs = [line for line in lines if line.get("policy") in ("lru", *peers)]
+    lru = {run["frames"]: run["cpu_s"] for run in runs if run["policy"] == "lru"}
+    say(f"\nfurther policies, {name}")
+    say(f"  {'policy':<12} {'frames':>9} {'M acc/s':>8} {'misses':>12} {'of LRU':>7} {'peer':>7}")
+    for run in runs:
+        cost = run["cpu_s"] / lru[run["frames"]]
+        row = {"workload": f"{name} further", **run, "of_lru": cost}
+        text = (
+            f"  {run['policy']:<12} {run['frames']:>9,} {run['accesses_per_s'] / 1e6:>8.1f}"
+            f" {run['misses']:>12,} {cost:>6.2f}x"
+        )
+        peer = peers.get(run["policy"])
+        if cachesim and peer:
+            command = [cachesim, str(file), "oracleGeneral", peer, str(run["frames"])]
+            try:
+                cpu = cpu_of([*command, "--ignore-obj-size", "1", "--num-thread", "1"], cwd=WORK)
+            except subprocess.CalledProcessError:  # not every version has all of them
+                text += "  it ends with an error"
+            else:
+                row["peer_cpu_s"], row["ratio"] = cpu, cpu / run["cpu_s"]
+                text += f" {row['ratio']:>6.1f}x"
+        rows.append(row)
+        say(text)
+
+
+def costs(binary: Path, rows: list[dict[str, object]]) -> None:
+    """Time per access of what costs more than LRU, over eight sizes of a recorded trace."""
+    folder = Path(os.environ.get("DESTAGE_TRACES", ROOT.parent / "shared" / "traces"))
+    file = folder / "own" / "pgtpcb.csv.xz"
+    if not file.exists():
+        say("\ncosts: skipped, own/pgtpcb.csv.xz is not in DESTAGE_TRACES")
+        return
+    lines = bench(
+        binary,
+        *(str(file), "--format", "msr", "--page-bytes", "4096", "--no-trace-cache"),
+        *("--cache", COST_SIZES, "--rounds", str(ROUNDS)),
+        *("--policies", ",".join(("lru", *(name for name, _ in COSTS)))),
+    )
+    total: dict[object, float] = {}
+    for run in (line for line in lines if line["what"] == "replay"):
+        total[run["policy"]] = total.get(run["policy"], 0.0) + run["cpu_s"]
+        rows.append({"workload": "pgtpcb costs", **run})
+    say("\ncosts against LRU, own/pgtpcb, eight sizes from 0.1 % to 50 % of the pages together")
+    for name, most in COSTS:
+        promise = f"(promised {most:.1f}x)" if most else "(no promise)"
+        say(f"  {name:<12} {total[name] / total['lru']:>6.2f}x  {promise}")
+
+
 def growth(binary: Path, rows: list[dict[str, object]]) -> None:
     say("\ngrowth: time per access over the same 100,000 pages, LRU, 1 %")
     for requests in (1_000_000, 10_000_000, 100_000_000):
@@ -301,6 +384,10 @@ def main() -> None:
             replay(binary, "arc_P6", file, rows)
         else:
             say("\narc_P6: skipped, arc_P6.lis.xz is not in DESTAGE_TRACES")
+    if "further" in wanted:
+        further(binary, "zipf(1.0)", zipf_file(), rows)
+    if "costs" in wanted:
+        costs(binary, rows)
     if "growth" in wanted:
         growth(binary, rows)
     if "text" in wanted:
