@@ -205,15 +205,24 @@ class Runner:
                 continue
             numbers = measures(one, front)
             if policy in runs.gauges:
-                # What most policies adapt to does not depend on the drive.
-                behind = front if runs.gauges_with_device else None
-                recorded = run(
-                    trace, specs[policy], cache=sizes[k], device=behind, series=GAUGE_PERIOD
-                )
-                numbers |= gauges(recorded.series, numbers)
+                numbers |= _adapted(runs, trace, specs[policy], sizes[k], front, numbers)
             cache = runs.cache[k]
             rows.append(Row(load.name, device, ftl, cache, policy, seed, load.kind, numbers))
         return rows
+
+
+def _adapted(
+    runs: RunSet,
+    trace: Trace,
+    policy: str,
+    size: str,
+    front: Drive | None,
+    numbers: Mapping[str, float],
+) -> dict[str, float]:
+    """What a policy adapts to, period by period; for most that does not depend on the drive."""
+    drive = front if runs.gauges_with_device else None
+    recorded = run(trace, policy, cache=size, device=drive, series=GAUGE_PERIOD)
+    return gauges(recorded.series, numbers)
 
 
 def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
