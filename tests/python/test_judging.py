@@ -161,8 +161,9 @@ def test_a_number_without_an_interval_decides_nothing_beside_others_that_have_on
 
 
 def test_no_lead_in_time_counts_that_lies_within_what_the_faster_one_owes() -> None:
-    def fastest(**debt: float) -> tuple[str, ...]:
+    def fastest(flushed: int = 0, **debt: float) -> tuple[str, ...]:
         runs = judged([0, 0], **debt)
+        runs[1].counters["end_flushes"] = flushed  # type: ignore[index]
         for one, mean in zip(runs, (100_000, 90_000), strict=True):
             one.metrics["response_ns_mean"] = mean  # type: ignore[index]
         known = {"groups": [{"runs": [0, 1], "metrics": {"response_ns_mean": [[-2e4, -5e3]]}}]}
@@ -176,6 +177,9 @@ def test_no_lead_in_time_counts_that_lies_within_what_the_faster_one_owes() -> N
     # Ten per cent faster, and a twelfth of the writes still owed: ahead. Of a ninth: not.
     assert fastest(arc=980 / 11) == ("arc",)
     assert fastest(arc=980 / 8) == ("arc", "lru")
+    # What it flushed when no request waited any more is as good as owed.
+    assert fastest(flushed=980 // 8) == ("arc", "lru")
+    assert fastest(flushed=980 // 12) == ("arc",)
     # What the slower one owes makes nobody else slower.
     assert fastest(lru=1000) == ("arc",)
 

@@ -97,6 +97,7 @@ def test_memory_that_is_not_to_be_had_ends_with_a_sentence(msr: Path, tmp_path: 
     main = [sys.executable, "-c", "from destage.cli import main; main()"]
     (tmp_path / "r.json").write_text("kept")
     words = ["compare", "small.csv", "-p", "lru", "-c", "4p", "-d", "tlc-nvme", "--json", "r.json"]
+    words.append("--quiet")
     limited = 'ulimit -v 1200000 || exit 99; "$@"'
     done = subprocess.run(
         ["sh", "-c", limited, "sh", *main, *words],

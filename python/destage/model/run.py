@@ -153,6 +153,15 @@ class Run:
         return float(self.metrics.get("write_debt_ratio") or 0)
 
     @property
+    def unwaited(self) -> float:
+        """Share of the flash writes, those owed included, that no request could wait for, 0..1.
+
+        What is owed at the end, and what was flushed there.
+        """
+        flushed = self.counters.get("end_flushes") or 0
+        return self.write_debt + (flushed / self.writes if self.writes else 0.0)
+
+    @property
     def cache_bytes(self) -> int:
         """Cache size, bytes."""
         return self.frames * self.trace.page_bytes

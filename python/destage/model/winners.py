@@ -92,9 +92,9 @@ def change(metric: str, run: Run, other: Run) -> float | None:
         debt = max(run.write_debt, other.write_debt)
         if debt > LARGEST_DEBT or lead <= debt:
             return None
-    # As if each write that is owed had cost as much time as one that was paid: whoever is ahead
-    # would then take 1 / (1 - debt) times as long.
-    if any(time in metric for time in _SPARED) and lead <= (run if new < old else other).write_debt:
+    # As if each write that came after the last request, or is owed, had cost as much time as one
+    # before: with a share d of them whoever is ahead would then take 1 / (1 - d) times as long.
+    if any(time in metric for time in _SPARED) and lead <= (run if new < old else other).unwaited:
         return None
     if run.told_by_intervals(other):
         interval = run.minus(other, _source(metric))

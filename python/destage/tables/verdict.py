@@ -173,12 +173,12 @@ def _how_large(result: ResultSet) -> str:
             continue
         if row.frames not in best or mean < best[row.frames][metric.name]:
             best[row.frames] = row
-    owing = max(best.values(), key=lambda run: run.write_debt)
-    if owing.write_debt > LARGEST_DEBT:
+    owing = max(best.values(), key=lambda run: run.unwaited)
+    if owing.unwaited > LARGEST_DEBT:
         return (
             f"How large a cache is worth having is not told here: at {size(owing.cache_bytes)} "
-            f"{owing.label} is fastest and still owes {percent(owing.write_debt, 0)} of its flash "
-            "writes."
+            f"{owing.label} is fastest, and {percent(owing.unwaited, 0)} of its flash writes come "
+            "after the last request."
         )
     least = min(row[metric.name] for row in best.values())
     first, last = best[min(best)], best[max(best)]
