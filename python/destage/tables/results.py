@@ -138,8 +138,8 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
         notes.append(f"{MARK} best of its size, {by}")
     if any(r.response_ns_mean is not None and r.unwaited > LARGEST_DEBT for r in runs):
         notes.append(
-            f"no {MARK} for a lead in time within the share of the writes that are owed, or flushed,"
-            " at the end"
+            f"no {MARK} for a lead in time within the share of the writes that are owed,"
+            " or flushed, at the end"
         )
     vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
     if vast:
