@@ -222,12 +222,15 @@ fn device_vectors_are_what_the_twin_says() {
     holds("ace-device.jsonl", &device_vectors());
 }
 
+/// The list, and the pages that are dirty, evicted and flushed.
+type Row = (&'static str, &'static [u64], &'static [u64], &'static [u64]);
+
 /// The table of section 6, row by row.
 #[test]
 fn the_micro_trace_goes_as_the_table_has_it() {
     let params = object(json!({"base": "lru", "writes": 1}));
     let mut ace = twin("ace", 3, &params, &[]).expect("it has a twin");
-    let rows: [(&str, &[u64], &[u64], &[u64]); 8] = [
+    let rows: [Row; 8] = [
         ("lru[1]", &[1], &[], &[]),
         ("lru[2 1]", &[1, 2], &[], &[]),
         ("lru[3 2 1]", &[1, 2, 3], &[], &[]),
