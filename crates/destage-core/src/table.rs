@@ -76,6 +76,13 @@ impl<D: Directory, T: Entry> Table<D, T> {
         known.map(|(slot, _)| Slot(slot as u32))
     }
 
+    /// What is kept of a page, known or not, for a hint that follows it; `None` where finding it
+    /// costs more than the hint hides, and for a page that a run does not have.
+    #[inline(always)]
+    pub fn near(&self, page: Page) -> Option<&T> {
+        if D::DENSE { self.entries.get(page.0 as usize) } else { None }
+    }
+
     /// Prefetches the page's entry. Only dense pages: a hash look-up costs more than it hides.
     #[inline(always)]
     pub fn warm(&self, page: Page) {

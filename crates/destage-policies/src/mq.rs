@@ -252,8 +252,7 @@ impl<D: Directory> Policy for Mq<D> {
     #[inline(always)]
     fn warm_links(&self, page: Page) {
         // What is kept of an unknown page names a place of Q0, which is asked for in vain.
-        if D::DENSE {
-            let Known { queue, place, .. } = self.pages[Slot(page.0 as u32)];
+        if let Some(&Known { queue, place, .. }) = self.pages.near(page) {
             self.queues[usize::from(queue)].warm(place);
         }
     }

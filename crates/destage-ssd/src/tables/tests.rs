@@ -145,8 +145,9 @@ fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, Config
 
 #[test]
 fn the_list_of_keys_is_that_of_the_tables() {
-    let device = DeviceConfig::from_table(&Table::new()).expect("defaults are good");
+    let mut device = DeviceConfig::from_table(&Table::new()).expect("defaults are good");
     let host = HostConfig::from_table(&Table::new(), &device).expect("defaults are good");
+    device.pe_cycles = 3000; // left out of a record while nobody has said it
     let names = |json: serde_json::Result<serde_json::Value>| {
         json.expect("JSON").as_object().expect("a table").keys().cloned().collect::<Vec<_>>()
     };
@@ -183,7 +184,7 @@ fn the_listed_defaults_are_those_of_an_empty_table() {
         };
         let empty = empty.expect("JSON");
         assert_eq!(with(row, default.clone()).as_ref(), Ok(&empty), "{}", key.name);
-        if !["op_permille", "policy"].contains(&key.name) {
+        if !["op_permille", "policy", "pe_cycles"].contains(&key.name) {
             let value: Value = serde_json::from_value(empty[key.name].clone()).expect("a value");
             assert_eq!(value, default, "{}", key.name);
         }
