@@ -145,9 +145,13 @@ impl List {
         Some(slot)
     }
 
-    /// Dirty pages on the list. O(slots), at a fraction of a nanosecond each.
-    pub fn dirty<D: Directory>(&self, pages: &Pages<D>) -> u64 {
-        pages.dirty_on(self.tag)
+    /// Dirty pages on some lists. O(slots): one walk over the nodes as they lie in memory, where in
+    /// the order of a list each of them would be a cache miss.
+    pub fn dirty<D: Directory, const N: usize>(lists: [&List; N], pages: &Pages<D>) -> u64 {
+        let mut counts = [false; 256];
+        lists.iter().for_each(|list| counts[usize::from(list.tag)] = true);
+        let nodes = pages.nodes().iter();
+        nodes.map(|node| u64::from(node.dirty & counts[usize::from(node.list)])).sum()
     }
 
     /// All pages, MRU to LRU. For tests, checks and `for_each_resident`.

@@ -259,10 +259,9 @@ impl<D: Directory> Pages<D> {
         self.nodes.len()
     }
 
-    /// Dirty pages on the list with this tag. One walk over the nodes as they lie in memory: in the
-    /// order of a list, each of them would be a cache miss.
-    pub(crate) fn dirty_on(&self, tag: u8) -> u64 {
-        self.nodes.iter().map(|node| u64::from(node.list == tag && node.dirty)).sum()
+    /// What is known of every slot, as it lies in memory.
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
     }
 
     /// Prefetches the page's node. Only dense pages: a hash look-up costs more than it hides.

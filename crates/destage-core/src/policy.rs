@@ -151,7 +151,8 @@ pub trait Policy {
     fn cleaned(&mut self, _: Page) {}
 
     /// With [`Needs::IDLE`]: a unit of the device has nothing to do at this instant. The policy may
-    /// write back pages that stay ([`Plan::flush_and_keep`]), and evicts none.
+    /// write back pages that stay ([`Plan::flush_and_keep`]), and evicts none. No run offers such an
+    /// instant yet.
     fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
 
     /// The host has trimmed the page: drop it without writing it. True if it was resident.
@@ -160,6 +161,9 @@ pub trait Policy {
     }
 
     /// Hint, some accesses ahead: this page is about to be looked up. Must not change a decision.
+    ///
+    /// No hint may panic for a page that the run does not have: the first page of a request without
+    /// pages may be one past the last.
     #[inline(always)]
     fn warm(&self, _: Page) {}
 

@@ -57,6 +57,12 @@ impl Counters {
         self.read_misses + self.write_misses
     }
 
+    /// Evicted pages that were dirty. Not all that was destaged: pages may be written and stay.
+    pub fn dirty_victims(&self) -> u64 {
+        // Results of before clean evictions were counted have none, and no pages that stay.
+        (self.evictions - self.clean_evictions).min(self.destaged_pages)
+    }
+
     /// What was counted since `before`, of the same run.
     pub(crate) fn since(&self, before: &Counters) -> Counters {
         Counters {

@@ -250,9 +250,11 @@ pub struct FlashWindows {
     /// Pages that were evicted.
     pub evictions: Vec<u64>,
     /// Those that were dirty.
-    pub dirty_evictions: Vec<u64>,
+    pub dirty_victims: Vec<u64>,
+    /// Dirty pages that were written back: those, and pages that stay.
+    pub write_backs: Vec<u64>,
     /// Those of them whose unit was collecting.
-    pub dirty_evictions_in_gc: Vec<u64>,
+    pub write_backs_in_gc: Vec<u64>,
     /// Sum of the times that they waited in their unit's queue, nanoseconds.
     pub eviction_wait_ns_sum: Vec<u64>,
     /// Sum of the unbalance rates that they met, thousandths.
@@ -301,8 +303,9 @@ impl Windows {
                 programs: each(&|w| w.flash.programs),
                 erases: each(&|w| w.flash.erases),
                 evictions: each(&|w| w.counters.evictions),
-                dirty_evictions: each(&|w| w.counters.destaged_pages),
-                dirty_evictions_in_gc: each(&|w| w.flash.in_gc),
+                dirty_victims: each(&|w| w.counters.dirty_victims()),
+                write_backs: each(&|w| w.counters.destaged_pages),
+                write_backs_in_gc: each(&|w| w.flash.in_gc),
                 eviction_wait_ns_sum: each(&|w| w.flash.wait_ns),
                 unbalance_permille_sum: each(&|w| w.flash.unbalance_permille),
                 unbalance_samples: each(&|w| w.flash.unbalance_samples),

@@ -33,7 +33,7 @@ macro_rules! on_lists {
         }
 
         fn dirty_pages(&$self) -> u64 {
-            [$($list.dirty(&$self.$pages)),+].iter().sum()
+            destage_core::List::dirty([$(&$list),+], &$self.$pages)
         }
     };
 }

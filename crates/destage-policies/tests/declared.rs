@@ -1,7 +1,9 @@
 //! What a policy says of itself in the catalogue is what it does: every policy of the table.
 
-use destage_core::{Dense, Policy};
-use destage_policies::{Counter, Gauge, Info, POLICIES, Setup, Visitor, build, check_params};
+use destage_core::{Dense, Lookup, Lpn, Op, Page, Policy, Request};
+use destage_policies::{
+    Counter, Gauge, Info, ORDERED, POLICIES, Setup, Visitor, build, check_params,
+};
 use std::collections::BTreeMap;
 
 /// The names that a policy counts and shows under.
@@ -19,9 +21,51 @@ impl Visitor for Names {
 }
 
 fn names(info: &Info) -> (Vec<&'static str>, Vec<&'static str>) {
+    with_defaults(info, Names)
+}
+
+/// Pages of the runs here.
+const PAGES: u32 = 64;
+
+fn with_defaults<V: Visitor>(info: &Info, visitor: V) -> V::Output {
     let params = check_params(info.name, []).expect("defaults are in range");
-    let setup = Setup { params, trace_pages: Some(64), ..Setup::new(8) };
-    build(info.name, &setup, Dense::new(64), Names).expect("every policy of the table is built")
+    let setup = Setup { params, trace_pages: Some(PAGES.into()), ..Setup::new(8) };
+    build(info.name, &setup, Dense::new(PAGES), visitor)
+        .expect("every policy of the table is built")
+}
+
+/// Asks for hints about pages that are there, and about those beyond the last.
+struct Hints;
+
+impl Visitor for Hints {
+    type Output = ();
+
+    fn visit<P: Policy>(self, mut policy: P) {
+        for page in [1, 2, 3].map(Page) {
+            let r = Request::new(page, Lpn(page.0), Op::Write);
+            if let Lookup::Miss(miss) = policy.request(&r) {
+                policy.admit(&r, miss);
+            }
+        }
+        for page in [0, 3, u64::from(PAGES) - 1, PAGES.into(), u64::from(PAGES) + 1].map(Page) {
+            policy.warm(page);
+            policy.warm_links(page);
+            policy.warm_neighbours(page);
+        }
+        policy.check();
+    }
+}
+
+#[test]
+fn no_hint_panics_for_a_page_that_the_run_does_not_have() {
+    POLICIES.iter().for_each(|info| with_defaults(info, Hints));
+}
+
+#[test]
+fn a_policy_that_another_may_stand_on_counts_nothing_and_takes_nothing_from_the_run() {
+    for base in ORDERED {
+        assert!(base.counters.is_empty() && base.takes.is_empty(), "{}: ace drops it", base.name);
+    }
 }
 
 #[test]

@@ -170,9 +170,10 @@ fn of_drive(draws: &Draws, flash: &FlashWindows, timing: &Timing) -> Drawn {
     };
     let programs = all(&flash.programs, counters.device.programs_of_all_kinds());
     let for_host = all(&flash.host_programs, counters.device.flash_programs);
-    let dirty = all(&flash.dirty_evictions, counters.dirty_evictions);
+    let written = all(&flash.write_backs, counters.dirty_evictions);
     let waits = all(&flash.eviction_wait_ns_sum, counters.eviction_wait_ns_sum);
-    let in_gc = all(&flash.dirty_evictions_in_gc, counters.dirty_evictions_in_gc);
+    let in_gc = all(&flash.write_backs_in_gc, counters.dirty_evictions_in_gc);
+    let victims = draws.sums(&flash.evictions); // none of them after the last request
     let unbalance = draws.sums(&flash.unbalance_permille_sum);
     let unbalanced: Vec<f64> =
         draws.sums(&flash.unbalance_samples).iter().map(|n| n * 1000.0).collect();
@@ -181,9 +182,9 @@ fn of_drive(draws: &Draws, flash: &FlashWindows, timing: &Timing) -> Drawn {
         ("gc_writes", programs.iter().zip(&for_host).map(|(all, host)| all - host).collect()),
         ("erases", all(&flash.erases, counters.device.erases)),
         ("flash_programs", for_host),
-        ("eviction_wait_ns_mean", ratio(&waits, &dirty)),
-        ("victim_in_gc_ratio", ratio(&in_gc, &dirty)),
-        ("dirty_victim_ratio", ratio(&dirty, &all(&flash.evictions, counters.evictions))),
+        ("eviction_wait_ns_mean", ratio(&waits, &written)),
+        ("victim_in_gc_ratio", ratio(&in_gc, &written)),
+        ("dirty_victim_ratio", ratio(&draws.sums(&flash.dirty_victims), &victims)),
         ("unbalance_rate_mean", ratio(&unbalance, &unbalanced)),
     ])
 }

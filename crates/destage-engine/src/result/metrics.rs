@@ -152,7 +152,8 @@ static OF_THE_CACHE: &[Metric] = &[
     )
     .shown(Shown::WithDevice),
     timed!("eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
-        "mean time that a write-back waited in its unit's queue (ECR, section 4)",
+        "mean time that a write-back, pages that stay among them, waited in its unit's queue (ECR, \
+         section 4)",
         |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
     .shown(Shown::WithDevice),
     counter!(physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
@@ -337,11 +338,11 @@ static OF_TIME: &[Metric] = &[
     response!("write_response_ns_p99", "p99 write", "99 % of writes", write_response_ns.p99),
     response!("write_response_ns_p999", "p99.9 write", "99.9 % of writes", write_response_ns.p999),
     response!("write_response_ns_max", "Max write", "longest write", write_response_ns.max),
-    timed!("dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
-        "probability that a victim is dirty: dirty evictions / evictions",
-        |t| ratio(t.counters.dirty_evictions, t.counters.evictions)),
+    metric!("dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
+        "probability that a victim is dirty; pages that are written and stay are no victims",
+        |r| r.timing.as_ref().and_then(|_| ratio(r.counters.dirty_victims(), r.counters.evictions))),
     timed!("victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
-        "probability that a dirty victim's unit is collecting",
+        "probability that a write-back's unit is collecting",
         |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions)),
     timed!("unbalance_rate_mean", "Mean unbalance", Real "", Lower,
         "mean of longest queue * units / all queues at dirty evictions; 1 is even (ECR, figure 4)",

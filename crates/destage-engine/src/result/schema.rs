@@ -164,8 +164,10 @@ pub static SCHEMA: &[Object] = &[
         programs: "list of integers", "programs of all kinds";
         erases: "list of integers", "erase blocks erased";
         evictions: "list of integers", "pages that were evicted";
-        dirty_evictions: "list of integers", "those that were dirty";
-        dirty_evictions_in_gc: "list of integers", "those of them whose unit was collecting";
+        dirty_victims: "list of integers", "those that were dirty";
+        write_backs: "list of integers", "dirty pages that were written back: those, and pages that \
+            stay";
+        write_backs_in_gc: "list of integers", "those of them whose unit was collecting";
         eviction_wait_ns_sum: "list of integers", "sum of the times that they waited in their \
             unit's queue, ns";
         unbalance_permille_sum: "list of integers", "sum of the unbalance rates that they met, \

@@ -199,7 +199,8 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
                 assert_eq!(sum(&flash.host_programs), device.flash_programs);
                 assert_eq!(sum(&flash.programs), device.programs_of_all_kinds());
                 assert_eq!(sum(&flash.erases), device.erases);
-                assert_eq!(sum(&flash.dirty_evictions), counters.dirty_evictions);
+                assert_eq!(sum(&flash.write_backs), counters.dirty_evictions);
+                assert_eq!(sum(&flash.dirty_victims), run.counters.dirty_victims());
                 assert_eq!(sum(&flash.eviction_wait_ns_sum), counters.eviction_wait_ns_sum);
                 assert_eq!(sum(&flash.unbalance_samples), counters.unbalance_samples);
                 for (metric, share) in [("response_ns_p99", 0.01), ("response_ns_p50", 0.5)] {
@@ -212,6 +213,20 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
         timed.host.queue_depth = 4;
         timed.host.mode = destage_ssd::config::HostMode::Closed;
     }
+}
+
+#[test]
+fn pages_that_are_written_and_stay_are_no_dirty_victims() {
+    let (drive, workload) = workload();
+    let options = RunOptions { drive: Some(mounted(&drive, "page")), ..RunOptions::default() };
+    let runs = runs(&workload, "lru,ace[base=lru;writes=4]", &options);
+    let [lru, ace] = &runs[..] else { panic!("two runs") };
+    assert_eq!(lru.counters.dirty_victims(), lru.counters.destaged_pages);
+    let stay = ace.policy_counters["batch_writes"];
+    assert!(stay > 100, "there are batches: {stay}");
+    assert_eq!(ace.counters.dirty_victims() + stay, ace.counters.destaged_pages);
+    assert_eq!(ace.counters.evictions, lru.counters.evictions, "the same victims");
+    assert!(2 * ace.counters.dirty_victims() < lru.counters.dirty_victims());
 }
 
 #[test]
