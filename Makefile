@@ -5,6 +5,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
+# pip without a word, unless something is wrong.
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip --quiet
 
 # The first interpreter that runs and is new enough; PYTHON=... on the command line wins.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -23,20 +25,23 @@ help: ## list the targets
 $(VENV)/.tools: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later with venv was not found (set PYTHON=...)" >&2; exit 1; }
 	@$(CARGO) --version >/dev/null 2>&1 || { echo "make: cargo was not found: install Rust 1.88 or later" >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --group dev "maturin>=1.9.4,<2"
+	@echo "Setting up $(VENV), with the tools that build and test (once, about a minute) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade pip
+	@$(PIP) install --group dev "maturin>=1.9.4,<2"
 	@touch $@
 
 # The package itself, with all extras; an unchanged crate is not compiled again.
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
-	. $(BIN)/activate && maturin develop --release --quiet --extras report,tune,polars,pandas
+	@echo "Building Destage (the first time three to ten minutes: the Rust half, optimised; then what has changed) ..."
+	@. $(BIN)/activate && PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		maturin develop --release --quiet --extras report,tune,polars,pandas
 	@touch $@
 
 setup: $(VENV)/.built ## build and install into .venv
 
 demo: setup ## compare policies on a small real trace; writes destage-report.html
-	$(BIN)/destage demo
+	@$(BIN)/destage demo
 
 test: test-rust test-python ## run every test
 

@@ -6,12 +6,14 @@ Each comes from one table in Rust.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from destage import _destage
 from destage.errors import UsageError
+from destage.model.naming import canonical, family_of
 
 __all__ = [
     "Counter",
@@ -114,6 +116,23 @@ class PolicyInfo:
     pads: str = "never"
     """When it pads what it destages to whole blocks: `never`, `always` or `with_device`."""
 
+    @property
+    def family(self) -> str:
+        """What it is one of: `classic`, `flash`, `admission`, `drive`, `over` or `blocks`."""
+        return family_of(
+            flash_aware=self.flash_aware,
+            admission=self.admission,
+            needs_device=self.needs_device,
+            clusters=self.clusters,
+            params=[p.name for p in self.params],
+        )
+
+    @property
+    def year(self) -> int | None:
+        """When it was published; None of folklore and of what only runs somewhere."""
+        years = re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", self.source)
+        return int(years[0]) if years else None
+
 
 def _policy_info(data: dict[str, Any]) -> PolicyInfo:
     parts = {
@@ -139,7 +158,7 @@ def policy(name: str) -> PolicyInfo:
     >>> policy("lru").title
     'Least Recently Used'
     """
-    return _policy_info(json.loads(_destage.policy(name)))
+    return _policy_info(json.loads(_destage.policy(canonical(name))))
 
 
 @dataclass(frozen=True)

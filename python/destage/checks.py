@@ -11,7 +11,7 @@ from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, UsageError
 from destage.options import RunOptions, options_json, thread_count
-from destage.policy import OwnPolicy, PolicyLike, Spec, is_none, policy_specs
+from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, is_none, policy_specs
 from destage.trace import Trace
 
 __all__ = [
@@ -63,7 +63,8 @@ def asked(
 ) -> tuple[list[Spec], str]:
     """Policies and sizes, checked; where none are given, those of the drive, or the usual ones."""
     if policies is not None or drive is None or drive.policy is None:
-        specs = policy_specs(USUAL if policies is None else policies)
+        chosen, _ = expanded(USUAL if policies is None else policies, drive is not None)
+        specs = policy_specs(chosen)
     else:
         name, params = drive.policy
         specs = _of_file(drive, lambda: policy_specs((name, params)))
@@ -192,7 +193,7 @@ def asked_once(
 def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str]]:
     """Policies, of which curves can be drawn."""
     specs = []
-    for spec in policy_specs(policies):
+    for spec in policy_specs(expanded(policies, False)[0]):
         if isinstance(spec, OwnPolicy):
             raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
         try:

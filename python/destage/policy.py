@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 from destage import _destage
 from destage._destage import Bypass, DeviceView, Hit, Miss, Plan, Request
 from destage.errors import UsageError
+from destage.model.naming import GROUPS, canonical, members, need_a_drive, parts
 
 __all__ = [
     "BYPASS",
@@ -38,6 +39,7 @@ __all__ = [
     "PolicyLike",
     "Request",
     "Spec",
+    "expanded",
     "is_none",
     "policy_specs",
     "spec_label",
@@ -175,11 +177,12 @@ def policy_specs(
     specs: list[Spec] = []
     for one in given:
         if isinstance(one, str):
-            specs.extend(_destage.parse_policies(one))
+            specs.extend(_destage.parse_policies(canonical(one)))
         elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], Mapping):
             name, params = one
             own = OwnPolicy.of(name, dict(params))
-            specs.append(own or _destage.check_policy(str(name), params_json(params, "params")))
+            given_as = params_json(params, "params")
+            specs.append(own or _destage.check_policy(canonical(str(name)), given_as))
         else:
             own = OwnPolicy.of(one)
             if own is None:
@@ -196,6 +199,36 @@ def policy_specs(
             raise UsageError(f"policies: {label} is given twice")
         seen.add(label)
     return specs
+
+
+def expanded(
+    policies: str | PolicyLike | Sequence[PolicyLike], has_drive: bool
+) -> tuple[str | PolicyLike | Sequence[PolicyLike], tuple[str, ...]]:
+    """Policies with every group (`"all"`, `"flash"`, `"classic"`) as its members.
+
+    Returns also those that were left out because there is no drive that they could look at. What is
+    named beside its group is there once.
+    """
+    given = [policies] if isinstance(policies, str) else policies
+    if not isinstance(given, list):
+        return policies, ()
+    words = [p.strip() for one in given if isinstance(one, str) for p in parts(canonical(one))]
+    if not any(word.lower() in GROUPS for word in words):
+        return policies, ()
+    seen, left, found = set(words), dict[str, None](), list[PolicyLike]()
+    for one in given:
+        for part in parts(one) if isinstance(one, str) else (one,):
+            group = part.strip().lower() if isinstance(part, str) else ""
+            if group not in GROUPS:
+                found.append(part)
+                continue
+            for name in members(group):
+                if name in need_a_drive() and not has_drive:
+                    left[name] = None
+                elif name not in seen:
+                    seen.add(name)
+                    found.append(name)
+    return found, tuple(name for name in left if name not in words)
 
 
 def spec_label(spec: Spec) -> str:

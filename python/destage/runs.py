@@ -98,7 +98,8 @@ def compare(
         trace: what `open_trace` or `synth` returns; several are run one after another.
         policies: names such as `"lru"` or `"lru,cflru[window_fraction=0.75]"`, pairs of a name and
             its parameters, or classes of your own (`Policy`), which run one at a time; by default
-            the drive's, if its file names one, else `USUAL`. `"none"` is no cache at all.
+            the drive's, if its file names one, else `USUAL`. `"none"` is no cache at all; `"all"`,
+            `"flash"` and `"classic"` are groups, without those that need a drive where none is.
         cache: sizes such as `"32MiB"`, `"8192p"` (pages) or `"10%"` (of the trace's unique pages);
             `"auto"` is eight sizes from 0.1 % to 50 %. By default the drive's, else `"auto"`.
         device: the drive behind the cache: a preset, a TOML file or what `open_device` returns. It

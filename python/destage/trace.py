@@ -15,6 +15,7 @@ from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
 from destage.io.clash import reading
 from destage.io.names import path_of
+from destage.model.naming import canonical
 from destage.model.run import trace_name
 from destage.profile import Counted, TraceInfo, TraceProfile
 
@@ -211,7 +212,7 @@ def _profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole or not 0 <= int(value) < 1 << 32:
             raise UsageError(f"{key}: expected a whole number below 2^32, got {value!r}")
-    specs = [] if padding is None else _destage.parse_policies(padding)
+    specs = [] if padding is None else _destage.parse_policies(canonical(padding))
     if padding is not None and len(specs) != 1:
         raise UsageError(f"padding: expected one policy, got {padding!r}")
     for name, _ in specs:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import textwrap
 from typing import Any
 
 import click
@@ -12,9 +14,9 @@ from destage.catalogue import PolicyInfo
 from destage.catalogue import policies as all_policies
 from destage.catalogue import policy as one_policy
 from destage.cli.options import COMMON, Command, apply
-from destage.cli.output import file_flag, print_table
+from destage.cli.output import file_flag
 from destage.io.files import write_whole
-from destage.tables.table import Cell, Column, Table
+from destage.model.naming import FAMILIES, GROUPS
 
 __all__ = ["policies", "wrapped"]
 
@@ -46,21 +48,38 @@ def policies(name: str | None, json_file: str | None, **_: Any) -> None:
 
 
 def _list(found: tuple[PolicyInfo, ...]) -> None:
-    rows = []
-    for p in found:
-        looks = (
-            ("flash", p.flash_aware),
-            ("ghosts", p.ghosts),
-            ("blocks", p.clusters),
-            ("drive", p.needs_device),
-        )
-        marks = [m for m, on in looks if on]
-        rows.append([Cell(p.name), Cell(", ".join(marks)), Cell(p.title)])
-    columns = [Column(c, right=False) for c in ("policy", "looks at", "title")]
-    print_table(Table("", columns, [rows]))
-    click.echo(
-        "destage policies NAME describes one. Those that look at the drive need one (--device)."
-    )
+    for family, title in FAMILIES.items():
+        group = [p for p in found if p.family == family]
+        if not group:
+            continue
+        click.secho(title, bold=True)
+        for p in group:
+            source = re.sub(rf",? {p.year}(?!\d)", "", _short(p.source), count=1)
+            named = f"{p.name:<11} {p.year or '':>4}  {p.title}. {source}"
+            click.echo(textwrap.fill(named, 79, initial_indent="  ", subsequent_indent=" " * 20))
+        click.echo()
+    click.echo("destage policies NAME describes one. Those that look into the drive need one")
+    click.echo("(--device). -p takes groups as well:")
+    for name, what in GROUPS.items():
+        click.echo(f"  -p {name:<8} {what}")
+
+
+#: Abbreviations whose point ends no sentence.
+_POINTS = ("Trans.", "al.")
+
+
+def _short(source: str) -> str:
+    """Who, and where: `Jung et al., IEEE Transactions on Consumer Electronics 54(3)`."""
+    kept = source
+    for word in _POINTS:
+        kept = kept.replace(f"{word} ", f"{word}\u00a0")
+    # Authors. Title. Venue year, what of it.
+    authors, *rest = kept.split(". ")
+    if len(rest) < 2:
+        return source.removesuffix(".")
+    names = authors.split(", ")
+    who = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+    return f"{who}, {rest[-1]}".replace("\u00a0", " ").removesuffix(".")
 
 
 def _describe(p: PolicyInfo) -> None:
@@ -95,7 +114,5 @@ def _describe(p: PolicyInfo) -> None:
 
 def wrapped(text: str, indent: int = 2) -> str:
     """Return text as a paragraph of 80 columns."""
-    import textwrap
-
     pad = " " * indent
     return textwrap.fill(text, 80, initial_indent=pad, subsequent_indent=pad)

@@ -13,7 +13,6 @@ from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
-    TRACE,
     Command,
     Decorated,
     apply,
@@ -23,12 +22,14 @@ from destage.cli.options import (
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, file_flag, print_table
+from destage.cli.reading import TRACE
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
 from destage.errors import UsageError
 from destage.model.run import warnings_of
 from destage.model.words import counted, duration, number, plain, size
 from destage.options import thread_count
+from destage.policy import expanded
 from destage.results import Results
 from destage.runs import Interrupted, plan
 from destage.runs import compare as compare_policies
@@ -36,7 +37,7 @@ from destage.tables.results import results_table
 from destage.tables.table import Cell, Column, Table
 from destage.trace import Trace
 
-__all__ = ["JOBS", "REPORT", "compare", "policy_flag", "say_warnings"]
+__all__ = ["JOBS", "REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
 
 def policy_flag(default: str) -> list[Decorated]:
@@ -46,8 +47,8 @@ def policy_flag(default: str) -> list[Decorated]:
             "-p",
             "--policy",
             metavar="NAME,...",
-            help="Policies: lru,arc,cflru[window_fraction=0.75]; `destage policies` lists them;"
-            f" none is no cache at all. [{default}]",
+            help="Policies: lru,arc,cflru[window_fraction=0.75], or a group: all, flash, classic;"
+            f" `destage policies` lists them; none is no cache. [{default}]",
         )
     ]
 
@@ -109,6 +110,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     )
     if arguments["pe_cycles"] is not None and drive is None:
         raise UsageError("--pe-cycles is of a drive: add --device")
+    if not arguments["quiet"]:
+        note_left_out(arguments["policy"], drive)
     traces = load(trace, arguments, drive)
     # It may have been made larger for the trace.
     drive = traces[0].drive
@@ -171,6 +174,13 @@ def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]
     runs, on = counted(len(planned), "run"), counted(threads, "thread")
     note = plain(f"{runs} on {on}: about {guess}{filling}")
     return Table("", columns, [rows], [note])
+
+
+def note_left_out(policies: str | None, drive: Drive | None) -> None:
+    """Say which members of a group are not run, because there is no drive that they look at."""
+    left = expanded(policies or "", drive is not None)[1]
+    if left:
+        note(f"{', '.join(left)} look at the drive and are left out: add --device")
 
 
 def say_warnings(results: Results) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from destage.checks import check_request
-from destage.cli.compare import JOBS, REPORT, policy_flag
+from destage.cli.compare import JOBS, REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
     RUN,
-    TRACE_ALONE,
     Command,
     apply,
     flag,
@@ -20,6 +19,7 @@ from destage.cli.options import (
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import progress, warn
 from destage.curves import mrc as draw_curves
 
@@ -62,6 +62,8 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         curves=True,
         **run_values(arguments),
     )
+    if not arguments["quiet"]:
+        note_left_out(policies, None)
     opened = load_one(trace, arguments)
     with progress(arguments["quiet"]) as callback:
         curves = draw_curves(

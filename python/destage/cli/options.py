@@ -2,10 +2,7 @@
 
 Precedence: flag > environment > `--config` file > default. The environment variable of a flag is
 `DESTAGE_` and its name in capitals, but for `--cache`: `DESTAGE_CACHE_SIZE`, since `DESTAGE_CACHE`
-is the folder of decoded traces. In a file the keys of `[trace]` are the reader options (and
-`page_size`), those of `[cache]` are in `CACHE_KEYS`. If it has a table `[device]` it is a drive's
-file as well, and that drive is behind the cache: then `[cache]`, `[host]` and `[ftl]` may have what
-a drive's file has.
+is the folder of decoded traces. What a file may say is in `cli.reading`.
 """
 
 from __future__ import annotations
@@ -18,23 +15,18 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from destage import _destage
-from destage.catalogue import ReaderOption, reader_options
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
-from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
 from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, OutputError, UsageError
 from destage.io.clash import Named, watching
-from destage.io.files import SETTINGS_BYTES, read_text
-from destage.io.names import path_of, printable
+from destage.io.names import path_of
 from destage.options import RunOption, RunOptions, run_options
 
 __all__ = [
     "COMMON",
     "DEVICE",
     "RUN",
-    "TRACE",
-    "TRACE_ALONE",
     "FOLDER",
     "OUTPUT",
     "Command",
@@ -50,22 +42,14 @@ __all__ = [
 #: Before the name of a reader option in a command's arguments, so that none collides.
 READER = "reader_"
 
-#: Tables that only a drive's file has.
-DRIVE_TABLES = ("device", "host", "ftl")
+#: Section of the help.
+READING = "Reading the trace"
 
 #: Key of a context's notes: the `--config` file that is a drive, and its keys that are not.
 SHARED = "destage.shared_file"
 
 #: Key of a context's notes: the `--config` file.
 CONFIG = "destage.config"
-
-#: Keys of the `[cache]` table, and the flag that each stands for.
-CACHE_KEYS = {
-    "policy": "policy",
-    "size": "cache",
-    **{option.name: option.name for option in run_options() if option.flag},
-    "jobs": "jobs",
-}
 
 Decorated = Callable[..., Any]
 
@@ -75,6 +59,22 @@ if TYPE_CHECKING:
 else:
     # Older versions of click have no type arguments.
     _Word = click.ParamType
+
+
+#: What other tools, and our own results, call a flag.
+WORDS = {
+    **dict.fromkeys(("cache-size", "cache-sizes", "size", "sizes", "frames", "capacity"), "cache"),
+    **dict.fromkeys(("policies", "algorithm", "algo", "algos", "eviction"), "policy"),
+    **dict.fromkeys(("drive", "ssd", "disk", "preset"), "device"),
+    **dict.fromkeys(("threads", "workers", "parallel"), "jobs"),
+    **dict.fromkeys(("limit", "num-requests", "max-requests"), "requests"),
+    **dict.fromkeys(("iodepth", "depth", "qd"), "queue-depth"),
+    **dict.fromkeys(("block-size", "bs", "pagesize"), "page-size"),
+    **dict.fromkeys(("html", "output-html"), "report"),
+    **dict.fromkeys(("metrics", "metric", "columns-shown"), "show"),
+    **dict.fromkeys(("order-by", "sort-by"), "sort"),
+    **dict.fromkeys(("duration", "runtime"), "for"),
+}
 
 
 class File(_Word):
@@ -151,7 +151,9 @@ class Command(click.Command):
         except click.NoSuchOption as e:
             # Without the dashes, which all have in common.
             known = [name[2:] for p in self.params for name in p.opts if name.startswith("--")]
-            near = _destage.nearest(e.option_name.lstrip("-"), known)
+            name = e.option_name.lstrip("-")
+            called = WORDS.get(name)
+            near = called if called in known else _destage.nearest(name, known)
             meant = f", did you mean --{near}?" if near else ""
             raise click.UsageError(f"unknown flag {e.option_name}{meant}", ctx) from e
         except click.UsageError as e:
@@ -168,6 +170,7 @@ class Command(click.Command):
             if record is not None:
                 section = getattr(param, "section", "Flags")
                 sections.setdefault(section, []).append(record)
+        self._point_to_the_rest(sections)
         helps = self.get_help_option(ctx)
         record = helps.get_help_record(ctx) if helps else None
         if record:
@@ -176,9 +179,24 @@ class Command(click.Command):
             with formatter.section(section):
                 formatter.write_dl(records)
 
+    def _point_to_the_rest(self, sections: dict[str, list[tuple[str, str]]]) -> None:
+        """Say where the flags are that the help leaves out."""
+        hidden = sum(isinstance(p, Flag) and p.hidden for p in self.params)
+        if hidden:
+            sections.setdefault(READING, []).append(
+                (f"and {hidden} more", "`destage trace options` lists them all, by format.")
+            )
 
-#: A number of which the program can say what is wrong with it; beyond, it is none of ours.
-WHOLE = click.IntRange(-(1 << 63), (1 << 63) - 1)
+
+class _Whole(click.IntRange):
+    """A number of which the program can say what is wrong with it; beyond, it is none of ours."""
+
+    def _describe_range(self) -> str:
+        """Say nothing in the help: the range is that of the machine's words."""
+        return ""
+
+
+WHOLE = _Whole(-(1 << 63), (1 << 63) - 1)
 
 
 class Flag(click.Option):
@@ -209,101 +227,6 @@ def apply(*groups: list[Decorated]) -> Callable[[Decorated], Decorated]:
 def flag(*names: str, **kwargs: Any) -> Decorated:
     """Decorate with a `Flag`."""
     return click.option(*names, cls=Flag, **kwargs)
-
-
-def _reader_flag(option: ReaderOption) -> Decorated:
-    name = READER + option.key
-    about = option.about
-    if option.default and option.values != "true or false":
-        about += f" [{option.default}]"
-    if option.formats:
-        about += f" ({', '.join(option.formats)})"
-    shared: dict[str, Any] = {"section": "Reading the trace", "default": None, "help": about}
-    if option.values == "true or false":
-        return flag(f"{option.flag}/--no-{option.flag[2:]}", name, **shared)
-    metavar = {"format": "NAME", "device": "NAME,...", "requests": "N", "max_errors": "N"}
-    words = option.values.replace(", or several", "").replace(" or ", ", ").split(", ")
-    is_choice = all(len(w.split()) == 1 for w in words) and len(words) > 1
-    default = "|".join(words) if is_choice else "VALUE"
-    return flag(option.flag, name, metavar=metavar.get(option.key, default), **shared)
-
-
-def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
-    if path is None:
-        return
-    import tomllib
-
-    try:
-        data = tomllib.loads(read_text(path, "TOML", SETTINGS_BYTES).decode())
-    except tomllib.TOMLDecodeError as e:
-        raise DataError(f"{printable(path)}: no TOML: {e}") from e
-    except UnicodeDecodeError as e:
-        raise DataError(f"{printable(path)}: no TOML: it is not UTF-8") from e
-    except RecursionError as e:
-        raise DataError(f"{printable(path)}: no TOML of ours: it is nested too deeply") from e
-    values, others = _flat(path, data)
-    if "device" in data and any(p.name == "device" for p in ctx.command.params):
-        ctx.meta[SHARED] = (path, others)
-        values["device"] = path
-    ctx.meta[CONFIG] = path
-    ctx.default_map = {**(ctx.default_map or {}), **values}
-
-
-def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Values of a file by the name of the command's argument, and the keys that they stand under.
-
-    What is the drive's is left out; the drive's reader looks at it.
-    """
-    values: dict[str, Any] = {}
-    taken: list[tuple[str, str]] = []
-    reader = {o.key: READER + o.key for o in reader_options()} | {"page_size": "page_size"}
-    tables: dict[str, dict[str, str]] = {"trace": reader, "cache": CACHE_KEYS}
-    known_tables = [*tables, *DRIVE_TABLES]
-    for table, entries in data.items():
-        if table not in known_tables:
-            raise DataError(f"{path}: {_unknown('table', table, known_tables)}")
-        if not isinstance(entries, dict):
-            raise DataError(f"{path}: {table}: expected a table, found {entries!r}")
-        if table in DRIVE_TABLES and "device" not in data:
-            raise DataError(f"{path}: [{table}] is of a drive: a table [device] is missing")
-        if table in DRIVE_TABLES:
-            continue
-        known = tables[table]
-        if table == "cache" and "device" in data:
-            known = _not_the_drives(entries)
-        for key, value in entries.items():
-            if key in known:
-                values[known[key]] = _text(value)
-                taken.append((table, key))
-            elif table != "cache" or "device" not in data:
-                raise DataError(f"{path}: [{table}]: {_unknown('key', key, list(known))}")
-    return values, taken
-
-
-def _not_the_drives(cache: Mapping[str, Any]) -> dict[str, str]:
-    """Keys of a `[cache]` table that are no business of the drive beside it.
-
-    A policy is the drive's if its parameters stand there; else it is a flag's, and may be several.
-    """
-    parameters = set(cache) - set(CACHE_KEYS) - set(DRIVE_CACHE_KEYS)
-    return {k: v for k, v in CACHE_KEYS.items() if k != "policy" or not parameters}
-
-
-def _unknown(kind: str, word: str, known: list[str]) -> str:
-    near = _destage.nearest(word, known)
-    meant = f", did you mean {near}?" if near else ""
-    return f"unknown {kind} {word!r}{meant} (known: {', '.join(known)})"
-
-
-def _text(value: Any) -> Any:
-    """A value of TOML as a flag has it."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, list):
-        return ",".join(str(_text(v)) for v in value)
-    if isinstance(value, dict):
-        return ",".join(f"{k}={_text(v)}" for k, v in value.items())
-    return str(value)
 
 
 def reader_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -369,49 +292,6 @@ COMMON = [
     ),
 ]
 
-
-def _trace_flags(drive: bool) -> list[Decorated]:
-    """Flags of commands that read a trace, for a drive or only to look at it."""
-    with_drive = "; with a drive the drive's" if drive else ""
-    is_drive = "; with a table [device] it is the drive as well" if drive else ""
-    options = [o for o in reader_options() if drive or o.key not in DRIVE_OPTIONS]
-    return [
-        flag(
-            "--page-size",
-            metavar="SIZE",
-            section="Reading the trace",
-            help="Page size, e.g. 4KiB, 512. [4KiB; the trace's own in page-reference traces"
-            f"{with_drive}]",
-        ),
-        flag(
-            "--config",
-            type=Input("the file of --config"),
-            metavar="FILE.toml",
-            is_eager=True,
-            expose_value=False,
-            callback=_config,
-            section="Reading the trace",
-            help="Take what flags and environment leave open from [trace] and [cache] of this file"
-            f"{is_drive}.",
-        ),
-        flag(
-            "--trace-cache/--no-trace-cache",
-            default=True,
-            section="Reading the trace",
-            help="Keep the decoded trace for the next time, or do not. [keep]",
-        ),
-        *(_reader_flag(o) for o in options),
-    ]
-
-
-#: Reader options that mean something in front of a drive only.
-DRIVE_OPTIONS = ("wrap",)
-
-#: Flags of commands that run a trace, with a drive or without.
-TRACE = _trace_flags(drive=True)
-
-#: Flags of commands that read a trace and have no drive.
-TRACE_ALONE = _trace_flags(drive=False)
 
 #: Flags of commands that can put a drive behind the cache.
 DEVICE = [

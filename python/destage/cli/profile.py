@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from destage.cli.load import TRACES, load
-from destage.cli.options import COMMON, OUTPUT, TRACE_ALONE, Command, apply, flag
+from destage.cli.options import COMMON, OUTPUT, Command, apply, flag
 from destage.cli.output import Outputs, file_flag, look_at_folder
+from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
 from destage.io.files import write_whole

@@ -19,6 +19,7 @@ class Place:
     module: str
     attribute: str
     about: str
+    is_group: bool = False
 
 
 class LazyGroup(click.Group):
@@ -50,17 +51,37 @@ class LazyGroup(click.Group):
         if name and not name.startswith("-") and name not in self.places:
             from destage import _destage
 
-            near = _destage.nearest(name, list(self.places))
+            near = self._meant(name, ctx) or _destage.nearest(name, list(self.places))
             meant = f", did you mean {near}?" if near else ""
             known = ", ".join(self.places)
             raise click.UsageError(f"unknown command {name!r}{meant} (known: {known})", ctx)
         return super().resolve_command(ctx, args)
+
+    def _meant(self, name: str, ctx: click.Context) -> str | None:
+        """The command that others call by this name, or that is one of a group's."""
+        if WORDS.get(name) in self.places:
+            return WORDS[name]
+        for above, place in self.places.items():
+            group = self.get_command(ctx, above) if place.is_group else None
+            if isinstance(group, LazyGroup) and name in group.places:
+                return f"{above} {name}"
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, place.about) for name, place in self.places.items()])
 
+
+#: What other tools call the same.
+WORDS = {
+    **dict.fromkeys(("simulate", "sim", "bench"), "compare"),
+    **dict.fromkeys(("replay", "record"), "run"),
+    **dict.fromkeys(("plot", "draw", "html"), "report"),
+    **dict.fromkeys(("optimize", "optimise", "search"), "tune"),
+    **dict.fromkeys(("drives", "presets", "ssds"), "devices"),
+    **dict.fromkeys(("algorithms", "list"), "policies"),
+}
 
 COMMANDS = {
     "demo": Place(
@@ -70,7 +91,9 @@ COMMANDS = {
     "run": Place("destage.cli.run", "run", "Run one policy once and record everything."),
     "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
     "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
-    "trace": Place("destage.cli.trace", "trace", "Look at, convert and make traces."),
+    "trace": Place(
+        "destage.cli.trace", "trace", "Look at, convert and make traces.", is_group=True
+    ),
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
     "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),

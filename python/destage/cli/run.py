@@ -15,7 +15,6 @@ from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
-    TRACE,
     Command,
     apply,
     drive_of,
@@ -23,6 +22,7 @@ from destage.cli.options import (
     run_values,
 )
 from destage.cli.output import FILES, Outputs, file_flag
+from destage.cli.reading import TRACE
 from destage.cli.screen import progress
 from destage.errors import UsageError
 from destage.io.files import write_whole

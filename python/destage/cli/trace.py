@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage.catalogue import FormatInfo, reader_options
+from destage.catalogue import FormatInfo, ReaderOption, reader_options
 from destage.catalogue import formats as all_formats
 from destage.cli.catalogue import JSON, wrapped
 from destage.cli.load import TRACES, load
-from destage.cli.options import COMMON, TRACE_ALONE, Command, Decorated, apply, flag, reader_values
+from destage.cli.options import COMMON, Command, Decorated, apply, flag, reader_values
 from destage.cli.output import file_flag, look_at, print_table
+from destage.cli.reading import TRACE_ALONE
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
 from destage.conversion import convert as convert_trace
@@ -43,6 +44,7 @@ trace = LazyGroup(
         "convert": Place(HERE, "convert", "Write it in another format."),
         "synth": Place(HERE, "synth", "Make a workload from a seed."),
         "formats": Place(HERE, "formats", "List the formats that can be read, or describe one."),
+        "options": Place(HERE, "options", "List what can be said of how a trace is read."),
         "cache": Place(HERE, "cache", "Show or clear the folder of decoded traces."),
     },
 )
@@ -314,11 +316,42 @@ def _describe(f: FormatInfo) -> None:
     if options:
         click.echo("\nOptions of this format")
         for o in options:
-            default = f"; default {o.default}" if o.default else ""
-            click.echo(f"  {o.flag}: {o.values}{default}")
-            click.echo(wrapped(o.about, indent=6))
+            _say_option(o)
     if any(o.key == "columns" for o in options):
         click.echo(MAPPING.format(name=f.name))
+
+
+@click.command(
+    cls=Command, epilog="\b\nExamples:\n  destage trace options\n  destage trace options --json -"
+)
+@apply(JSON, COMMON)
+def options(json_file: str | None, **_: Any) -> None:
+    """List every reader option: flags of each command that reads a trace, keys of [trace]."""
+    found = reader_options()
+    if json_file is not None:
+        data = [dataclasses.asdict(o) | {"flag": o.flag} for o in found]
+        write_whole(json_file, json.dumps(data, indent=1) + "\n")
+        if json_file == "-":
+            return
+    groups: dict[str, list[ReaderOption]] = {"every format": []}
+    for option in found:
+        groups.setdefault(", ".join(option.formats) or "every format", []).append(option)
+    for formats_of, members in groups.items():
+        click.echo(f"Of {formats_of}")
+        for option in members:
+            _say_option(option)
+        click.echo()
+    click.echo(
+        "As flags of every command that reads a trace (--on-error skip), as keys of [trace] in"
+    )
+    click.echo('a --config file (on_error = "skip"), in Python by keyword (on_error="skip").')
+
+
+def _say_option(option: ReaderOption) -> None:
+    """Flag, values and default, and what it does."""
+    default = f"; default {option.default}" if option.default else ""
+    click.echo(wrapped(f"{option.flag}: {option.values}{default}"))
+    click.echo(wrapped(option.about.replace(f" (flag: {option.flag})", ""), indent=6))
 
 
 @click.command(

@@ -14,7 +14,6 @@ from destage.cli.options import (
     DEVICE,
     OUTPUT,
     RUN,
-    TRACE,
     Command,
     apply,
     drive_of,
@@ -23,6 +22,7 @@ from destage.cli.options import (
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, look_at_folder, print_table
+from destage.cli.reading import TRACE
 from destage.cli.screen import progress, warn
 from destage.errors import UsageError
 from destage.reports import need_report

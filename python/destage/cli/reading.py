@@ -1,0 +1,180 @@
+"""How a trace is read: its flags, in one place, and the `--config` file.
+
+Every command that reads a trace takes every reader option. The help of a command shows those that
+most need; `destage trace options` shows all of them.
+
+In a `--config` file the keys of `[trace]` are the reader options (and `page_size`), those of
+`[cache]` are in `CACHE_KEYS`. If it has a table `[device]` it is a drive's file as well, and that
+drive is behind the cache: then `[cache]`, `[host]` and `[ftl]` may have what a drive's file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from destage import _destage
+from destage.catalogue import ReaderOption, reader_options
+from destage.cli.options import CONFIG, READER, READING, SHARED, Decorated, Input, flag
+from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
+from destage.errors import DataError
+from destage.io.files import SETTINGS_BYTES, read_text
+from destage.io.names import printable
+from destage.options import run_options
+
+__all__ = ["COMMON_READING", "TRACE", "TRACE_ALONE"]
+
+#: Reader options that the help of each command shows.
+COMMON_READING = ("format", "on_error", "device", "from", "for", "requests", "wrap", "trim")
+
+#: Tables that only a drive's file has.
+DRIVE_TABLES = ("device", "host", "ftl")
+
+#: Keys of the `[cache]` table, and the flag that each stands for.
+CACHE_KEYS = {
+    "policy": "policy",
+    "size": "cache",
+    **{option.name: option.name for option in run_options() if option.flag},
+    "jobs": "jobs",
+}
+
+
+def _reader_flag(option: ReaderOption) -> Decorated:
+    name = READER + option.key
+    about = option.about.replace(f" (flag: {option.flag})", "")
+    if option.default and option.values != "true or false":
+        about += f" [{option.default}]"
+    if option.formats:
+        about += f" ({', '.join(option.formats)})"
+    shared: dict[str, Any] = {"section": READING, "default": None, "help": about}
+    shared["hidden"] = option.key not in COMMON_READING
+    if option.values == "true or false":
+        return flag(f"{option.flag}/--no-{option.flag[2:]}", name, **shared)
+    metavar = {"format": "NAME", "device": "NAME,...", "requests": "N", "max_errors": "N"}
+    words = option.values.replace(", or several", "").replace(" or ", ", ").split(", ")
+    is_choice = all(len(w.split()) == 1 for w in words) and len(words) > 1
+    default = "|".join(words) if is_choice else "VALUE"
+    return flag(option.flag, name, metavar=metavar.get(option.key, default), **shared)
+
+
+def _trace_flags(drive: bool) -> list[Decorated]:
+    """Flags of commands that read a trace, for a drive or only to look at it."""
+    with_drive = ", or the drive's" if drive else ""
+    is_drive = ", and the drive from [device]" if drive else ""
+    options = [o for o in reader_options() if drive or o.key not in DRIVE_OPTIONS]
+    return [
+        flag(
+            "--page-size",
+            metavar="SIZE",
+            section=READING,
+            help=f"Page size: 4KiB, 512. [4KiB, or the trace's own unit{with_drive}]",
+        ),
+        flag(
+            "--config",
+            type=Input("the file of --config"),
+            metavar="FILE.toml",
+            is_eager=True,
+            expose_value=False,
+            callback=_config,
+            section=READING,
+            help=f"Take what is left open from [trace] and [cache] of this file{is_drive}.",
+        ),
+        flag(
+            "--trace-cache/--no-trace-cache",
+            default=True,
+            section=READING,
+            help="Keep the decoded trace for the next time. [keep]",
+        ),
+        *(_reader_flag(o) for o in options),
+    ]
+
+
+#: Reader options that mean something in front of a drive only.
+DRIVE_OPTIONS = ("wrap",)
+
+
+def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+    if path is None:
+        return
+    import tomllib
+
+    try:
+        data = tomllib.loads(read_text(path, "TOML", SETTINGS_BYTES).decode())
+    except tomllib.TOMLDecodeError as e:
+        raise DataError(f"{printable(path)}: no TOML: {e}") from e
+    except UnicodeDecodeError as e:
+        raise DataError(f"{printable(path)}: no TOML: it is not UTF-8") from e
+    except RecursionError as e:
+        raise DataError(f"{printable(path)}: no TOML of ours: it is nested too deeply") from e
+    values, others = _flat(path, data)
+    if "device" in data and any(p.name == "device" for p in ctx.command.params):
+        ctx.meta[SHARED] = (path, others)
+        values["device"] = path
+    ctx.meta[CONFIG] = path
+    ctx.default_map = {**(ctx.default_map or {}), **values}
+
+
+def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Values of a file by the name of the command's argument, and the keys that they stand under.
+
+    What is the drive's is left out; the drive's reader looks at it.
+    """
+    values: dict[str, Any] = {}
+    taken: list[tuple[str, str]] = []
+    reader = {o.key: READER + o.key for o in reader_options()} | {"page_size": "page_size"}
+    tables: dict[str, dict[str, str]] = {"trace": reader, "cache": CACHE_KEYS}
+    known_tables = [*tables, *DRIVE_TABLES]
+    for table, entries in data.items():
+        if table not in known_tables:
+            raise DataError(f"{path}: {_unknown('table', table, known_tables)}")
+        if not isinstance(entries, dict):
+            raise DataError(f"{path}: {table}: expected a table, found {entries!r}")
+        if table in DRIVE_TABLES and "device" not in data:
+            raise DataError(f"{path}: [{table}] is of a drive: a table [device] is missing")
+        if table in DRIVE_TABLES:
+            continue
+        known = tables[table]
+        if table == "cache" and "device" in data:
+            known = _not_the_drives(entries)
+        for key, value in entries.items():
+            if key in known:
+                values[known[key]] = _text(value)
+                taken.append((table, key))
+            elif table != "cache" or "device" not in data:
+                raise DataError(f"{path}: [{table}]: {_unknown('key', key, list(known))}")
+    return values, taken
+
+
+def _not_the_drives(cache: Mapping[str, Any]) -> dict[str, str]:
+    """Keys of a `[cache]` table that are no business of the drive beside it.
+
+    A policy is the drive's if its parameters stand there; else it is a flag's, and may be several.
+    """
+    parameters = set(cache) - set(CACHE_KEYS) - set(DRIVE_CACHE_KEYS)
+    return {k: v for k, v in CACHE_KEYS.items() if k != "policy" or not parameters}
+
+
+def _unknown(kind: str, word: str, known: list[str]) -> str:
+    near = _destage.nearest(word, known)
+    meant = f", did you mean {near}?" if near else ""
+    return f"unknown {kind} {word!r}{meant} (known: {', '.join(known)})"
+
+
+def _text(value: Any) -> Any:
+    """A value of TOML as a flag has it."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list):
+        return ",".join(str(_text(v)) for v in value)
+    if isinstance(value, dict):
+        return ",".join(f"{k}={_text(v)}" for k, v in value.items())
+    return str(value)
+
+
+#: Flags of commands that run a trace, with a drive or without.
+TRACE = _trace_flags(drive=True)
+
+#: Flags of commands that read a trace and have no drive.
+TRACE_ALONE = _trace_flags(drive=False)

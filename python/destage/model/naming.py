@@ -1,0 +1,108 @@
+"""What people call policies: in any case, and by groups.
+
+A group is told from what the catalogue says of each policy, so that a new policy is in its groups
+as soon as it is in the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from destage import _destage
+
+__all__ = ["FAMILIES", "GROUPS", "canonical", "family_of", "members", "need_a_drive", "parts"]
+
+#: Families of policies, in the order of lists and of the README: key, and what they have in common.
+FAMILIES: Mapping[str, str] = {
+    "classic": "Classics",
+    "flash": "That look at clean and dirty",
+    "admission": "That may refuse a page",
+    "drive": "That look into the drive",
+    "over": "Over another one, to use all units of a drive",
+    "blocks": "Write buffers that destage whole erase blocks",
+}
+
+#: What `-p` takes for several, and what it stands for.
+GROUPS: Mapping[str, str] = {
+    "all": "every policy",
+    "flash": "those that look at clean and dirty pages",
+    "classic": "the classics",
+}
+
+#: The parameter that names the policy below: whoever has it runs over another one.
+_BELOW = "base"
+
+
+@cache
+def _catalogue() -> tuple[Mapping[str, Any], ...]:
+    return tuple(json.loads(_destage.policies()))
+
+
+def family_of(
+    *, flash_aware: bool, admission: bool, needs_device: bool, clusters: bool, params: Sequence[str]
+) -> str:
+    """The family of a policy with these properties, a key of `FAMILIES`."""
+    if _BELOW in params:
+        return "over"
+    if needs_device:
+        return "drive"
+    if clusters:
+        return "blocks"
+    if admission:
+        return "admission"
+    return "flash" if flash_aware else "classic"
+
+
+def _family(policy: Mapping[str, Any]) -> str:
+    keys = ("flash_aware", "admission", "needs_device", "clusters")
+    return family_of(
+        **{key: bool(policy.get(key)) for key in keys}, params=[p["name"] for p in policy["params"]]
+    )
+
+
+@cache
+def members(group: str) -> tuple[str, ...]:
+    """The policies of a group, in the order of the catalogue."""
+    chosen = [p for p in _catalogue() if group != "flash" or p["flash_aware"]]
+    if group == "classic":
+        chosen = [p for p in chosen if _family(p) == "classic"]
+    return tuple(p["name"] for p in chosen)
+
+
+@cache
+def need_a_drive() -> frozenset[str]:
+    """Policies that look at the drive behind the cache."""
+    return frozenset(p["name"] for p in _catalogue() if p["needs_device"])
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(p["name"] for p in _catalogue()) | {"none"}
+
+
+def parts(text: str) -> Iterator[str]:
+    """The policies of a list; commas inside brackets separate nothing."""
+    depth, start = 0, 0
+    for k, c in enumerate(text):
+        depth += (c == "[") - (c == "]")
+        if c == "," and depth <= 0:
+            yield text[start:k]
+            start = k + 1
+    yield text[start:]
+
+
+def canonical(text: str) -> str:
+    """The same list with the names of policies as the catalogue writes them: `LRU` is `lru`.
+
+    What is no name of a policy in any case is left as it is.
+    """
+    return ",".join(_one(part) for part in parts(text))
+
+
+def _one(part: str) -> str:
+    name, bracket, rest = part.partition("[")
+    lower = name.strip().lower()
+    return f"{lower}{bracket}{rest}" if lower in _names() else part

@@ -1,0 +1,159 @@
+"""What a newcomer types and reads: names in any case, groups, helpful words, help that fits."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Destage
+
+import destage as ds
+
+
+def test_the_help_of_compare_is_short_and_points_to_the_reader_options(destage: Destage) -> None:
+    lines = destage("compare", "--help").out.splitlines()
+    assert len(lines) <= 110
+    assert max(map(len, lines)) <= 84  # An example may stand out by a little.
+    assert "-9223372036854775808" not in "\n".join(lines)
+    assert any("destage trace options" in line for line in lines)
+
+
+def test_one_place_lists_every_reader_option(destage: Destage) -> None:
+    out = destage("trace", "options").out
+    for option in ds.reader_options():
+        assert re.search(rf"^  {option.flag}: ", out, re.MULTILINE), option.flag
+    as_json = destage("trace", "options", "--json", "-").out
+    assert as_json.count('"key"') == len(ds.reader_options())
+
+
+def test_a_reader_option_that_the_help_leaves_out_is_taken(destage: Destage, msr: Path) -> None:
+    assert "--offset-to" not in destage("compare", "--help").out
+    cut = destage("compare", msr, "-p", "lru", "-c", "2p", "--offset-to", "40960")
+    assert cut.status == 0, cut
+    assert cut.out != destage("compare", msr, "-p", "lru", "-c", "2p").out
+
+
+def test_names_of_policies_are_taken_in_any_case(destage: Destage, msr: Path) -> None:
+    given = ("compare", msr, "-c", "4p", "--csv", "-", "-q", "-p")
+    capital = destage(*given, "LRU,CFLRU[window_fraction=0.5]")
+    assert capital.status == 0, capital
+    assert capital.out == destage(*given, "lru,cflru[window_fraction=0.5]").out
+    assert ds.policy("ARC").name == "arc"
+    trace = ds.open_trace(msr)
+    assert ds.run(trace, ("CFLRU", {"window_fraction": 0.5}), cache="4p").run.policy == "cflru"
+    assert destage("policies", "LRU").out.startswith("lru: ")
+
+
+def test_a_name_that_is_none_in_any_case_is_said_as_it_was_typed(
+    destage: Destage, msr: Path
+) -> None:
+    done = destage("compare", msr, "-p", "CFLRUX")
+    assert done.status == 2
+    assert "CFLRUX" in done.err
+
+
+def test_a_group_stands_for_its_policies_and_says_what_it_leaves_out(
+    destage: Destage, msr: Path
+) -> None:
+    done = destage("compare", msr, "-p", "All", "-c", "4p", "--csv", "-")
+    assert done.status == 0, done
+    ran = [line.split(",")[4] for line in done.out.splitlines()[1:]]
+    drive = [p.name for p in ds.policies() if p.needs_device]
+    assert ran == [p.name for p in ds.policies() if not p.needs_device]
+    assert f"{', '.join(drive)} look at the drive and are left out: add --device" in done.err
+    quiet = destage("compare", msr, "-p", "all", "-c", "4p", "--csv", "-", "-q")
+    assert "left out" not in quiet.err
+
+
+def test_in_front_of_a_drive_a_group_is_whole(msr: Path) -> None:
+    trace = ds.open_trace(msr, drive="small")
+    results = ds.compare(trace, "flash", cache="4p", device="small")
+    assert [r.policy for r in results] == [p.name for p in ds.policies() if p.flash_aware]
+
+
+def test_what_is_named_beside_its_group_runs_once(msr: Path) -> None:
+    trace = ds.open_trace(msr)
+    results = ds.compare(trace, ["min", "classic", "CFLRU"], cache="4p")
+    names = [r.policy for r in results]
+    assert names[0] == "min"
+    assert names[-1] == "cflru"
+    assert sorted(names[:-1]) == sorted(p.name for p in ds.policies() if p.family == "classic")
+
+
+def test_curves_take_groups_too(destage: Destage, msr: Path) -> None:
+    done = destage("mrc", msr, "-p", "flash", "-c", "4p", "--csv", "-")
+    assert done.status == 0, done
+    assert "look at the drive and are left out" in done.err
+    flash = [p.name for p in ds.policies() if p.flash_aware and not p.needs_device]
+    assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == flash
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("info", "t.csv"), "trace info"),
+        (("synth",), "trace synth"),
+        (("replay", "t.csv"), "run"),
+        (("compare", "t.csv", "--cache-size", "1%"), "--cache"),
+        (("compare", "t.csv", "--threads", "2"), "--jobs"),
+        (("run", "t.csv", "--drive", "small"), "--device"),
+        (("mrc", "t.csv", "--algo", "lru"), "--policy"),
+    ],
+)
+def test_words_of_other_tools_lead_to_ours(
+    typed: tuple[str, ...], meant: str, destage: Destage
+) -> None:
+    done = destage(*typed)
+    assert done.status == 2
+    assert f"did you mean {meant}?" in done.err
+
+
+def test_policies_stand_in_the_families_of_the_readme_with_year_and_source(
+    destage: Destage,
+) -> None:
+    out = destage("policies").out
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = readme.index("* **Policies**")
+    rows = readme[start : readme.index("* **Workload pictures**")].lower().split("\n  * ")[1:]
+    families = re.split(r"\n\n", out)[:-1]
+    assert len(rows) == len(families) == 6
+    for row, family in zip(rows, families, strict=True):
+        head, *listed = family.splitlines()
+        assert row.replace("\n    ", " ").startswith(head.lower()), head
+        names = [line.split()[0] for line in listed if line[2] != " "]
+        for name in names:
+            assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", row), (name, head)
+    assert re.search(r"^  cflru +2006 +Clean-First LRU\. Park et al\., CASES$", out, re.MULTILINE)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "Cargo.toml").touch()
+    (tmp_path / "Cargo.lock").touch()
+    (tmp_path / "crates").mkdir()
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "activate").write_text(f'PATH="{programs}:$PATH"\n')
+    for name, says in (("python", "pip speaks: $*"), ("maturin", ""), ("destage", "the demo")):
+        program = programs / name
+        quiet = '[ "$3" = --quiet ] && exit 0\n' if name == "python" else ""
+        program.write_text(f"#!/bin/sh\n{quiet}{f'echo {says}' if says else ''}\n")
+        program.chmod(0o755)
+
+    def make() -> list[str]:
+        command = ["make", "--no-print-directory", "demo", "PYTHON=python3", "CARGO=true"]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
+        return done.stdout.decode().splitlines()
+
+    first = make()
+    assert [line.split()[0] for line in first] == ["Setting", "Building", "the"]
+    assert "minutes" in first[1]
+    assert make() == ["the demo"]
