@@ -10,6 +10,7 @@
 //! Without a trace the requests are 4-KiB writes to random pages of the whole drive, which arrive
 //! as fast as the drive can take them on the average (`--gap-ns`).
 
+use destage_engine::asides::Asides;
 use destage_engine::control::Control;
 use destage_engine::input::Input;
 use destage_engine::result::RunResult;
@@ -108,6 +109,7 @@ impl Writes {
             next_uses: NextUses::None,
             arrivals_ns: &self.arrivals_ns,
             continuations: &[],
+            asides: Asides::NONE,
         }
     }
 }

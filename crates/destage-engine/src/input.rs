@@ -1,6 +1,7 @@
 //! What a run reads: the columns of a decoded trace, and what is known of its future.
 
 use crate::accesses::Columns;
+use crate::asides::Asides;
 use destage_core::NEVER;
 use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
@@ -16,6 +17,8 @@ pub struct Input<'a> {
     pub arrivals_ns: &'a [u64],
     /// Rows that go on with the request of the row before them, ascending; for a device.
     pub continuations: &'a [u64],
+    /// Trims and flushes; which of them are part of the run is for its options to say.
+    pub asides: Asides<'a>,
 }
 
 impl<'a> Input<'a> {
@@ -30,6 +33,7 @@ impl<'a> Input<'a> {
             },
             arrivals_ns: trace.arrivals_ns(),
             continuations: trace.continuations(),
+            asides: Asides::of(trace),
         }
     }
 }

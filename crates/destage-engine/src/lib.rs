@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  accesses      requests of a decoded trace -> a block of page accesses with look-ahead
+//!  asides        trims and flushes between the accesses
 //!  input         what a run reads
 //!  observe       who sees what a run decides
 //!  replay        the hot loop: one policy, one trace, no device
@@ -23,6 +24,7 @@
 //! ```
 
 pub mod accesses;
+pub mod asides;
 pub mod checked;
 pub mod conform;
 pub mod control;

@@ -27,7 +27,9 @@ use crate::error::{Result, TraceError};
 use crate::mapped::Mapped;
 
 /// Version of layout and meaning. A file of another version is stale, never read.
-pub const FORMAT_VERSION: u32 = 1;
+///
+/// 2: trims and flushes are kept.
+pub const FORMAT_VERSION: u32 = 2;
 /// Sections are hashed in blocks of this size; also what the writers buffer.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 
@@ -59,6 +61,8 @@ pub(crate) enum ColumnKind {
     NextNarrow = 8,
     /// u64, next use of each access.
     NextWide = 9,
+    /// [`Aside`](crate::Aside), trims and flushes; absent if there are none.
+    Asides = 10,
 }
 
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]

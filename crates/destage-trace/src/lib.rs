@@ -11,6 +11,7 @@
 //!  cache     decoded traces kept: the folder, its limit, its entries
 //!  store     a file of columns, put there or into a temporary file
 //!  open      a trace from the cache, or decoded and put there
+//!  aside     trims and flushes, between the rows
 //!  next_use  the next access of each access, for MIN
 //!  info      what a trace looks like
 //!  profile   the papers' pictures of a workload: heat, distances, blocks
@@ -18,6 +19,7 @@
 //!  convert   records -> other formats
 //! ```
 
+mod aside;
 pub mod cache;
 mod columns;
 pub mod convert;
@@ -58,6 +60,7 @@ mod temporary;
 pub mod text;
 pub mod trace;
 
+pub use aside::{Aside, AsideKind};
 pub use cache::{Cache, CacheOptions};
 pub use decode::{DecodeOptions, RecordSource};
 pub use device_table::DeviceTable;

@@ -78,9 +78,9 @@ pub struct Counts {
     pub reads: u64,
     /// Write requests.
     pub writes: u64,
-    /// Trim requests; not replayed.
+    /// Trim requests; replayed if the run asks for it.
     pub trims: u64,
-    /// Flush requests; not replayed.
+    /// Flush requests; replayed if the run asks for it.
     pub flushes: u64,
     /// Bytes read.
     pub read_bytes: u64,

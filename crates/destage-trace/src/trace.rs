@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::aside::Aside;
 use crate::columns::{ColumnKind, Columns};
 use crate::error::{Place, Result, TraceError};
 use crate::hooks::{Hooks, NoHooks};
@@ -28,14 +29,19 @@ impl Trace {
         let meta: TraceMeta = serde_json::from_slice(columns.bytes(ColumnKind::Meta)?).ok()?;
         let rows = meta.counts.rows;
         let long = |kind, width: u64, rows: u64| {
-            columns.bytes(kind).is_some_and(|bytes| bytes.len() as u64 == rows * width)
+            columns.bytes(kind).unwrap_or(&[]).len() as u64 == rows * width
         };
         let whole = long(ColumnKind::FirstIds, 4, rows)
             && long(ColumnKind::PagesOps, 4, rows)
             && long(ColumnKind::Arrivals, 8, rows)
             && long(ColumnKind::Lpns, 8, meta.counts.unique_pages)
             && (columns.bytes(ColumnKind::Responses).is_none()
-                || long(ColumnKind::Responses, 8, rows));
+                || long(ColumnKind::Responses, 8, rows))
+            && long(
+                ColumnKind::Asides,
+                size_of::<Aside>() as u64,
+                meta.counts.trims + meta.counts.flushes,
+            );
         let next_use = Mutex::new(None);
         whole.then_some(Trace { columns, meta, place, next_use, from_cache })
     }
@@ -103,6 +109,12 @@ impl Trace {
     /// ([`Extent::MAX_PAGES`](crate::Extent::MAX_PAGES)).
     pub fn continuations(&self) -> &[u64] {
         self.columns.column(ColumnKind::Continuations)
+    }
+
+    /// Trims and flushes, in the order of the run: each comes before the row that it names. No
+    /// access of them, and no page of theirs that no row accesses, has an id.
+    pub fn asides(&self) -> &[Aside] {
+        self.columns.column(ColumnKind::Asides)
     }
 
     /// Whether it came from the cache, decoded by an earlier run.

@@ -7,7 +7,7 @@ use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
 use destage_trace::decode_records;
 use destage_trace::device_table::{DeviceTable, natural_cmp};
 use destage_trace::next_use::NextUses;
-use destage_trace::{Extent, Trace};
+use destage_trace::{AsideKind, Extent, Trace};
 use destage_trace::{NO_RESPONSE, Record, RecordOp, Result};
 use proptest::prelude::*;
 
@@ -127,8 +127,57 @@ fn accesses(trace: &Trace) -> Vec<Access> {
     accesses
 }
 
+/// A trim or flush: accesses before it, arrival, and the pages that it trims, each once.
+type SlowAside = (usize, u64, Option<Vec<u64>>);
+
+fn slow_asides(names: &[&str], records: &[Record], options: &DecodeOptions) -> Vec<SlowAside> {
+    let page = options.page_bytes.unwrap_or(4096);
+    let bases = bases(names, records, page, options.span_align_bytes);
+    let origin = if options.absolute_time { 0 } else { records[0].time_ns };
+    let mut asides = Vec::new();
+    for (k, r) in records.iter().enumerate().filter(|(_, r)| !replayed(r)) {
+        let before = slow(names, &records[..k], options).len();
+        if r.op == RecordOp::Flush {
+            asides.push((before, r.time_ns - origin, None));
+            continue;
+        }
+        let own = |o: &&Record| o.device == r.device && replayed(o);
+        let end = records.iter().filter(own).map(|o| o.offset_bytes + o.length_bytes).max();
+        let align = options.span_align_bytes;
+        let span = (end.unwrap_or(0).div_ceil(align) * align).div_ceil(page);
+        let mut lpns: Vec<u64> = Vec::new();
+        for number in r.offset_bytes / page..=(r.offset_bytes + r.length_bytes) / page {
+            let whole = number * page >= r.offset_bytes
+                && (number + 1) * page <= r.offset_bytes + r.length_bytes;
+            let lpn = bases[r.device as usize] + number;
+            let lpn = options.wrap_pages.map_or(lpn, |n| lpn % n);
+            if whole && (names.len() == 1 || number < span) && !lpns.contains(&lpn) {
+                lpns.push(lpn);
+            }
+        }
+        asides.push((before, r.time_ns - origin, Some(lpns)));
+    }
+    asides
+}
+
+/// The trims and flushes of a decoded trace.
+fn asides(trace: &Trace) -> Vec<SlowAside> {
+    let pages = |row| u64::from(Extent(trace.pages_ops()[row]).pages());
+    let logical = trace.meta().wrap.as_ref().map(|wrap| wrap.logical_pages);
+    let one = |aside: &destage_trace::Aside| {
+        let before = (0..aside.row as usize).map(pages).sum::<u64>();
+        let lpns = aside.ranges(logical).into_iter().flatten().collect();
+        let trims = aside.kind() == AsideKind::Trim;
+        (before as usize, aside.arrival_ns, trims.then_some(lpns))
+    };
+    trace.asides().iter().map(one).collect()
+}
+
 fn agrees(names: &[&str], records: &[Record], options: &DecodeOptions) {
     let trace = decode(names, records, options).expect("decodes");
+    assert_eq!(asides(&trace), slow_asides(names, records, options));
+    let continues = |aside: &destage_trace::Aside| trace.continuations().contains(&aside.row);
+    assert!(!trace.asides().iter().any(continues), "no aside cuts a request in two");
     let want = slow(names, records, options);
     let got = accesses(&trace);
     assert_eq!(got, want);
@@ -385,4 +434,41 @@ fn more_pages_than_can_be_numbered_are_refused_as_two_lines_ask_for_them() {
     let error = decode(&["d"], &[long(0), long(1)], &options).unwrap_err();
     assert_eq!(error.exit_status(), 2);
     assert!(error.to_string().contains("different pages or more, at most"), "{error}");
+}
+
+#[test]
+fn trims_and_flushes_are_kept_between_the_rows_and_change_none() {
+    use RecordOp::{Flush, Read, Trim, Write};
+    let all = [
+        record(0, 0, Flush, 0, 0),
+        record(1, 0, Write, 0, 3 * 4096),
+        record(2, 0, Trim, 1, 3 * 4096),
+        record(2, 0, Trim, 100, 200),
+        record(2, 0, Read, 4096, 4096),
+        record(9, 0, Trim, 1 << 40, 4096), // past the span: nothing there is ever accessed
+    ];
+    let trace = decode(&["d"], &all, &DecodeOptions::default()).expect("decodes");
+    let got: Vec<_> = trace
+        .asides()
+        .iter()
+        .map(|a| (a.kind(), a.row, a.arrival_ns, a.first_lpn, a.pages))
+        .collect();
+    assert_eq!(
+        got,
+        [
+            (AsideKind::Flush, 0, 0, 0, 0),
+            (AsideKind::Trim, 1, 2, 1, 2),
+            (AsideKind::Trim, 1, 2, 1, 0),
+            (AsideKind::Trim, 2, 9, 1 << 28, 1),
+        ]
+    );
+    let rows: Vec<Record> = all.into_iter().filter(replayed).collect();
+    let options = DecodeOptions { absolute_time: true, ..Default::default() };
+    let bare = decode(&["d"], &rows, &options).expect("decodes");
+    assert!(bare.asides().is_empty());
+    assert_eq!(trace.meta().fingerprint, bare.meta().fingerprint);
+    assert_eq!((trace.first_ids(), trace.lpns()), (bare.first_ids(), bare.lpns()));
+    // No more than the asides and a few digits of what the trace says of itself.
+    let asides = 4 * size_of::<destage_trace::Aside>() as u64;
+    assert!(trace.file_bytes() <= bare.file_bytes() + asides + 256);
 }

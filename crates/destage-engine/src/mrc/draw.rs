@@ -5,6 +5,7 @@ use super::estimate::{Estimate, Totals, point};
 use super::sample::{Sample, Sampling};
 use super::tasks::{Outcome, Task, Trace, in_parallel};
 use crate::accesses::Columns;
+use crate::asides::Asides;
 use crate::control::Control;
 use crate::cost::Cost;
 use crate::error::RunError;
@@ -116,6 +117,7 @@ fn sampled_traces<'a>(
     let trace = |(i, (sample, next_uses)): (usize, (&'a Sample, &'a Vec<u64>))| Trace {
         input: Input {
             continuations: &[],
+            asides: Asides::NONE,
             columns: sample.columns(),
             next_uses: NextUses::Long(next_uses),
             arrivals_ns: &[],

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::accesses::{Columns, Extent};
+use crate::asides::Asides;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
@@ -24,7 +25,13 @@ impl Owned {
     fn input(&self) -> Input<'_> {
         let Owned { first_ids, extents, lpns } = self;
         let columns = Columns { first_ids, extents, lpns };
-        Input { columns, next_uses: NextUses::None, arrivals_ns: &[], continuations: &[] }
+        Input {
+            columns,
+            next_uses: NextUses::None,
+            arrivals_ns: &[],
+            continuations: &[],
+            asides: Asides::NONE,
+        }
     }
 
     fn request(&mut self, first_id: u32, pages: u32, write: bool) {

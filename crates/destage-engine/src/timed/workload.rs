@@ -1,6 +1,7 @@
 //! Requests of a vector, as columns: the same form that a decoded trace has.
 
 use crate::accesses::{Columns, Extent};
+use crate::asides::Asides;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::input::NextUses;
@@ -91,6 +92,7 @@ impl Workload {
             next_uses: NextUses::Long(&self.next_uses),
             arrivals_ns: &self.arrivals_ns,
             continuations: &self.continuations,
+            asides: Asides::NONE,
         }
     }
 

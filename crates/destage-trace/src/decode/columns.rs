@@ -35,7 +35,8 @@ impl Rows {
         hash.update(&page_bytes.to_le_bytes());
         hash.update(&self.writer.end()?.to_le_bytes());
         let row_bytes = if self.responses { 16 } else { 8 };
-        let rest = 8 * self.pages.unique() + row_bytes * self.spool.rows();
+        let asides = size_of_val(&self.asides[..]) as u64;
+        let rest = 8 * self.pages.unique() + row_bytes * self.spool.rows() + asides;
         self.writer.make_room(rest)?;
         self.write_responses()?;
         hash.update(&self.write_lpns(space)?.to_le_bytes());

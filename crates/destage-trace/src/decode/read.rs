@@ -4,6 +4,7 @@ use super::options::{DEFAULT_PAGE_BYTES, DecodeOptions};
 use super::rows::{Row, Rows};
 use super::source::RecordSource;
 use super::splitter::Splitter;
+use crate::aside::{Aside, AsideKind};
 use crate::columns::ColumnWriter;
 use crate::error::Result;
 use crate::hooks::{Hooks, Stage, step};
@@ -97,12 +98,8 @@ impl<'a> Reading<'a> {
             let write = match record.op {
                 RecordOp::Read => false,
                 RecordOp::Write => true,
-                RecordOp::Trim => {
-                    self.trims += 1;
-                    continue;
-                }
-                RecordOp::Flush => {
-                    self.flushes += 1;
+                RecordOp::Trim | RecordOp::Flush => {
+                    self.take_aside(record, origin);
                     continue;
                 }
             };
@@ -127,5 +124,22 @@ impl<'a> Reading<'a> {
             self.rows.take(&row)?;
         }
         Ok(())
+    }
+
+    /// Keeps a trim or flush; its pages are those of its device until devices are placed.
+    fn take_aside(&mut self, record: &Record, origin_ns: u64) {
+        let (row, arrival_ns) = (self.rows.taken(), record.time_ns - origin_ns);
+        let aside = if record.op == RecordOp::Trim {
+            self.trims += 1;
+            Aside::new(AsideKind::Trim, row, arrival_ns, record.device).over(
+                record.offset_bytes,
+                record.length_bytes,
+                self.page_bytes,
+            )
+        } else {
+            self.flushes += 1;
+            Aside::new(AsideKind::Flush, row, arrival_ns, record.device)
+        };
+        self.rows.asides.push(aside);
     }
 }

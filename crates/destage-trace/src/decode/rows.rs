@@ -1,5 +1,6 @@
 //! Rows on their way into the spool: pages marked, accesses counted, arrivals written.
 
+use crate::aside::Aside;
 use crate::columns::{ColumnKind, ColumnWriter, bytes_of};
 use crate::error::Result;
 use crate::extent::Extent;
@@ -31,6 +32,8 @@ pub(super) struct Rows {
     chunk: Chunk,
     /// Rows that go on with the request of the row before.
     pub(super) continuations: Vec<u64>,
+    /// Trims and flushes, 40 bytes each.
+    pub(super) asides: Vec<Aside>,
     /// Accesses of the rows taken.
     pub(super) counts: Counts,
     pub(super) clock: Clock,
@@ -52,6 +55,7 @@ impl Rows {
             spool: Spool::new(spool_bytes),
             chunk: Chunk::default(),
             continuations: Vec::new(),
+            asides: Vec::new(),
             counts: Counts::default(),
             clock: Clock { first_ns: u64::MAX, ..Clock::default() },
             responses: false,
@@ -66,6 +70,11 @@ impl Rows {
         self.pages.grow(1);
         self.writes_arrivals = true;
         std::mem::replace(&mut self.spool, Spool::new(spool_bytes))
+    }
+
+    /// Rows taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.spool.rows() + self.chunk.rows() as u64
     }
 
     /// Takes a request that came in one row's length or more.
@@ -123,7 +132,7 @@ impl Rows {
             let (first, room) = place(page);
             let pages = left.min(room).min(u64::from(Extent::MAX_PAGES));
             if page != whole.first || whole.continued {
-                self.continuations.push(self.spool.rows() + self.chunk.rows() as u64);
+                self.continuations.push(self.taken());
             }
             self.push_row(&Row {
                 first,

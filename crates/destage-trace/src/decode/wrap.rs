@@ -31,6 +31,8 @@ pub(super) fn wrap(
     let mut unwrapped = rows.begin_wrapped(spool_bytes);
     let continued = std::mem::take(&mut rows.continuations);
     let mut next_continued = continued.iter().copied().peekable();
+    let mut asides = std::mem::take(&mut rows.asides);
+    let mut next_aside = 0;
     let total = Some(unwrapped.rows());
     let mut index = 0;
     unwrapped.for_each(|chunk| {
@@ -38,6 +40,10 @@ pub(super) fn wrap(
         for &[device, count] in &chunk.runs {
             let base = devices[device as usize].base_lpn;
             for k in at..at + count as usize {
+                while let Some(aside) = asides.get_mut(next_aside).filter(|a| a.row == index) {
+                    aside.row = rows.taken();
+                    next_aside += 1;
+                }
                 let extent = Extent(chunk.ops[k]);
                 let continued = next_continued.next_if_eq(&index).is_some();
                 let (first, pages) = (base + chunk.pages[k], u64::from(extent.pages()));
@@ -66,5 +72,7 @@ pub(super) fn wrap(
         step(hooks, Stage::Numbering, index, total)
     })?;
     rows.seal_chunk()?;
+    asides[next_aside..].iter_mut().for_each(|aside| aside.row = rows.taken());
+    rows.asides = asides;
     Ok(wrap)
 }
