@@ -6,6 +6,7 @@
 //!  request   what a policy is told of an access, and what it answers
 //!  plan      what a policy gives up: pages evicted, groups flushed, pages padded
 //!  policy    the trait: request, then (on a miss) evict until there is room, then admit
+//!  any       a policy whose type is not known any more
 //!  device    what a policy may ask the device when it must evict
 //!  inside    what a policy shows of itself
 //!  pages     page -> slot, and the nodes of all known pages (dense or hashed)
@@ -15,6 +16,7 @@
 //!  random    numbers drawn from a seed
 //! ```
 
+pub mod any;
 pub mod device;
 pub mod huge;
 pub mod inside;
@@ -28,6 +30,7 @@ pub mod request;
 pub mod table;
 pub mod types;
 
+pub use any::AnyPolicy;
 pub use device::{Blind, DeviceView, NominalTimes, Unfinished};
 pub use inside::Part;
 pub use list::List;

@@ -87,6 +87,13 @@ pub trait Policy {
     /// What a run must supply. A constant, so that the replay loop leaves out what is not needed.
     const NEEDS: Needs = Needs::NONE;
 
+    /// [`NEEDS`](Policy::NEEDS) of this policy: what the loops ask, so that one whose type is not
+    /// known ([`AnyPolicy`](crate::AnyPolicy)) can answer too.
+    #[inline(always)]
+    fn needs(&self) -> Needs {
+        Self::NEEDS
+    }
+
     /// It reads [`Request::lpn`] of most accesses: the replay loop then brings the LPNs near. A
     /// policy that does not say so may read it all the same.
     const READS_LPN: bool = false;

@@ -329,6 +329,10 @@ impl<P: Policy> Policy for Checked<P> {
 
     const NEEDS: Needs = P::NEEDS;
 
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
     fn writes_through(&self) -> bool {
         self.inner.writes_through()
     }

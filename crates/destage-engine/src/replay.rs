@@ -158,7 +158,7 @@ impl Replay<'_> {
     ) {
         for (i, &access) in block[..run].iter().enumerate() {
             look_ahead(policy, block, i, self.columns.lpns);
-            let r = self.request::<P>(access, first_access as usize + i);
+            let r = self.request(policy, access, first_access as usize + i);
             match policy.request(&r) {
                 Lookup::Hit(_) => {
                     counters.hit(r.op);
@@ -202,9 +202,12 @@ impl Replay<'_> {
 
     /// What the policy is told of an access, which is the `number`th of the trace.
     #[inline(always)]
-    fn request<P: Policy>(&self, access: Access, number: usize) -> Request {
-        let next_use =
-            if P::NEEDS.contains(Needs::NEXT_USE) { self.next_uses.of(number) } else { NEVER };
+    fn request<P: Policy>(&self, policy: &P, access: Access, number: usize) -> Request {
+        let next_use = if policy.needs().contains(Needs::NEXT_USE) {
+            self.next_uses.of(number)
+        } else {
+            NEVER
+        };
         Request {
             page: Page(access.id.into()),
             // Every id is in the table; `get` has no panic path, so that a policy that never

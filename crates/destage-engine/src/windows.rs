@@ -193,7 +193,7 @@ impl Parts {
     pub(crate) fn finish(
         self,
         timing: Option<&Timing>,
-        physical: impl Fn(&mut Counters),
+        physical: &dyn Fn(&mut Counters),
     ) -> Option<Windows> {
         let is_cut = self.cuts.requests >= LEAST_REQUESTS && self.windows.len() == WINDOWS;
         is_cut.then(|| Windows::of(self, timing, physical))
@@ -279,7 +279,7 @@ fn percentile(of: &Summary, name: &str) -> u64 {
 }
 
 impl Windows {
-    fn of(parts: Parts, timing: Option<&Timing>, physical: impl Fn(&mut Counters)) -> Self {
+    fn of(parts: Parts, timing: Option<&Timing>, physical: &dyn Fn(&mut Counters)) -> Self {
         let Parts { mut windows, was_full_before, .. } = parts;
         windows.iter_mut().for_each(|window| physical(&mut window.counters));
         let filled = windows.iter().position(|window| window.was_full);
@@ -394,7 +394,7 @@ mod tests {
             unbalance_permille: None,
             block_erases: EraseSpread { blocks: 1, mean: 0.0, std: 0.0 },
         };
-        let windows = parts.finish(Some(&timing), |_| ()).unwrap();
+        let windows = parts.finish(Some(&timing), &|_| ()).unwrap();
         let flash = windows.flash.as_ref().unwrap();
         assert_eq!((&flash.erases, flash.programs[7]), (&vec![10; WINDOWS], 0));
         // Responses are 100..700 ns, so that the upper half is longer than the median.

@@ -131,12 +131,12 @@ struct Over<V> {
 impl<V: Visitor> Visitor for Over<V> {
     type Output = V::Output;
 
-    fn visit<P: Policy>(self, base: P) -> V::Output {
+    fn visit<P: Policy + 'static>(self, base: P) -> V::Output {
         self.visitor.visit(Ace::new(base, self.writes))
     }
 }
 
-pub(crate) fn build<D: Directory, V: Visitor>(
+pub(crate) fn build<D: Directory + 'static, V: Visitor>(
     setup: &Setup,
     directory: D,
     visitor: V,

@@ -36,7 +36,7 @@ mod unit_lists;
 pub mod written;
 
 pub use clusters::EraseBlocks;
-use destage_core::{Dense, Directory, Needs, Policy};
+use destage_core::{AnyPolicy, Dense, Directory, Needs, Policy};
 pub use info::{Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Shown, Takes};
 use params::{ParamError, Params, Value, nearest};
 use std::sync::Arc;
@@ -97,7 +97,31 @@ pub trait Visitor {
     /// What comes of it.
     type Output;
     /// Runs with the policy of the name that was asked for.
-    fn visit<P: Policy>(self, policy: P) -> Self::Output;
+    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
+}
+
+/// Builds the policy of this name, and forgets its type. [`build`] for whoever can bear virtual
+/// calls: what is compiled for each policy is only the policy.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn build_any<D: Directory + 'static>(
+    name: &str,
+    setup: &Setup,
+    directory: D,
+) -> Result<AnyPolicy, BuildError> {
+    build(name, setup, directory, Erase)
+}
+
+struct Erase;
+
+impl Visitor for Erase {
+    type Output = AnyPolicy;
+
+    fn visit<P: Policy + 'static>(self, policy: P) -> AnyPolicy {
+        AnyPolicy::new(policy)
+    }
 }
 
 /// A policy that cannot be built (exit status 2).
@@ -125,7 +149,7 @@ macro_rules! policies {
         pub static ORDERED: &[&Info] = &[$($(marked!($ordered, &$module::$info),)?)*];
 
         /// Builds the policy of this name and hands it to `visitor`: the only dispatch of a run.
-        pub fn build<D: Directory, V: Visitor>(
+        pub fn build<D: Directory + 'static, V: Visitor>(
             name: &str,
             setup: &Setup,
             directory: D,
@@ -141,7 +165,7 @@ macro_rules! policies {
         }
 
         /// The same for one of [`ORDERED`]: what a policy stands on.
-        pub(crate) fn build_ordered<D: Directory, V: Visitor>(
+        pub(crate) fn build_ordered<D: Directory + 'static, V: Visitor>(
             name: &str,
             setup: &Setup,
             directory: D,

@@ -7,7 +7,7 @@ use destage_core::{
     Blind, Completion, Dense, Hashed, Lookup, Lpn, Op, Page, Plan, Policy, Request,
 };
 use destage_policies::params::Value;
-use destage_policies::{POLICIES, Setup, Visitor, build, check_params};
+use destage_policies::{POLICIES, Setup, build_any, check_params};
 use std::collections::BTreeMap;
 
 /// Pages of the traces below: all of them occur, so that dense ids are LPNs.
@@ -55,10 +55,8 @@ struct Tokens<'a> {
     latency_ns: u64,
 }
 
-impl Visitor for Tokens<'_> {
-    type Output = Vec<Step>;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Vec<Step> {
+impl Tokens<'_> {
+    fn through(self, mut policy: impl Policy) -> Vec<Step> {
         let mut newest = vec![0; PAGES as usize];
         let mut flash = newest.clone();
         let mut buffer = Held::new();
@@ -167,8 +165,9 @@ fn run(policy: &str, setup: (u32, u32), given: Given<'_>, trace: &[(Op, u64)]) -
     };
     // Slow enough for AALRU to pad.
     let tokens = || Tokens { trace, latency_ns: 400_000 };
-    let dense = build(policy, &setup, Dense::new(PAGES as u32), tokens()).expect("a policy");
-    let hashed = build(policy, &setup, Hashed::new(), tokens()).expect("a policy");
+    let dense = build_any(policy, &setup, Dense::new(PAGES as u32)).expect("a policy");
+    let hashed = build_any(policy, &setup, Hashed::new()).expect("a policy");
+    let [dense, hashed] = [dense, hashed].map(|policy| tokens().through(policy));
     assert_eq!(dense, hashed, "{policy}: both directories decide alike");
     dense
 }
@@ -230,7 +229,6 @@ fn aalru_is_refused_a_read_buffer_larger_than_the_buffer() {
     let params =
         check_params("aalru", given.iter().map(|(k, v)| (*k, v))).expect("some size has it");
     let setup = Setup { params, ..Setup::new(8) };
-    let tokens = Tokens { trace: &[], latency_ns: 0 };
-    let error = build("aalru", &setup, Hashed::new(), tokens).expect_err("refused").to_string();
+    let error = build_any("aalru", &setup, Hashed::new()).err().expect("refused").to_string();
     assert!(error.contains("initial_tau = 9.0: expected 0..8, pages"), "{error}");
 }

@@ -1,64 +1,46 @@
 //! What a policy says of itself in the catalogue is what it does: every policy of the table.
 
-use destage_core::{Dense, Lookup, Lpn, Op, Page, Policy, Request};
-use destage_policies::{
-    Counter, Gauge, Info, ORDERED, POLICIES, Setup, Visitor, build, check_params,
-};
+use destage_core::{AnyPolicy, Dense, Lookup, Lpn, Op, Page, Policy, Request};
+use destage_policies::{Counter, Gauge, Info, ORDERED, POLICIES, Setup, build_any, check_params};
 use std::collections::BTreeMap;
 
 /// The names that a policy counts and shows under.
-struct Names;
-
-impl Visitor for Names {
-    type Output = (Vec<&'static str>, Vec<&'static str>);
-
-    fn visit<P: Policy>(self, policy: P) -> Self::Output {
-        let (mut counters, mut gauges) = (Vec::new(), Vec::new());
-        policy.counters(&mut |name, _| counters.push(name));
-        policy.gauges(&mut |name, _| gauges.push(name));
-        (counters, gauges)
-    }
-}
-
 fn names(info: &Info) -> (Vec<&'static str>, Vec<&'static str>) {
-    with_defaults(info, Names)
+    let policy = with_defaults(info);
+    let (mut counters, mut gauges) = (Vec::new(), Vec::new());
+    policy.counters(&mut |name, _| counters.push(name));
+    policy.gauges(&mut |name, _| gauges.push(name));
+    (counters, gauges)
 }
 
 /// Pages of the runs here.
 const PAGES: u32 = 64;
 
-fn with_defaults<V: Visitor>(info: &Info, visitor: V) -> V::Output {
+fn with_defaults(info: &Info) -> AnyPolicy {
     let params = check_params(info.name, []).expect("defaults are in range");
     let setup = Setup { params, trace_pages: Some(PAGES.into()), ..Setup::new(8) };
-    build(info.name, &setup, Dense::new(PAGES), visitor)
-        .expect("every policy of the table is built")
+    build_any(info.name, &setup, Dense::new(PAGES)).expect("every policy of the table is built")
 }
 
 /// Asks for hints about pages that are there, and about those beyond the last.
-struct Hints;
-
-impl Visitor for Hints {
-    type Output = ();
-
-    fn visit<P: Policy>(self, mut policy: P) {
-        for page in [1, 2, 3].map(Page) {
-            let r = Request::new(page, Lpn(page.0), Op::Write);
-            if let Lookup::Miss(miss) = policy.request(&r) {
-                policy.admit(&r, miss);
-            }
+fn hints(mut policy: AnyPolicy) {
+    for page in [1, 2, 3].map(Page) {
+        let r = Request::new(page, Lpn(page.0), Op::Write);
+        if let Lookup::Miss(miss) = policy.request(&r) {
+            policy.admit(&r, miss);
         }
-        for page in [0, 3, u64::from(PAGES) - 1, PAGES.into(), u64::from(PAGES) + 1].map(Page) {
-            policy.warm(page);
-            policy.warm_links(page);
-            policy.warm_neighbours(page);
-        }
-        policy.check();
     }
+    for page in [0, 3, u64::from(PAGES) - 1, PAGES.into(), u64::from(PAGES) + 1].map(Page) {
+        policy.warm(page);
+        policy.warm_links(page);
+        policy.warm_neighbours(page);
+    }
+    policy.check();
 }
 
 #[test]
 fn no_hint_panics_for_a_page_that_the_run_does_not_have() {
-    POLICIES.iter().for_each(|info| with_defaults(info, Hints));
+    POLICIES.iter().for_each(|info| hints(with_defaults(info)));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use destage_core::{Blind, Dense, Lookup, Lpn, Needs, Op, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
-use destage_policies::{ORDERED, POLICIES, Setup, Visitor, build, check_params, info, needs};
+use destage_policies::{
+    ORDERED, POLICIES, Setup, Visitor, build, build_any, check_params, info, needs,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
@@ -50,13 +52,8 @@ struct Follow<'a> {
     cleaned: usize,
 }
 
-impl Visitor for Follow<'_> {
-    type Output = Result<(), TestCaseError>;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
-        if !P::ORDERED {
-            return Err(TestCaseError::fail("it has no order"));
-        }
+impl Follow<'_> {
+    fn through(self, mut policy: impl Policy) -> Result<(), TestCaseError> {
         for &(op, page) in self.trace {
             access(&mut policy, op, page);
         }
@@ -101,7 +98,8 @@ fn follows_its_order(policy: &'static str) {
         let params = check_params(policy, has_window.then_some(window)).expect("in range");
         let setup = Setup { params, ..Setup::new(frames) };
         let directory = Dense::new(PAGES as u32 + 3 * frames);
-        build(policy, &setup, directory, Follow { trace: &trace, cleaned }).expect("it is built")
+        let policy = build_any(policy, &setup, directory).expect("it is built");
+        Follow { trace: &trace, cleaned }.through(policy)
     });
     if let Err(failure) = verdict {
         panic!("{policy}: {failure}");

@@ -37,6 +37,10 @@ pub struct Wanted<'a> {
 }
 
 impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
+    fn watches(&self) -> bool {
+        self.log.is_some() || self.series.is_some() || self.timeline.is_some()
+    }
+
     const SEES_OPERATIONS: bool = TIMELINE;
 
     fn completed(&mut self, request: &Completed) {

@@ -21,7 +21,7 @@ use destage_core::{
     Request,
 };
 use destage_policies::params::Value;
-use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, Visitor, build, check_params};
+use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, build_any, check_params};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -305,10 +305,9 @@ impl Observer for Recorder<'_> {
     }
 }
 
-impl Visitor for Run<'_> {
-    type Output = Result<BlockOutcome, Fault>;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
+impl Run<'_> {
+    /// Runs the vector through this policy.
+    fn over<P: Policy>(self, mut policy: P) -> Result<BlockOutcome, Fault> {
         policy.keep_periods();
         let is_silent = self.vector.feedback == Feedback::default();
         let (decisions, counters) = match self.ranks {
@@ -397,14 +396,12 @@ pub(super) fn run_block(vector: &BlockVector) -> Result<BlockRuns, Refused> {
         ..Setup::new(vector.frames)
     };
     // Hashed first: it notices a policy that frees no frame, where the replay loop would not end.
-    let hashed = build(name, &setup, Hashed::new(), Run { vector, ranks: None })
-        .map_err(refused)?
-        .map_err(Refused::Fault)?;
+    let hashed = build_any(name, &setup, Hashed::new()).map_err(refused)?;
+    let hashed = Run { vector, ranks: None }.over(hashed).map_err(Refused::Fault)?;
     let directory = Dense::new(ranks.len() as u32);
     let setup = setup.with_blocks_of(&ranks);
-    let dense = build(name, &setup, directory, Run { vector, ranks: Some(&ranks) })
-        .map_err(refused)?
-        .map_err(Refused::Fault)?;
+    let dense = build_any(name, &setup, directory).map_err(refused)?;
+    let dense = Run { vector, ranks: Some(&ranks) }.over(dense).map_err(Refused::Fault)?;
     Ok(BlockRuns { dense, hashed })
 }
 

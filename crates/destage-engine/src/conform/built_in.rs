@@ -5,12 +5,12 @@ use super::device::{DeviceOutcome, DeviceVector, run_device};
 use super::ftl::{FtlOutcome, FtlVector};
 use super::lines::{ConformError, Place};
 use super::report::Found;
-use super::run::{Dense, DenseRun, HashedRun, Outcome};
+use super::run::{Dense, Outcome, run_vector};
 use super::vector::PageVector;
 use crate::control::Control;
 use crate::error::RunError;
 use destage_core::Hashed;
-use destage_policies::{BuildError, Setup, build, check_params};
+use destage_policies::{BuildError, Setup, build_any, check_params};
 use std::sync::atomic::Ordering;
 
 /// Runs a device vector; what stops it is an error of its line, or of ours.
@@ -83,14 +83,12 @@ pub(super) fn run_built_in(
     let trace_pages = Some(dense.pages().into());
     let setup = Setup { params, trace_pages, ..Setup::new(vector.frames) };
     // Hashed first: it notices a policy that frees no frame, where the replay loop would not end.
-    let hashed = build(name, &setup, Hashed::new(), HashedRun(vector))
-        .map_err(refused)?
-        .map_err(|fault| place.bug(Found::from(&fault)))?;
-    let visitor = DenseRun { vector, dense: &dense, stop: &control.stop };
+    let hashed = build_any(name, &setup, Hashed::new()).map_err(refused)?;
+    let hashed = run_vector(hashed, vector).map_err(|fault| place.bug(Found::from(&fault)))?;
     let directory = destage_core::Dense::new(dense.pages());
     let setup = setup.with_blocks_of(dense.lpns());
-    let dense = build(name, &setup, directory, visitor).map_err(refused)?;
-    let dense = dense.ok_or(ConformError::Interrupted)?;
+    let policy = build_any(name, &setup, directory).map_err(refused)?;
+    let dense = dense.run(policy, vector, &control.stop).ok_or(ConformError::Interrupted)?;
     control.accesses_done.fetch_add(vector.accesses.len() as u64, Ordering::Relaxed);
     Ok(Runs { dense, hashed })
 }

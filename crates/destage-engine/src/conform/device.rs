@@ -12,11 +12,11 @@ use crate::error::RunError;
 use crate::mounted::{on_drive, told_by};
 use crate::observe::{Completed, Observer};
 use crate::spec::PolicySpec;
-use crate::timed::{TimedOutcome, TimedReplay, Workload};
+use crate::timed::{TimedReplay, Workload};
 use crate::warmup::Warmup;
-use destage_core::{Nanos, Page, Plan, Policy, Request};
+use destage_core::{Nanos, Page, Plan, Request};
 use destage_policies::params::Value;
-use destage_policies::{BuildError, Setup, Visitor, build};
+use destage_policies::{BuildError, Setup, build_any};
 use destage_ssd::config::Table;
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
 use serde::{Deserialize, Serialize};
@@ -229,9 +229,8 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
         Some(name) => {
             let directory = destage_core::Dense::new(vector.workload.pages());
             let setup = vector.setup.clone().with_blocks_of(vector.workload.input().columns.lpns);
-            let cache = &vector.cache;
-            let visitor = Cached { replay, device: &mut device, cache, recorder: &mut recorder };
-            build(name, &setup, directory, visitor)??
+            let mut policy = build_any(name, &setup, directory)?;
+            replay.run(&mut device, &mut policy, &vector.cache, &mut recorder)?
         }
     };
     let counters = match serde_json::to_value(&outcome.timing.counters) {
@@ -240,21 +239,6 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
     };
     let Recorder { completions_ns, decisions, .. } = recorder;
     Ok(DeviceOutcome { completions_ns, decisions, counters })
-}
-
-struct Cached<'a, 'b> {
-    replay: TimedReplay<'a>,
-    device: &'b mut Device,
-    cache: &'b CacheConfig,
-    recorder: &'b mut Recorder<'a>,
-}
-
-impl Visitor for Cached<'_, '_> {
-    type Output = Result<TimedOutcome, RunError>;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
-        self.replay.run(self.device, &mut policy, self.cache, self.recorder)
-    }
 }
 
 impl DeviceVector {

@@ -12,7 +12,6 @@ use crate::observe::Observer;
 use crate::replay::Replay;
 use crate::warmup::Warmup;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
-use destage_policies::Visitor;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -91,17 +90,6 @@ pub fn run_vector<P: Policy>(mut policy: P, vector: &PageVector) -> Result<Outco
     Ok(Outcome { decisions, counters: finish(&policy, &counters, vector) })
 }
 
-/// Runs a built-in policy over pages named by their numbers.
-pub(super) struct HashedRun<'a>(pub(super) &'a PageVector);
-
-impl Visitor for HashedRun<'_> {
-    type Output = Result<Outcome, Fault>;
-
-    fn visit<P: Policy>(self, policy: P) -> Self::Output {
-        run_vector(policy, self.0)
-    }
-}
-
 /// A vector's trace as a decoded trace: pages numbered by rank.
 pub(super) struct Dense {
     lpns: Vec<u64>,
@@ -132,21 +120,15 @@ impl Dense {
     pub(super) fn pages(&self) -> u32 {
         self.lpns.len() as u32
     }
-}
 
-/// Runs a built-in policy over dense ids, through the replay loop.
-pub(super) struct DenseRun<'a> {
-    pub(super) vector: &'a PageVector,
-    pub(super) dense: &'a Dense,
-    pub(super) stop: &'a AtomicBool,
-}
-
-impl Visitor for DenseRun<'_> {
-    /// `None` when it was stopped.
-    type Output = Option<Outcome>;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Option<Outcome> {
-        let Dense { lpns, ids, extents, next_uses } = self.dense;
+    /// Runs a policy over these ids, through the replay loop. `None` when it was stopped.
+    pub(super) fn run<P: Policy>(
+        &self,
+        mut policy: P,
+        vector: &PageVector,
+        stop: &AtomicBool,
+    ) -> Option<Outcome> {
+        let Dense { lpns, ids, extents, next_uses } = self;
         let replay = Replay {
             columns: Columns { first_ids: ids, extents, lpns },
             next_uses: NextUses::Long(next_uses),
@@ -154,9 +136,9 @@ impl Visitor for DenseRun<'_> {
             arrivals_ns: &[],
         };
         let decisions = Vec::with_capacity(ids.len());
-        let mut recorder = Recorder { lpns, decisions, stop: self.stop };
+        let mut recorder = Recorder { lpns, decisions, stop };
         let counters = replay.run(&mut policy, &mut recorder)?.counters;
-        let counters = finish(&policy, &counters, self.vector);
+        let counters = finish(&policy, &counters, vector);
         Some(Outcome { decisions: recorder.decisions, counters })
     }
 }

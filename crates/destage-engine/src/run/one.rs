@@ -6,16 +6,16 @@ use super::runner::Runner;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
-use crate::observe::Observer;
+use crate::observe::{Observer, Unobserved};
 use crate::options::RunOptions;
 use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
 use destage_core::{Dense, Policy};
 use destage_policies::params::Value;
-use destage_policies::{Circumstance, Visitor, build};
+use destage_policies::{Circumstance, build, build_any};
 
-/// Runs one policy at one size; `observer` sees every decision.
+/// Runs one policy at one size; `observer` sees every decision, if it watches this run.
 pub fn run(
     input: &Input<'_>,
     spec: &PolicySpec,
@@ -32,10 +32,14 @@ pub fn run(
         setup = setup.with_blocks_of(input.columns.lpns);
     }
     let directory = Dense::new(input.columns.lpns.len() as u32);
-    let runner = Runner { input, options, control, observer };
-    let outcome = match spec.is_none() {
-        true => runner.without_a_cache(),
-        false => build(spec.name, &setup, directory, runner)?,
+    let outcome = if spec.is_none() {
+        Runner { input, options, control, observer }.without_a_cache()
+    } else if options.check || observer.watches() {
+        let policy = build_any(spec.name, &setup, directory)?;
+        Runner { input, options, control, observer }.watched(policy)
+    } else {
+        let alone = Runner { input, options, control, observer: &mut Unobserved };
+        build(spec.name, &setup, directory, alone)?
     };
     let outcome = outcome.map_err(|error| match error {
         RunError::Broken(law) => RunError::Broken(format!("{}: {law}", spec.label())),
@@ -74,7 +78,7 @@ pub fn run_own<P: Policy>(
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
     let options = &RunOptions { check: true, ..options.clone() };
-    let outcome = Runner { input, options, control, observer }.visit(policy);
+    let outcome = Runner { input, options, control, observer }.watched(policy);
     let outcome = outcome.map_err(|error| match error {
         RunError::Broken(law) => RunError::Broken(format!("{}: {law}", named.policy)),
         other => other,

@@ -8,9 +8,9 @@ use crate::counters::Counters;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::mounted::Mounted;
-use crate::observe::{Completed, Observer};
+use crate::observe::{Completed, Observer, Unobserved};
 use crate::options::RunOptions;
-use crate::replay::Replay;
+use crate::replay::{Replay, Replayed};
 use crate::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_core::{Policy, Request};
 use destage_policies::Visitor;
@@ -26,10 +26,18 @@ pub(super) struct Runner<'a, O> {
     pub(super) observer: &'a mut O,
 }
 
-impl<O: Observer> Visitor for Runner<'_, O> {
+/// A run that nobody watches: compiled for each policy.
+impl Visitor for Runner<'_, Unobserved> {
     type Output = Result<Outcome, RunError>;
 
     fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
+        self.replay(&mut policy)
+    }
+}
+
+impl<O: Observer> Runner<'_, O> {
+    /// A run that is watched; or checked, if the options say so.
+    pub(super) fn watched<P: Policy>(self, mut policy: P) -> Result<Outcome, RunError> {
         if !self.options.check {
             return self.replay(&mut policy);
         }
@@ -40,14 +48,12 @@ impl<O: Observer> Visitor for Runner<'_, O> {
         checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
         outcome
     }
-}
 
-impl<O: Observer> Runner<'_, O> {
     fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
         if let Some(drive) = self.options.drive.clone() {
             let options = self.options;
             let through = |counters: &mut Counters| physical(counters, options);
-            let mut outcome = self.timed(&drive, through, |replay, device, observer| {
+            let mut outcome = self.timed(&drive, &through, &mut |replay, device, observer| {
                 replay.run(device, policy, &drive.cache, observer)
             })?;
             outcome.gauges = gauges(policy);
@@ -61,24 +67,7 @@ impl<O: Observer> Runner<'_, O> {
         };
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
-        let mut counters = replayed.counters;
-        let mut dirty_left = policy.dirty_pages();
-        if self.options.flush_at_end {
-            counters.end_flushes = std::mem::take(&mut dirty_left);
-        }
-        physical(&mut counters, self.options);
-        let windows = replayed.parts.finish(None, |counters| physical(counters, self.options));
-        Ok(Outcome {
-            counters,
-            own: replayed.own,
-            gauges: gauges(policy),
-            destage_pages: replayed.destage_pages.summary(),
-            warmup_requests: replayed.warmup_requests,
-            windows,
-            dirty_left,
-            timing: None,
-            profile: None,
-        })
+        Ok(untimed(replayed, gauges(policy), policy.dirty_pages(), self.options))
     }
 
     pub(super) fn without_a_cache(self) -> Result<Outcome, RunError> {
@@ -89,19 +78,17 @@ impl<O: Observer> Runner<'_, O> {
             counters.physical_reads = counters.read_misses;
             counters.physical_writes = counters.write_misses;
         };
-        self.timed(&drive, through, |replay, device, observer| replay.run_bare(device, observer))
+        self.timed(&drive, &through, &mut |replay, device, observer| {
+            replay.run_bare(device, observer)
+        })
     }
 
     /// A run in front of a clone of the drive; `physical` says what of it went to flash.
     fn timed(
         self,
         drive: &Mounted,
-        physical: impl Fn(&mut Counters),
-        run: impl FnOnce(
-            &TimedReplay<'_>,
-            &mut Device,
-            &mut (Followed<'_, O>, Option<Profiler>),
-        ) -> Result<TimedOutcome, RunError>,
+        physical: &dyn Fn(&mut Counters),
+        run: &mut Timed<'_, O>,
     ) -> Result<Outcome, RunError> {
         drive.holds(self.input.columns.lpns)?;
         let mut device = drive.device.clone();
@@ -131,6 +118,39 @@ impl<O: Observer> Runner<'_, O> {
         })
     }
 }
+
+/// What a run without a drive counted, with the options of the run put in.
+fn untimed(
+    replayed: Replayed,
+    gauges: BTreeMap<String, f64>,
+    mut dirty_left: u64,
+    options: &RunOptions,
+) -> Outcome {
+    let mut counters = replayed.counters;
+    if options.flush_at_end {
+        counters.end_flushes = std::mem::take(&mut dirty_left);
+    }
+    physical(&mut counters, options);
+    Outcome {
+        counters,
+        own: replayed.own,
+        gauges,
+        destage_pages: replayed.destage_pages.summary(),
+        warmup_requests: replayed.warmup_requests,
+        windows: replayed.parts.finish(None, &|counters| physical(counters, options)),
+        dirty_left,
+        timing: None,
+        profile: None,
+    }
+}
+
+/// A run in front of a drive, by whoever knows the policy.
+type Timed<'r, O> = dyn FnMut(
+        &TimedReplay<'_>,
+        &mut Device,
+        &mut (Followed<'_, O>, Option<Profiler>),
+    ) -> Result<TimedOutcome, RunError>
+    + 'r;
 
 /// Where a policy has adapted to.
 fn gauges<P: Policy>(policy: &P) -> BTreeMap<String, f64> {

@@ -80,7 +80,7 @@ impl<'a, P: Policy> Cached<'a, P> {
         if policy.counts_operations() {
             device.queues().keep_unfinished();
         }
-        if P::NEEDS.completions() {
+        if policy.needs().completions() {
             device.queues().keep_ends();
         }
         let held = Held { frame: When::at(0), ready: When::at(0) };
@@ -108,7 +108,7 @@ impl<'a, P: Policy> Cached<'a, P> {
             Op::Read => self.reads += 1,
             Op::Write => self.programs += 1,
         }
-        if P::NEEDS.completions() {
+        if self.policy.needs().completions() {
             self.submitted.push(Submitted { page, op, at_ns });
         }
     }
@@ -310,7 +310,7 @@ fn loads<F: Ftl>(device: &Device<F>) -> (Nanos, u128) {
 impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
     /// All completions by now, in the order of (end, number), before anything is decided.
     fn arrive(&mut self, device: &mut Device<F>) {
-        if !P::NEEDS.completions() {
+        if !self.policy.needs().completions() {
             return;
         }
         while let Some((end, submission, service_ns)) = device.queues().next_end() {
@@ -351,10 +351,10 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         let page = Page(id.into());
         let mut r = Request::new(page, Lpn(lpn.0.into()), op);
         r.first_of_request = access.first_of_request;
-        if P::NEEDS.contains(Needs::NEXT_USE) {
+        if self.policy.needs().contains(Needs::NEXT_USE) {
             r.next_use = self.next_uses.of(access.index as usize);
         }
-        if P::NEEDS.contains(Needs::UNITS) {
+        if self.policy.needs().contains(Needs::UNITS) {
             r.units = device.units_of(lpn);
         }
         match self.policy.request(&r) {
@@ -374,7 +374,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 }
                 self.plan.clear();
                 let frame = self.make_room(device, now, &mut miss, ledger);
-                if P::NEEDS.contains(Needs::UNITS) {
+                if self.policy.needs().contains(Needs::UNITS) {
                     r.units = device.units_of(lpn);
                 }
                 self.policy.admit(&r, miss);

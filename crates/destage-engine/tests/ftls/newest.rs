@@ -3,7 +3,7 @@
 
 use super::{drive, requests};
 use destage_core::{Hashed, Lookup, Lpn, NEVER, Needs, Op, Page, Plan, Policy, Request, UnitId};
-use destage_policies::{POLICIES, Setup, Visitor, build, params};
+use destage_policies::{POLICIES, Setup, build_any, params};
 use destage_ssd::config::{DeviceConfig, PagesOfBlocks};
 use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
 use destage_ssd::ftl::{AnyMachine, NAMES, Sink};
@@ -236,10 +236,8 @@ fn next_uses(accesses: &[(u64, Op, u64)]) -> Vec<u64> {
     next_uses
 }
 
-impl Visitor for Run {
-    type Output = ();
-
-    fn visit<P: Policy>(mut self, mut policy: P) {
+impl Run {
+    fn through(mut self, mut policy: impl Policy) {
         let accesses = std::mem::take(&mut self.accesses);
         let next_uses = next_uses(&accesses);
         let mut newest: HashMap<u64, u64> = HashMap::new();
@@ -249,7 +247,7 @@ impl Visitor for Run {
             self.store.drive.advance(now);
             let mut r = Request::new(Page(page), Lpn(page), op);
             r.next_use = next_uses[i];
-            if P::NEEDS.contains(Needs::UNITS) {
+            if policy.needs().contains(Needs::UNITS) {
                 r.units = self.store.drive.units_of(DriveLpn(page as u32));
             }
             let expected = newest.get(&page).copied().unwrap_or(0);
@@ -275,7 +273,7 @@ impl Visitor for Run {
                             assert!(frames.remove(&victim.page.0).is_some(), "it was resident");
                         }
                     }
-                    if P::NEEDS.contains(Needs::UNITS) {
+                    if policy.needs().contains(Needs::UNITS) {
                         r.units = self.store.drive.units_of(DriveLpn(page as u32));
                     }
                     policy.admit(&r, miss);
@@ -322,7 +320,7 @@ fn every_policy_over(ftl: &str) {
         };
         let name = format!("{} over {}", info.name, ftl);
         let run = Run { store: Store::new(&config), accesses: accesses(), name };
-        build(info.name, &setup, Hashed::new(), run).expect("a policy");
+        run.through(build_any(info.name, &setup, Hashed::new()).expect("a policy"));
     }
 }
 

@@ -5,7 +5,7 @@ use destage_core::{
     Blind, Dense, Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Slot,
 };
 use destage_policies::params::Value;
-use destage_policies::{Setup, Visitor, build, check_params};
+use destage_policies::{Setup, build_any, check_params};
 use std::collections::{BTreeSet, HashMap};
 
 /// What one access decided (`docs/spec/page-policies.md` 2.4), pages by their number in the trace.
@@ -57,14 +57,14 @@ pub fn run(
         ..Setup::new(frames)
     };
     let drive = Drive { names: &names, trace, over, checked };
-    match over {
+    let policy = match over {
         Over::Dense => {
             let setup = setup.with_blocks_of(&names);
-            build(policy, &setup, Dense::new(names.len() as u32), drive)
+            build_any(policy, &setup, Dense::new(names.len() as u32))
         }
-        Over::Hashed => build(policy, &setup, Hashed::new(), drive),
-    }
-    .expect("a policy of the table")
+        Over::Hashed => build_any(policy, &setup, Hashed::new()),
+    };
+    drive.through(policy.expect("a policy of the table"))
 }
 
 struct Drive<'a> {
@@ -92,10 +92,8 @@ impl Drive<'_> {
     }
 }
 
-impl Visitor for Drive<'_> {
-    type Output = Outcome;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Outcome {
+impl Drive<'_> {
+    fn through(self, mut policy: impl Policy) -> Outcome {
         let next_uses = next_uses(self.trace);
         let mut plan = Plan::new();
         let mut decisions = Vec::new();
