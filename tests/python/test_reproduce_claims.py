@@ -12,9 +12,9 @@ import pytest
 import destage as ds
 from destage.reproduce import PAPERS, load_paper, narrowed, paper
 from destage.reproduce.claims import Check, Expectation
-from destage.reproduce.experiments import with_keys
 from destage.reproduce.measures import DERIVED
 from destage.reproduce.published import catalogue
+from destage.reproduce.scaling import with_keys
 
 SMALL = """
 schema = 1
@@ -61,7 +61,7 @@ def loaded(tmp_path: Path, text: str) -> Any:
     return load_paper(path)
 
 
-def test_the_five_papers_load_and_have_claims_of_every_section_that_is_judged() -> None:
+def test_the_papers_load_and_have_claims_of_every_section_that_is_judged() -> None:
     for name in PAPERS:
         one = paper(name)
         assert len(one.claims) >= 25

@@ -17,7 +17,7 @@ from destage.reproduce.claims import Paper
 from destage.reproduce.experiments import Runner
 from destage.reproduce.pages import write
 from destage.reproduce.published import catalogue, load_catalogue, requests_of
-from destage.reproduce.workloads import Loads, standin
+from destage.reproduce.workloads import Loads
 
 CATALOGUE = """
 schema = 1
@@ -250,18 +250,17 @@ def test_a_wrong_catalogue_is_an_error_with_the_key(
 
 
 def test_stand_ins_have_the_published_counts() -> None:
+    loads = Loads(scale=0.01)
     for name in ("hm_0", "proj_0", "Fin2", "F1"):
         spec = catalogue().traces[name]
-        made = standin(spec, 0.01, 4096)
-        kind = made.pop("kind")
-        info = ds.synth(kind, cache=False, seed=3, **made).info()
+        info = loads.open(loads.load(name, any_paper()), seed=3).info()
         assert info.requests == requests_of(spec, 0.01)
         writes = 1 - info.read_share
         assert writes == pytest.approx(spec.counts["write_ratio"], abs=0.02), name
         if "mean_kib" in spec.counts:
             mean = info["sizes"]["all"]["mean_bytes"] / 1024
-            # A page is the least that is asked for.
-            assert mean == pytest.approx(max(4.0, spec.counts["mean_kib"]), rel=0.05), name
+            # A page is the least that is asked for; how often an extent comes again is chance.
+            assert mean == pytest.approx(max(4.0, spec.counts["mean_kib"]), rel=0.1), name
         rate = spec.counts["requests"] / spec.seconds
         assert info.mean_rate_per_s == pytest.approx(rate, rel=0.15), name
 
@@ -336,7 +335,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ds.UsageError, match="seeds: expected"):
         reproduce("acr", seeds=0)
     assert papers_of(["acr", "all"])[0].name == "acr"
-    assert len(papers_of(["acr", "all"])) == 5
+    assert len(papers_of(["acr", "all"])) == 6
 
 
 Destage = Callable[..., Any]

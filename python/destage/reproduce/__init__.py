@@ -1,4 +1,4 @@
-"""Re-run the evaluations of five papers, and say claim by claim what holds.
+"""Re-run the evaluations of six papers, and say claim by claim what holds.
 
 >>> from destage.reproduce import paper
 >>> paper("acr").title[:3]
@@ -109,7 +109,7 @@ def reproduce(
     """Run a paper's evaluation again.
 
     Parameters:
-        name: `ecr`, `sac`, `bpac`, `acr` or `aalru`.
+        name: `ecr`, `sac`, `bpac`, `acr`, `aalru` or `gcar`.
         traces: a folder with originals; what is not there has a stand-in.
         recordings: a folder with this project's recordings; without it the one that ships.
         scale: requests of stand-ins and recordings, as a share of all, above 0 and at most 1.

@@ -28,7 +28,7 @@ from destage.reproduce.evaluation import Options
 from destage.reproduce.offline import Access, least_cost
 from destage.reproduce.pages import Cells, markdown_table
 from destage.reproduce.words import number
-from destage.reproduce.workloads import Load, Loads
+from destage.reproduce.workloads import Asked, Load, Loads
 from destage.results import Run
 from destage.runs import compare, run
 from destage.trace import Trace
@@ -127,8 +127,8 @@ def _short(
         given = {**load.options, "requests": min(most, load.options.get("requests", most))}
         cut = Load(load.name, load.kind, load.title, load.note, load.paths, given, load.spec)
         return loads.open(cut, seed=options.seed, drive=drive, progress=progress)
-    changes = {"requests": most}
-    return loads.open(load, seed=options.seed, drive=drive, changes=changes, progress=progress)
+    asked = Asked(most_requests=most)
+    return loads.open(load, seed=options.seed, drive=drive, asked=asked, progress=progress)
 
 
 def _table(

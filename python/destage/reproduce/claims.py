@@ -24,7 +24,7 @@ __all__ = [
 
 SCHEMA = 1
 #: The papers, in the order of `all`.
-PAPERS = ("ecr", "sac", "bpac", "acr", "aalru")
+PAPERS = ("ecr", "sac", "bpac", "acr", "aalru", "gcar")
 #: What distinguishes cases; `to` and `of` where a check compares with several policies.
 AXES = ("workload", "device", "ftl", "cache")
 KINDS = (
@@ -152,6 +152,7 @@ class Condition:
     """What the paper supposes of a load: a fact that the runs measure."""
 
     runs: str
+    """The runs that measure it; empty: those of the claim."""
     metric: str
     of: str
     """The policy of whose runs it is a fact."""
@@ -209,7 +210,8 @@ class Check:
     @property
     def needed_runs(self) -> tuple[str, ...]:
         """Ids of all runs that it looks at."""
-        found = [*self.runs, *([self.base] if self.base else []), *(c.runs for c in self.when)]
+        found = [*self.runs, *([self.base] if self.base else [])]
+        found += [c.runs for c in self.when if c.runs]
         return tuple(dict.fromkeys(found))
 
     @property
@@ -264,8 +266,13 @@ class RunSet:
     fetch_on_write_miss: bool = False
     warmup: str | None = None
     intensity: float = 1.0
-    cache_scales: bool = False
-    """With fewer requests the cache and the stand-ins' footprints are smaller, too."""
+    channels: str = ""
+    """How stand-ins load a drive's channels: `published` or `balanced`; empty: as it comes."""
+    busiest: float = 0.0
+    """Share of the time that the busiest channel works without a cache; `intensity` is solved for
+    it, load by load, if it is not 0."""
+    cache_whole: bool = False
+    """The cache is that small that it does not shrink with the requests."""
     gauges: tuple[str, ...] = ()
     """Policies that are also run for what they adapt to, period by period."""
     gauges_with_device: bool = False
@@ -318,12 +325,14 @@ class Variant:
     warmup: str | None
     fetch_on_write_miss: bool | None
     synth: Mapping[str, Any]
+    draw: str | None = None
+    """How stand-ins are drawn."""
 
     @property
     def changes(self) -> bool:
         """False for the value that the main runs have."""
         changed = (self.policies, self.device, self.ftls, self.intensity, self.warmup, self.synth)
-        return any(changed) or self.fetch_on_write_miss is not None
+        return any(changed) or self.fetch_on_write_miss is not None or self.draw is not None
 
 
 @dataclass(frozen=True)

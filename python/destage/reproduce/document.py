@@ -14,7 +14,7 @@ from destage.reproduce.looking import Case
 from destage.reproduce.published import Fit
 from destage.reproduce.verdicts import UNTESTED, Judgement, Verdict
 from destage.reproduce.words import cases_in_words, expected, load_words, measured, number
-from destage.reproduce.workloads import Load
+from destage.reproduce.workloads import Load, label_of
 
 __all__ = ["SCHEMA", "command", "document"]
 
@@ -70,6 +70,8 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
             "seeds": options.seeds,
             "originals": "original" in kinds,
         },
+        "smallest_cache": _smallest_cache(evaluation),
+        "channels": _channels(evaluation),
         "summary": evaluation.counts(),
         "summary_elsewhere": evaluation.counts_elsewhere(),
         "claims": [_claim(v) for v in evaluation.verdicts],
@@ -174,11 +176,51 @@ def _runs(evaluation: Evaluation, runs: RunSet) -> dict[str, Any]:
         "fetch_on_write_miss": runs.fetch_on_write_miss,
         "warmup": runs.warmup,
         "intensity": runs.intensity,
-        "cache_scales": runs.cache_scales,
+        "channels": runs.channels,
+        "busiest": runs.busiest,
+        "cache_whole": runs.cache_whole,
         "recordings_queue_depth": runs.recordings_queue_depth,
         "utilisation": _utilisation(evaluation, runs),
         "drives": {label: dict(drive.record) for label, drive in rows.drives.items()},
     }
+
+
+def _smallest_cache(evaluation: Evaluation) -> dict[str, float] | None:
+    """The smallest cache in front of a drive, and how many of its erase blocks that is."""
+    found = [
+        (row.numbers["frames"], rows.drives[row.device].record["device"]["pages_per_block"])
+        for rows in evaluation.sets.values()
+        for row in rows.rows
+        if row.device in rows.drives and row.policy != "none" and "frames" in row.numbers
+    ]
+    if not found:
+        return None
+    pages, block = min(found)
+    return {"pages": pages, "blocks": round(pages / block, 1)}
+
+
+def _channels(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Published and measured imbalance of the channels, load by load and drive by drive."""
+    found: dict[tuple[str, str], list[float]] = {}
+    published = {}
+    for runs in evaluation.paper.runs:
+        if runs.channels != "published" or runs.busiest or runs.intensity != 1:
+            continue
+        rows = evaluation.sets[runs.id]
+        specs = {load.name: load.spec for load in rows.loads if load.kind == "stand-in"}
+        for row in rows.rows:
+            spec = specs.get(row.workload)
+            value = row.numbers.get("max_deviation_reads")
+            if row.policy != "none" or spec is None or value is None or row.device in ("none",):
+                continue
+            label = label_of(rows.drives[row.device])
+            if label in spec.deviation:
+                found.setdefault((row.workload, row.device), []).append(value)
+                published[row.workload, row.device] = spec.deviation[label]
+    return [
+        {"load": load, "drive": drive, "published": published[load, drive], "has": sum(v) / len(v)}
+        for (load, drive), v in found.items()
+    ]
 
 
 #: Numbers of every run that the JSON has beside those that claims and figures use.

@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from destage.device import Drive, open_device
+from destage.device import Drive
 from destage.errors import UsageError
 from destage.options import ProgressCallback
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.measures import gauges, measures
 from destage.reproduce.published import RECORDED
-from destage.reproduce.workloads import Load, Loads
+from destage.reproduce.scaling import NO_DEVICE, OWN_FTL, drives_of, scaled_size
+from destage.reproduce.workloads import Asked, Load, Loads
 from destage.results import Results, Run
 from destage.runs import compare, run
 from destage.trace import Trace
 
-__all__ = ["Row", "Rows", "Runner", "with_keys"]
+__all__ = ["Row", "Rows", "Runner"]
 
-#: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
-NO_DEVICE = "none"
-OWN_FTL = "own"
+#: Runs that find the rate at which a channel is as busy as wanted.
+BUSY_STEPS = 2
 #: Page accesses between two looks at what a policy adapts to: BPAC's sampling period.
 GAUGE_PERIOD = 10_000
 
@@ -81,6 +81,8 @@ class Runner:
         self.failed: list[str] = []
         """Runs with which a drive could not go on, and what it said."""
         self.sizes = 1
+        self.rates: dict[tuple[Any, ...], float] = {}
+        """Rates that keep a channel as busy as a set of runs wants it."""
         self.total = 0
         """Comparisons in all, if that is known."""
 
@@ -108,7 +110,7 @@ class Runner:
     def count(self, runs: RunSet) -> int:
         """Return how many comparisons a set of runs takes."""
         loads = [self.loads.load(name, self.paper) for name in self._names(runs)]
-        if any(load.kind == "stand-in" for load in loads) and runs.intensity == 1:
+        if any(load.kind == "stand-in" for load in loads) and _as_recorded(runs):
             loads += self.loads.recorded(runs)
         draws = sum(len(self.seeds) if load.random else 1 for load in loads)
         return draws * max(1, len(runs.devices)) * max(1, len(runs.ftls))
@@ -134,10 +136,10 @@ class Runner:
         drives: dict[str, Drive] = {}
         for load in loads:
             # The load of a recording is as it was recorded.
-            if load.kind in RECORDED and (runs.intensity != 1 or _of_load(variant)):
+            if load.kind in RECORDED and (not _as_recorded(runs) or _of_load(variant)):
                 continue
             for seed in (seeds or self.seeds) if load.random else (None,):
-                for device, ftl, drive in _drives(runs, variant, load):
+                for device, ftl, drive in drives_of(runs, variant, load):
                     drives.setdefault(device, drive) if drive else None
                     found += self._compare(
                         runs, variant, load, seed, device, ftl, drive, specs, chosen
@@ -172,16 +174,12 @@ class Runner:
         stage += f", seed {seed}" if seed is not None else ""
         if self.began:
             self.began(stage)
+        asked = self._asked(runs, variant, load, device, drive)
         trace = self.loads.open(
-            load,
-            seed=seed or 0,
-            drive=drive,
-            intensity=runs.intensity if load.random else 1.0,
-            narrow=runs.cache_scales,
-            changes=variant.synth if variant else None,
-            progress=self.progress,
+            load, seed=seed or 0, drive=drive, asked=asked, progress=self.progress
         )
-        sizes = [_scaled(c, load.share) if runs.cache_scales else c for c in runs.cache]
+        share = 1.0 if runs.cache_whole else load.share
+        sizes = [scaled_size(c, share) for c in runs.cache]
         front = _in_front_of(trace, drive, runs, load)
 
         def compared(labels: Sequence[str]) -> Results:
@@ -206,9 +204,44 @@ class Runner:
             numbers = measures(one, front)
             if policy in runs.gauges:
                 numbers |= _adapted(runs, trace, specs[policy], sizes[k], front, numbers)
+            numbers |= {"intensity": asked.intensity, "frames": float(one.frames)}
             cache = runs.cache[k]
             rows.append(Row(load.name, device, ftl, cache, policy, seed, load.kind, numbers))
         return rows
+
+    def _asked(
+        self, runs: RunSet, variant: Variant | None, load: Load, device: str, drive: Drive | None
+    ) -> Asked:
+        """In what way a set of runs wants a load."""
+        asked = Asked(
+            runs.intensity if load.random else 1.0,
+            variant.synth if variant else None,
+            variant.draw if variant else None,
+            runs.channels,
+        )
+        if runs.busiest and load.random and drive is not None:
+            return self._busy(runs, load, device, drive, asked)
+        return asked
+
+    def _busy(self, runs: RunSet, load: Load, device: str, drive: Drive, asked: Asked) -> Asked:
+        """Find the rate at which the busiest channel works so much of the time without a cache.
+
+        Work grows with the rate until requests wait; a second step corrects what they waited.
+        """
+        key = (runs.busiest, load.name, device, repr(asked))
+        if key not in self.rates:
+            rate = asked.intensity
+            for _ in range(BUSY_STEPS):
+                tried = replace(asked, intensity=rate)
+                trace = self.loads.open(load, seed=self.seeds[0], drive=drive, asked=tried)
+                front = drive.extended(trace.end_page)
+                one = compare(trace, "none", cache="1p", device=front, jobs=self.jobs)[0]
+                busy = measures(one, drive).get("utilisation_max", 0.0)
+                if not busy:
+                    break
+                rate *= runs.busiest / busy
+            self.rates[key] = rate
+        return replace(asked, intensity=self.rates[key])
 
 
 def _adapted(
@@ -240,38 +273,15 @@ def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
     return replace(runs, **changed)
 
 
+def _as_recorded(runs: RunSet) -> bool:
+    """Whether the loads come as they are: a recording cannot be had in another way."""
+    return runs.intensity == 1 and not runs.busiest and runs.channels != "balanced"
+
+
 def _of_load(variant: Variant | None) -> bool:
-    return variant is not None and (variant.intensity is not None or bool(variant.synth))
-
-
-def _scaled(size: str, share: float) -> str:
-    """A cache size times a share, to the KiB: `2GiB` and 0.1 give `209715KiB`."""
-    units = {"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20}
-    number, unit = size[:-3], size[-3:]
-    if share == 1 or unit not in units:
-        return size
-    return f"{max(64, round(float(number) * units[unit] * share))}KiB"
-
-
-def with_keys(spec: str, more: str | None) -> str:
-    """Add or change keys of a drive's name: `ecr[a=1;b=3]` and `b=2` give `ecr[a=1;b=2]`."""
-    if not more:
-        return spec
-    name, _, given = spec.removesuffix("]").partition("[")
-    keys = dict(one.split("=", 1) for part in (given, more) for one in part.split(";") if one)
-    return f"{name}[{';'.join(f'{key}={value}' for key, value in keys.items())}]"
-
-
-def _drives(
-    runs: RunSet, variant: Variant | None, load: Load
-) -> Iterator[tuple[str, str, Drive | None]]:
-    """Every drive with every FTL."""
-    if not runs.devices:
-        yield NO_DEVICE, OWN_FTL, None
-    for device, spec in runs.devices.items():
-        changed = with_keys(spec, variant.device if variant else None)
-        for ftl, name in (runs.ftls or {OWN_FTL: ""}).items():
-            yield device, ftl, open_device(changed, ftl=name or None)
+    if variant is None:
+        return False
+    return variant.intensity is not None or bool(variant.synth) or variant.draw is not None
 
 
 def _in_front_of(trace: Trace, drive: Drive | None, runs: RunSet, load: Load) -> Drive | None:

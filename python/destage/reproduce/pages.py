@@ -67,7 +67,7 @@ def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folde
         link = f"[{name.upper()}]({name}.md)"
         made = f"`{d['command']}`"
         rows.append([link, str(len(d["claims"])), *counts, ", ".join(kinds), made])
-    out = ["# Five papers re-run", ""]
+    out = [f"# {NUMBERS[len(documents)]} re-run", ""]
     out += [f"Destage {_destage.VERSION}."]
     out += ["", markdown_table(rows)]
     if with_beyond:
@@ -88,6 +88,13 @@ def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folde
 
 Cells = list[list[str]]
 
+#: As a title has it.
+NUMBERS = {k: f"{k} papers" for k in range(2, 10)} | {
+    1: "A paper",
+    5: "Five papers",
+    6: "Six papers",
+}
+
 #: How to read verdicts.
 HOW = (
     "Each claim has two verdicts, which do not change each other: on the paper's loads, which are"
@@ -98,6 +105,12 @@ HOW = (
     " least half of its cases meet it. Cases that are zero (0 against 0) or undefined meet nothing."
     " A verdict on stand-ins says what these policies do on loads of that kind, not what the"
     " authors measured."
+)
+
+#: What the table of channels has.
+CHANNELS = (
+    "Maximum deviation of the channels' reads without a cache (SAC, table 1), mean over the draws."
+    " Under dynamic allocation only what is never written stays where it is put."
 )
 
 #: Heads of the verdicts: each is followed by its own cases.
@@ -193,6 +206,20 @@ def fit_rows(data: Mapping[str, Any]) -> Cells:
     return rows
 
 
+def channel_rows(data: Mapping[str, Any]) -> Cells:
+    """How unbalanced the channels are, published and here: a row for each load."""
+    drives = list(dict.fromkeys(c["drive"] for c in data["channels"]))
+    if not drives:
+        return []
+    found = {(c["load"], c["drive"]): c for c in data["channels"]}
+    rows = [["load", *(f"{d}: {what}" for d in drives for what in ("published", "has"))]]
+    for load in dict.fromkeys(c["load"] for c in data["channels"]):
+        cells = [found.get((load, drive)) for drive in drives]
+        texts = [number(c[w]) if c else "" for c in cells for w in ("published", "has")]
+        rows.append([load, *texts])
+    return rows
+
+
 def setup_rows(data: Mapping[str, Any]) -> Cells:
     """What was run."""
     rows = [["runs", "drive", "FTL", "cache", "policies", "loads", "else"]]
@@ -202,8 +229,10 @@ def setup_rows(data: Mapping[str, Any]) -> Cells:
         more += [f"warm-up {runs['warmup']}"] if runs["warmup"] else []
         more += [f"rate x {runs['intensity']:g}"] if runs["intensity"] != 1 else []
         depth = runs["recordings_queue_depth"]
-        if runs["cache_scales"] and data["options"]["scale"] != 1:
-            more += ["cache and footprints times the share of the requests that is run"]
+        more += [f"channels {runs['channels']}"] if runs["channels"] else []
+        if runs["busiest"]:
+            more += [f"rate such that the busiest channel works {runs['busiest']:g} of the time"]
+        more += ["cache whole at any scale"] if runs["cache_whole"] else []
         more += [f"recordings in a closed loop of {depth}"] if depth else []
         more += [f"units busy {runs['utilisation']}"] if runs["utilisation"] else []
         rows.append(
@@ -304,6 +333,9 @@ def markdown(
     fitted = fit_rows(data)
     if fitted:
         out += ["### How the loads fit", "", markdown_table(fitted)]
+    channels = channel_rows(data)
+    if channels:
+        out += ["### How the channels fit", "", CHANNELS, "", markdown_table(channels)]
     out += ["## What differs from the paper", ""]
     out += [f"- {text}" for text in differences(data)] + [""]
     out += _sensitivity_markdown(data["sensitivity"])
@@ -312,7 +344,15 @@ def markdown(
 
 def differences(data: Mapping[str, Any]) -> list[str]:
     """What differs from the paper, and what could not be run."""
-    return [*data["paper"]["differs"], *(f"Not run: {text}" for text in data["failed"])]
+    smallest = data["smallest_cache"]
+    scaled = []
+    if smallest and data["options"]["scale"] != 1:
+        scaled = [
+            f"At {data['options']['scale']:g} of the requests footprints, caches and drives are as"
+            f" much smaller; the smallest cache in front of a drive has {smallest['pages']:,.0f}"
+            f" pages, {smallest['blocks']:g} of the drive's erase blocks."
+        ]
+    return [*data["paper"]["differs"], *scaled, *(f"Not run: {text}" for text in data["failed"])]
 
 
 def _sensitivity_markdown(data: Mapping[str, Any]) -> list[str]:
@@ -350,6 +390,8 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         setup=setup_rows(data),
         loads=loads_rows(data),
         fit=fit_rows(data),
+        channels=channel_rows(data),
+        channels_lead=CHANNELS,
         knobs=knobs,
         differs=differences(data),
         lead=sensitivity_lead(data["sensitivity"]),

@@ -73,6 +73,12 @@ class TraceSpec:
     assumed: Mapping[str, float]
     """What a stand-in needs and nobody publishes."""
     standin: Mapping[str, float]
+    recency: Mapping[str, float]
+    """How soon pages are asked for again, as fitted to a real trace; empty: independent draws."""
+    fitted: str
+    """What that was fitted to."""
+    deviation: Mapping[str, float]
+    """Published imbalance of a drive's channels (SAC, table 1), by the label of the drive."""
     seconds: float
     ours: str
 
@@ -115,7 +121,8 @@ def load_catalogue(path: Path | Traversable) -> Catalogue:
     if top.whole("schema") != 1:
         raise top.wrong("schema", "1")
     sources = dict(top.need("source").children())
-    traces = {name: _trace(name, t, sources) for name, t in top.need("trace").children()}
+    fitted = {name: _recency(source) for name, source in sources.items()}
+    traces = {name: _trace(name, t, sources, fitted) for name, t in top.need("trace").children()}
     recordings = {}
     for kind in RECORDED:
         table = top.table(kind)
@@ -147,8 +154,43 @@ def _numbers(t: Table, key: str, known: Sequence[str]) -> tuple[dict[str, float]
     return found, published.strip("-")
 
 
-def _trace(name: str, t: Table, sources: Mapping[str, Table]) -> TraceSpec:
-    source = sources[t.word("source", list(sources))]
+#: What is fitted of how pages come again (`standins`).
+_RECENCY = ("near", "depth", "sequential", "streams", "phases")
+
+
+def _recency(source: Table) -> tuple[dict[str, float], str]:
+    """How soon pages of a source's traces are asked for again, and what that was fitted to."""
+    table = source.table("recency")
+    if table is None:
+        return {}, ""
+    found = {key: table.real(key) for key in _RECENCY}
+    for key, value in found.items():
+        highest = 1.0 if key in ("near", "sequential") else math.inf
+        if not 0 <= value <= highest or (key not in ("near", "sequential") and value == 0):
+            raise table.wrong(key, "a share" if highest == 1 else "a number above 0")
+    text = table.text("fitted")
+    table.done()
+    return found, text
+
+
+def _deviation(t: Table) -> dict[str, float]:
+    """SAC's table 1, drive by drive."""
+    table = t.table("deviation")
+    found = {drive: table.real(drive) for drive in table.data} if table else {}
+    for drive, value in found.items():
+        if table is not None and value < 0:
+            raise table.wrong(drive, "a deviation, 0 or more")
+    return found
+
+
+def _trace(
+    name: str,
+    t: Table,
+    sources: Mapping[str, Table],
+    fitted: Mapping[str, tuple[dict[str, float], str]],
+) -> TraceSpec:
+    chosen = t.word("source", list(sources))
+    source = sources[chosen]
     counts, published = _numbers(t, "counts", _COUNTS)
     whole, _ = _numbers(t, "whole", _COUNTS)
     assumed, _ = _numbers(t, "assumed", (*_COUNTS, "rate_per_s"))
@@ -174,6 +216,9 @@ def _trace(name: str, t: Table, sources: Mapping[str, Table]) -> TraceSpec:
         use=dict(use.data) if use else {},
         assumed=assumed,
         standin=standin,
+        recency=fitted[chosen][0],
+        fitted=fitted[chosen][1],
+        deviation=_deviation(t),
         seconds=t.real("seconds", counts.get("seconds", 0.0) or 1.0),
         ours=t.text("ours"),
     )
@@ -233,8 +278,8 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def fits(spec: TraceSpec, info: TraceInfo, scale: float) -> list[Fit]:
-    """Return published, aimed at and achieved, count by count."""
+def fits(spec: TraceSpec, info: TraceInfo, scale: float, page_bytes: int) -> list[Fit]:
+    """Return published, aimed at and achieved, count by count; pages of `page_bytes`."""
     has = counted(info)
     known = {**spec.assumed, **spec.counts}
     published = {**spec.counts, "seconds": spec.seconds}
@@ -242,15 +287,20 @@ def fits(spec: TraceSpec, info: TraceInfo, scale: float) -> list[Fit]:
     rows = []
     for what in ("requests", "accesses", "write_ratio", "mean_kib", "unique_pages", "seconds"):
         target = known.get(what) if what != "seconds" else seconds_of(spec)
-        if target is not None and what in ("requests", "accesses", "seconds"):
+        if what == "unique_pages":
+            # Of pages of another size there are as many more or fewer.
+            target = target or spec.standin["pages"]
+            target *= requests_of(spec, scale) / requests_of(spec, 1.0) * PAGE / page_bytes
+        elif target is not None and what in ("requests", "accesses", "seconds"):
             target *= share
         rows.append(Fit(what, published.get(what), target, has[what]))
     rows.append(Fit("requests_per_s", None, rate_of(spec), info.mean_rate_per_s))
-    sequential = float(info["sequentiality"]["with_any_stream"])
-    rows.append(Fit("sequential_share", None, spec.standin["log_share"], sequential))
-    rows.append(
-        Fit("zipf_skew", None, spec.standin["alpha"], float(info["rereference"]["zipf_skew"] or 0))
-    )
+    recency = spec.recency
+    sequential = recency.get("sequential", spec.standin["log_share"])
+    found = float(info["sequentiality"]["with_any_stream"])
+    rows.append(Fit("sequential_share", None, sequential, found))
+    skew = float(info["rereference"]["zipf_skew"] or 0)
+    rows.append(Fit("zipf_skew", None, None if recency else spec.standin["alpha"], skew))
     return rows
 
 

@@ -36,6 +36,7 @@ from destage.reproduce.claims import (
     Sensitivity,
     Variant,
 )
+from destage.reproduce.standins import KINDS as DRAWN
 from destage.reproduce.toml import Table, read
 
 __all__ = ["load_paper", "paper"]
@@ -167,12 +168,16 @@ def _runs(t: Table, policies: Mapping[str, str]) -> RunSet:
         fetch_on_write_miss=t.flag("fetch_on_write_miss", False),
         warmup=t.text("warmup") if t.has("warmup") else None,
         intensity=_positive(t, "intensity", 1.0),
-        cache_scales=t.flag("cache_scales", False),
+        channels=t.word("channels", ("published", "balanced")) if t.has("channels") else "",
+        busiest=t.real("busiest", 0.0),
+        cache_whole=t.flag("cache_whole", False),
         gauges=t.texts("gauges", ()),
         gauges_with_device=t.flag("gauges_with_device", False),
     )
     _known(t, "gauges", found.gauges, labels, "policy of these runs")
-    t.asked |= dict.fromkeys(("cost", "warmup"))
+    if not 0 <= found.busiest < 1:
+        raise t.wrong("busiest", "a share below 1")
+    t.asked |= dict.fromkeys(("cost", "warmup", "channels"))
     t.done()
     return found
 
@@ -306,7 +311,9 @@ def _condition(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> C
         raise t.wrong("is", "bounds such as >0.3 or 0.2..0.5")
     of = t.text("of")
     _known(t, "of", [of], labels, "policy")
-    found = Condition(t.word("runs", list(runs)), t.text("metric"), of, parsed, t.text("says"))
+    measured = t.word("runs", list(runs)) if t.has("runs") else ""
+    t.asked["runs"] = None
+    found = Condition(measured, t.text("metric"), of, parsed, t.text("says"))
     t.done()
     return found
 
@@ -376,9 +383,10 @@ def _sensitivity(t: Table, policies: Mapping[str, str]) -> Sensitivity:
                     one.flag("fetch_on_write_miss") if one.has("fetch_on_write_miss") else None
                 ),
                 synth=dict(synth.data) if synth else {},
+                draw=one.word("draw", DRAWN) if one.has("draw") else None,
             )
         )
-        one.asked |= dict.fromkeys(("device", "intensity", "warmup", "fetch_on_write_miss"))
+        one.asked |= dict.fromkeys(("device", "intensity", "warmup", "fetch_on_write_miss", "draw"))
         one.done()
     found = Sensitivity(t.text("knob"), t.text("about"), t.texts("claims"), tuple(values))
     t.done()

@@ -112,7 +112,7 @@ def _judgement(check: Check, frames: Mapping[str, Frame], kinds: Sequence[str]) 
     for name in check.runs:
         frame = frames[name]
         base = frames[check.base] if check.base else frame
-        looks[name] = Look(check, frame, base, _fulfilled(check, frames), kinds)
+        looks[name] = Look(check, frame, base, _fulfilled(check, frames, frame), kinds)
     places = [(look, cell) for look in looks.values() for cell in (*look.cells, *look.refused)]
     if not places:
         return None
@@ -153,17 +153,22 @@ def _verdict(check: Check, cases: Sequence[Case]) -> str:
 # -- Conditions -----------------------------------------------------------------------------------
 
 
-def _fulfilled(check: Check, frames: Mapping[str, Frame]) -> Callable[[Cell], bool]:
+def _fulfilled(check: Check, frames: Mapping[str, Frame], own: Frame) -> Callable[[Cell], bool]:
     """Say of a place whether the facts that the runs measured there are what the claim supposes."""
 
     def fulfilled(cell: Cell) -> bool:
         for condition in check.when:
-            fact = _fact(condition, frames[condition.runs], cell)
+            fact = _fact(condition, _measuring(condition, frames, own), cell)
             if fact is None or not condition.is_.met(fact):
                 return False
         return True
 
     return fulfilled
+
+
+def _measuring(condition: Condition, frames: Mapping[str, Frame], own: Frame) -> Frame:
+    """The runs that measure a fact: those that the condition names, or the claim's own."""
+    return frames[condition.runs] if condition.runs else own
 
 
 def _fact(condition: Condition, frame: Frame, cell: Cell) -> float | None:
@@ -179,11 +184,15 @@ def _fact(condition: Condition, frame: Frame, cell: Cell) -> float | None:
 
 def _supposed(check: Check, frames: Mapping[str, Frame], looks: Mapping[str, Look]) -> str:
     """What is supposed, where that is so, and what was measured."""
-    cells = [cell for look in looks.values() for cell in (*look.cells, *look.refused)]
+    places = [
+        (frames[name], cell)
+        for name, look in looks.items()
+        for cell in (*look.cells, *look.refused)
+    ]
     fulfilled = [look.label(cell) for look in looks.values() for cell in look.cells]
     told = []
     for condition in check.when:
-        facts = [_fact(condition, frames[condition.runs], cell) for cell in cells]
+        facts = [_fact(condition, _measuring(condition, frames, own), cell) for own, cell in places]
         known = [fact for fact in facts if fact is not None]
         unknown = len(facts) - len(known)
         text = f"{condition.says}: {condition.metric} {_bounds(condition)} under {condition.of}"
@@ -191,7 +200,7 @@ def _supposed(check: Check, frames: Mapping[str, Frame], looks: Mapping[str, Loo
             text += f" (here {min(known):.3g} to {max(known):.3g})"
         text += f" (not known of {unknown} of {len(facts)} places)" if unknown else ""
         told.append(text)
-    where = f", which is so at {len(fulfilled)} of {len(cells)} places"
+    where = f", which is so at {len(fulfilled)} of {len(places)} places"
     where += f" ({', '.join(dict.fromkeys(fulfilled))})" if fulfilled else ""
     return " and ".join(told) + where
 

@@ -1,4 +1,4 @@
-"""The loads of an evaluation: originals where they are, stand-ins made to their counts elsewhere.
+"""The loads of an evaluation: originals where they are, stand-ins drawn to their counts elsewhere.
 
 An original is recognised by its name and checked against what is published of it. Whatever is made
 instead is called a stand-in, and says how well it fits. Loads that a paper specifies exactly are
@@ -8,6 +8,7 @@ made as it says, in full.
 from __future__ import annotations
 
 import fnmatch
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from destage.device import Drive
 from destage.errors import DataError, MissingFile
 from destage.options import ProgressCallback
 from destage.reproduce.claims import OwnWorkload, Paper, RunSet
+from destage.reproduce.placing import Channels, opened, place
 from destage.reproduce.published import (
     FEWEST,
     PAGE,
@@ -28,12 +30,12 @@ from destage.reproduce.published import (
     catalogue,
     check_counts,
     fits,
-    rate_of,
     requests_of,
 )
+from destage.reproduce.standins import Drawn, draw, recipe
 from destage.trace import Trace, open_trace, synth
 
-__all__ = ["Load", "Loads", "own_axis", "standin"]
+__all__ = ["Asked", "Load", "Loads", "label_of", "own_axis"]
 
 #: Endings that are no part of a trace's name.
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
@@ -66,6 +68,21 @@ class Load:
         return self.kind in ("stand-in", "specified")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """In what way a load is wanted."""
+
+    intensity: float = 1.0
+    """All times are divided by it."""
+    changes: Mapping[str, Any] | None = None
+    """Other parameters of a load that a paper specifies."""
+    draw: str | None = None
+    """How stand-ins are drawn, if not as their trace says: one of `standins.KINDS`."""
+    channels: str = ""
+    """`published` or `balanced`: how stand-ins load a drive's channels."""
+    most_requests: int | None = None
+
+
 class Loads:
     """Finds, checks and opens the loads of one run of the evaluation."""
 
@@ -94,8 +111,10 @@ class Loads:
         self.checked: set[str] = set()
         self.fits: dict[str, list[Fit]] = {}
         self.made: dict[str, dict[str, Any]] = {}
-        """What each made load was made of, by name: as `destage trace synth` takes it."""
+        """What each made load was made of, by name: as `destage trace synth` takes it if a paper
+        specifies it, as `standins.recipe` gives it if it is a stand-in."""
         self.opened: dict[tuple[Any, ...], Trace] = {}
+        self.drawn: dict[tuple[Any, ...], Drawn] = {}
 
     def load(self, name: str, paper: Paper) -> Load:
         """Return the load of a name as a paper means it.
@@ -112,7 +131,8 @@ class Loads:
         if found:
             return Load(name, "original", spec.title, spec.cite, found, spec.use, spec)
         note = f"to be had from {spec.get}"
-        return Load(name, "stand-in", spec.title, note, spec=spec, share=self.scale)
+        share = requests_of(spec, self.scale) / requests_of(spec, 1.0)
+        return Load(name, "stand-in", spec.title, note, spec=spec, share=share)
 
     def recorded(self, runs: RunSet) -> list[Load]:
         """Return the recordings and excerpts that are there, for runs in which a stand-in stands.
@@ -156,24 +176,23 @@ class Loads:
         *,
         seed: int,
         drive: Drive | None = None,
-        intensity: float = 1.0,
-        narrow: bool = False,
-        changes: Mapping[str, Any] | None = None,
+        asked: Asked | None = None,
         progress: ProgressCallback | None = None,
     ) -> Trace:
         """Open a load for a drive, or for pages of 4 KiB; originals are checked the first time.
 
-        `narrow` makes the footprint of a stand-in smaller with its requests.
-
         Raises `DataError` for an original that is damaged or something else than its name says.
         """
+        asked = asked or Asked()
         page = drive.page_bytes if drive else None
         size = (drive.logical_pages, drive.block_bytes) if drive else 0
         drawn = seed if load.random else 0
-        key = (load.name, load.kind, drawn, page, size, intensity, narrow, repr(changes))
+        on = _channels(load, drive, asked)
+        key = (load.name, load.kind, drawn, page, size, repr(asked), on)
         if key not in self.opened:
             # One at a time: a decoded trace is mapped from the cache folder in an instant.
-            self.opened = {key: self._open(load, seed, drive, intensity, narrow, changes, progress)}
+            self.opened = {}
+            self.opened = {key: self._open(load, seed, drive, asked, on, progress)}
         return self.opened[key]
 
     def _open(
@@ -181,9 +200,8 @@ class Loads:
         load: Load,
         seed: int,
         drive: Drive | None,
-        intensity: float,
-        narrow: bool,
-        changes: Mapping[str, Any] | None,
+        asked: Asked,
+        on: Channels | None,
         progress: ProgressCallback | None,
     ) -> Trace:
         wrap = "extend" if drive else None
@@ -192,27 +210,48 @@ class Loads:
             return open_trace(
                 list(load.paths), drive=drive, wrap=wrap, progress=progress, **load.options
             )
-        if load.synth is not None:
-            parameters = dict(load.synth)
-            if self.shorten != 1:
-                whole = int(parameters.get("requests", PRESET_REQUESTS))
-                parameters["requests"] = max(FEWEST, round(whole * self.shorten))
-            if drive is not None:
-                parameters.setdefault("page_bytes", drive.page_bytes)
-        else:
-            assert load.spec is not None
-            parameters = standin(load.spec, self.scale, drive.page_bytes if drive else PAGE)
-            if narrow:
-                parameters["pages"] = max(FEWEST, round(parameters["pages"] * load.share))
-        parameters |= dict(changes or {})
-        _hasten(parameters, intensity)
-        if intensity == 1 and not changes:
+        if load.synth is None:
+            return self._standin(load, seed, drive, asked, on, progress)
+        parameters = dict(load.synth)
+        if self.shorten != 1:
+            whole = int(parameters.get("requests", PRESET_REQUESTS))
+            parameters["requests"] = max(FEWEST, round(whole * self.shorten))
+        if drive is not None:
+            parameters.setdefault("page_bytes", drive.page_bytes)
+        parameters |= dict(asked.changes or {})
+        _hasten(parameters, asked.intensity)
+        if asked == Asked():
             self.made.setdefault(load.name, dict(parameters))
         kind = parameters.pop("preset", None) or parameters.pop("kind")
         parameters["seed"] = seed
-        trace = synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
-        if load.spec is not None and intensity == 1 and not changes:
-            self._fit(load.spec, trace)
+        return synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
+
+    def _standin(
+        self,
+        load: Load,
+        seed: int,
+        drive: Drive | None,
+        asked: Asked,
+        on: Channels | None,
+        progress: ProgressCallback | None,
+    ) -> Trace:
+        """Draw a stand-in, place it and open it; it is drawn once for all drives."""
+        assert load.spec is not None
+        made = recipe(load.spec, self.scale, drive.page_bytes if drive else PAGE, asked.draw)
+        if asked.most_requests is not None and asked.most_requests < made["requests"]:
+            share = asked.most_requests / made["requests"]
+            pages = max(FEWEST, round(made["unique_pages"] * share))
+            made = {**made, "requests": asked.most_requests, "unique_pages": pages}
+        key = (load.name, seed, repr(made))
+        if key not in self.drawn:
+            self.drawn = {key: draw(made, seed)}
+        placed = place(self.drawn[key], seed, on)
+        trace = opened(
+            self.drawn[key], placed, intensity=asked.intensity, drive=drive, progress=progress
+        )
+        if asked.intensity == 1 and load.name not in self.fits:
+            self.made[load.name] = {"seed": seed, **made}
+            self.fits[load.name] = fits(load.spec, trace.info(), self.scale, trace.page_bytes)
         return trace
 
     def _check(self, load: Load, progress: ProgressCallback | None) -> None:
@@ -226,12 +265,8 @@ class Loads:
         trace = open_trace(list(load.paths), progress=progress, **load.options)
         info = trace.info(progress=progress)
         check_counts(spec, load.paths, spec.counts, info)
-        self.fits[spec.name] = fits(spec, info, 1.0)
+        self.fits[spec.name] = fits(spec, info, 1.0, trace.page_bytes)
         self.checked.add(load.name)
-
-    def _fit(self, spec: TraceSpec, trace: Trace) -> None:
-        if spec.name not in self.fits:
-            self.fits[spec.name] = fits(spec, trace.info(), self.scale)
 
 
 def _walk(folder: Path | None) -> list[Path]:
@@ -252,40 +287,38 @@ def _stem(path: Path) -> str:
     return name
 
 
-def standin(spec: TraceSpec, scale: float, page_bytes: int) -> dict[str, Any]:
-    """Return the workload that stands in for a trace: its counts, drawn from a seed.
+#: The orders in which docs/spec/device.md 5.2 stripes pages, as SAC numbers them.
+STRIPINGS = ("CWDP", "PCWD", "PDCW", "PDWC")
+#: SAC's drive that places writes where there is room, in its table 1.
+DYNAMIC = "dynamic"
 
-    Requests scale; rates, sizes and footprint stay. Skewed data pages and one sequential stream of
-    writes; requests of geometric length; bursts at the published mean rate.
-    """
-    known, shape = {**spec.assumed, **spec.counts}, spec.standin
-    if "accesses" in known:
-        mean_pages = known["accesses"] / known["requests"]
-    else:
-        mean_pages = known["mean_kib"] * 1024 / page_bytes
-    rate = rate_of(spec)
-    gap_ns = max(1000.0, shape["burst_gap_us"] * 1000)
-    on_ns = shape["burst"] * gap_ns
-    off_ns = shape["burst"] / rate * 1e9 - on_ns
-    read = min(1 - known["write_ratio"], 1 - shape["log_share"])
-    made: dict[str, Any] = {
-        "kind": "oltp",
-        "requests": requests_of(spec, scale),
-        "pages": round(shape["pages"] * PAGE / page_bytes),
-        "page_bytes": page_bytes,
-        "read_ratio": round(max(0.0, read), 6),
-        "size": f"~{max(1.0, mean_pages):.4f}",
-        "alpha": shape["alpha"],
-        "cluster_pages": max(1, round(shape["cluster_pages"] * PAGE / page_bytes)),
-        "log_share": shape["log_share"],
-        "log_page_share": shape["log_page_share"],
+
+def label_of(drive: Drive) -> str:
+    """Return what SAC's table 1 calls a drive: the number of its striping, or `dynamic`."""
+    device = drive.record["device"]
+    if device["alloc"] == DYNAMIC:
+        return DYNAMIC
+    order = device["striping"]
+    return str(STRIPINGS.index(order)) if order in STRIPINGS else order
+
+
+def _channels(load: Load, drive: Drive | None, asked: Asked) -> Channels | None:
+    """How a stand-in is to load the channels of a drive; None: as it comes."""
+    if asked.channels == "" or drive is None or load.kind != "stand-in":
+        return None
+    device = drive.record["device"]
+    sizes = {
+        "C": device["channels"],
+        "W": device["chips_per_channel"],
+        "D": device["dies_per_chip"],
+        "P": device["planes_per_die"],
     }
-    if shape["burst"] > 1 and off_ns > 0:
-        made |= {"arrivals": "onoff", "gap_ns": round(gap_ns)}
-        made |= {"on_ns": round(on_ns), "off_ns": round(off_ns)}
-    else:
-        made |= {"arrivals": "poisson", "gap_ns": round(1e9 / rate)}
-    return made
+    if sizes["C"] == 1:
+        return None
+    before = device["striping"].partition("C")[0]
+    stretch = device["stripe_pages"] * math.prod(sizes[letter] for letter in before)
+    published = load.spec.deviation.get(label_of(drive), 0.0) if load.spec else 0.0
+    return Channels(sizes["C"], stretch, published if asked.channels == "published" else 0.0)
 
 
 def _hasten(parameters: dict[str, Any], intensity: float) -> None:

@@ -1,0 +1,94 @@
+"""Fewer requests over fewer pages, with a smaller cache, in front of a smaller drive.
+
+A share of a load's requests touches as large a share of its pages. Against the whole cache and
+the whole drive it would be another experiment: the cache would hold everything, and nothing would
+ever be collected. So cache and drive shrink as the load does, the drive by its blocks per plane:
+channels, chips and the shares of spare and of free pages stay, and so do timings. What an FTL has
+a number of, log blocks and cached mappings, shrinks as the drive does. The least that makes sense
+stays: a cache of some pages, a plane of some blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from destage.device import Drive, open_device
+from destage.reproduce.claims import RunSet, Variant
+from destage.reproduce.workloads import Load
+
+__all__ = ["NO_DEVICE", "OWN_FTL", "drives_of", "scaled_drive", "scaled_size", "with_keys"]
+
+#: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
+NO_DEVICE = "none"
+OWN_FTL = "own"
+#: The least of each, however small the scale.
+LEAST_KIB, LEAST_BLOCKS, LEAST_LOG_BLOCKS, LEAST_ENTRIES = 64, 32, 4, 64
+
+
+def scaled_size(size: str, share: float) -> str:
+    """A cache size times a share, to the KiB: `2GiB` and 0.1 give `209715KiB`.
+
+    A size in pages is the paper's for a load that is run in full.
+    """
+    units = {"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20}
+    number, unit = size[:-3], size[-3:]
+    if share == 1 or unit not in units:
+        return size
+    return f"{max(LEAST_KIB, round(float(number) * units[unit] * share))}KiB"
+
+
+def with_keys(spec: str, more: str | None) -> str:
+    """Add or change keys of a name: `ecr[a=1;b=3]` and `b=2` give `ecr[a=1;b=2]`."""
+    if not more:
+        return spec
+    name, _, given = spec.removesuffix("]").partition("[")
+    keys = dict(one.split("=", 1) for part in (given, more) for one in part.split(";") if one)
+    return f"{name}[{';'.join(f'{key}={value}' for key, value in keys.items())}]"
+
+
+def scaled_drive(spec: str, ftl: str, share: float) -> Drive:
+    """A drive, and the FTL in it, with a share of their blocks; `ftl` may be empty: the drive's.
+
+    Raises what `open_device` raises.
+    """
+    whole = open_device(spec, ftl=ftl or None)
+    device = whole.record["device"]
+    blocks = device["blocks_per_plane"]
+    fewer = min(blocks, max(LEAST_BLOCKS, round(blocks * share)))
+    if fewer == blocks:
+        return whole
+    part = fewer / blocks
+    least = device["pages_per_block"]
+    keys = {
+        "blocks_per_plane": fewer,
+        "logical_pages": int(device["logical_pages"] * part),
+        "gc_low_pages": max(least, round(device["gc_low_pages"] * part)),
+        "gc_high_pages": max(2 * least, round(device["gc_high_pages"] * part)),
+    }
+    if device["precondition_writes"]:
+        keys["precondition_writes"] = round(device["precondition_writes"] * part)
+    smaller = with_keys(spec, ";".join(f"{key}={value}" for key, value in keys.items()))
+    return open_device(smaller, ftl=_scaled_ftl(whole, ftl, part) or None)
+
+
+def _scaled_ftl(whole: Drive, ftl: str, part: float) -> str:
+    """The FTL with a share of its log blocks or cached mappings."""
+    found = whole.record.get("ftl", {})
+    keys = [
+        f"{key}={max(least, round(found[key] * part))}"
+        for key, least in (("log_blocks", LEAST_LOG_BLOCKS), ("cmt_entries", LEAST_ENTRIES))
+        if key in found
+    ]
+    return with_keys(ftl or whole.record["device"]["ftl"], ";".join(keys)) if keys else ftl
+
+
+def drives_of(
+    runs: RunSet, variant: Variant | None, load: Load
+) -> Iterator[tuple[str, str, Drive | None]]:
+    """Every drive with every FTL, as large as the load's share of its requests."""
+    if not runs.devices:
+        yield NO_DEVICE, OWN_FTL, None
+    for device, spec in runs.devices.items():
+        changed = with_keys(spec, variant.device if variant else None)
+        for ftl, name in (runs.ftls or {OWN_FTL: ""}).items():
+            yield device, ftl, scaled_drive(changed, name, load.share)

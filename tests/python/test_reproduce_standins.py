@@ -1,0 +1,235 @@
+"""Stand-ins: what they are drawn to, how they come again, where they lie, what shrinks."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+import destage as ds
+from destage.device import open_device
+from destage.reproduce import paper
+from destage.reproduce.placing import Channels, opened, place, shares_of
+from destage.reproduce.published import catalogue, requests_of
+from destage.reproduce.scaling import scaled_drive, scaled_size
+from destage.reproduce.standins import Drawn, _Stack, draw, recipe
+from destage.reproduce.workloads import Asked, Loads
+
+#: A plain recipe; tests change what they are about.
+PLAIN: dict[str, Any] = {
+    "kind": "recency",
+    "requests": 20_000,
+    "unique_pages": 4_000,
+    "page_bytes": 4096,
+    "write_ratio": 0.6,
+    "mean_pages": 2.0,
+    "cluster_pages": 8,
+    "log_share": 0.1,
+    "log_page_share": 0.05,
+    "gap_ns": 100_000,
+    "burst": 1.0,
+    "off_ns": 0,
+    "near": 0.1,
+    "depth": 0.5,
+    "sequential": 0.2,
+    "streams": 4,
+    "phases": 5,
+}
+INDEPENDENT = {**PLAIN, "kind": "independent", "alpha": 0.8}
+
+
+def trace_of(made: dict[str, Any], seed: int = 1) -> ds.Trace:
+    drawn = draw(made, seed)
+    return opened(drawn, place(drawn, seed))
+
+
+@pytest.mark.parametrize("made", [PLAIN, INDEPENDENT], ids=["recency", "independent"])
+def test_a_load_has_the_counts_that_it_is_drawn_to(made: dict[str, Any]) -> None:
+    trace = trace_of(made)
+    info = trace.info()
+    assert trace.requests == 20_000
+    # Five deviations of a share of 20,000, and of the mean of so many geometric numbers.
+    assert 1 - info.read_share == pytest.approx(0.6, abs=0.018)
+    assert trace.accesses / trace.requests == pytest.approx(2.0, rel=0.1)
+    assert info.mean_rate_per_s == pytest.approx(10_000, rel=0.05)
+    # Births are counted; popular draws only have an expectation.
+    slack = 0.005 if made is PLAIN else 0.06
+    assert trace.unique_pages == pytest.approx(4_000, rel=slack)
+
+
+def test_the_published_pages_are_met_at_every_scale_and_page_size() -> None:
+    for name in ("F1", "F2", "Cello99-Disk3", "Cello99-Disk8"):
+        spec = catalogue().traces[name]
+        for scale, page in ((0.01, 4096), (0.02, 2048)):
+            made = dict(recipe(spec, scale, page))
+            trace = trace_of(made)
+            share = requests_of(spec, scale) / spec.counts["requests"]
+            wanted = spec.counts["unique_pages"] * share * 4096 / page
+            assert trace.unique_pages == pytest.approx(wanted, rel=0.01), (name, scale)
+            assert trace.page_bytes == page
+
+
+def test_the_same_seed_gives_the_same_load_and_another_one_another() -> None:
+    one, again, other = (trace_of(PLAIN, seed).fingerprint for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+def test_a_recent_load_hits_more_often_the_smaller_its_depths_are() -> None:
+    """By the share of what comes again that an LRU cache of a tenth of the pages catches."""
+    found = {}
+    for depth in (0.2, 0.5, 1.0, 2.0):
+        made = {**PLAIN, "near": 0.0, "depth": depth, "sequential": 0.0, "log_share": 0.0}
+        trace = trace_of(made)
+        one = ds.compare(trace, "lru", cache="400p")[0]
+        again = 1 - trace.unique_pages / trace.accesses
+        found[depth] = one.hit_ratio / again
+    for depth, share in found.items():
+        d = depth if depth != 1 else 1 + 1e-9
+        # Everything is held until a tenth of the pages is known, then a tenth of ever more.
+        wanted = 0.1 + 0.1**d * (1 - 0.1 ** (1 - d)) / (1 - d)
+        assert share == pytest.approx(wanted, abs=0.05), found
+    shares = list(found.values())
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_the_stack_keeps_every_extent_once_and_in_its_level() -> None:
+    stack = _Stack()
+    for extent in range(200):
+        stack.push(extent)
+    assert stack.extent(0) == 199
+    # 16, 32 and 64 in the levels above: what is deepest came first.
+    assert {stack.extent(d) for d in range(112, 200)} == set(range(88))
+    for step in range(2_000):
+        depth = step * 37 % 200
+        wanted = stack.extent(depth)
+        stack.take(wanted)
+        assert wanted in [stack.extent(d) for d in range(16)]
+    assert sorted(stack.cells) == list(range(200))
+    assert all(stack.cells[cell] == extent for extent, cell in enumerate(stack.at))
+
+
+def test_shares_have_the_deviation_that_is_asked_for() -> None:
+    for deviation in (0.0, 0.061, 0.785, 3.741, 7.486):
+        shares = shares_of(8, deviation)
+        assert sum(shares) == pytest.approx(1)
+        assert (max(shares) - min(shares)) * 8 == pytest.approx(deviation, abs=1e-6)
+
+
+def reads_of(drawn: Drawn, starts: Any, on: Channels) -> list[int]:
+    reads = [0] * on.count
+    for extent, writes in zip(drawn.asked, drawn.writes, strict=True):
+        if extent >= 0 and not writes:
+            for page in range(starts[extent], starts[extent] + drawn.extents[extent]):
+                reads[page // on.stretch_pages % on.count] += 1
+    return reads
+
+
+@pytest.mark.parametrize("stretch", [1, 2, 16])
+@pytest.mark.parametrize("deviation", [0.0, 0.25, 0.785, 2.0])
+def test_channels_are_as_unbalanced_as_they_are_to_be(stretch: int, deviation: float) -> None:
+    drawn = draw({**PLAIN, "write_ratio": 0.3, "mean_pages": 1.2}, 3)
+    on = Channels(8, stretch, deviation)
+    starts, _ = place(drawn, 3, on)
+    reads = reads_of(drawn, starts, on)
+    found = (max(reads) - min(reads)) * 8 / sum(reads)
+    assert found == pytest.approx(deviation, abs=0.05)
+
+
+def test_the_drive_measures_the_imbalance_that_table_1_publishes() -> None:
+    loads = Loads(scale=0.002)
+    load = loads.load("USR", paper("sac"))
+    for striping, published in (("0", 0.785), ("1", 1.730), ("3", 2.631)):
+        drive = scaled_drive(f"sac[striping={striping}]", "", load.share)
+        trace = loads.open(load, seed=1, drive=drive, asked=Asked(channels="published"))
+        run = ds.compare(trace, "none", cache="1p", device=drive.extended(trace.end_page))[0]
+        assert run["max_deviation_reads"] == pytest.approx(published, rel=0.15), striping
+        even = loads.open(load, seed=1, drive=drive, asked=Asked(channels="balanced"))
+        run = ds.compare(even, "none", cache="1p", device=drive.extended(even.end_page))[0]
+        assert run["max_deviation_reads"] < 0.3
+
+
+def test_a_load_is_placed_anew_for_a_drive_and_asks_for_the_same() -> None:
+    drawn = draw(PLAIN, 1)
+    traces = [opened(drawn, place(drawn, 1, on)) for on in (None, Channels(8, 2, 1.0))]
+    assert traces[0].fingerprint != traces[1].fingerprint
+    assert traces[0].requests == traces[1].requests
+    assert traces[0].accesses == traces[1].accesses
+    faster = opened(drawn, place(drawn, 1), intensity=10.0)
+    assert (faster.duration_ns or 0) == pytest.approx((traces[0].duration_ns or 0) / 10, rel=1e-3)
+
+
+def test_caches_and_drives_shrink_as_the_requests_do() -> None:
+    assert scaled_size("2GiB", 0.1) == "209715KiB"
+    assert scaled_size("8MiB", 1.0) == "8MiB"
+    assert scaled_size("8MiB", 0.001) == "64KiB"
+    assert scaled_size("2048p", 0.1) == "2048p"
+    whole = open_device("ecr")
+    part = scaled_drive("ecr", "", 0.125)
+    assert part.record["device"]["blocks_per_plane"] == 64
+    assert part.logical_pages == pytest.approx(whole.logical_pages / 8, rel=1e-3)
+    for key in ("channels", "chips_per_channel", "planes_per_die", "read_ns", "program_ns"):
+        assert part.record["device"][key] == whole.record["device"][key]
+    for key in ("gc_low_pages", "precondition_writes"):
+        wanted = whole.record["device"][key] / 8
+        assert part.record["device"][key] == pytest.approx(wanted, rel=0.01)
+    assert scaled_drive("ecr", "", 1.0).record == whole.record
+    # A plane keeps so many blocks that a collection is one of many.
+    assert scaled_drive("ecr", "", 0.001).record["device"]["blocks_per_plane"] == 32
+
+
+def test_an_ftl_has_fewer_log_blocks_and_mappings_on_a_smaller_drive() -> None:
+    bast = scaled_drive("bpac", "bast[log_blocks=50]", 0.1)
+    assert bast.record["ftl"]["log_blocks"] == 5
+    dftl = scaled_drive("aalru", "dftl", 0.1)
+    assert dftl.record["ftl"]["cmt_entries"] == 410
+    assert scaled_drive("bpac", "fast[log_blocks=50]", 1.0).record["ftl"]["log_blocks"] == 50
+
+
+def test_a_source_without_a_fit_is_drawn_independently_and_any_can_be() -> None:
+    traces = catalogue().traces
+    assert recipe(traces["DiskSim-T1"], 0.01, 2048)["kind"] == "independent"
+    assert recipe(traces["hm_0"], 0.01, 4096)["kind"] == "recency"
+    assert recipe(traces["hm_0"], 0.01, 4096, "independent")["alpha"] == 1.0
+
+
+def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted() -> None:
+    from destage.reproduce.experiments import Runner
+
+    one = paper("sac")
+    runs = dataclasses.replace(
+        one.run_set("heavy"),
+        workloads=("USR",),
+        devices={"SSD3": "sac[striping=3]"},
+        policies=("none", "LRU"),
+    )
+    runner = Runner(one, Loads(scale=0.002), seeds=(1,))
+    rows = {row.policy: row.numbers for row in runner.rows(runs).rows}
+    assert rows["none"]["utilisation_max"] == pytest.approx(0.8, abs=0.1)
+    assert rows["none"]["intensity"] == rows["LRU"]["intensity"] > 1
+    assert rows["none"]["max_deviation_reads"] > 1.5
+
+
+def test_a_page_tells_how_channels_and_caches_fit() -> None:
+    from destage.reproduce import Options, evaluate, narrowed
+    from destage.reproduce.document import document
+    from destage.reproduce.pages import channel_rows, differences
+
+    one = narrowed(paper("sac"), tables=[1])
+    one = dataclasses.replace(
+        one,
+        runs=tuple(
+            dataclasses.replace(r, workloads=("USR",), recordings=(), policies=("none", "LRU"))
+            for r in one.runs
+        ),
+        claims=tuple(c for c in one.claims if c.check.policies == ("none",)),
+    )
+    data = document(evaluate(one, Options(scale=0.002, seeds=1, sensitivity=False)))
+    rows = channel_rows(data)
+    assert rows[0][:3] == ["load", "SSD0: published", "SSD0: has"]
+    assert rows[1][:2] == ["USR", "0.785"]
+    assert float(rows[1][2]) == pytest.approx(0.785, rel=0.15)
+    assert rows[1][-2] == "1.87", "what is published of dynamic writes is told, too"
+    # 2 GiB at a scale of 0.002 are 1,048 pages of 4 KiB: 16.4 blocks of 64.
+    assert any("has 1,048 pages, 16.4 of the drive's erase blocks" in d for d in differences(data))
