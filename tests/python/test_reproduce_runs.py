@@ -14,8 +14,9 @@ import pytest
 import destage as ds
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
+from destage.reproduce.document import document
 from destage.reproduce.experiments import Runner
-from destage.reproduce.pages import write
+from destage.reproduce.pages import markdown, write
 from destage.reproduce.published import catalogue, load_catalogue, requests_of
 from destage.reproduce.workloads import Loads
 
@@ -38,6 +39,12 @@ title = "ours"
 files = ["own.csv"]
 requests = 300
 """  # noqa: E501
+
+FAITHFUL = """
+[faithful]
+readings = ["The warm-up is not counted."]
+warmup = "50%"
+"""
 
 PAPER = """
 schema = 1
@@ -308,7 +315,7 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
         assert verdicts.pop("never") == "does not hold"
         assert verdicts == {"more": "holds", "fast": "holds", "slower": "holds"}
         # Three seeds of each load, and once for each value of the knob.
-        assert sum(": counts zipf 1," in s for s in stages) == 3 + 2
+        assert sum(": counts zipf 1," in s for s in stages) == 3 + 2 * 3
         # Two loads, three draws, one of them on two drives.
         assert stages[0] == "tiny 1/12: counts zipf 0.5, seed 1"
         assert stages[11].startswith("tiny 12/12: timed zipf 1 slow")
@@ -327,6 +334,49 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     assert str(tmp_path) not in (tmp_path / "one" / "tiny.html").read_text()
     other = evaluate(tiny, Options(scale=0.5, seed=7, sensitivity=False))
     assert other.drawings[0].points != evaluation.drawings[0].points
+
+
+def test_the_most_faithful_set_up_is_a_verdict_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PAPER + FAITHFUL)
+    one = load_paper(path)
+    evaluation = evaluate(one, Options(seeds=1))
+    assert {name: v.verdict for name, v in evaluation.faithful.items()} == {
+        "more": "holds",
+        "never": "does not hold",
+        "fast": "holds",
+        "slower": "holds",
+    }
+    # It is another run than the default's, of the same loads.
+    data = document(evaluation)
+    more = data["claims"][0]
+    assert more["faithful"]["cases"] != more["cases"]
+    text = markdown(data, {}, {})
+    assert "- The warm-up is not counted." in text
+    assert (
+        "| claim | the paper's loads | cases | elsewhere | cases | most faithful set-up |" in text
+    )
+    assert evaluate(one, Options(seeds=1, sensitivity=False)).faithful == {}
+    path.write_text(PAPER + FAITHFUL.replace('warmup = "50%"', ""))
+    with pytest.raises(ds.DataError, match=r"faithful.policies: expected what differs"):
+        load_paper(path)
+
+
+def test_a_saturated_run_is_left_out_of_claims_about_time_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    # A request every 0.1 ms in front of a drive that takes 0.9 ms for a page.
+    path.write_text(
+        PAPER.replace(
+            'slow = "acr[read_ns=9000;program_ns=45000]',
+            'slow = "acr[read_ns=900000;program_ns=900000]',
+        )
+    )
+    evaluation = evaluate(load_paper(path), Options(seeds=1, sensitivity=False))
+    found = {v.claim.id: v for v in evaluation.verdicts}
+    assert found["fast"].own.saturated == "left out as saturated: zipf 1 slow"
+    assert [c.label for c in found["fast"].cases] == ["zipf 1 LRU", "zipf 1 ARC"]
+    assert found["more"].own.saturated == "", "hits do not wait"
+    assert "left out as saturated: zipf 1 slow" in markdown(document(evaluation), {}, {})
 
 
 def test_what_cannot_be_is_refused() -> None:

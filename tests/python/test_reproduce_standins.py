@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from destage.reproduce import paper
 from destage.reproduce.placing import Channels, opened, place, shares_of
 from destage.reproduce.published import catalogue, requests_of
 from destage.reproduce.scaling import scaled_drive, scaled_size
-from destage.reproduce.standins import Drawn, _Stack, draw, recipe
+from destage.reproduce.standins import PRESET, Drawn, _Stack, apart, draw, recipe
 from destage.reproduce.workloads import Asked, Loads
 
 #: A plain recipe; tests change what they are about.
@@ -233,3 +234,52 @@ def test_a_page_tells_how_channels_and_caches_fit() -> None:
     assert rows[1][-2] == "1.87", "what is published of dynamic writes is told, too"
     # 2 GiB at a scale of 0.002 are 1,048 pages of 4 KiB: 16.4 blocks of 64.
     assert any("has 1,048 pages, 16.4 of the drive's erase blocks" in d for d in differences(data))
+
+
+def test_bursts_are_as_long_as_they_are_to_be_at_the_same_rate() -> None:
+    spec = catalogue().traces["hm_0"]
+    for burst in (54.0, 8.0, 1.0):
+        made = recipe(spec, 0.01, 4096, burst=burst)
+        drawn = draw(made, 1)
+        times = drawn.times
+        gaps = [b - a for a, b in pairwise(times)]
+        # Inside a burst 79 us on average; a silence is seconds long.
+        silences = sum(gap > 2_000_000 for gap in gaps)
+        rate = spec.counts["requests"] / spec.seconds
+        assert len(gaps) / (times[-1] / 1e9) == pytest.approx(rate, rel=0.15)
+        if burst > 1:
+            assert len(gaps) / silences == pytest.approx(burst, rel=0.15)
+        else:
+            assert silences > 0.9 * len(gaps)
+
+
+def test_hot_sets_that_are_apart_have_the_shares_of_the_paper_each() -> None:
+    drawn, (starts, _) = apart({"preset": "t4", "requests": 40_000}, 1)
+    hot = round(0.2 * 32_768)
+    for writes, first, share in ((False, 0, 0.8), (True, hot, 0.2)):
+        pages = [
+            starts[e] for e, w in zip(drawn.asked, drawn.writes, strict=True) if bool(w) == writes
+        ]
+        assert len(pages) / 40_000 == pytest.approx(share, abs=0.01)
+        mine = sum(first <= page < first + hot for page in pages)
+        assert mine / len(pages) == pytest.approx(0.8, abs=0.02)
+        assert max(pages) < 32_768
+    assert opened(drawn, (starts, 32_768)).page_bytes == 2048
+    with pytest.raises(ds.UsageError, match="two hot sets of 60 pages do not fit 100 pages"):
+        apart({"pages": 100, "requests": 10, "page_share": 0.6}, 1)
+
+
+def test_the_presets_of_acr_are_those_of_the_generator() -> None:
+    for name, given in PRESET.items():
+        trace = ds.synth(name, seed=1, cache=False)
+        made = trace.meta["summary"]["workload"]
+        assert {key: made[key] for key in given} == given
+
+
+def test_hot_sets_are_a_knob_of_acr() -> None:
+    loads = Loads(shorten=0.01)
+    load = loads.load("T1", paper("acr"))
+    shared = loads.open(load, seed=1)
+    other = loads.open(load, seed=1, asked=Asked(changes={"apart": True}))
+    assert other.requests == shared.requests == 30_000
+    assert other.fingerprint != shared.fingerprint

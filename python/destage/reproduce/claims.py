@@ -14,6 +14,7 @@ __all__ = [
     "Composite",
     "Condition",
     "Expectation",
+    "Faithful",
     "Figure",
     "OwnWorkload",
     "Paper",
@@ -327,12 +328,15 @@ class Variant:
     synth: Mapping[str, Any]
     draw: str | None = None
     """How stand-ins are drawn."""
+    burst: float | None = None
+    """Requests of a burst of the stand-ins, on average; 1: no bursts."""
 
     @property
     def changes(self) -> bool:
         """False for the value that the main runs have."""
         changed = (self.policies, self.device, self.ftls, self.intensity, self.warmup, self.synth)
-        return any(changed) or self.fetch_on_write_miss is not None or self.draw is not None
+        more = (self.fetch_on_write_miss, self.draw, self.burst)
+        return any(changed) or any(value is not None for value in more)
 
 
 @dataclass(frozen=True)
@@ -343,6 +347,15 @@ class Sensitivity:
     about: str
     claims: tuple[str, ...]
     values: tuple[Variant, ...]
+
+
+@dataclass(frozen=True)
+class Faithful:
+    """All readings at once that are closest to the paper's text and to its simulator."""
+
+    readings: tuple[str, ...]
+    """What is read in another way than by default, one sentence each."""
+    variant: Variant
 
 
 @dataclass(frozen=True)
@@ -363,8 +376,7 @@ class Paper:
     sensitivity: tuple[Sensitivity, ...]
     sensitivity_loads: tuple[str, ...] = ()
     """Loads of the sensitivity runs; all if empty."""
-    sensitivity_share: float = 0.1
-    """Share of the requests of the main runs that they have."""
+    faithful: Faithful | None = None
 
     def run_set(self, name: str) -> RunSet:
         """Return the runs of a name."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from destage import _destage
 from destage.reproduce.claims import RunSet
-from destage.reproduce.evaluation import Evaluation, Options, Swing
+from destage.reproduce.evaluation import SENSITIVITY_SHARE, Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
 from destage.reproduce.looking import Case
 from destage.reproduce.published import Fit
@@ -19,7 +19,7 @@ from destage.reproduce.workloads import Load, label_of
 __all__ = ["SCHEMA", "command", "document"]
 
 #: Version of the JSON.
-SCHEMA = 2
+SCHEMA = 3
 
 _FIT_TITLES = {
     "requests": "requests",
@@ -74,7 +74,8 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "channels": _channels(evaluation),
         "summary": evaluation.counts(),
         "summary_elsewhere": evaluation.counts_elsewhere(),
-        "claims": [_claim(v) for v in evaluation.verdicts],
+        "claims": [_claim(v, evaluation.faithful.get(v.claim.id)) for v in evaluation.verdicts],
+        "faithful": list(paper.faithful.readings) if evaluation.faithful and paper.faithful else [],
         "figures": [_figure(d) for d in evaluation.drawings],
         "policies": dict(paper.policies),
         "runs": [_runs(evaluation, runs) for runs in paper.runs],
@@ -83,7 +84,8 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "rows": _rows(evaluation),
         "sensitivity": {
             "scale": evaluation.sensitivity_scale,
-            "seeds": 1,
+            "seeds": options.seeds,
+            "specified_share": SENSITIVITY_SHARE,
             "loads": list(paper.sensitivity_loads),
             "knobs": [_swing(s) for s in evaluation.swings],
         },
@@ -95,7 +97,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _claim(v: Verdict) -> dict[str, Any]:
+def _claim(v: Verdict, faithful: Verdict | None) -> dict[str, Any]:
     return {
         "id": v.claim.id,
         "where": v.claim.where,
@@ -106,6 +108,7 @@ def _claim(v: Verdict) -> dict[str, Any]:
         "expected": expected(v.claim, v.cases),
         **_judgement(v, v.own),
         "elsewhere": _judgement(v, v.elsewhere) if v.elsewhere else None,
+        "faithful": _judgement(v, faithful.own) if faithful else None,
     }
 
 
@@ -117,6 +120,7 @@ def _judgement(v: Verdict, found: Judgement) -> dict[str, Any]:
         "cases_all": len(found.cases),
         "which": cases_in_words(v.claim, found),
         "condition": found.supposed or None,
+        "saturated": found.saturated or None,
         "loads": load_words(found),
         "cases": [_case(c) for c in found.cases],
     }

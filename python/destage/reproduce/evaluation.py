@@ -14,10 +14,12 @@ from destage.reproduce.frame import Frame
 from destage.reproduce.verdicts import ORDER, Verdict, decide
 from destage.reproduce.workloads import Load, Loads
 
-__all__ = ["Evaluation", "Options", "Swing", "evaluate"]
+__all__ = ["SENSITIVITY_SHARE", "Evaluation", "Options", "Swing", "evaluate"]
 
-#: Sensitivity runs have at least so much of all requests.
-SENSITIVITY_LEAST = 0.01
+#: Sensitivity runs have this share of the requests of the main ones, of every paper; stand-ins at
+#: least so much of all of theirs, since with fewer nothing is left to compare. A load that a paper
+#: specifies, which the main runs have in full at any scale, has this share of it.
+SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.2, 0.01
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Evaluation:
     drawings: tuple[Drawing, ...]
     verdicts: tuple[Verdict, ...]
     swings: tuple[Swing, ...]
+    faithful: Mapping[str, Verdict]
+    """By claim, what becomes of it in the most faithful set-up; empty if there is none."""
     sensitivity_scale: float
     failed: tuple[str, ...]
     """Runs with which a drive could not go on."""
@@ -94,9 +98,7 @@ def evaluate(
 ) -> Evaluation:
     """Run a paper's evaluation. Raises what runs raise, and `DataError` for a wrong original."""
     loading = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
-    runner = Runner(
-        paper, loading, seeds=options.draws, jobs=options.jobs, progress=progress, began=began
-    )
+    runner = _runner(paper, loading, options, progress, began)
     runner.total = sum(runner.count(runs) for runs in paper.runs)
     sets = {runs.id: runner.rows(runs) for runs in paper.runs}
     failed = tuple(runner.failed)
@@ -104,19 +106,16 @@ def evaluate(
     verdicts = tuple(decide(claim, frames) for claim in paper.claims)
     drawings = tuple(drawing(figure, frames[figure.runs], paper) for figure in paper.figures)
     loads = {load.name: load for rows in sets.values() for load in rows.loads}
-    scale = max(SENSITIVITY_LEAST, options.scale * paper.sensitivity_share)
+    scale = min(options.scale, max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE))
     swings: tuple[Swing, ...] = ()
+    faithful: dict[str, Verdict] = {}
     if options.sensitivity:
+        loads_alone = Loads(traces=options.traces, recorded=False, scale=options.scale)
+        faithful = _faithful(paper, _runner(paper, loads_alone, options, progress, began))
         shorter = Loads(
-            traces=options.traces,
-            recorded=False,
-            scale=min(scale, options.scale),
-            shorten=min(scale, options.scale),
+            traces=options.traces, recorded=False, scale=scale, shorten=SENSITIVITY_SHARE
         )
-        runner = Runner(
-            paper, shorter, seeds=(options.seed,), jobs=options.jobs, progress=progress, began=began
-        )
-        swings = _swings(paper, runner)
+        swings = _swings(paper, _runner(paper, shorter, options, progress, began))
     return Evaluation(
         paper,
         options,
@@ -126,13 +125,35 @@ def evaluate(
         drawings,
         verdicts,
         swings,
-        min(scale, options.scale),
+        faithful,
+        scale,
         failed,
     )
 
 
+def _runner(
+    paper: Paper,
+    loads: Loads,
+    options: Options,
+    progress: ProgressCallback | None,
+    began: Callable[[str], object] | None,
+) -> Runner:
+    return Runner(
+        paper, loads, seeds=options.draws, jobs=options.jobs, progress=progress, began=began
+    )
+
+
+def _faithful(paper: Paper, runner: Runner) -> dict[str, Verdict]:
+    """Decide all claims on the paper's loads in its most faithful set-up."""
+    if paper.faithful is None:
+        return {}
+    variant = paper.faithful.variant
+    frames = {runs.id: Frame(runner.rows(runs, variant), paper.composites) for runs in paper.runs}
+    return {claim.id: decide(claim, frames) for claim in paper.claims}
+
+
 def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
-    """Decide the claims of every knob under each of its values, on fewer requests and one seed."""
+    """Decide the claims of every knob under each of its values, on fewer requests."""
     plain: dict[str, Rows] = {}
     swings = []
     for knob in paper.sensitivity:

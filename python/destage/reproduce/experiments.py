@@ -22,6 +22,8 @@ __all__ = ["Row", "Rows", "Runner"]
 
 #: Runs that find the rate at which a channel is as busy as wanted.
 BUSY_STEPS = 2
+#: A unit that works for so much of an open run is saturated.
+SATURATED = 0.98
 #: Page accesses between two looks at what a policy adapts to: BPAC's sampling period.
 GAUGE_PERIOD = 10_000
 
@@ -205,6 +207,7 @@ class Runner:
             if policy in runs.gauges:
                 numbers |= _adapted(runs, trace, specs[policy], sizes[k], front, numbers)
             numbers |= {"intensity": asked.intensity, "frames": float(one.frames)}
+            numbers |= {"saturated": float(_saturated(front, numbers))}
             cache = runs.cache[k]
             rows.append(Row(load.name, device, ftl, cache, policy, seed, load.kind, numbers))
         return rows
@@ -218,6 +221,7 @@ class Runner:
             variant.synth if variant else None,
             variant.draw if variant else None,
             runs.channels,
+            variant.burst if variant else None,
         )
         if runs.busiest and load.random and drive is not None:
             return self._busy(runs, load, device, drive, asked)
@@ -273,6 +277,13 @@ def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
     return replace(runs, **changed)
 
 
+def _saturated(front: Drive | None, numbers: Mapping[str, float]) -> bool:
+    """Whether requests came faster than a unit could work: waits then grow with the trace."""
+    if front is None or front.queue_depth is not None:
+        return False
+    return numbers.get("utilisation_max", 0.0) >= SATURATED
+
+
 def _as_recorded(runs: RunSet) -> bool:
     """Whether the loads come as they are: a recording cannot be had in another way."""
     return runs.intensity == 1 and not runs.busiest and runs.channels != "balanced"
@@ -281,7 +292,8 @@ def _as_recorded(runs: RunSet) -> bool:
 def _of_load(variant: Variant | None) -> bool:
     if variant is None:
         return False
-    return variant.intensity is not None or bool(variant.synth) or variant.draw is not None
+    changed = (variant.intensity, variant.draw, variant.burst)
+    return bool(variant.synth) or any(value is not None for value in changed)
 
 
 def _in_front_of(trace: Trace, drive: Drive | None, runs: RunSet, load: Load) -> Drive | None:

@@ -49,6 +49,10 @@ class Case:
         return self.status not in (ZERO, UNDEFINED)
 
 
+#: What is a time, by a part of its name; time that merges take is work, and waits for nothing.
+TIMES = ("response_ns", "latency_ns", "wait_ns")
+
+
 @dataclass
 class Look:
     """A check in front of the rows of some kinds of load."""
@@ -63,6 +67,8 @@ class Look:
     cells: list[Cell] = field(init=False)
     refused: list[Cell] = field(init=False)
     """Places that do not fulfil the claim's condition."""
+    saturated: list[Cell] = field(init=False)
+    """Places at which a time says how long the trace is: a run there is saturated."""
 
     def __post_init__(self) -> None:
         cells = [
@@ -70,8 +76,17 @@ class Look:
             for cell in self.frame.places(self.check.at, self.check.skip)
             if self.kinds is None or self.kind(cell) in self.kinds
         ]
-        self.cells = [cell for cell in cells if self.fulfilled(cell)]
-        self.refused = [cell for cell in cells if cell not in self.cells]
+        fulfilling = [cell for cell in cells if self.fulfilled(cell)]
+        self.refused = [cell for cell in cells if cell not in fulfilling]
+        self.saturated = [cell for cell in fulfilling if self._saturated(cell)]
+        self.cells = [cell for cell in fulfilling if cell not in self.saturated]
+
+    def _saturated(self, cell: Cell) -> bool:
+        """Whether the check is about time, and a run of its policies was saturated there."""
+        if not any(word in f"{self.check.metric} {self.check.with_}" for word in TIMES):
+            return False
+        facts = [self.frame.values(cell, p, "saturated") for p in self.check.policies]
+        return any(value > 0 for values in facts for value in values.values())
 
     def parts(
         self, cell: Cell, metric: str, of: str, to: str = ""
@@ -120,6 +135,15 @@ class Look:
         if to and to != "self" and len(self.check.to) > 1:
             words.append(f"against {to}")
         return " ".join(words) or of or "all"
+
+    def place(self, cell: Cell) -> str:
+        """Names a place by what differs between all places, those that are left out included."""
+        every = [*self.cells, *self.refused, *self.saturated]
+        return " ".join(
+            value
+            for k, value in enumerate(cell)
+            if AXES[k] == "workload" or len({c[k] for c in every}) > 1
+        )
 
     def expected(self, cell: Cell | None, of: str, to: str) -> Expectation | None:
         """What is expected of a case; None if the paper says nothing of it."""

@@ -113,6 +113,9 @@ CHANNELS = (
     " Under dynamic allocation only what is never written stays where it is put."
 )
 
+#: Head of the verdicts under all readings that are closest to the paper at once.
+FAITHFUL = "most faithful set-up"
+
 #: Heads of the verdicts: each is followed by its own cases.
 COLUMNS = ("the paper's loads", "cases", "elsewhere", "cases")
 
@@ -141,28 +144,45 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 
 def claims_rows(data: Mapping[str, Any]) -> Cells:
     """The table of claims: a sentence, its verdicts, each with its cases, and the evidence."""
-    rows = [["claim", *COLUMNS, "evidence"]]
+    rows = [["claim", *columns_of(data), "evidence"]]
     for c in data["claims"]:
         mark = f"**{c['id']}**" if c["headline"] else c["id"]
         evidence = ". ".join(texts_of(c))
-        rows.append([f"{mark}, {c['where']}: {c['claim']}", *verdict_cells(c), evidence])
+        cells = all_cells(c, data)
+        rows.append([f"{mark}, {c['where']}: {c['claim']}", *cells, evidence])
     return rows
+
+
+def columns_of(data: Mapping[str, Any]) -> list[str]:
+    """Heads of the verdicts of a paper."""
+    return [*COLUMNS, *((FAITHFUL, "cases") if data["faithful"] else ())]
+
+
+def all_cells(claim: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
+    """A claim's verdicts with their cases; those of the most faithful set-up if there is one."""
+    cells = verdict_cells(claim)
+    if data["faithful"]:
+        cells += _cells(claim["faithful"])
+    return cells
+
+
+def _cells(found: Mapping[str, Any] | None) -> list[str]:
+    if not found:
+        return ["-", "-"]
+    all_ = found["cases_all"]
+    return [found["verdict"], f"{found['cases_met']} of {all_}" if all_ else "-"]
 
 
 def verdict_cells(claim: Mapping[str, Any]) -> list[str]:
     """A claim's verdicts, each followed by its own cases."""
-    cells = []
-    for found in (claim, claim["elsewhere"]):
-        all_ = found["cases_all"] if found else 0
-        cells += [found["verdict"] if found else "-"]
-        cells += [f"{found['cases_met']} of {all_}" if found and all_ else "-"]
-    return cells
+    return [*_cells(claim), *_cells(claim["elsewhere"])]
 
 
 def texts_of(claim: Mapping[str, Any]) -> list[str]:
     """The evidence of a claim, a sentence for each part of it."""
     found = [f"Expected: {claim['expected']}"] if claim["expected"] != "-" else []
-    for place, one in (("", claim), ("Elsewhere: ", claim["elsewhere"])):
+    places = (("", claim), ("Elsewhere: ", claim["elsewhere"]))
+    for place, one in (*places, (f"{FAITHFUL.capitalize()}: ", claim["faithful"])):
         if one is None:
             continue
         told = (
@@ -172,6 +192,7 @@ def texts_of(claim: Mapping[str, Any]) -> list[str]:
         )
         told += [f"measured {one['measured']}"] if one["measured"] != "-" else []
         told += [one["which"]] if one["which"] else []
+        told += [one["saturated"]] if one["saturated"] and one["saturated"] != one["which"] else []
         told += [f"on {one['loads']}"] if one["loads"] != "-" else []
         text = "; ".join(told)
         found += [place + (text if place else text[:1].upper() + text[1:])] if text else []
@@ -317,7 +338,12 @@ def markdown(
     out = [f"# {paper['title']}", "", f"{paper['cite']}.", "", paper["question"], ""]
     out += [f"**{summary(data)}** {basis(data)}", "", f"Made by `{data['command']}`,"]
     out += [f"Destage {data['version']}.", "", "## Claims", ""]
-    out += ["Headline claims are bold.", "", markdown_table(claims_rows(data))]
+    out += [
+        "Headline claims are bold.",
+        "",
+        *faithful_lines(data),
+        markdown_table(claims_rows(data)),
+    ]
     out += ["## Figures and tables", ""]
     for figure in data["figures"]:
         out += [f"### {figure['where'].capitalize()}: {figure['title']}", ""]
@@ -355,6 +381,17 @@ def differences(data: Mapping[str, Any]) -> list[str]:
     return [*data["paper"]["differs"], *scaled, *(f"Not run: {text}" for text in data["failed"])]
 
 
+def faithful_lines(data: Mapping[str, Any]) -> list[str]:
+    """What the most faithful set-up reads in another way than by default."""
+    if not data["faithful"]:
+        return []
+    lead = (
+        f"The {FAITHFUL} has all readings at once that are closest to the paper's text and to its"
+        " simulator, on the paper's loads. Other than by default there:"
+    )
+    return [lead, "", *(f"- {text}" for text in data["faithful"]), ""]
+
+
 def _sensitivity_markdown(data: Mapping[str, Any]) -> list[str]:
     if not data["knobs"]:
         return []
@@ -367,10 +404,12 @@ def _sensitivity_markdown(data: Mapping[str, Any]) -> list[str]:
 def sensitivity_lead(data: Mapping[str, Any]) -> str:
     """What the sensitivity runs are."""
     loads = f" on {', '.join(data['loads'])}" if data["loads"] else ""
+    seeds = "One draw" if data["seeds"] == 1 else f"{data['seeds']} draws"
     return (
-        "What the headline claims become under other readings of what the paper leaves open. One"
-        f" seed, {data['scale']:g} of the requests{loads}, recordings left out: compare the columns"
-        " with each other, not with the table of claims."
+        "What the headline claims become under other readings of what the paper leaves open."
+        f" {seeds}, {data['scale']:g} of the requests of stand-ins and {data['specified_share']:g}"
+        f" of those of specified loads{loads}, recordings left out: compare the columns with each"
+        " other, not with the table of claims."
     )
 
 
@@ -385,7 +424,8 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
         data=data,
         summary=summary(data),
         basis=basis(data),
-        claims=[c | {"texts": texts_of(c), "columns": verdict_cells(c)} for c in data["claims"]],
+        claims=[c | {"texts": texts_of(c), "columns": all_cells(c, data)} for c in data["claims"]],
+        faithful=faithful_lines(data),
         figures=figures,
         setup=setup_rows(data),
         loads=loads_rows(data),

@@ -29,6 +29,7 @@ from destage.reproduce.claims import (
     Composite,
     Condition,
     Expectation,
+    Faithful,
     Figure,
     OwnWorkload,
     Paper,
@@ -79,7 +80,7 @@ def load_paper(path: Path | Traversable) -> Paper:
         claims=_unique([_claim(t, known, labels) for t in top.tables("claim")], top, "claim"),
         sensitivity=tuple(_sensitivity(t, policies) for t in top.tables("sensitivity")),
         sensitivity_loads=head.texts("sensitivity_loads", ()),
-        sensitivity_share=_positive(head, "sensitivity_share", 0.1),
+        faithful=_faithful(top.table("faithful"), policies),
     )
     head.done()
     top.done()
@@ -366,28 +367,40 @@ def _complete(t: Table, check: Check) -> None:
 
 
 def _sensitivity(t: Table, policies: Mapping[str, str]) -> Sensitivity:
-    values = []
-    for label, one in t.need("values").children():
-        changed = one.names("policies", {})
-        _known(one, "policies", list(changed), policies, "policy")
-        synth = one.table("synth")
-        values.append(
-            Variant(
-                label=label,
-                policies=changed,
-                device=one.text("device") if one.has("device") else None,
-                ftls=one.names("ftls", {}),
-                intensity=_positive(one, "intensity", 1.0) if one.has("intensity") else None,
-                warmup=one.text("warmup") if one.has("warmup") else None,
-                fetch_on_write_miss=(
-                    one.flag("fetch_on_write_miss") if one.has("fetch_on_write_miss") else None
-                ),
-                synth=dict(synth.data) if synth else {},
-                draw=one.word("draw", DRAWN) if one.has("draw") else None,
-            )
-        )
-        one.asked |= dict.fromkeys(("device", "intensity", "warmup", "fetch_on_write_miss", "draw"))
-        one.done()
+    values = [_variant(label, one, policies) for label, one in t.need("values").children()]
     found = Sensitivity(t.text("knob"), t.text("about"), t.texts("claims"), tuple(values))
     t.done()
+    return found
+
+
+def _faithful(t: Table | None, policies: Mapping[str, str]) -> Faithful | None:
+    if t is None:
+        return None
+    readings = t.texts("readings")
+    variant = _variant("most faithful", t, policies)
+    if not variant.changes:
+        raise t.wrong("policies", "what differs from the default: a reading changes something")
+    return Faithful(readings, variant)
+
+
+def _variant(label: str, one: Table, policies: Mapping[str, str]) -> Variant:
+    changed = one.names("policies", {})
+    _known(one, "policies", list(changed), policies, "policy")
+    synth = one.table("synth")
+    fetch = one.flag("fetch_on_write_miss") if one.has("fetch_on_write_miss") else None
+    found = Variant(
+        label=label,
+        policies=changed,
+        device=one.text("device") if one.has("device") else None,
+        ftls=one.names("ftls", {}),
+        intensity=_positive(one, "intensity", 1.0) if one.has("intensity") else None,
+        warmup=one.text("warmup") if one.has("warmup") else None,
+        fetch_on_write_miss=fetch,
+        synth=dict(synth.data) if synth else {},
+        draw=one.word("draw", DRAWN) if one.has("draw") else None,
+        burst=_positive(one, "burst", 1.0) if one.has("burst") else None,
+    )
+    keys = ("device", "intensity", "warmup", "fetch_on_write_miss", "draw", "burst")
+    one.asked |= dict.fromkeys(keys)
+    one.done()
     return found

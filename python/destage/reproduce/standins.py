@@ -25,9 +25,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from destage.errors import UsageError
 from destage.reproduce.published import PAGE, TraceSpec, rate_of, requests_of
 
-__all__ = ["KINDS", "Drawn", "draw", "recipe"]
+__all__ = ["KINDS", "Drawn", "apart", "draw", "recipe"]
 
 #: How requests may be drawn.
 KINDS = ("recency", "independent")
@@ -39,13 +40,32 @@ LONGEST_MEANS = 64.0
 #: A log is read of nothing: of so much of its writes it can be as long at most.
 LOG_FILLED = 0.9
 
+#: ACR's table II, which `crates/destage-trace/src/synth/presets.rs` makes with one hot set.
+_ACR = {"requests": 3_000_000, "pages": 32_768, "page_bytes": 2048}
+PRESET: Mapping[str, Mapping[str, float]] = {
+    "t1": {**_ACR, "read_ratio": 0.9, "access_share": 0.6, "page_share": 0.4},
+    "t2": {**_ACR, "read_ratio": 0.8, "access_share": 0.5, "page_share": 0.5},
+    "t3": {**_ACR, "read_ratio": 0.6, "access_share": 0.6, "page_share": 0.4},
+    "t4": {**_ACR, "read_ratio": 0.8, "access_share": 0.8, "page_share": 0.2},
+}
+
 #: A description in numbers and words: with a seed it is all that a load is made of.
 Recipe = Mapping[str, Any]
 
 
-def recipe(spec: TraceSpec, scale: float, page_bytes: int, kind: str | None = None) -> Recipe:
-    """Return what the stand-in of a trace is made of: its counts, scaled; rates and sizes stay."""
-    known, shape = {**spec.assumed, **spec.counts}, spec.standin
+def recipe(
+    spec: TraceSpec,
+    scale: float,
+    page_bytes: int,
+    kind: str | None = None,
+    burst: float | None = None,
+) -> Recipe:
+    """Return what the stand-in of a trace is made of: its counts, scaled; rates and sizes stay.
+
+    `kind` and `burst` are other than the trace's if they are given.
+    """
+    known, shape = {**spec.assumed, **spec.counts}, dict(spec.standin)
+    shape["burst"] = burst or shape["burst"]
     if "accesses" in known:
         mean_pages = known["accesses"] / known["requests"]
     else:
@@ -328,3 +348,30 @@ def _gap(clock: Random, made: Recipe) -> float:
         # A burst has `burst` gaps; the silence comes on top of the last.
         gap += clock.expovariate(1.0) * made["off_ns"]
     return gap
+
+
+def apart(parameters: Mapping[str, Any], seed: int) -> tuple[Drawn, tuple[array[int], int]]:
+    """Draw a load of locality in which reads and writes have hot sets of their own.
+
+    `parameters` are those of the kind `locality`: a share of the reads goes to the first pages,
+    and the same share of the writes to as many pages behind these.
+    """
+    given = {**PRESET[parameters["preset"]], **parameters} if "preset" in parameters else parameters
+    pages, requests = int(given["pages"]), int(given["requests"])
+    hot = round(given["page_share"] * pages)
+    if 2 * hot > pages:
+        raise UsageError(f"page_share: two hot sets of {hot} pages do not fit {pages} pages")
+    random = Random(seed)
+    made = {**given, "page_bytes": int(given["page_bytes"])}
+    drawn = Drawn(made, extents=array("L", [1]) * pages, groups=array("q", range(pages)))
+    for k in range(requests):
+        writes = random.random() >= given["read_ratio"]
+        first = hot if writes else 0
+        page = first + int(random.random() * hot)
+        if random.random() >= given["access_share"]:
+            page = (first + hot + int(random.random() * (pages - hot))) % pages
+        drawn.asked.append(page)
+        drawn.lengths.append(1)
+        drawn.writes.append(writes)
+        drawn.times.append(k * 1_000_000)
+    return drawn, (array("Q", range(pages)), pages)

@@ -45,6 +45,8 @@ class Judgement:
     """Why it cannot be tested."""
     supposed: str = ""
     """Where the claim's condition is fulfilled, if it has one."""
+    saturated: str = ""
+    """What was left out because a run was saturated."""
 
     @property
     def met(self) -> int:
@@ -113,13 +115,20 @@ def _judgement(check: Check, frames: Mapping[str, Frame], kinds: Sequence[str]) 
         frame = frames[name]
         base = frames[check.base] if check.base else frame
         looks[name] = Look(check, frame, base, _fulfilled(check, frames, frame), kinds)
-    places = [(look, cell) for look in looks.values() for cell in (*look.cells, *look.refused)]
+    places = [
+        (look, cell)
+        for look in looks.values()
+        for cell in (*look.cells, *look.refused, *look.saturated)
+    ]
     if not places:
         return None
     loads = tuple(dict.fromkeys(look.kind(cell) for look, cell in places))
     if check.originals and set(loads) != {"original"}:
         return Judgement(UNTESTED, loads=loads, why=_ORIGINALS)
     supposed = _supposed(check, frames, looks) if check.when else ""
+    stood = _saturated_in_words(looks)
+    if stood and not any(look.cells for look in looks.values()):
+        return Judgement(UNTESTED, loads=loads, why=stood, supposed=supposed, saturated=stood)
     if not any(look.cells for look in looks.values()):
         why = f"no load fulfils its condition: {supposed}"
         return Judgement(UNTESTED, loads=loads, why=why, supposed=supposed)
@@ -135,8 +144,16 @@ def _judgement(check: Check, frames: Mapping[str, Frame], kinds: Sequence[str]) 
         return Judgement(UNTESTED, loads=loads, why=why, supposed=supposed)
     if not any(case.decidable for case in cases):
         why = "; ".join(dict.fromkeys(f"{c.status}: {c.note or c.label}" for c in cases))
-        return Judgement(UNTESTED, tuple(cases), loads, why, supposed)
-    return Judgement(_verdict(check, cases), tuple(cases), loads, "", supposed)
+        return Judgement(UNTESTED, tuple(cases), loads, why, supposed, stood)
+    return Judgement(_verdict(check, cases), tuple(cases), loads, "", supposed, stood)
+
+
+def _saturated_in_words(looks: Mapping[str, Look]) -> str:
+    """Which places are left out since requests came faster there than a unit could work."""
+    names = [look.place(cell) for look in looks.values() for cell in look.saturated]
+    if not names:
+        return ""
+    return f"left out as saturated: {', '.join(dict.fromkeys(names))}"
 
 
 def _prefixed(case: Case, prefix: str) -> Case:

@@ -32,7 +32,7 @@ from destage.reproduce.published import (
     fits,
     requests_of,
 )
-from destage.reproduce.standins import Drawn, draw, recipe
+from destage.reproduce.standins import Drawn, apart, draw, recipe
 from destage.trace import Trace, open_trace, synth
 
 __all__ = ["Asked", "Load", "Loads", "label_of", "own_axis"]
@@ -80,6 +80,8 @@ class Asked:
     """How stand-ins are drawn, if not as their trace says: one of `standins.KINDS`."""
     channels: str = ""
     """`published` or `balanced`: how stand-ins load a drive's channels."""
+    burst: float | None = None
+    """Requests of a stand-in's burst on average, if not as its trace says; 1: no bursts."""
     most_requests: int | None = None
 
 
@@ -222,6 +224,8 @@ class Loads:
         _hasten(parameters, asked.intensity)
         if asked == Asked():
             self.made.setdefault(load.name, dict(parameters))
+        if parameters.pop("apart", False):
+            return opened(*apart(parameters, seed), drive=drive, progress=progress)
         kind = parameters.pop("preset", None) or parameters.pop("kind")
         parameters["seed"] = seed
         return synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
@@ -237,7 +241,8 @@ class Loads:
     ) -> Trace:
         """Draw a stand-in, place it and open it; it is drawn once for all drives."""
         assert load.spec is not None
-        made = recipe(load.spec, self.scale, drive.page_bytes if drive else PAGE, asked.draw)
+        page = drive.page_bytes if drive else PAGE
+        made = recipe(load.spec, self.scale, page, asked.draw, asked.burst)
         if asked.most_requests is not None and asked.most_requests < made["requests"]:
             share = asked.most_requests / made["requests"]
             pages = max(FEWEST, round(made["unique_pages"] * share))
