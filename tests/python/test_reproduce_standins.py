@@ -186,6 +186,15 @@ def test_an_ftl_has_fewer_log_blocks_and_mappings_on_a_smaller_drive() -> None:
     dftl = scaled_drive("aalru", "dftl", 0.1)
     assert dftl.record["ftl"]["cmt_entries"] == 410
     assert scaled_drive("bpac", "fast[log_blocks=50]", 1.0).record["ftl"]["log_blocks"] == 50
+    # All extra blocks as log blocks fit at every scale, and so does each paper's FTL.
+    for scale in (0.005, 0.01, 0.02, 0.1, 0.333):
+        for device, ftl in (("bpac", "fast[log_blocks=2890]"), ("aalru", "fast[log_blocks=6553]")):
+            assert scaled_drive(device, ftl, scale).record["device"]["ftl"] == "fast"
+        for device in ("bpac", "aalru", "ecr", "sac[alloc=dynamic]"):
+            own = open_device(device).record["device"]["ftl"]
+            assert scaled_drive(device, "", scale).record["device"]["ftl"] == own
+    kept = scaled_drive("aalru", "dftl[cmt_entries=8192;batch_update=false]", 0.1).record["ftl"]
+    assert (kept["cmt_entries"], kept["batch_update"]) == (819, False)
 
 
 def test_a_source_without_a_fit_is_drawn_independently_and_any_can_be() -> None:

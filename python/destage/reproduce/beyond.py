@@ -1,7 +1,7 @@
 """What none of the papers has: every policy over every FTL, and its distance from the possible.
 
-One drive, one cache size, some loads; hit ratios beside MIN's, and on short traces costs beside the
-least that any policy can have (`offline`).
+One drive, one cache size for a million requests and as much less for fewer, some loads; hit ratios
+beside MIN's, and on short traces costs beside the least that any policy can have (`offline`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
 from destage.reproduce.offline import Access, least_cost
 from destage.reproduce.pages import Cells, markdown_table
+from destage.reproduce.scaling import scaled_size
+from destage.reproduce.told import (
+    UNPADDED,
+    optimum_told,
+    padding_rows,
+    reversal_rows,
+    winner_rows,
+)
 from destage.reproduce.words import number
 from destage.reproduce.workloads import Asked, Load, Loads
 from destage.results import Run
@@ -139,14 +147,15 @@ def _table(
     began: Callable[[str], object] | None,
 ) -> Json:
     """All policies over all FTLs for one load."""
-    names = [p.name for p in policies()]
+    names = [*(p.name for p in policies()), UNPADDED]
+    cache = scaled_size(CACHE, min(1.0, trace.requests / MOST_REQUESTS))
     rows: dict[str, Json] = {name: {"policy": name, "ftls": {}} for name in names}
     for ftl, named in FTLS.items():
         if began:
             began(f"beyond {load.name}, {ftl}")
         drive = (trace.drive or open_device(DEVICE)).closed(QUEUE_DEPTH)
         front = open_device(drive, ftl=named)
-        for name, one in _each(trace, names, front, options, progress):
+        for name, one in _each(trace, names, cache, front, options, progress):
             rows[name]["ftls"][ftl] = one if isinstance(one, str) else _numbers(one)
             # What is hit hardly depends on the FTL; that over the first one is shown.
             if not isinstance(one, str):
@@ -160,6 +169,7 @@ def _table(
         "kind": load.kind,
         "title": load.title,
         "requests": trace.requests,
+        "cache": cache,
         "accesses": trace.accesses,
         "unique_pages": trace.unique_pages,
         "offline": [p.name for p in policies() if p.offline],
@@ -170,6 +180,7 @@ def _table(
 def _each(
     trace: Trace,
     names: Sequence[str],
+    cache: str,
     front: Drive,
     options: Options,
     progress: ProgressCallback | None,
@@ -177,12 +188,12 @@ def _each(
     """Every policy's run; where an FTL cannot go on (device full), what it said."""
     try:
         results = compare(
-            trace, names, cache=CACHE, device=front, jobs=options.jobs, progress=progress
+            trace, names, cache=cache, device=front, jobs=options.jobs, progress=progress
         )
     except UsageError:
         for name in names:
             try:
-                yield name, compare(trace, name, cache=CACHE, device=front, progress=progress)[0]
+                yield name, compare(trace, name, cache=cache, device=front, progress=progress)[0]
             except UsageError as e:
                 yield name, str(e)
     else:
@@ -340,6 +351,22 @@ LEAD = (
     "All policies over all FTLs, which no paper shows: mean and 99th percentile of response, write"
     " amplification, erases, hit ratio and its share of MIN's, which no policy can pass."
 )
+WINNERS = (
+    "The policy that can run in practice (none that knows the future) with the lowest mean response"
+    " for each load and FTL, what is level with it, and where LRU stands."
+)
+REVERSALS = (
+    "The policies whose rank by mean response depends most on the FTL: whoever compares behind one"
+    " FTL only gets another order. Ranks are among the policies that could run behind all."
+)
+PADDING = (
+    "BPLRU fills each block that it writes back with pages that it reads first. What that costs"
+    " and saves: with padding over without."
+)
+FAR = (
+    "Costs over the least that any policy can have, the future known, on a stretch of each load;"
+    " the last section has all policies and says how the least is found."
+)
 OPTIMUM = (
     "Costs of {accesses:,} page accesses from the middle of each load with {frames} frames, divided"
     " by the least that any policy can have, future known: a read and a write cost as on ACR's two"
@@ -367,25 +394,42 @@ def write_beyond(found: Beyond, folder: Path) -> list[Path]:
 
 
 def _sections(data: Mapping[str, Any]) -> list[tuple[str, str, Cells]]:
-    """Title, remark and table of each part."""
-    parts = []
+    """Title, remark and table of each part: what the tables say, then the tables."""
+    parts: list[tuple[str, str, Cells]] = [
+        ("Who wins", WINNERS, winner_rows(data)),
+        ("Rank reversals", REVERSALS, reversal_rows(data)),
+        ("What padding costs", PADDING, padding_rows(data)),
+    ]
+    if data["optimum"]:
+        offline = data["tables"][0]["offline"] if data["tables"] else []
+        parts.append(("How far from the optimum", FAR, optimum_told(data, offline)))
     for table in data["tables"]:
         remark = (
             f"{table['kind']}: {table['title']}. {table['requests']:,} requests,"
-            f" {table['accesses']:,} page accesses, {table['unique_pages']:,} pages."
+            f" {table['accesses']:,} page accesses, {table['unique_pages']:,} pages; a cache of"
+            f" {table['cache']}."
         )
-        parts.append((table["load"], remark, table_rows(table)))
+        parts.append((f"All policies: {table['load']}", remark, table_rows(table)))
     if data["optimum"]:
         first = data["optimum"][0]
         remark = OPTIMUM.format(accesses=first["accesses"], frames=first["frames"])
-        parts.append(("Distance to the optimum", remark, optimum_rows(data)))
+        parts.append(("Distance to the optimum, all policies", remark, optimum_rows(data)))
     return parts
+
+
+#: Why DFTL has more reserve than by default.
+RESERVE = (
+    "DFTL has 16 blocks in reserve: with its default of four this full drive runs full under a"
+    " dozen policies, since collecting a block whose pages have their entries on as many"
+    " translation pages takes more pages than it frees."
+)
 
 
 def _setup(data: Mapping[str, Any]) -> str:
     return (
-        f"Drive `{data['device']}`, a cache of {data['cache']}, {data['queue_depth']} requests"
-        f" outstanding (closed loop). FTLs: `{'`, `'.join(data['ftls'].values())}`."
+        f"Drive `{data['device']}`, a cache of {data['cache']} for a million requests and"
+        f" as much less for fewer, {data['queue_depth']} requests"
+        f" outstanding (closed loop). FTLs: `{'`, `'.join(data['ftls'].values())}`. {RESERVE}"
     )
 
 

@@ -100,7 +100,7 @@ def evaluate(
     loading = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
     runner = _runner(paper, loading, options, progress, began)
     runner.total = sum(runner.count(runs) for runs in paper.runs)
-    sets = {runs.id: runner.rows(runs) for runs in paper.runs}
+    sets = runner.several(paper.runs)
     failed = tuple(runner.failed)
     frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
     verdicts = tuple(decide(claim, frames) for claim in paper.claims)
@@ -147,8 +147,8 @@ def _faithful(paper: Paper, runner: Runner) -> dict[str, Verdict]:
     """Decide all claims on the paper's loads in its most faithful set-up."""
     if paper.faithful is None:
         return {}
-    variant = paper.faithful.variant
-    frames = {runs.id: Frame(runner.rows(runs, variant), paper.composites) for runs in paper.runs}
+    sets = runner.several(paper.runs, paper.faithful.variant)
+    frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
     return {claim.id: decide(claim, frames) for claim in paper.claims}
 
 

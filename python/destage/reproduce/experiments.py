@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from destage.device import Drive
@@ -57,6 +57,24 @@ class Rows:
     rows: tuple[Row, ...]
     loads: tuple[Load, ...]
     drives: Mapping[str, Drive]
+
+
+@dataclass
+class _Plan:
+    """A set of runs on its way."""
+
+    runs: RunSet
+    variant: Variant | None
+    specs: Mapping[str, str]
+    chosen: Sequence[str]
+    """Labels of the policies that run."""
+    loads: tuple[Load, ...]
+    rows: list[Row] = field(default_factory=list)
+    drives: dict[str, Drive] = field(default_factory=dict)
+
+    def done(self) -> Rows:
+        """Return what it gave."""
+        return Rows(self.runs, tuple(self.rows), self.loads, self.drives)
 
 
 class Runner:
@@ -124,29 +142,49 @@ class Runner:
         *,
         only: Sequence[str] | None = None,
         labels: Sequence[str] | None = None,
-        seeds: Sequence[int] | None = None,
     ) -> Rows:
         """Do a set of runs, changed by a variant; `only` names loads, `labels` policies of it."""
-        specs = {**self.paper.policies, **(variant.policies if variant else {})}
-        chosen = [p for p in runs.policies if labels is None or p in labels]
-        runs = _changed(runs, variant)
+        plan = self._plan(runs, variant, only, labels)
+        self._carry_out([plan])
+        return plan.done()
+
+    def several(self, sets: Sequence[RunSet], variant: Variant | None = None) -> dict[str, Rows]:
+        """Do sets of runs, by their ids: load by load, so that each is drawn once for all."""
+        plans = [self._plan(runs, variant, None, None) for runs in sets]
+        self._carry_out(plans)
+        return {plan.runs.id: plan.done() for plan in plans}
+
+    def _plan(
+        self,
+        runs: RunSet,
+        variant: Variant | None,
+        only: Sequence[str] | None,
+        labels: Sequence[str] | None,
+    ) -> _Plan:
         names = [w for w in self._names(runs) if only is None or w in only]
         loads = [self.loads.load(name, self.paper) for name in names]
-        if any(load.kind == "stand-in" for load in loads) and only is None:
-            loads += self.loads.recorded(runs)
-        found: list[Row] = []
-        drives: dict[str, Drive] = {}
-        for load in loads:
-            # The load of a recording is as it was recorded.
-            if load.kind in RECORDED and (not _as_recorded(runs) or _of_load(variant)):
-                continue
-            for seed in (seeds or self.seeds) if load.random else (None,):
-                for device, ftl, drive in drives_of(runs, variant, load):
-                    drives.setdefault(device, drive) if drive else None
-                    found += self._compare(
-                        runs, variant, load, seed, device, ftl, drive, specs, chosen
-                    )
-        return Rows(runs, tuple(found), tuple(loads), drives)
+        changed = _changed(runs, variant)
+        # The load of a recording is as it was recorded.
+        recorded = only is None and _as_recorded(changed) and not _of_load(variant)
+        if recorded and any(load.kind == "stand-in" for load in loads):
+            loads += self.loads.recorded(changed)
+        return _Plan(
+            changed,
+            variant,
+            {**self.paper.policies, **(variant.policies if variant else {})},
+            [p for p in runs.policies if labels is None or p in labels],
+            tuple(loads),
+        )
+
+    def _carry_out(self, plans: Sequence[_Plan]) -> None:
+        for load in dict.fromkeys((x.name, x.kind) for plan in plans for x in plan.loads):
+            found = [(p, x) for p in plans for x in p.loads if (x.name, x.kind) == load]
+            random = found[0][1].random
+            for seed in self.seeds if random else (None,):
+                for plan, one in found:
+                    for device, ftl, drive in drives_of(plan.runs, plan.variant, one):
+                        plan.drives.setdefault(device, drive) if drive else None
+                        plan.rows += self._compare(plan, one, seed, device, ftl, drive)
 
     def _names(self, runs: RunSet) -> Iterator[str]:
         """Loads of a set of runs; a series stands for all of its members."""
@@ -157,16 +195,14 @@ class Runner:
 
     def _compare(
         self,
-        runs: RunSet,
-        variant: Variant | None,
+        plan: _Plan,
         load: Load,
         seed: int | None,
         device: str,
         ftl: str,
         drive: Drive | None,
-        specs: Mapping[str, str],
-        chosen: Sequence[str],
     ) -> list[Row]:
+        runs, specs, chosen = plan.runs, plan.specs, plan.chosen
         where = " ".join(
             w for w in (runs.id, load.name, device, ftl) if w not in (NO_DEVICE, OWN_FTL)
         )
@@ -176,7 +212,7 @@ class Runner:
         stage += f", seed {seed}" if seed is not None else ""
         if self.began:
             self.began(stage)
-        asked = self._asked(runs, variant, load, device, drive)
+        asked = self._asked(runs, plan.variant, load, device, drive)
         trace = self.loads.open(
             load, seed=seed or 0, drive=drive, asked=asked, progress=self.progress
         )

@@ -10,6 +10,7 @@ stays: a cache of some pages, a plane of some blocks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from destage.device import Drive, open_device
@@ -21,6 +22,8 @@ __all__ = ["NO_DEVICE", "OWN_FTL", "drives_of", "scaled_drive", "scaled_size", "
 #: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
 NO_DEVICE = "none"
 OWN_FTL = "own"
+#: What the planes of a drive are counted by.
+PLANES = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
 #: The least of each, however small the scale.
 LEAST_KIB, LEAST_BLOCKS, LEAST_LOG_BLOCKS, LEAST_ENTRIES = 64, 32, 4, 64
 
@@ -58,28 +61,40 @@ def scaled_drive(spec: str, ftl: str, share: float) -> Drive:
     if fewer == blocks:
         return whole
     part = fewer / blocks
-    least = device["pages_per_block"]
-    keys = {
+    block = device["pages_per_block"]
+    keys: dict[str, int | str] = {
         "blocks_per_plane": fewer,
-        "logical_pages": int(device["logical_pages"] * part),
-        "gc_low_pages": max(least, round(device["gc_low_pages"] * part)),
-        "gc_high_pages": max(2 * least, round(device["gc_high_pages"] * part)),
+        "logical_pages": int(device["logical_pages"] * part) // block * block,
+        "gc_low_pages": max(block, round(device["gc_low_pages"] * part)),
+        "gc_high_pages": max(2 * block, round(device["gc_high_pages"] * part)),
     }
     if device["precondition_writes"]:
         keys["precondition_writes"] = round(device["precondition_writes"] * part)
+    # The drive's own FTL may need more room than there is, before it is made smaller, too.
+    keys["ftl"] = "page"
     smaller = with_keys(spec, ";".join(f"{key}={value}" for key, value in keys.items()))
-    return open_device(smaller, ftl=_scaled_ftl(whole, ftl, part) or None)
+    return open_device(smaller, ftl=_scaled_ftl(whole, part, fewer))
 
 
-def _scaled_ftl(whole: Drive, ftl: str, part: float) -> str:
-    """The FTL with a share of its log blocks or cached mappings."""
-    found = whole.record.get("ftl", {})
-    keys = [
-        f"{key}={max(least, round(found[key] * part))}"
-        for key, least in (("log_blocks", LEAST_LOG_BLOCKS), ("cmt_entries", LEAST_ENTRIES))
-        if key in found
-    ]
-    return with_keys(ftl or whole.record["device"]["ftl"], ";".join(keys)) if keys else ftl
+def _scaled_ftl(whole: Drive, part: float, blocks: int) -> str:
+    """The drive's FTL with a share of its log blocks or cached mappings."""
+    device, found = whole.record["device"], dict(whole.record.get("ftl", {}))
+    if "log_blocks" in found:
+        planes = math.prod(device[key] for key in PLANES)
+        pages = int(device["logical_pages"] * part)
+        # What the data and a block or two of work leave.
+        room = blocks * planes - -(-pages // device["pages_per_block"]) - 2
+        fewer = max(LEAST_LOG_BLOCKS, int(found["log_blocks"] * part))
+        found["log_blocks"] = min(fewer, max(LEAST_LOG_BLOCKS, room))
+    if "cmt_entries" in found:
+        found["cmt_entries"] = max(LEAST_ENTRIES, round(found["cmt_entries"] * part))
+    keys = ";".join(f"{key}={_written(value)}" for key, value in found.items())
+    return with_keys(device["ftl"], keys)
+
+
+def _written(value: object) -> str:
+    """A value as a key's text has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def drives_of(

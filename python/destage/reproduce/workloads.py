@@ -41,6 +41,8 @@ __all__ = ["Asked", "Load", "Loads", "label_of", "own_axis"]
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
 #: Requests of the recording that ships with the package.
 SHIPPED_REQUESTS = 100_000
+#: So many traces are kept open.
+OPENED = 4
 #: Requests of the presets that are ACR's traces.
 PRESET_REQUESTS = 3_000_000
 
@@ -192,9 +194,10 @@ class Loads:
         on = _channels(load, drive, asked)
         key = (load.name, load.kind, drawn, page, size, repr(asked), on)
         if key not in self.opened:
-            # One at a time: a decoded trace is mapped from the cache folder in an instant.
-            self.opened = {}
-            self.opened = {key: self._open(load, seed, drive, asked, on, progress)}
+            # A few at a time: those of other sets of runs on the same load and drive.
+            while len(self.opened) >= OPENED:
+                del self.opened[next(iter(self.opened))]
+            self.opened[key] = self._open(load, seed, drive, asked, on, progress)
         return self.opened[key]
 
     def _open(
