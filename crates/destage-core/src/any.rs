@@ -114,6 +114,7 @@ passed_on! {
         fn dirty_pages() -> u64;
         fn writes_through() -> bool;
         fn counts_operations() -> bool;
+        fn forgets() -> bool;
         fn next_victims(show: &mut dyn FnMut(Page, bool) -> bool);
         fn warm(page: Page);
         fn warm_links(page: Page);
@@ -129,7 +130,7 @@ passed_on! {
         fn destaged(completion: &Completion);
         fn cleaned(page: Page);
         fn idle(unit: UnitId, device: &dyn DeviceView, plan: &mut Plan);
-        fn forget(page: Page) -> bool;
+        fn forget(page: Page) -> Option<bool>;
         fn keep_periods();
     }
 }

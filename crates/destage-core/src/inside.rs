@@ -20,6 +20,15 @@ pub enum Part {
 }
 
 impl Part {
+    /// The first page that is so, wherever it stands.
+    pub fn find_page(&self, is_so: &mut dyn FnMut(Page) -> bool) -> Option<Page> {
+        match self {
+            Part::Page(page) => is_so(*page).then_some(*page),
+            Part::List(parts) => parts.iter().find_map(|part| part.find_page(is_so)),
+            Part::Count(_) | Part::Real(_) | Part::Word(_) => None,
+        }
+    }
+
     /// A list.
     pub fn list(parts: impl IntoIterator<Item = Part>) -> Part {
         Part::List(parts.into_iter().collect())

@@ -162,9 +162,20 @@ pub trait Policy {
     /// instant yet.
     fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
 
-    /// The host has trimmed the page: drop it without writing it. True if it was resident.
-    fn forget(&mut self, _: Page) -> bool {
-        false
+    /// The host has trimmed the page, resident or not: it leaves every list that names it, ghosts
+    /// too, without being written. Its dirty bit if it was resident; its frame is free then. What else there
+    /// is keeps its order, a hand on the page moves on as if it had been evicted, and what is not
+    /// kept by page (targets, periods, sketches) stays (`docs/spec/device-today.md` 4.2).
+    ///
+    /// Never between a miss and its admission.
+    fn forget(&mut self, _: Page) -> Option<bool> {
+        None
+    }
+
+    /// It does what [`forget`](Policy::forget) says. Every policy of the table does; one of the
+    /// user's own may not, and a run with trims refuses it.
+    fn forgets(&self) -> bool {
+        true
     }
 
     /// Hint, some accesses ahead: this page is about to be looked up. Must not change a decision.

@@ -12,6 +12,8 @@
 //!   is clean from now on;
 //! * the pages of a flush group ascend, and so do those that complete it, which say truly whether
 //!   the buffer holds them;
+//! * a trimmed page was dirty, clean or not resident as the policy says, and none of the lists that
+//!   the policy shows names it until it is accessed again;
 //! * `resident`, `for_each_resident` and `dirty_pages` tell the same as the shadow;
 //! * the policy's own [`Policy::check`] holds.
 //!
@@ -25,14 +27,18 @@
 //! gives up nothing.
 
 use destage_core::{
-    Completion, DeviceView, Directory, Hashed, Lookup, Lpn, Needs, Page, Part, Plan, Policy,
-    Request, Slot, UnitId,
+    Completion, DeviceView, Directory, Lookup, Lpn, Needs, Page, Part, Plan, Policy, Request, Slot,
+    UnitId,
 };
+use shadow::{Held, Shadow};
+use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+mod shadow;
 #[cfg(test)]
 mod tests;
+mod trims;
 
 /// A law that a policy has broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,59 +57,6 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What the shadow knows of a resident page.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    lpn: Lpn,
-    dirty: bool,
-    slot: Slot,
-    flushed_by: u64, // number of the eviction that flushed it last; 0: none
-}
-
-/// Resident pages, as the policy's answers tell.
-#[derive(Default)]
-struct Shadow {
-    pages: Hashed, // page -> index of `held`
-    lpns: Hashed,  // LPN -> index of `names`, for padding, which has no other name
-    held: Vec<Held>,
-    names: Vec<Page>,
-    resident: u32,
-}
-
-impl Shadow {
-    fn find(&mut self, page: Page) -> Option<&mut Held> {
-        self.pages.slot(page).map(|slot| &mut self.held[slot.index()])
-    }
-
-    fn find_lpn(&self, lpn: Lpn) -> Option<&Held> {
-        let page = self.names[self.lpns.slot(Page(lpn.0))?.index()];
-        self.pages.slot(page).map(|slot| &self.held[slot.index()])
-    }
-
-    fn insert(&mut self, page: Page, held: Held) {
-        put(&mut self.held, self.pages.insert(page), held);
-        put(&mut self.names, self.lpns.insert(Page(held.lpn.0)), page);
-        self.resident += 1;
-    }
-
-    fn remove(&mut self, page: Page) {
-        if let Some(slot) = self.pages.slot(page) {
-            self.pages.remove(slot);
-            if let Some(name) = self.lpns.slot(Page(self.held[slot.index()].lpn.0)) {
-                self.lpns.remove(name);
-            }
-            self.resident -= 1;
-        }
-    }
-}
-
-fn put<T>(values: &mut Vec<T>, slot: Slot, value: T) {
-    match values.get_mut(slot.index()) {
-        Some(place) => *place = value,
-        None => values.push(value),
-    }
-}
-
 /// A policy under watch.
 pub struct Checked<P> {
     inner: P,
@@ -112,6 +65,7 @@ pub struct Checked<P> {
     accesses: u64,  // begun
     evictions: u64, // calls of `evict` and `idle`
     missed: Option<Page>,
+    trimmed: HashSet<Page>, // and not accessed since
     violation: Option<Violation>,
 }
 
@@ -126,6 +80,7 @@ impl<P: Policy> Checked<P> {
             accesses: 0,
             evictions: 0,
             missed: None,
+            trimmed: HashSet::new(),
             violation: None,
         }
     }
@@ -200,6 +155,7 @@ impl<P: Policy> Checked<P> {
                 shadow.resident
             ));
         }
+        self.shows_no_trimmed_page()?;
         let counted = inner.dirty_pages();
         if counted != dirty_pages {
             return Err(format!(
@@ -346,6 +302,9 @@ impl<P: Policy> Policy for Checked<P> {
             return Lookup::Bypass;
         }
         self.accesses += 1;
+        if !self.trimmed.is_empty() {
+            self.trimmed.remove(&r.page);
+        }
         let found = self.inner.request(r);
         let outcome = self.looked_up(r, &found);
         self.judge(outcome);
@@ -462,20 +421,19 @@ impl<P: Policy> Policy for Checked<P> {
         self.judge(outcome);
     }
 
-    fn forget(&mut self, page: Page) -> bool {
+    fn forget(&mut self, page: Page) -> Option<bool> {
         if self.violation.is_some() {
-            return false;
+            return None;
         }
+        let held = self.shadow.find(page).map(|held| held.dirty);
         let forgotten = self.inner.forget(page);
-        // A policy that cannot forget answers false and keeps the page.
-        if forgotten && self.shadow.find(page).is_none() {
-            self.judge(Err(format!("page {} is forgotten: it was not resident", page.0)));
-        } else if forgotten {
-            self.shadow.remove(page);
-            let outcome = self.counts();
-            self.judge(outcome);
-        }
+        let outcome = self.trimmed(page, held, forgotten);
+        self.judge(outcome);
         forgotten
+    }
+
+    fn forgets(&self) -> bool {
+        self.inner.forgets()
     }
 
     #[inline(always)]

@@ -467,6 +467,21 @@ impl<D: Directory> Policy for Aalru<D> {
 
     in_blocks! { self.pages: |own: &PageOwn| own.dirty; frames: self.frames }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let dirty = self.pages.frames[frame as usize].own.dirty;
+        if dirty {
+            self.wb.unlink(&mut self.pages.frames, frame);
+            let block = self.pages.block_of(frame);
+            self.pages.blocks[block as usize].own.dirty -= 1;
+        } else {
+            self.rb.unlink(&mut self.pages.frames, frame);
+            self.rb_len -= 1;
+        }
+        self.pages.forget(frame);
+        Some(dirty)
+    }
+
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);

@@ -207,7 +207,7 @@ impl<P: Policy> Policy for Ace<P> {
         self.base.destaged(completion);
     }
 
-    fn forget(&mut self, page: Page) -> bool {
+    fn forget(&mut self, page: Page) -> Option<bool> {
         self.base.forget(page)
     }
 

@@ -62,7 +62,7 @@ use crate::params::{IfAbsent, Kind, Param, ParamError};
 use crate::{BuildError, FromRun, Gauge, Info, Setup, Takes};
 use cost::{Costs, Scheme, counted};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
 };
 
 const COST_READ: Param = Param {
@@ -395,6 +395,24 @@ impl<D: Directory> Policy for Acr<D> {
         self.pages: [self.c.top, self.c.bottom, self.d.top, self.d.bottom]; frames: self.frames
     }
 
+    /// The wanted lengths of the bottoms stay, until the next access sets them anew.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let list = match self.pages[slot].list {
+            CT => &mut self.c.top,
+            CB => &mut self.c.bottom,
+            DT => &mut self.d.top,
+            DB => &mut self.d.bottom,
+            CH => &mut self.c.ghosts,
+            _ => &mut self.d.ghosts,
+        };
+        list.unlink(&mut self.pages, slot);
+        let resident = list.tag() <= DB;
+        self.pages.remove(slot);
+        resident.then_some(dirty)
+    }
+
     hints! { self.pages: warm, warm_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
@@ -413,7 +431,11 @@ impl<D: Directory> Policy for Acr<D> {
                 );
             }
             side.ghosts.check(&self.pages);
-            assert_eq!(side.delta, side.bottom.len(), "delta is the length of the bottom");
+            assert!(
+                side.delta == side.bottom.len()
+                    || side.delta > side.bottom.len() && self.resident() < self.frames,
+                "delta is the length of the bottom, or what it was before a trim"
+            );
         }
         assert!(self.c.ghosts.len() + self.d.ghosts.len() <= self.ghosts);
         assert!(self.resident() <= self.frames);

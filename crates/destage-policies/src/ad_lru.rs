@@ -167,6 +167,10 @@ impl<D: Directory> Policy for AdLru<D> {
         frames: self.frames
     }
 
+    forgets_on_lists! {
+        self.pages: [self.cold.clean, self.cold.dirty, self.hot.clean, self.hot.dirty]
+    }
+
     hints! { self.pages: warm, warm_links }
 
     fn check(&self) {

@@ -38,6 +38,39 @@ macro_rules! on_lists {
     };
 }
 
+/// [`forget`](destage_core::Policy::forget) of such a policy: the page leaves the list that it is
+/// on, one of resident pages or one of ghosts.
+macro_rules! forgets_on_lists {
+    (
+        $self:ident.$pages:ident: [$($list:expr),+]
+        $(, ghosts: [$($ghosts:expr),+])?
+    ) => {
+        fn forget(&mut $self, page: destage_core::Page) -> Option<bool> {
+            let slot = $self.$pages.find(page)?;
+            let dirty = $self.$pages[slot].dirty;
+            $(if $list.holds(&$self.$pages, slot) {
+                $list.unlink(&mut $self.$pages, slot);
+                $self.$pages.remove(slot);
+                return Some(dirty);
+            })+
+            $($(if $ghosts.holds(&$self.$pages, slot) {
+                $ghosts.unlink(&mut $self.$pages, slot);
+                $self.$pages.remove(slot);
+            })+)?
+            None
+        }
+    };
+}
+
+/// The same of a policy that keeps its pages in numbered [`Frames`](crate::frames::Frames).
+macro_rules! forgets_in_frames {
+    ($self:ident.$pages:ident) => {
+        fn forget(&mut $self, page: destage_core::Page) -> Option<bool> {
+            $self.$pages.forget(page).map(|(_, dirty)| dirty)
+        }
+    };
+}
+
 /// The same of a policy that keeps its pages in [`Blocks`](crate::clusters::Blocks); `dirty` says
 /// of what it keeps of a page whether the page is.
 macro_rules! in_blocks {

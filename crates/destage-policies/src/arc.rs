@@ -23,7 +23,7 @@
 //! Cost. O(1); two links per page, resident or ghost, at most `2c` of them.
 
 use crate::{BuildError, Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -60,8 +60,9 @@ pub struct Arc<D> {
     t2: List,
     b1: List,
     b2: List,
-    p: f64, // target size of T1
-    c: u32, // frames
+    p: f64,       // target size of T1
+    c: u32,       // frames
+    forgot: bool, // a page was trimmed
 }
 
 impl<D: Directory> Arc<D> {
@@ -76,6 +77,7 @@ impl<D: Directory> Arc<D> {
             pages,
             p: 0.0,
             c: setup.frames,
+            forgot: false,
         }
     }
 
@@ -92,6 +94,19 @@ impl<D: Directory> Arc<D> {
         let victim = t.pop_lru(&mut self.pages).expect("a full buffer has a page to replace");
         plan.evict(self.pages.page(victim), self.pages[victim].dirty);
         b.push_mru(&mut self.pages, victim);
+    }
+
+    /// Case IV where a trim has left a frame free: the directory may be full all the same, and
+    /// loses its oldest ghost, while REPLACE does nothing. After an eviction there is room in it.
+    #[cold]
+    fn limit_directory(&mut self) {
+        let l1 = self.t1.len() + self.b1.len();
+        let l2 = self.t2.len() + self.b2.len();
+        if l1 == self.c {
+            Self::drop_ghost(&mut self.pages, &mut self.b1);
+        } else if u64::from(l1) + u64::from(l2) == 2 * u64::from(self.c) {
+            Self::drop_ghost(&mut self.pages, &mut self.b2);
+        }
     }
 
     /// Drops the LRU entry of a ghost list.
@@ -160,7 +175,12 @@ impl<D: Directory> Policy for Arc<D> {
         let (slot, ghost) = match miss {
             Miss::InB1(slot) => (slot, Some(&mut self.b1)),
             Miss::InB2(slot) => (slot, Some(&mut self.b2)),
-            Miss::New => (self.pages.insert(r.page), None),
+            Miss::New => {
+                if self.forgot {
+                    self.limit_directory();
+                }
+                (self.pages.insert(r.page), None)
+            }
         };
         self.pages[slot].dirty = r.op.is_write();
         match ghost {
@@ -174,6 +194,22 @@ impl<D: Directory> Policy for Arc<D> {
     }
 
     on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        self.forgot = true;
+        let list = match self.pages[slot].list {
+            T1 => &mut self.t1,
+            T2 => &mut self.t2,
+            B1 => &mut self.b1,
+            _ => &mut self.b2,
+        };
+        list.unlink(&mut self.pages, slot);
+        let resident = list.tag() <= T2;
+        self.pages.remove(slot);
+        resident.then_some(dirty)
+    }
 
     hints! { self.pages: warm, warm_links }
 
@@ -192,8 +228,8 @@ impl<D: Directory> Policy for Arc<D> {
         assert!(u64::from(l1) + u64::from(l2) <= 2 * u64::from(c), "|L1| + |L2| <= 2c");
         assert!((0.0..=f64::from(c)).contains(&self.p), "0 <= p <= c");
         assert!(
-            self.b1.is_empty() && self.b2.is_empty() || self.resident() == c,
-            "there are ghosts only of a full buffer"
+            self.b1.is_empty() && self.b2.is_empty() || self.resident() == c || self.forgot,
+            "there are ghosts only of a buffer that was full"
         );
     }
 }

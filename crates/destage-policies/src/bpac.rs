@@ -62,7 +62,7 @@ use crate::clusters::{Blocks, Chain, Padding, Share};
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Counter, Gauge, Info, Setup};
 use b_list::{BList, Own, Rule};
-use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 use knee::Samples;
 
 /// Catalogue entry.
@@ -459,6 +459,28 @@ impl<D: Directory> Policy for Bpac<D> {
     }
 
     in_blocks! { self.pages: |_: &PageOwn| true; frames: self.frames }
+
+    /// Pattern and recency of the block stay while it has a page, hot or not.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let block = self.pages.block_of(frame);
+        if self.pages.frames[frame as usize].own.is_hot() {
+            self.p_list.unlink(&mut self.pages.frames, frame);
+            self.p_list_len -= 1;
+            if self.pages.blocks[block as usize].is_new() {
+                self.b_list.take(&mut self.pages.blocks, block); // it was its block's only page
+            }
+            self.pages.leave(frame);
+            return Some(true);
+        }
+        self.b_list.take(&mut self.pages.blocks, block);
+        self.pages.unlink(frame);
+        if self.pages.blocks[block as usize].len > 0 {
+            self.b_list.after_return(&mut self.pages.blocks, block, self.t);
+        }
+        self.pages.leave(frame);
+        Some(true)
+    }
 
     hints! { self.pages: warm, warm_held, warm_block }
 

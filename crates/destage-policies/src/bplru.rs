@@ -41,7 +41,7 @@ use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Pads, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Lpn, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Lpn, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -218,6 +218,16 @@ impl<D: Directory> Policy for Bplru<D> {
     }
 
     in_blocks! { self.pages: |_: &()| true; frames: self.frames }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let block = self.pages.block_of(frame);
+        if self.pages.blocks[block as usize].len == 1 {
+            self.list.unlink(&mut self.pages.blocks, block);
+        }
+        self.pages.forget(frame);
+        Some(true)
+    }
 
     hints! { self.pages: warm, warm_held, warm_block }
 

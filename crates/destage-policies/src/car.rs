@@ -28,7 +28,7 @@
 //! Cost. O(1) amortised; two links per page, resident or ghost, at most `2c` of them.
 
 use crate::{BuildError, Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -57,8 +57,9 @@ pub struct Car<D> {
     t2: List,
     b1: List, // MRU to LRU
     b2: List,
-    p: f64, // target size of T1
-    c: u32, // frames
+    p: f64,       // target size of T1
+    c: u32,       // frames
+    forgot: bool, // a page was trimmed
 }
 
 impl<D: Directory> Car<D> {
@@ -73,6 +74,7 @@ impl<D: Directory> Car<D> {
             pages,
             p: 0.0,
             c: setup.frames,
+            forgot: false,
         }
     }
 
@@ -96,6 +98,19 @@ impl<D: Directory> Car<D> {
             }
             page.mark = 0;
             self.t2.push_mru(&mut self.pages, head);
+        }
+    }
+
+    /// Makes room in the directory for a page that is in no list. Also where a trim has left a frame
+    /// free, which the paper does not know: else its bounds would not hold.
+    #[inline(always)]
+    fn limit_directory(&mut self) {
+        let l1 = self.t1.len() + self.b1.len();
+        let l2 = self.t2.len() + self.b2.len();
+        if l1 == self.c {
+            Self::drop_ghost(&mut self.pages, &mut self.b1);
+        } else if u64::from(l1) + u64::from(l2) == 2 * u64::from(self.c) {
+            Self::drop_ghost(&mut self.pages, &mut self.b2);
         }
     }
 
@@ -129,13 +144,7 @@ impl<D: Directory> Policy for Car<D> {
         if ghost.is_some() {
             return;
         }
-        let l1 = self.t1.len() + self.b1.len();
-        let l2 = self.t2.len() + self.b2.len();
-        if l1 == self.c {
-            Self::drop_ghost(&mut self.pages, &mut self.b1);
-        } else if u64::from(l1) + u64::from(l2) == 2 * u64::from(self.c) {
-            Self::drop_ghost(&mut self.pages, &mut self.b2);
-        }
+        self.limit_directory();
     }
 
     #[inline(always)]
@@ -152,6 +161,9 @@ impl<D: Directory> Policy for Car<D> {
             self.t2.push_mru(&mut self.pages, slot);
             slot
         } else {
+            if self.forgot {
+                self.limit_directory(); // after an eviction there is room in it
+            }
             let slot = self.pages.insert(r.page);
             self.t1.push_mru(&mut self.pages, slot);
             slot
@@ -163,6 +175,22 @@ impl<D: Directory> Policy for Car<D> {
     }
 
     on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        self.forgot = true;
+        let list = match self.pages[slot].list {
+            T1 => &mut self.t1,
+            T2 => &mut self.t2,
+            B1 => &mut self.b1,
+            _ => &mut self.b2,
+        };
+        list.unlink(&mut self.pages, slot);
+        let resident = list.tag() <= T2;
+        self.pages.remove(slot);
+        resident.then_some(dirty)
+    }
 
     hints! { self.pages: warm }
 

@@ -171,6 +171,8 @@ impl<D: Directory> Policy for Casa<D> {
 
     on_lists! { self.pages: [self.clean, self.dirty]; frames: self.frames }
 
+    forgets_on_lists! { self.pages: [self.clean, self.dirty] }
+
     hints! { self.pages: warm, warm_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {

@@ -115,6 +115,8 @@ impl<D: Directory> Policy for CcfLru<D> {
 
     on_lists! { self.pages: [self.cold_clean, self.mixed]; frames: self.frames }
 
+    forgets_on_lists! { self.pages: [self.cold_clean, self.mixed] }
+
     hints! { self.pages: warm, warm_links }
 
     fn check(&self) {

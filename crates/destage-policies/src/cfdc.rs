@@ -193,6 +193,18 @@ impl<D: Directory> Policy for Cfdc<D> {
         self.clusters.iter().for_each(|slot| visit(self.pages.page(slot), true));
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        match self.pages[slot].list {
+            WORKING => self.working.unlink(&mut self.pages, slot),
+            CLEAN => self.clean.unlink(&mut self.pages, slot),
+            _ => self.clusters.forget(slot),
+        }
+        self.pages.remove(slot);
+        Some(dirty)
+    }
+
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);

@@ -180,6 +180,19 @@ impl<D: Directory> Policy for Cflru<D> {
         }
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        match self.pages[slot].list {
+            WORKING => self.working.unlink(&mut self.pages, slot),
+            CLEAN => self.clean.unlink(&mut self.pages, slot),
+            _ => self.dirty.unlink(&mut self.pages, slot),
+        }
+        self.pages.remove(slot);
+        self.fill_window();
+        Some(dirty)
+    }
+
     hints! { self.pages: warm, warm_links }
 
     fn check(&self) {

@@ -94,6 +94,8 @@ impl<D: Directory> Policy for CflruE<D> {
 
     on_lists! { self.pages: [self.clean, self.dirty]; frames: self.frames }
 
+    forgets_on_lists! { self.pages: [self.clean, self.dirty] }
+
     hints! { self.pages: warm, warm_links }
 
     fn check(&self) {

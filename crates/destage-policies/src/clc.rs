@@ -31,11 +31,11 @@
 //! that crosses it is the most recent of the cold ones, and joins the new end of the list of its
 //! size.
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes};
+use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes, newer_of};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -230,6 +230,28 @@ impl<D: Directory> Policy for Clc<D> {
     }
 
     in_blocks! { self.pages: |_: &()| true; frames: self.frames }
+
+    /// The cluster keeps its place in its region. With one cluster fewer the border is drawn anew.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let block = self.pages.block_of(frame);
+        let size = self.pages.blocks[block as usize].len;
+        if size == 1 {
+            self.take(block);
+            self.pages.forget(frame);
+            self.set_clusters(self.clusters - 1);
+            self.draw_border();
+            return Some(true);
+        }
+        if self.pages.blocks[block as usize].own.cold {
+            let blocks = &mut self.pages.blocks;
+            let newer = newer_of::<1, _>(blocks, block, |other| other.len == size - 1);
+            self.sizes.unlink(blocks, block, size);
+            self.sizes.shrunk(blocks, block, size - 1, newer);
+        }
+        self.pages.forget(frame);
+        Some(true)
+    }
 
     hints! { self.pages: warm, warm_held, warm_block }
 

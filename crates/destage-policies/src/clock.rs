@@ -66,6 +66,18 @@ impl<D: Directory> Clock<D> {
         if frame + 1 == self.ring.len() { 0 } else { frame + 1 }
     }
 
+    /// A page comes into a frame that is not in the ring: just behind the hand, which is the end of
+    /// the ring until the first eviction.
+    #[inline(always)]
+    fn join(&mut self, slot: Slot) {
+        if self.hand == 0 {
+            self.ring.push(slot);
+        } else {
+            self.ring.insert(self.hand, slot);
+            self.hand += 1;
+        }
+    }
+
     /// Pages from tail to head.
     fn iter(&self) -> impl Iterator<Item = Slot> {
         let (behind, ahead) = self.ring.split_at(self.hand);
@@ -108,7 +120,7 @@ impl<D: Directory> Policy for Clock<D> {
     fn admit(&mut self, r: &Request, (): ()) -> Slot {
         let slot = self.pages.insert(r.page, Brief::new(r.op.is_write(), 0));
         if self.resident as usize == self.ring.len() {
-            self.ring.push(slot); // no page has been evicted yet: the head is the end of the ring
+            self.join(slot);
         } else {
             self.ring[self.hand] = slot; // the frame that the eviction left under the hand
             self.hand = self.next(self.hand);
@@ -142,6 +154,22 @@ impl<D: Directory> Policy for Clock<D> {
     fn cleaned(&mut self, page: Page) {
         let slot = self.pages.find(page).expect("a page that is cleaned is resident");
         self.pages[slot].clean();
+    }
+
+    /// Walks to the page in the ring.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty();
+        let place = self.ring.iter().position(|&other| other == slot);
+        let place = place.expect("a resident page is in the ring");
+        self.ring.remove(place);
+        self.hand -= usize::from(place < self.hand);
+        if self.hand == self.ring.len() {
+            self.hand = 0; // on to the frame after the one that is gone
+        }
+        self.pages.remove(slot);
+        self.resident -= 1;
+        Some(dirty)
     }
 
     hints! { self.pages: warm }

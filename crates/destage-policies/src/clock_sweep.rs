@@ -149,6 +149,14 @@ impl<D: Directory> Policy for ClockSweep<D> {
         self.pages.clean(page);
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let (frame, dirty) = self.pages.forget(page)?;
+        if self.hand == frame {
+            self.hand = if frame + 1 == self.frames { 0 } else { frame + 1 };
+        }
+        Some(dirty)
+    }
+
     hints! { self.pages: warm }
 
     fn check(&self) {

@@ -35,7 +35,7 @@ mod sizes;
 mod tests;
 mod trace;
 
-pub(crate) use chain::{Chain, Linked, NIL, Pair};
+pub(crate) use chain::{Chain, Linked, NIL, Pair, newer_of};
 pub(crate) use flush::{Padding, Share};
 pub(crate) use held::{Block, Held};
 pub(crate) use sizes::Sizes;
@@ -237,6 +237,12 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         self.blocks[block as usize].resident -= 1;
         self.forget_if_empty(block);
         self.free(frame, slot)
+    }
+
+    /// A page of a cluster is trimmed: it leaves, and its block is forgotten with its last page.
+    pub(crate) fn forget(&mut self, frame: u32) {
+        self.unlink(frame);
+        self.leave(frame);
     }
 
     /// The frame's page leaves; the frame itself is not looked at, since it need not be near.

@@ -131,6 +131,8 @@ impl<D: Directory> Policy for DualQueue<D> {
 
     on_lists! { self.pages: [self.first, self.second]; frames: self.frames }
 
+    forgets_on_lists! { self.pages: [self.first, self.second] }
+
     hints! { self.pages: warm }
 
     fn check(&self) {

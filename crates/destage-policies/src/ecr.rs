@@ -334,6 +334,11 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
         matches!(self.cqct, Cqct::Eq1Strict | Cqct::Eq1)
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.lists.find(page) else { return None };
+        Some(self.lists.forget(frame))
+    }
+
     hints! { self.lists: warm, warm_held }
 
     fn check(&self) {

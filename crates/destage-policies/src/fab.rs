@@ -25,7 +25,7 @@
 use crate::clusters::{Blocks, Linked, Padding, Pair, Share, Sizes};
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// What a read that hits does, in all three policies that have it.
 pub(crate) const READ_RECENCY: Param = Param {
@@ -147,6 +147,25 @@ impl<D: Directory> Policy for Fab<D> {
     }
 
     in_blocks! { self.pages: |_: &()| true; frames: self.frames }
+
+    /// The cluster keeps its recency: among those of its new size it stands where that says.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let block = self.pages.block_of(frame);
+        let (size, used) = {
+            let block = &self.pages.blocks[block as usize];
+            (block.len, block.own.used)
+        };
+        self.sizes.unlink(&mut self.pages.blocks, block, size);
+        self.pages.forget(frame);
+        if size > 1 {
+            let blocks = &mut self.pages.blocks;
+            let newer = |&at: &u32| blocks[at as usize].own.used > used;
+            let newer = self.sizes.of_size(blocks, size - 1).take_while(newer).last();
+            self.sizes.shrunk(blocks, block, size - 1, newer);
+        }
+        Some(true)
+    }
 
     hints! { self.pages: warm, warm_held, warm_block }
 

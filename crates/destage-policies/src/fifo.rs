@@ -8,6 +8,7 @@
 //!
 //! Cost. O(1); a byte per page and a word per frame, since no page ever leaves the middle.
 
+use crate::fifos::take;
 use crate::{BuildError, Info, Setup, VICTIMS_AHEAD};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
@@ -95,6 +96,15 @@ impl<D: Directory> Policy for Fifo<D> {
         for &slot in &self.fifo {
             visit(self.pages.page(slot), self.pages[slot].dirty());
         }
+    }
+
+    /// Walks to the page in the FIFO.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty();
+        take(&mut self.fifo, slot);
+        self.pages.remove(slot);
+        Some(dirty)
     }
 
     hints! { self.pages: warm }

@@ -7,6 +7,8 @@
 //! from a draw or a hand without looking the page up, and there are fewer frames than pages.
 
 use destage_core::{Directory, Entry, Page, Plan, Request, Slot, Table};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A page's frame and its dirty bit.
 #[derive(Clone, Copy, Default, Debug)]
@@ -40,20 +42,28 @@ impl Entry for Place {
 /// All frames that were ever taken, and the resident pages.
 #[derive(Debug)]
 pub(crate) struct Frames<D> {
-    pages: Table<D, Place>, // every resident page
-    slots: Vec<Slot>,       // of the page in each frame
-    free: Option<u32>,      // frame of the page just evicted
+    pages: Table<D, Place>,            // every resident page
+    slots: Vec<Slot>,                  // of the page in each frame
+    free: Option<u32>,                 // frame of the page just evicted
+    trimmed: BinaryHeap<Reverse<u32>>, // other frames that were taken and are free
+    resident: u32,
 }
 
 impl<D: Directory> Frames<D> {
     pub(crate) fn new(directory: D) -> Self {
-        Frames { pages: Table::new(directory), slots: Vec::new(), free: None }
+        Frames {
+            pages: Table::new(directory),
+            slots: Vec::new(),
+            free: None,
+            trimmed: BinaryHeap::new(),
+            resident: 0,
+        }
     }
 
     /// Number of resident pages.
     #[inline(always)]
     pub(crate) fn resident(&self) -> u32 {
-        self.slots.len() as u32 - u32::from(self.free.is_some())
+        self.resident
     }
 
     /// The page's slot and frame, if it is resident; a write makes it dirty.
@@ -75,13 +85,36 @@ impl<D: Directory> Frames<D> {
         let dirty = self.pages[slot].state == State::Dirty;
         plan.evict(self.pages.remove(slot), dirty);
         self.free = Some(frame);
+        self.resident -= 1;
+    }
+
+    /// The page is trimmed: its frame and its dirty bit, if it was resident.
+    pub(crate) fn forget(&mut self, page: Page) -> Option<(u32, bool)> {
+        let slot = self.pages.find(page)?;
+        let Place { frame, state } = self.pages[slot];
+        self.pages.remove(slot);
+        self.trimmed.push(Reverse(frame));
+        self.resident -= 1;
+        Some((frame, state == State::Dirty))
+    }
+
+    /// The free frame with the lowest number, where no page has just been evicted: one of those
+    /// that trims have left, or the next one that was never taken.
+    #[inline(never)]
+    fn lowest_free(&mut self) -> u32 {
+        let trimmed = self.trimmed.pop().map(|Reverse(frame)| frame);
+        trimmed.unwrap_or(self.slots.len() as u32)
     }
 
     /// The page comes in. Its slot, and the frame that it takes: one that was taken before, or the
     /// next one.
     #[inline(always)]
     pub(crate) fn admit(&mut self, r: &Request) -> (Slot, u32) {
-        let frame = self.free.take().unwrap_or(self.slots.len() as u32);
+        let frame = match self.free.take() {
+            Some(frame) => frame,
+            None => self.lowest_free(),
+        };
+        self.resident += 1;
         let slot = self.pages.insert(r.page, Place { frame, state: State::after(r.op.is_write()) });
         if frame as usize == self.slots.len() {
             self.slots.push(slot);
@@ -100,8 +133,9 @@ impl<D: Directory> Frames<D> {
     /// The page in a frame that was taken before, with its dirty bit, if there is one now.
     pub(crate) fn at(&self, frame: u32) -> Option<(Page, bool)> {
         let slot = self.slots[frame as usize];
-        let at = || (self.pages.page(slot), self.pages[slot].state == State::Dirty);
-        (self.free != Some(frame)).then(at)
+        let place = self.pages[slot];
+        let here = place.known() && place.frame == frame;
+        here.then(|| (self.pages.page(slot), place.state == State::Dirty))
     }
 
     /// The page has been written back, and stays.
@@ -128,6 +162,8 @@ impl<D: Directory> Frames<D> {
             assert_eq!(self.pages[slot].frame, frame, "a page knows its frame");
         }
         assert_eq!(self.pages.iter().count(), self.resident() as usize);
+        let free = self.trimmed.len() + usize::from(self.free.is_some());
+        assert_eq!(self.slots.len(), self.resident as usize + free, "a frame is held or free");
     }
 }
 

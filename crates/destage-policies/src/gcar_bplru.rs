@@ -98,6 +98,10 @@ impl<D: Directory> Policy for GcarBplru<D> {
         self.base.for_each_resident(visit);
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        self.base.forget(page)
+    }
+
     hints! { self.base: warm, warm_links, warm_neighbours }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {

@@ -31,7 +31,7 @@ use crate::params::{IfAbsent, Kind, Param};
 use crate::unit_lists::{NIL, UnitLists, set_by_frame};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Lookup, Needs, Plan, Policy, Request, Slot, UnitId, share,
+    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId, share,
 };
 
 /// Catalogue entry.
@@ -145,6 +145,14 @@ impl<D: Directory> Policy for GcarCflru<D> {
     }
 
     in_unit_lists! { self.lists; frames: self.frames }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.lists.find(page) else { return None };
+        self.order.unlink(frame);
+        let dirty = self.lists.forget(frame);
+        self.order.fill(self.window);
+        Some(dirty)
+    }
 
     hints! { self.lists: warm, warm_held }
 

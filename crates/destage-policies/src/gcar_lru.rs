@@ -19,7 +19,9 @@
 
 use crate::unit_lists::UnitLists;
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Needs, Plan, Policy, Request, Slot, UnitId};
+use destage_core::{
+    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId,
+};
 
 pub(crate) const SOURCE: &str = "Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache \
                                  Management with Improved Performance for Flash-based SSDs. ICS \
@@ -90,6 +92,11 @@ impl<D: Directory> Policy for GcarLru<D> {
     }
 
     in_unit_lists! { self.lists; frames: self.frames }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.lists.find(page) else { return None };
+        Some(self.lists.forget(frame))
+    }
 
     hints! { self.lists: warm, warm_held }
 

@@ -131,6 +131,8 @@ impl<D: Directory> Policy for Hyperbolic<D> {
         self.pages.for_each_resident(visit);
     }
 
+    forgets_in_frames! { self.pages }
+
     hints! { self.pages: warm }
 
     fn check(&self) {

@@ -150,6 +150,8 @@ impl<D: Directory> Policy for Larc<D> {
 
     on_lists! { self.pages: [self.q]; frames: self.frames }
 
+    forgets_on_lists! { self.pages: [self.q], ghosts: [self.ghosts] }
+
     hints! { self.pages: warm, warm_links }
 
     fn writes_through(&self) -> bool {

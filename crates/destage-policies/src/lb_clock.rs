@@ -31,10 +31,10 @@
 //! choice looks at each; after that all are cold, and it takes as many writes until they are hot
 //! again.
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes};
+use crate::clusters::{Block, Blocks, Chain, Linked, Padding, Pair, Share, Sizes, newer_of};
 use crate::fab::READ_RECENCY;
 use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Part, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -181,6 +181,26 @@ impl<D: Directory> Policy for LbClock<D> {
     }
 
     in_blocks! { self.pages: |_: &()| true; frames: self.frames }
+
+    /// The block keeps its place in the ring; if it has no page left, a hand on it moves on.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let block = self.pages.block_of(frame);
+        let blocks = &mut self.pages.blocks;
+        let (size, hot) = (blocks[block as usize].len, blocks[block as usize].own.hot);
+        if !hot {
+            self.cold.unlink(blocks, block, size);
+        }
+        if size == 1 {
+            self.ring.unlink(blocks, block);
+        } else if !hot {
+            let same = |other: &Block<Own>| !other.own.hot && other.len == size - 1;
+            let newer = newer_of::<2, _>(blocks, block, same);
+            self.cold.shrunk(blocks, block, size - 1, newer);
+        }
+        self.pages.forget(frame);
+        Some(true)
+    }
 
     hints! { self.pages: warm, warm_held, warm_block }
 

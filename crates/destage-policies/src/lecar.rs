@@ -36,8 +36,8 @@ use crate::ranks::Ranks;
 use crate::sample::{SEED, random};
 use crate::{BuildError, Gauge, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Pages, PerSlot, Plan, Policy, Request, Slot, SplitMix64,
-    share,
+    DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot,
+    SplitMix64, share,
 };
 
 /// Catalogue entry.
@@ -253,6 +253,23 @@ impl<D: Directory> Policy for Lecar<D> {
     }
 
     on_lists! { self.pages: [self.recency]; frames: self.frames }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let list = match self.pages[slot].list {
+            RESIDENT => {
+                self.counts.remove(slot);
+                &mut self.recency
+            }
+            H_LRU => &mut self.h_lru,
+            _ => &mut self.h_lfu,
+        };
+        list.unlink(&mut self.pages, slot);
+        let resident = list.tag() == RESIDENT;
+        self.pages.remove(slot);
+        resident.then_some(dirty)
+    }
 
     hints! { self.pages: warm, warm_links; beside: self.counts }
 

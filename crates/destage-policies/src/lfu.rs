@@ -88,6 +88,14 @@ impl<D: Directory> Policy for Lfu<D> {
         }
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty();
+        self.counts.remove(slot);
+        self.pages.remove(slot);
+        Some(dirty)
+    }
+
     hints! { self.pages: warm; beside: self.counts }
 
     fn check(&self) {

@@ -106,6 +106,14 @@ impl<D: Directory> Policy for LfuDa<D> {
         }
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty();
+        self.keys.remove(slot);
+        self.pages.remove(slot);
+        Some(dirty)
+    }
+
     hints! { self.pages: warm; beside: self.counts, self.keys }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {

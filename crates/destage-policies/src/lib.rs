@@ -25,6 +25,7 @@
 #[macro_use]
 mod alike;
 mod clusters;
+mod fifos;
 mod frames;
 pub mod info;
 pub mod params;

@@ -36,8 +36,8 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Places, Plan, Policy, Queue, Request, Slot,
-    share,
+    DeviceView, Directory, List, Lookup, Node, Page, Pages, Places, Plan, Policy, Queue, Request,
+    Slot, share,
 };
 
 /// Catalogue entry.
@@ -115,9 +115,14 @@ impl<D: Directory> Lirs<D> {
         Ok(Lirs::new(setup, directory))
     }
 
-    /// The page at the bottom of S, a LIR page, becomes HIR.
+    /// A page has just become LIR: if it is one too many, the page at the bottom of S, a LIR page,
+    /// becomes HIR. Only trims leave room for another.
     #[inline(always)]
     fn demote(&mut self) {
+        if self.lirs < self.llirs {
+            self.lirs += 1;
+            return;
+        }
         let bottom = self.s.pop_lru(&mut self.pages).expect("S holds all LIR pages");
         self.pages[bottom].list = Q;
         self.pages[bottom].mark = HIR;
@@ -243,6 +248,24 @@ impl<D: Directory> Policy for Lirs<D> {
         }
     }
 
+    /// S is pruned at the next access, as after every one.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let Node { list, mark, .. } = self.pages[slot];
+        if list == S {
+            self.s.unlink(&mut self.pages, slot);
+        }
+        match mark {
+            LIR => self.lirs -= 1,
+            HIR => self.q.take(slot, &self.places),
+            _ if self.ghost_max.is_some() => self.ghosts.take(slot, &self.places),
+            _ => {}
+        }
+        self.pages.remove(slot);
+        (mark != GHOST).then_some(dirty)
+    }
+
     hints! { self.pages: warm, warm_links; beside: self.places }
 
     fn check(&self) {
@@ -251,7 +274,10 @@ impl<D: Directory> Policy for Lirs<D> {
         self.s.check(&self.pages);
         self.q.check(&self.places);
         let bottom = self.s.lru(&self.pages);
-        assert!(bottom.is_none_or(|b| self.pages[b].mark == LIR), "a LIR page is at the bottom");
+        assert!(
+            bottom.is_none_or(|b| self.pages[b].mark == LIR) || self.lirs < self.llirs,
+            "a LIR page is at the bottom, unless one was trimmed there"
+        );
         let with =
             |mark: u16| self.s.iter(&self.pages).filter(move |&s| self.pages[s].mark == mark);
         assert_eq!(with(LIR).count(), self.lirs as usize, "all LIR pages are in S");

@@ -72,6 +72,8 @@ impl<D: Directory> Policy for Lru<D> {
 
     on_lists! { self.pages: [self.list]; frames: self.frames }
 
+    forgets_on_lists! { self.pages: [self.list] }
+
     hints! { self.pages: warm, warm_links }
 
     fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {

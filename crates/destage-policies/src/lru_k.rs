@@ -36,6 +36,7 @@
 //! one O(log s) per eviction and per hit. K + 1 times per remembered page.
 
 mod calendar;
+mod check;
 mod heap;
 
 use crate::params::{IfAbsent, Kind, Param};
@@ -372,6 +373,28 @@ impl<D: Directory> Policy for LruK<D> {
         }
     }
 
+    /// The page leaves with its history. Without a correlated period it is looked for wherever it
+    /// may be filed: a walk over the resident pages.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let list = self.pages[slot].list;
+        if list == HISTORY {
+            self.histories -= 1;
+        } else if self.crp == 0 {
+            let filed = self.few.remove(slot) || self.many.remove(slot);
+            debug_assert!(filed, "a resident page is filed");
+        } else if list == CORRELATED {
+            self.correlated.unlink(&mut self.pages, slot);
+            self.correlated_heap.remove(slot, &mut self.places);
+        } else {
+            self.ripe.remove(slot, &mut self.places);
+        }
+        self.pages.remove(slot);
+        self.resident -= u32::from(list != HISTORY);
+        (list != HISTORY).then_some(dirty)
+    }
+
     #[inline(always)]
     fn warm(&self, page: Page) {
         if D::DENSE {
@@ -385,25 +408,7 @@ impl<D: Directory> Policy for LruK<D> {
     }
 
     fn check(&self) {
-        assert!(self.resident <= self.frames);
-        let mut shown = 0;
-        self.for_each_resident(&mut |_, _| shown += 1);
-        assert_eq!(shown, self.resident, "a resident page is filed once");
-        self.few.check(|slot| (self.key(slot).0 == 0).then(|| self.last(slot)));
-        self.many.check(|slot| Some(self.key(slot).0));
-        self.correlated.check(&self.pages);
-        self.ripe.check(&self.places, |slot| self.key(slot));
-        self.correlated_heap.check(&self.places, |slot| self.key(slot));
-        assert_eq!(self.correlated.len() as usize, self.correlated_heap.len());
-        assert!(self.ripe.iter().all(|slot| self.pages[slot].list == RIPE));
-        let mut newer = u64::MAX;
-        for slot in self.correlated.iter(&self.pages) {
-            assert!(self.last(slot) < newer, "the list of the correlated period is in order");
-            newer = self.last(slot);
-        }
-        let slots = (0..self.pages.slots() as u32).map(Slot);
-        let histories = slots.filter(|&slot| self.pages[slot].list == HISTORY);
-        assert_eq!(histories.count(), self.histories);
+        self.check_all();
     }
 }
 

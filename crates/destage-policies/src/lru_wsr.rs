@@ -107,6 +107,8 @@ impl<D: Directory> Policy for LruWsr<D> {
         (node.dirty, node.mark) = (false, 0);
     }
 
+    forgets_on_lists! { self.pages: [self.list] }
+
     hints! { self.pages: warm, warm_links }
 
     fn check(&self) {

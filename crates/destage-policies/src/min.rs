@@ -33,6 +33,7 @@
 //! Cost. O(1) amortised, but for a search in a three-level bitmap when a bucket is opened; eight
 //! bytes per page, and about a third of a byte per access of the trace.
 
+use crate::fifos::take;
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Entry, Lookup, NEVER, Needs, Page, Plan, Policy, Request, Slot,
@@ -252,6 +253,18 @@ impl<D: Directory> Policy for Min<D> {
         for slot in self.pages.iter() {
             visit(self.pages.page(slot), self.pages[slot].page.dirty());
         }
+    }
+
+    /// Whoever runs MIN says of a page that is trimmed before its next access that it is never
+    /// accessed again: so it waits among those.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].page.dirty();
+        let known = take(&mut self.never, slot);
+        assert!(known, "a page is trimmed whose next use was said to come first");
+        self.pages.remove(slot);
+        self.resident -= 1;
+        Some(dirty)
     }
 
     hints! { self.pages: warm }

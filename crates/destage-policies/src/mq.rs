@@ -244,6 +244,18 @@ impl<D: Directory> Policy for Mq<D> {
         }
     }
 
+    /// The page leaves its queue, or Qout with its count.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let Known { place, queue, .. } = self.pages[slot];
+        self.queues[usize::from(queue)].take(place);
+        self.pages.remove(slot);
+        let resident = usize::from(queue) < self.m;
+        self.resident -= u32::from(resident);
+        resident.then_some(dirty)
+    }
+
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);

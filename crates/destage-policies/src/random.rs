@@ -80,6 +80,8 @@ impl<D: Directory> Policy for Random<D> {
         self.pages.for_each_resident(visit);
     }
 
+    forgets_in_frames! { self.pages }
+
     hints! { self.pages: warm }
 
     fn check(&self) {

@@ -21,6 +21,7 @@
 //!
 //! Cost. O(1) amortised; a byte per page, a word per frame and two per ghost.
 
+use crate::fifos::take;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
@@ -213,6 +214,21 @@ impl<D: Directory> Policy for S3Fifo<D> {
         for &slot in self.small.iter().chain(&self.main) {
             visit(self.pages.page(slot), self.pages[slot].dirty());
         }
+    }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty();
+        let is_ghost = self.pages[slot].mark() >= GHOST;
+        if is_ghost {
+            self.ghost.take(slot, &self.places);
+        } else if self.pages[slot].mark() >= MAIN {
+            take(&mut self.main, slot);
+        } else {
+            take(&mut self.small, slot);
+        }
+        self.pages.remove(slot);
+        (!is_ghost).then_some(dirty)
     }
 
     hints! { self.pages: warm; beside: self.places }

@@ -270,6 +270,25 @@ impl<D: Directory> Policy for Sac<D> {
         }
     }
 
+    /// T and the counter of starvation stay.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        if self.pq.holds(&self.pages, slot) {
+            self.pq.unlink(&mut self.pages, slot);
+        } else {
+            let j = self.pages[slot].list - 2; // tags of the queues follow that of PQ
+            let queue = &mut self.q[usize::from(j)];
+            queue.unlink(&mut self.pages, slot);
+            if queue.is_empty() {
+                self.occupied &= !(1 << j);
+            }
+        }
+        self.pages.remove(slot);
+        self.resident -= 1;
+        Some(dirty)
+    }
+
     hints! { self.pages: warm }
 
     fn check(&self) {

@@ -19,6 +19,7 @@
 //!
 //! Cost. O(1) amortised; a byte per page and a word per frame.
 
+use crate::fifos::take;
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
@@ -121,6 +122,19 @@ impl<D: Directory> Policy for Sieve<D> {
         for slot in self.iter() {
             visit(self.pages.page(slot), self.pages[slot].dirty());
         }
+    }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty();
+        if !take(&mut self.ahead, slot) {
+            take(&mut self.passed, slot);
+        }
+        if self.ahead.is_empty() {
+            swap(&mut self.ahead, &mut self.passed); // the hand goes from the head to the tail
+        }
+        self.pages.remove(slot);
+        Some(dirty)
     }
 
     hints! { self.pages: warm }

@@ -145,6 +145,16 @@ impl<D: Directory> Policy for Slru<D> {
         }
     }
 
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let segment = &mut self.segments[usize::from(self.pages[slot].list) - 1];
+        segment.unlink(&mut self.pages, slot);
+        self.pages.remove(slot);
+        self.resident -= 1;
+        Some(dirty)
+    }
+
     hints! { self.pages: warm, warm_links }
 
     fn check(&self) {

@@ -18,6 +18,7 @@
 //!
 //! Cost. O(1); two links per page of `Am`, a word per page of `A1in`, two per ghost.
 
+use crate::fifos::take;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
@@ -183,6 +184,21 @@ impl<D: Directory> Policy for TwoQ<D> {
         for slot in self.a1in.iter().copied().chain(self.am.iter(&self.pages)) {
             visit(self.pages.page(slot), self.pages[slot].dirty);
         }
+    }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let list = self.pages[slot].list;
+        match list {
+            AM => self.am.unlink(&mut self.pages, slot),
+            A1IN => {
+                take(&mut self.a1in, slot);
+            }
+            _ => self.a1out.take(slot, &self.places),
+        }
+        self.pages.remove(slot);
+        (list != A1OUT).then_some(dirty)
     }
 
     hints! { self.pages: warm, warm_links; beside: self.places }

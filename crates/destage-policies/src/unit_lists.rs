@@ -136,6 +136,17 @@ impl<D: Directory> UnitLists<D> {
         plan.evict(self.table.remove(Slot(held.slot)), held.dirty);
     }
 
+    /// The page in a frame is forgotten. Its dirty bit.
+    pub(crate) fn forget(&mut self, frame: u32) -> bool {
+        self.unlink(frame);
+        let held = &mut self.held[frame as usize];
+        held.older = self.free;
+        self.free = frame;
+        self.resident -= 1;
+        self.table.remove(Slot(held.slot));
+        held.dirty
+    }
+
     /// By list, the stamp of its oldest page; [`EMPTY`] if it has none.
     #[inline(always)]
     pub(crate) fn oldest_stamps(&self) -> &[u64] {

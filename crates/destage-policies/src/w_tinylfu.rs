@@ -27,7 +27,7 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
 };
 
 /// Catalogue entry.
@@ -250,6 +250,22 @@ impl<D: Directory> Policy for WTinyLfu<D> {
     }
 
     on_lists! { self.pages: [self.window, self.probation, self.protected]; frames: self.frames }
+
+    /// Counts stay, as the sketch would that they stand for.
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let Some(slot) = self.pages.find(page) else { return None };
+        let dirty = self.pages[slot].dirty;
+        let list = match self.pages[slot].list {
+            WINDOW => &mut self.window,
+            PROBATION => &mut self.probation,
+            PROTECTED => &mut self.protected,
+            _ => return None,
+        };
+        list.unlink(&mut self.pages, slot);
+        self.pages[slot].list = COUNTED;
+        self.counted += 1;
+        Some(dirty)
+    }
 
     hints! { self.pages: warm, warm_links }
 

@@ -322,6 +322,8 @@ impl<D: Directory> Policy for Watt<D> {
         self.pages.for_each_resident(visit);
     }
 
+    forgets_in_frames! { self.pages }
+
     hints! { self.pages: warm }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {

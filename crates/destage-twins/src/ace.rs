@@ -69,6 +69,10 @@ impl<B: Base> Twin for Ace<B> {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.base.forget(page)
+    }
+
     fn lists(&self) -> String {
         self.base.lists()
     }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take, take_page};
+use crate::{Buffer, Decision, Op, Params, Step, Twin, share, show, take, take_page};
 
 /// How an eviction computes the costs of the two sides.
 pub(crate) enum Scheme {
@@ -51,7 +51,7 @@ pub(crate) struct Acr {
 }
 
 impl Acr {
-    pub(crate) fn new(scheme: Scheme, frames: usize, params: &Params, trace: &[(Op, u64)]) -> Acr {
+    pub(crate) fn new(scheme: Scheme, frames: usize, params: &Params, trace: &[Step]) -> Acr {
         let n = params.integer("file_pages").unwrap_or_else(|| distinct_pages(trace));
         Acr {
             scheme,
@@ -126,7 +126,7 @@ impl Acr {
     fn case_2(&mut self, op: Op, page: u64, now: &mut Counts) -> Decision {
         let in_ch = take_page(&mut self.l_ch, page);
         take_page(&mut self.l_dh, page);
-        let decision = self.evict(now);
+        let decision = if self.buffer.full() { self.evict(now) } else { Decision::miss() };
         if in_ch {
             self.delta_c = self.l_c().min(self.delta_c + 1);
         } else {
@@ -251,8 +251,9 @@ fn fit(top: &mut VecDeque<Entry>, bottom: &mut VecDeque<Entry>, delta: usize) {
     }
 }
 
-fn distinct_pages(trace: &[(Op, u64)]) -> u64 {
-    let mut pages: Vec<u64> = trace.iter().map(|&(_, page)| page).collect();
+fn distinct_pages(trace: &[Step]) -> u64 {
+    let accessed = trace.iter().filter(|step| matches!(step, Step::Access(..)));
+    let mut pages: Vec<u64> = accessed.map(Step::page).collect();
     pages.sort_unstable();
     pages.dedup();
     pages.len() as u64
@@ -273,6 +274,15 @@ impl Twin for Acr {
         self.window.push_front(now);
         self.window.truncate(self.m);
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        for list in [&mut self.l_ct, &mut self.l_cb, &mut self.l_dt, &mut self.l_db] {
+            take(list, |entry| entry.page == page);
+        }
+        take_page(&mut self.l_ch, page);
+        take_page(&mut self.l_dh, page);
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

@@ -71,6 +71,12 @@ impl Twin for AdLru {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.cold, |entry| entry.page == page);
+        take(&mut self.hot, |entry| entry.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let entry = |e: &Entry| {
             format!("{}/{}/{}", e.page, state(self.buffer.dirty(e.page)), bit(e.referenced))

@@ -31,6 +31,9 @@ impl Arc {
     }
 
     fn replace(&mut self, in_b2: bool) -> Decision {
+        if !self.buffer.full() {
+            return Decision::miss(); // a trim has left a frame free
+        }
         let t1 = self.t1.len() as f64;
         if !self.t1.is_empty() && (t1 > self.p || (in_b2 && t1 == self.p)) {
             let victim = self.t1.pop_back().expect("T1 is not empty");
@@ -108,6 +111,13 @@ impl Twin for Arc {
         } else {
             self.miss_otherwise(op, page)
         }
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        for list in [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2] {
+            take_page(list, page);
+        }
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

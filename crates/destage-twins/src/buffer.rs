@@ -56,6 +56,12 @@ impl Buffer {
         }
     }
 
+    /// A trimmed page leaves without being written. Its dirty bit, if it was resident.
+    pub(crate) fn forget(&mut self, page: u64) -> Option<bool> {
+        let at = self.pages.iter().position(|resident| resident.page == page)?;
+        Some(self.pages.remove(at).dirty)
+    }
+
     /// A resident dirty page is written to flash, and stays.
     pub(crate) fn clean(&mut self, page: u64) {
         let resident = self.pages.iter_mut().find(|resident| resident.page == page);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Twin, bit, show, take_page};
+use crate::{Buffer, Decision, Op, Twin, bit, show, take, take_page};
 
 struct Entry {
     page: u64,
@@ -55,13 +55,15 @@ impl Car {
         let mut decision = Decision::miss();
         if self.buffer.full() {
             decision = self.replace();
-            if !in_b1 && !in_b2 {
-                let l1 = self.t1.len() + self.b1.len();
-                if l1 == self.c {
-                    self.b1.pop_back();
-                } else if l1 + self.t2.len() + self.b2.len() == 2 * self.c {
-                    self.b2.pop_back();
-                }
+        }
+        // Of a cache that was never full the directory is not either; one that a trim has left with
+        // a free frame keeps to the paper's bounds as well.
+        if !in_b1 && !in_b2 {
+            let l1 = self.t1.len() + self.b1.len();
+            if l1 == self.c {
+                self.b1.pop_back();
+            } else if l1 + self.t2.len() + self.b2.len() == 2 * self.c {
+                self.b2.pop_back();
             }
         }
         let (b1, b2) = (self.b1.len() as f64, self.b2.len() as f64);
@@ -97,6 +99,14 @@ impl Twin for Car {
         let (b1, b2) = (self.b1.len(), self.b2.len());
         assert!(t1 + b1 <= self.c && t1 + t2 + b1 + b2 <= 2 * self.c, "Checks: {}", self.lists());
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.t1, |entry| entry.page == page);
+        take(&mut self.t2, |entry| entry.page == page);
+        take_page(&mut self.b1, page);
+        take_page(&mut self.b2, page);
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

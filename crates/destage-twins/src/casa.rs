@@ -79,6 +79,12 @@ impl Twin for Casa {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take_page(&mut self.c, page);
+        take_page(&mut self.d, page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         [show("C", &self.c), show("D", &self.d), format!("tau={}", self.tau)].join(" ")
     }

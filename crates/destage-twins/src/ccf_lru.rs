@@ -63,6 +63,12 @@ impl Twin for CcfLru {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take_page(&mut self.cold_clean, page);
+        take(&mut self.mixed, |entry| entry.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let entry =
             |e: &Entry| format!("{}/{}/{}", e.page, state(self.buffer.dirty(e.page)), bit(e.cold));

@@ -22,6 +22,7 @@ pub(crate) struct Cfdc {
     globaltime: u64,
     wmax: usize,
     cluster_size: u64,
+    trimmed: bool, // a page, at some time
 }
 
 impl Cfdc {
@@ -34,6 +35,7 @@ impl Cfdc {
             globaltime: 0,
             wmax: frames - share(params.fraction("priority_fraction", 0.5), frames),
             cluster_size: params.integer("cluster_size").unwrap_or(64),
+            trimmed: false,
         }
     }
 
@@ -72,7 +74,9 @@ impl Cfdc {
         self.clusters.retain(|cluster| !cluster.pages.is_empty());
     }
 
-    /// `IPD / (n^2 * (globaltime - timestamp))` as numerator and denominator.
+    /// `IPD / (n^2 * (globaltime - timestamp))` as numerator and denominator. A cluster that was hit
+    /// since anything was demoted has age 0 only if a trim has made room in W (open point 8): its
+    /// priority is infinite.
     fn priority(&self, cluster: &Cluster) -> (u128, u128) {
         let n = cluster.pages.len() as u128;
         let mut ipd = 0;
@@ -83,7 +87,7 @@ impl Cfdc {
             ipd = 1;
         }
         let age = u128::from(self.globaltime - cluster.timestamp);
-        assert!(age > 0, "globaltime has moved on before a cluster is judged (open point 8)");
+        assert!(age > 0 || self.trimmed, "globaltime has moved on before a cluster is judged");
         (ipd, n * n * age)
     }
 
@@ -145,6 +149,17 @@ impl Twin for Cfdc {
         self.working.push_front(page);
         self.demote();
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.trimmed = true;
+        take_page(&mut self.working, page);
+        take_page(&mut self.clean, page);
+        for cluster in &mut self.clusters {
+            cluster.pages.retain(|&other| other != page);
+        }
+        self.clusters.retain(|cluster| !cluster.pages.is_empty());
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

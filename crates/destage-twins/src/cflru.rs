@@ -58,6 +58,11 @@ impl Twin for Cflru {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take_page(&mut self.lru, page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         show("lru", &self.lru)
     }

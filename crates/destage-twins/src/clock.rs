@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::ace::Base;
-use crate::{Buffer, Decision, Op, Twin, bit, show};
+use crate::{Buffer, Decision, Op, Twin, bit, show, take};
 
 #[derive(Clone)]
 struct Entry {
@@ -61,6 +61,11 @@ impl Twin for Clock {
         self.buffer.install(op, page);
         self.queue.push_front(Entry { page, referenced: false });
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.queue, |entry| entry.page == page);
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

@@ -204,6 +204,11 @@ impl Twin for ClockPro {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.list, |entry| entry.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let entries = self.list.iter().map(|entry| {
             format!("{}{:?}{}", entry.page, entry.kind, if entry.marked { "*" } else { "" })

@@ -68,6 +68,15 @@ impl Twin for ClockSweep {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let dirty = self.buffer.forget(page)?;
+        if self.hand == self.frames.of(page) {
+            self.hand = (self.hand + 1) % self.s;
+        }
+        self.frames.free(page);
+        Some(dirty)
+    }
+
     fn lists(&self) -> String {
         let frames =
             self.frames.show(|page| format!("{page}/{}", self.usage[self.frames.of(page)]));

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, bit, share, show};
+use crate::{Buffer, Decision, Op, Params, Twin, bit, share, show, take};
 
 struct Entry {
     page: u64,
@@ -74,6 +74,13 @@ impl Twin for DualQueue {
         self.first.push_front(Entry { page, reused: false });
         self.balance();
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        for queue in [&mut self.first, &mut self.second] {
+            take(queue, |entry| entry.page == page);
+        }
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::ace::Base;
-use crate::{Buffer, Decision, Op, Twin, show};
+use crate::{Buffer, Decision, Op, Twin, show, take_page};
 
 #[derive(Clone)]
 pub(crate) struct Fifo {
@@ -39,6 +39,11 @@ impl Twin for Fifo {
         self.buffer.install(op, page);
         self.fifo.push_front(page);
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take_page(&mut self.fifo, page);
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

@@ -84,6 +84,13 @@ impl Twin for Hyperbolic {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let dirty = self.buffer.forget(page)?;
+        self.entries.retain(|entry| entry.page != page);
+        self.frames.free(page);
+        Some(dirty)
+    }
+
     fn lists(&self) -> String {
         show(
             "frames",

@@ -81,6 +81,12 @@ impl Twin for Larc {
         }
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take_page(&mut self.q, page);
+        take_page(&mut self.qr, page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         [show("Q", &self.q), show("Qr", &self.qr), format!("Cr={}", self.c_r)].join(" ")
     }

@@ -121,6 +121,13 @@ impl Twin for Lecar {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.recency, |entry| entry.page == page);
+        take(&mut self.h_lru, |past| past.page == page);
+        take(&mut self.h_lfu, |past| past.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let history = |name, history: &VecDeque<Past>| {
             show(name, history.iter().map(|p| format!("{}/{}/{}", p.page, p.count, p.time)))

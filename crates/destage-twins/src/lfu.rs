@@ -49,6 +49,11 @@ impl Twin for Lfu {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.recency, |entry| entry.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         show("order", self.order().iter().map(|e| format!("{}/{}", e.page, e.count)))
     }

@@ -52,6 +52,11 @@ impl Twin for LfuDa {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.recency, |entry| entry.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let order = self.order();
         let entries = order.iter().map(|e| format!("{}/{}/{}", e.page, e.count, e.key));

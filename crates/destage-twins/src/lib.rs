@@ -50,6 +50,7 @@ mod s3_fifo;
 mod sieve;
 mod slru;
 pub mod ssd;
+mod trims;
 mod two_q;
 mod w_tinylfu;
 mod watt;
@@ -57,6 +58,7 @@ mod watt;
 use buffer::Buffer;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
+pub use trims::{Step, Trimmed, run_with_trims};
 
 use serde_json::{Map, Value};
 
@@ -97,6 +99,10 @@ impl Decision {
 pub trait Twin {
     /// Runs one access and says what was decided.
     fn access(&mut self, op: Op, page: u64) -> Decision;
+
+    /// The page is trimmed, resident or not (`docs/spec/device-today.md` 4.2): it leaves every list
+    /// that names it. Its dirty bit, if it was resident.
+    fn forget(&mut self, page: u64) -> Option<bool>;
 
     /// The state in the layout of the specification's tables, such as
     /// `T1[3 1] T2[7] B1[] B2[4] p=1`, for failure messages.
@@ -215,6 +221,21 @@ pub fn twin(
     frames: usize,
     params: &Map<String, Value>,
     trace: &[(Op, u64)],
+) -> Option<Box<dyn Twin>> {
+    let steps: Vec<Step> = trace.iter().map(|&(op, page)| Step::Access(op, page)).collect();
+    twin_with_trims(policy, frames, params, &steps)
+}
+
+/// As [`twin`], for a run with trims.
+///
+/// # Panics
+///
+/// As [`twin`].
+pub fn twin_with_trims(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    trace: &[Step],
 ) -> Option<Box<dyn Twin>> {
     if !NAMES.contains(&policy) && !WRAPPERS.contains(&policy) {
         return None;

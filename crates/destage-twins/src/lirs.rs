@@ -99,6 +99,7 @@ impl Lirs {
         let decision = if self.buffer.full() { self.evict() } else { Decision::miss() };
         self.buffer.install(op, page);
         if self.count(Kind::Lir) < self.llirs {
+            take(&mut self.s, |entry| entry.page == page); // a ghost, where a LIR page was trimmed
             self.s.push_front(Entry { page, kind: Kind::Lir });
         } else if ghost {
             take(&mut self.s, |entry| entry.page == page);
@@ -123,6 +124,12 @@ impl Twin for Lirs {
         self.prune();
         self.drop_ghosts();
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.s, |entry| entry.page == page);
+        take_page(&mut self.q, page);
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

@@ -43,6 +43,11 @@ impl Twin for Lru {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take_page(&mut self.lru, page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         show("lru", &self.lru)
     }

@@ -101,6 +101,11 @@ impl Twin for LruK {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.histories.retain(|history| history.page != page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let resident = self.buffer.resident_pages().into_iter().map(|page| {
             let times: Vec<String> = self.history(page).hist.iter().map(u64::to_string).collect();

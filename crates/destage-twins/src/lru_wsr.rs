@@ -59,6 +59,11 @@ impl Twin for LruWsr {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.lru, |entry| entry.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let entry =
             |e: &Entry| format!("{}/{}/{}", e.page, state(self.buffer.dirty(e.page)), bit(e.cold));

@@ -2,29 +2,28 @@
 //!
 //! Belady, IBM Systems Journal 5(2), 1966. Mirrors `docs/spec/page-policies.md` 3.9.
 
-use crate::{Buffer, Decision, Op, Twin, show};
+use crate::{Buffer, Decision, Op, Step, Twin, show};
 
 pub(crate) struct Min {
     buffer: Buffer,
-    trace: Vec<u64>, // the pages of the whole trace
-    index: usize,    // of the access at hand
+    trace: Vec<Step>, // all of it
+    index: usize,     // of the step at hand
 }
 
 impl Min {
-    pub(crate) fn new(frames: usize, trace: &[(Op, u64)]) -> Min {
-        Min {
-            buffer: Buffer::new(frames),
-            trace: trace.iter().map(|&(_, page)| page).collect(),
-            index: 0,
-        }
+    pub(crate) fn new(frames: usize, trace: &[Step]) -> Min {
+        Min { buffer: Buffer::new(frames), trace: trace.to_vec(), index: 0 }
     }
 
+    /// None as well if the page is trimmed before that.
     fn next_access(&self, page: u64) -> Option<usize> {
-        self.trace[self.index + 1..].iter().position(|&other| other == page)
+        let later = &self.trace[self.index + 1..];
+        let next = later.iter().position(|step| step.page() == page)?;
+        matches!(later[next], Step::Access(..)).then_some(next)
     }
 
     fn last_access(&self, page: u64) -> usize {
-        let last = self.trace[..self.index].iter().rposition(|&other| other == page);
+        let last = self.trace[..self.index].iter().rposition(|step| step.page() == page);
         last.expect("a resident page was accessed before")
     }
 
@@ -42,7 +41,7 @@ impl Min {
 impl Twin for Min {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         assert!(
-            self.trace.get(self.index) == Some(&page),
+            self.trace.get(self.index) == Some(&Step::Access(op, page)),
             "MIN is driven with the trace that it was given"
         );
         let decision = if self.buffer.hit(op, page) {
@@ -59,6 +58,15 @@ impl Twin for Min {
         };
         self.index += 1;
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        assert!(
+            self.trace.get(self.index) == Some(&Step::Trim(page)),
+            "MIN is driven with the trace that it was given"
+        );
+        self.index += 1;
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

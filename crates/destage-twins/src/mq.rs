@@ -105,6 +105,14 @@ impl Twin for Mq {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        for queue in &mut self.queues {
+            take(queue, |entry| entry.page == page);
+        }
+        take(&mut self.qout, |ghost| ghost.page == page);
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let mut lists = Vec::new();
         for (k, queue) in self.queues.iter().enumerate() {

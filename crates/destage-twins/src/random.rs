@@ -40,6 +40,12 @@ impl Twin for Random {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let dirty = self.buffer.forget(page)?;
+        self.frames.free(page);
+        Some(dirty)
+    }
+
     fn lists(&self) -> String {
         show("frames", self.frames.show(|page| page.to_string()))
     }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, remember, share, show, take_page};
+use crate::{Buffer, Decision, Op, Params, Twin, remember, share, show, take, take_page};
 
 struct Entry {
     page: u64,
@@ -88,6 +88,13 @@ impl Twin for S3Fifo {
             self.small.push_front(Entry { page, freq: 0 });
         }
         decision
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        take(&mut self.small, |entry| entry.page == page);
+        take(&mut self.main, |entry| entry.page == page);
+        take_page(&mut self.ghost, page);
+        self.buffer.forget(page)
     }
 
     fn lists(&self) -> String {

@@ -59,6 +59,16 @@ impl Twin for Sieve {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        if let Some(at) = self.queue.iter().position(|entry| entry.page == page) {
+            if self.hand == Some(page) {
+                self.hand = if at == 0 { None } else { Some(self.queue[at - 1].page) };
+            }
+            self.queue.remove(at);
+        }
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let queue =
             show("queue", self.queue.iter().map(|e| format!("{}/{}", e.page, bit(e.visited))));

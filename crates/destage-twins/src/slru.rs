@@ -54,6 +54,13 @@ impl Twin for Slru {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        for segment in &mut self.s {
+            take_page(segment, page);
+        }
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let segments = self.s.iter().enumerate().rev();
         segments.map(|(k, list)| show(&format!("S{k}"), list)).collect::<Vec<_>>().join(" ")

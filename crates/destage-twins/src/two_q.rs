@@ -63,6 +63,13 @@ impl Twin for TwoQ {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        for list in [&mut self.a1in, &mut self.am, &mut self.a1out] {
+            take_page(list, page);
+        }
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         [show("A1in", &self.a1in), show("Am", &self.am), show("A1out", &self.a1out)].join(" ")
     }

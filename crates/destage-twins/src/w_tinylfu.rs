@@ -108,6 +108,14 @@ impl Twin for WTinyLfu {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        // The counts stay, as a sketch would.
+        for list in [&mut self.window, &mut self.probation, &mut self.protected] {
+            take_page(list, page);
+        }
+        self.buffer.forget(page)
+    }
+
     fn lists(&self) -> String {
         let mut counts = self.counts.clone();
         counts.sort_unstable();

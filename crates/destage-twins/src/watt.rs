@@ -139,6 +139,13 @@ impl Twin for Watt {
         decision
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let dirty = self.buffer.forget(page)?;
+        self.histories.retain(|history| history.page != page);
+        self.frames.free(page);
+        Some(dirty)
+    }
+
     fn lists(&self) -> String {
         let epochs = |list: &VecDeque<u64>| {
             let epochs: Vec<String> = list.iter().map(u64::to_string).collect();

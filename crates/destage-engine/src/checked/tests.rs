@@ -5,6 +5,8 @@ use destage_core::{Blind, Dense, NEVER, Op, Op::*};
 use destage_policies::{POLICIES, Setup, build_any, check_params};
 use std::collections::HashMap;
 
+mod trims;
+
 /// The engine's loop; returns how many accesses hit.
 fn drive<P: Policy>(policy: &mut P, accesses: &[(Op, u64)]) -> usize {
     let mut plan = Plan::new();

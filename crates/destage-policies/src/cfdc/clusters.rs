@@ -165,6 +165,15 @@ impl Clusters {
         }
     }
 
+    /// Takes a page out of its cluster because it was trimmed: no use of the cluster.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        let index = self.places[slot].cluster;
+        self.take_out(slot);
+        if self.table[index as usize].n > 0 {
+            self.note_change(index);
+        }
+    }
+
     /// Unlinks a page; a cluster that has become empty is gone.
     fn take_out(&mut self, slot: Slot) {
         let Place { earlier, later, cluster: index, .. } = self.places[slot];
@@ -210,10 +219,18 @@ impl Clusters {
             self.table[index as usize].changed = false;
             self.file(index);
         }
-        let index = self.waiting.lowest(self.globaltime)?;
+        let index = self.waiting.lowest(self.globaltime).or_else(|| self.first_of_young())?;
         self.marked = Some(index);
         self.file(index);
         Some(index)
+    }
+
+    /// The first of the clusters that wait, by the tie-break, where all have age 0 and so an infinite
+    /// priority: a hit that demotes nothing, which takes a trim in W before it.
+    #[cold]
+    fn first_of_young(&self) -> Option<u32> {
+        let waiting = self.indices().filter(|&at| self.table[at as usize].waits != NONE);
+        waiting.min_by_key(|&at| (self.table[at as usize].timestamp, self.numbers.page(Slot(at)).0))
     }
 
     /// Brings what the cluster waits under up to date; a marked or empty one does not wait.

@@ -83,6 +83,17 @@ impl<const K: usize> Chain<K> {
         }
     }
 
+    /// Puts an entry that is on no list of this `K` just behind one of this list, on its older side.
+    pub(crate) fn push_behind<N: Linked<K>>(&mut self, entries: &mut [N], at: u32, newer: u32) {
+        let older = std::mem::replace(&mut entries[newer as usize].pair_mut().older, at);
+        *entries[at as usize].pair_mut() = Pair { newer, older };
+        if older == NIL {
+            self.oldest = at;
+        } else {
+            entries[older as usize].pair_mut().newer = at;
+        }
+    }
+
     /// Takes an entry of this list off it.
     #[inline(always)]
     pub(crate) fn unlink<N: Linked<K>>(&mut self, entries: &mut [N], at: u32) {
@@ -133,6 +144,19 @@ impl<const K: usize> Chain<K> {
     }
 }
 
+/// The nearest entry on the newer side of one, on its list of this `K`, that is so.
+pub(crate) fn newer_of<const K: usize, N: Linked<K>>(
+    entries: &[N],
+    at: u32,
+    is_so: impl Fn(&N) -> bool,
+) -> Option<u32> {
+    let newer = |at: u32| {
+        let newer = entries[at as usize].pair().newer;
+        (newer != NIL).then_some(newer)
+    };
+    std::iter::successors(newer(at), |&at| newer(at)).find(|&at| is_so(&entries[at as usize]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +185,12 @@ mod tests {
         chain.unlink(&mut entries, 3);
         assert_eq!(chain.check(&entries), 4);
         assert_eq!(chain.iter(&entries).collect::<Vec<_>>(), [4, 1, 2, 0]);
+        for (newer, order) in [(1, [4, 1, 3, 2, 0]), (0, [4, 1, 2, 0, 3])] {
+            chain.push_behind(&mut entries, 3, newer);
+            chain.check(&entries);
+            assert_eq!(chain.iter(&entries).collect::<Vec<_>>(), order);
+            chain.unlink(&mut entries, 3);
+        }
         for at in [4, 0, 1, 2] {
             chain.unlink(&mut entries, at);
             chain.check(&entries);

@@ -96,6 +96,31 @@ impl<const K: usize> Sizes<K> {
         self.occupied.set(k);
     }
 
+    /// A cluster has lost a page and is of this size now, at least 1: puts it on that list just
+    /// behind one that is newer, or at the new end if none is.
+    pub(crate) fn shrunk<N: Linked<K>>(
+        &mut self,
+        blocks: &mut [N],
+        at: u32,
+        size: u32,
+        newer: Option<u32>,
+    ) {
+        match newer {
+            None => self.push(blocks, at, size),
+            Some(newer) => self.chains[size as usize - 1].push_behind(blocks, at, newer),
+        }
+    }
+
+    /// Clusters of this size, newest first.
+    pub(crate) fn of_size<N: Linked<K>>(
+        &self,
+        blocks: &[N],
+        size: u32,
+    ) -> impl Iterator<Item = u32> {
+        let chain = self.chains.get((size as usize).wrapping_sub(1)).copied().unwrap_or_default();
+        chain.iter(blocks)
+    }
+
     /// Takes a cluster off the list of this size.
     #[inline(always)]
     pub(crate) fn unlink<N: Linked<K>>(&mut self, blocks: &mut [N], at: u32, size: u32) {

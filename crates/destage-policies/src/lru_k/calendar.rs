@@ -73,6 +73,20 @@ impl Calendar {
         }
     }
 
+    /// Takes a page out, wherever it is filed; false if it is not here. Walks over all pages.
+    pub(super) fn remove(&mut self, slot: Slot) -> bool {
+        for bucket in &mut self.buckets {
+            if let Some(at) = bucket.iter().position(|&other| other == slot) {
+                bucket.swap_remove(at);
+                self.waiting -= 1;
+                return true;
+            }
+        }
+        let before = self.front.len();
+        self.front.retain(|&Reverse((_, other))| other != slot.0);
+        self.front.len() < before
+    }
+
     /// Takes the page whose own time is least.
     ///
     /// `time_of` says a page's own time, or, by `None`, that the page is no longer one of this

@@ -169,6 +169,12 @@ impl BlockTwin for Aalru {
         }
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let clean = take_page(&mut self.rb, page);
+        let dirty = take_page(&mut self.wb, page);
+        (clean || dirty).then_some(dirty)
+    }
+
     fn dirty(&self) -> u64 {
         self.wb.len() as u64
     }

@@ -307,6 +307,19 @@ impl BlockTwin for Bpac {
         }
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.last_ref.remove(&page)?;
+        take_page(&mut self.p_list, page);
+        let block = self.shape.block(page);
+        let record = self.records.get_mut(&block).expect("a resident page has a record");
+        record.cluster.remove(&page);
+        record.hot.remove(&page);
+        if record.cluster.is_empty() && record.hot.is_empty() {
+            self.records.remove(&block);
+        }
+        Some(true)
+    }
+
     fn dirty(&self) -> u64 {
         self.last_ref.len() as u64
     }

@@ -167,6 +167,15 @@ impl BlockTwin for Buffer {
         self.collecting = pages;
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let at = self.position(self.shape.block(page))?;
+        let held = self.clusters[at].pages.remove(&page);
+        if self.clusters[at].pages.is_empty() {
+            self.clusters.remove(at);
+        }
+        held.then_some(true)
+    }
+
     fn dirty(&self) -> u64 {
         self.clusters.iter().map(|cluster| cluster.pages.len() as u64).sum()
     }

@@ -78,6 +78,12 @@ impl BlockTwin for LbClock {
         Step { hit, group, dropped: None }
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let held = self.block(page)?.pages.remove(&page);
+        self.ring.retain(|block| !block.pages.is_empty()); // the hand is on the next one then
+        held.then_some(true)
+    }
+
     fn dirty(&self) -> u64 {
         self.ring.iter().map(|block| block.pages.len() as u64).sum()
     }

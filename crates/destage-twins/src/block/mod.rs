@@ -99,6 +99,10 @@ pub(crate) trait BlockTwin {
     /// Steps 1 to 3 of section 1.3.
     fn access(&mut self, op: Op, page: u64) -> Step;
 
+    /// The page is trimmed, resident or not (`docs/spec/device-today.md` 4.2). Its dirty bit, if it
+    /// was resident.
+    fn forget(&mut self, page: u64) -> Option<bool>;
+
     /// The latencies of what the access made the device do have arrived: periodic work.
     fn after(&mut self, _reads: &[Option<u64>], _writes: &[Option<u64>]) {}
 
@@ -274,4 +278,39 @@ pub fn run(case: &Case) -> Option<Outcome> {
     let own = twin.counters().into_iter().map(|(name, n)| (name.to_string(), json!(n)));
     let counters = counts.0.into_iter().chain(own).collect();
     Some(Outcome { decisions, counters, last })
+}
+
+/// Runs a trace with trims through a twin, with nominal latencies; `None` if there is no such
+/// policy.
+///
+/// # Panics
+///
+/// On a parameter of the wrong type.
+pub fn run_with_trims(
+    policy: &str,
+    frames: u64,
+    pages_per_block: u64,
+    params: &Map<String, Value>,
+    trace: &[crate::Step],
+) -> Option<crate::Trimmed> {
+    let shape = Shape { pages_per_block, device_pages: None };
+    let mut twin = twin(policy, frames, shape, &Params(params))?;
+    let mut run = crate::Trimmed { decisions: Vec::new(), dropped: Vec::new() };
+    for &step in trace {
+        let (op, page) = match step {
+            crate::Step::Access(op, page) => (op, page),
+            crate::Step::Trim(page) => {
+                run.dropped.push(twin.forget(page));
+                continue;
+            }
+        };
+        let Step { hit, group, dropped } = twin.access(op, page);
+        twin.after(&[], &[]);
+        let mut evicted: Vec<u64> = dropped.into_iter().collect();
+        let flushed: Vec<Vec<u64>> =
+            group.into_iter().map(|group| group.pages.into_iter().collect()).collect();
+        evicted.extend(flushed.iter().flatten());
+        run.decisions.push(crate::Decision { hit, evicted, flushed });
+    }
+    Some(run)
 }

@@ -92,6 +92,10 @@ impl Cache for Clusters {
         Answer { hit, admitted: !hit && !bypassed, dropped, group, batch: Vec::new() }
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.twin.forget(page)
+    }
+
     fn submitted(&mut self, operation: usize) {
         self.issued.push(operation);
     }

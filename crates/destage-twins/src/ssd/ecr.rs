@@ -40,6 +40,10 @@ impl Cache for Ecr {
         })
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.recency.forget(page)
+    }
+
     fn installed(&mut self, page: u64, ssd: &Ssd) {
         self.recency.installed(page, ssd);
     }

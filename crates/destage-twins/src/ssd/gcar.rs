@@ -26,6 +26,10 @@ impl Cache for Gcar {
         })
     }
 
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.recency.forget(page)
+    }
+
     fn installed(&mut self, page: u64, ssd: &Ssd) {
         self.recency.installed(page, ssd);
     }

@@ -50,6 +50,10 @@ pub(crate) trait Cache {
     /// The page of a miss is installed, after its victim was written (`docs/spec/device.md` 7.3).
     fn installed(&mut self, _page: u64, _ssd: &Ssd) {}
 
+    /// The page is trimmed, resident or not (`docs/spec/device-today.md` 4.2). Its dirty bit, if it
+    /// was resident.
+    fn forget(&mut self, page: u64) -> Option<bool>;
+
     /// A host page operation was submitted to the device.
     fn submitted(&mut self, _operation: usize) {}
 }
@@ -73,6 +77,10 @@ impl Cache for Blind {
             batch: batch.filter(|page| !decision.evicted.contains(page)).collect(),
             ..Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
         }
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.0.forget(page)
     }
 }
 
@@ -121,6 +129,12 @@ impl Recency {
         Answer::miss(evicted)
     }
 
+    /// A trimmed page leaves; the order of the others is as it was.
+    pub(crate) fn forget(&mut self, page: u64) -> Option<bool> {
+        let at = self.pages.iter().position(|resident| resident.page == page)?;
+        Some(self.pages.remove(at).dirty)
+    }
+
     /// The page that came in with the last access is installed.
     pub(crate) fn installed(&mut self, page: u64, ssd: &Ssd) {
         let newest = self.pages.last_mut().expect("it came in");
@@ -137,6 +151,10 @@ impl Cache for CleanFirst {
         self.0.access(op, page, ssd, |pages| {
             *pages.iter().find(|resident| !resident.dirty).unwrap_or(&pages[0])
         })
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.0.forget(page)
     }
 }
 

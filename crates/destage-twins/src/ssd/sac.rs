@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::policies::{Answer, Cache};
 use super::queue::Ssd;
-use crate::Op;
+use crate::{Op, take};
 
 struct Entry {
     page: u64,
@@ -139,6 +139,12 @@ impl Cache for Sac {
         self.pq.push_front(Entry { page, dirty: written, marked: false, read, n: 0 });
         self.balance();
         Answer::miss(evicted)
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        let queues = std::iter::once(&mut self.pq).chain(&mut self.q);
+        let mut left = queues.filter_map(|queue| take(queue, |entry| entry.page == page));
+        left.next().map(|entry| entry.dirty)
     }
 
     fn submitted(&mut self, operation: usize) {

@@ -1,0 +1,53 @@
+//! Runs with trims (`docs/spec/device-today.md` 4.2).
+
+use crate::{Decision, Op, twin_with_trims};
+use serde_json::{Map, Value};
+
+/// One step of a run with trims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A page access.
+    Access(Op, u64),
+    /// The page is trimmed (`docs/spec/device-today.md` 4.2): no access.
+    Trim(u64),
+}
+
+impl Step {
+    /// The page that it is about.
+    pub fn page(&self) -> u64 {
+        match *self {
+            Step::Access(_, page) | Step::Trim(page) => page,
+        }
+    }
+}
+
+/// What a run with trims leaves behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trimmed {
+    /// One decision per access.
+    pub decisions: Vec<Decision>,
+    /// For each trim, the dirty bit of its page if that was resident.
+    pub dropped: Vec<Option<bool>>,
+}
+
+/// Runs a trace with trims through a twin; `None` if there is no such policy.
+///
+/// # Panics
+///
+/// As [`twin`].
+pub fn run_with_trims(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    trace: &[Step],
+) -> Option<Trimmed> {
+    let mut twin = twin_with_trims(policy, frames, params, trace)?;
+    let mut run = Trimmed { decisions: Vec::new(), dropped: Vec::new() };
+    for &step in trace {
+        match step {
+            Step::Access(op, page) => run.decisions.push(twin.access(op, page)),
+            Step::Trim(page) => run.dropped.push(twin.forget(page)),
+        }
+    }
+    Some(run)
+}
