@@ -47,6 +47,9 @@ class RunOptions(TypedDict, total=False):
     with a device."""
     device_pages: int | None
     """Pages that exist and may be padded; all unless given, and the drive's with a device."""
+    trim: str | None
+    """What the trace's trims (discards) do: nothing (`"ignore"`), or `"drop"` their pages, which
+    then leave the cache unwritten."""
     check: bool
     """Assert every law of caching at every access; some ten times slower."""
     profile: bool

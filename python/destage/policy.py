@@ -76,6 +76,9 @@ class Policy(ABC):
             def admit(self, r, miss):
                 self.pages[r.page] = r.is_write
 
+    A method `forget(self, page)` is asked for only by a run with `trim="drop"`: the host has
+    trimmed the page, which leaves every list that names it, resident or ghost, without a write.
+
     Parameters of the policy are keyword arguments of `__init__`. One object is made for each run.
     """
 

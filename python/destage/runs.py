@@ -109,7 +109,7 @@ def compare(
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
-            `pages_per_block`, `device_pages`, `check`, `profile`.
+            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`.
 
     Returns the runs in the order of traces, policies, sizes, whatever the number of threads.
 

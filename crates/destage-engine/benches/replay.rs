@@ -7,6 +7,7 @@
 //! ```
 
 use destage_core::{Dense, Policy};
+use destage_engine::asides::Asides;
 use destage_engine::input::Input;
 use destage_engine::run::needs_next_use;
 use destage_engine::sizes::CacheSize;
@@ -238,6 +239,7 @@ impl Visitor for Misses<'_> {
             next_uses: self.0.next_uses,
             warmup: destage_engine::warmup::Warmup::None,
             arrivals_ns: &[],
+            trims: Asides::NONE,
         };
         replay.run(&mut policy, &mut Unobserved).map_or(0, |replayed| replayed.counters.misses())
     }

@@ -39,6 +39,30 @@ pub struct Counters {
     pub padding_writes: u64,
     /// Dirty pages written at the end of the run (`flush_at_end`); in `physical_writes` too.
     pub end_flushes: u64,
+    /// What trims dropped; a result has it apart, if they are part of the run.
+    #[serde(skip)]
+    pub trims: TrimCounters,
+}
+
+/// What is counted of trims (`docs/spec/device-today.md` 10), as far as the cache knows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize)]
+pub struct TrimCounters {
+    /// Trims.
+    pub trim_requests: u64,
+    /// Resident pages that they dropped.
+    pub trim_cache_drops: u64,
+    /// Dirty ones among these: writes to flash that are saved.
+    pub trim_dirty_drops: u64,
+}
+
+impl TrimCounters {
+    fn since(&self, before: &TrimCounters) -> TrimCounters {
+        TrimCounters {
+            trim_requests: self.trim_requests - before.trim_requests,
+            trim_cache_drops: self.trim_cache_drops - before.trim_cache_drops,
+            trim_dirty_drops: self.trim_dirty_drops - before.trim_dirty_drops,
+        }
+    }
 }
 
 impl Counters {
@@ -81,6 +105,7 @@ impl Counters {
             padding_reads: self.padding_reads - before.padding_reads,
             padding_writes: self.padding_writes - before.padding_writes,
             end_flushes: self.end_flushes - before.end_flushes,
+            trims: self.trims.since(&before.trims),
         }
     }
 

@@ -37,6 +37,9 @@ pub struct RunOptions {
     /// Pages that exist and may be padded; with a drive, the drive's.
     #[serde(deserialize_with = "pages", skip_serializing_if = "Option::is_none")]
     pub device_pages: Option<u64>,
+    /// What becomes of the trace's trims.
+    #[serde(deserialize_with = "trim", skip_serializing_if = "Trim::is_ignored")]
+    pub trim: Trim,
     /// With a drive: keep how the run developed. Nothing that a result must know: it is there or
     /// it is not.
     #[serde(deserialize_with = "flag", skip_serializing)]
@@ -44,6 +47,23 @@ pub struct RunOptions {
     /// The drive behind the cache.
     #[serde(skip)]
     pub drive: Option<Arc<Mounted>>,
+}
+
+/// What becomes of the trace's trims (`docs/spec/device-today.md` 4).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trim {
+    /// They are no part of the run.
+    #[default]
+    Ignore,
+    /// Their pages leave the cache without being written, and the drive.
+    Drop,
+}
+
+impl Trim {
+    fn is_ignored(&self) -> bool {
+        *self == Trim::Ignore
+    }
 }
 
 /// Two runs were asked for the same; which drive is behind the cache is told by its name.
@@ -147,6 +167,16 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         commands: EVERY,
     },
     RunOption {
+        name: "trim",
+        flag: "--trim",
+        kind: OptionKind::Text,
+        metavar: "ignore|drop",
+        default: "ignore",
+        about: "What the trace's trims (discards) do: nothing, or drop their pages, which then \
+                leave the cache unwritten. [ignore]",
+        commands: EVERY,
+    },
+    RunOption {
         name: "check",
         flag: "--check",
         kind: OptionKind::Flag,
@@ -232,6 +262,15 @@ fn cost<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Cost>, D::Error> {
     Cost::parse(&text).map(Some).map_err(D::Error::custom)
 }
 
+fn trim<'de, D: Deserializer<'de>>(value: D) -> Result<Trim, D::Error> {
+    let found = Value::deserialize(value)?;
+    match found.as_str() {
+        Some("ignore") => Ok(Trim::Ignore),
+        Some("drop") => Ok(Trim::Drop),
+        _ => Err(expected("ignore or drop", &found)),
+    }
+}
+
 fn whole<'de, D: Deserializer<'de>>(value: D, max: u64) -> Result<Option<u64>, D::Error> {
     let found = Value::deserialize(value)?;
     if found.is_null() {
@@ -281,6 +320,7 @@ mod tests {
             ),
             (r#"{"cost": {"read": 0, "write": 1}}"#, "read = 0: expected an integer 1..4294967295"),
             (r#"{"check": "yes"}"#, "check: expected true or false, got \"yes\""),
+            (r#"{"trim": "discard"}"#, "trim: expected ignore or drop, got \"discard\""),
             (r#"{"device_pages": 0}"#, "device_pages: expected an integer >= 1, pages, got 0"),
             (r#"{"pages_per_block": true}"#, "pages_per_block: expected an integer 1.."),
             (
@@ -295,8 +335,12 @@ mod tests {
 
     #[test]
     fn every_row_is_a_field_with_the_default_that_it_names_and_every_field_has_a_row() {
-        let all =
-            RunOptions { pages_per_block: Some(1), device_pages: Some(1), ..RunOptions::default() };
+        let all = RunOptions {
+            pages_per_block: Some(1),
+            device_pages: Some(1),
+            trim: Trim::Drop,
+            ..RunOptions::default()
+        };
         let Ok(Value::Object(kept)) = serde_json::to_value(&all) else {
             panic!("a struct is an object")
         };
@@ -308,6 +352,7 @@ mod tests {
                 OptionKind::Flag => "true",
                 OptionKind::Whole => "7",
                 OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
+                OptionKind::Text if option.name == "trim" => r#""drop""#,
                 OptionKind::Text => r#""10%""#,
             };
             let read = RunOptions::from_json(&format!(r#"{{"{}": {value}}}"#, option.name));

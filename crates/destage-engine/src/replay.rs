@@ -4,7 +4,8 @@
 //! time goes into waiting for memory, so the loop tells the policy which pages come next: it knows.
 
 use crate::accesses::{Access, BLOCK, Columns, Expander};
-use crate::counters::{Counters, DestageSizes, OwnCounters};
+use crate::asides::{Aside, AsideKind, Asides};
+use crate::counters::{Counters, DestageSizes, OwnCounters, TrimCounters};
 use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
@@ -42,6 +43,13 @@ pub struct Replayed {
     pub(crate) parts: Parts,
 }
 
+/// How far the loop has come.
+#[derive(Default)]
+struct Done {
+    accesses: u64,
+    asides: usize, // of the list
+}
+
 /// What is counted while the loop runs.
 type Counted = (Counters, DestageSizes);
 
@@ -56,6 +64,8 @@ pub struct Replay<'a> {
     pub warmup: Warmup,
     /// Arrivals, nanoseconds, not decreasing; only a warm-up by time looks at them.
     pub arrivals_ns: &'a [u64],
+    /// Trims between its rows; none if they are no part of the run.
+    pub trims: Asides<'a>,
 }
 
 impl Replay<'_> {
@@ -68,7 +78,7 @@ impl Replay<'_> {
         observer: &mut O,
     ) -> Option<Replayed> {
         let requests = self.columns.first_ids.len();
-        let mut done = 0;
+        let mut done = Done::default();
         let mut warming = Counted::default();
         let Some(warm) = self.warmup.rows(requests, self.arrivals_ns) else {
             // One request at a time, because counting starts with a request, and only the policy
@@ -91,7 +101,7 @@ impl Replay<'_> {
         policy: &mut P,
         observer: &mut O,
         start: usize,
-        done: &mut u64,
+        done: &mut Done,
         was_full: bool,
     ) -> Option<Replayed> {
         let before = OwnCounters::of(policy);
@@ -114,15 +124,55 @@ impl Replay<'_> {
         Some(Replayed { counters, own, destage_pages, warmup_requests: start as u64, parts })
     }
 
-    /// Some rows, counted.
+    /// Some rows, counted, and the trims before each of them; behind the last row of all, the last
+    /// trims.
     fn part<P: Policy, O: Observer>(
         &self,
         policy: &mut P,
         observer: &mut O,
         rows: Range<usize>,
-        done: &mut u64,
+        done: &mut Done,
         counted: &mut Counted,
     ) -> Option<()> {
+        let mut from = rows.start;
+        let is_last = rows.end == self.columns.first_ids.len();
+        while let Some(trim) = self.trims.list.get(done.asides)
+            && (trim.row < rows.end as u64 || is_last)
+        {
+            let row = (trim.row as usize).max(from);
+            self.stretch(policy, observer, from..row, done, counted)?;
+            from = row;
+            done.asides += 1;
+            if trim.kind() != AsideKind::Flush {
+                self.trim(policy, trim, &mut counted.0.trims);
+            }
+        }
+        self.stretch(policy, observer, from..rows.end, done, counted)
+    }
+
+    #[cold]
+    fn trim<P: Policy>(&self, policy: &mut P, trim: &Aside, counted: &mut TrimCounters) {
+        counted.trim_requests += 1;
+        for id in self.trims.ids(trim, self.columns.lpns).into_iter().flatten() {
+            if let Some(dirty) = policy.forget(Page(id.into())) {
+                counted.trim_cache_drops += 1;
+                counted.trim_dirty_drops += u64::from(dirty);
+            }
+        }
+    }
+
+    /// Some rows with no trim between them, counted.
+    fn stretch<P: Policy, O: Observer>(
+        &self,
+        policy: &mut P,
+        observer: &mut O,
+        rows: Range<usize>,
+        done: &mut Done,
+        counted: &mut Counted,
+    ) -> Option<()> {
+        if rows.is_empty() {
+            return Some(());
+        }
         let mut plan = Plan::new();
         let mut expander = Expander::new(self.columns, rows.start, rows.end);
         let mut block = [Access::default(); BLOCK + AHEAD];
@@ -131,9 +181,9 @@ impl Replay<'_> {
             // All but the last AHEAD are run; those are known already and come first in the next
             // block, so that look-ahead never ends at a block's edge.
             let run = if filled == block.len() { BLOCK } else { filled };
-            self.block(policy, observer, &block[..filled], run, *done, &mut plan, counted);
-            *done += run as u64;
-            if !observer.progress(*done) {
+            self.block(policy, observer, &block[..filled], run, done.accesses, &mut plan, counted);
+            done.accesses += run as u64;
+            if !observer.progress(done.accesses) {
                 return None;
             }
             block.copy_within(run..filled, 0);

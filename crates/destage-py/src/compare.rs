@@ -8,7 +8,7 @@ use crate::sets::set_json;
 use crate::trace::Trace;
 use destage_engine::error::RunError;
 use destage_engine::input::Input;
-use destage_engine::options::RunOptions;
+use destage_engine::options::{RunOptions, Trim};
 use destage_engine::run::{compare_each, needs_next_use, runs_of};
 use destage_engine::spec::PolicySpec;
 use destage_trace::TraceError;
@@ -89,7 +89,7 @@ pub fn compare(
     let watch = Watch::default();
     let finished = std::sync::Mutex::new(Vec::new());
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
-        let uses = looked_ahead(trace, &specs, &mut watch).map_err(Failed::Trace)?;
+        let uses = looked_ahead(trace, &specs, options.trim, &mut watch).map_err(Failed::Trace)?;
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         let input = Input::new(&trace.trace, uses.as_deref());
         let runs: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
@@ -125,8 +125,17 @@ pub fn compare(
 pub fn looked_ahead(
     trace: &Trace,
     specs: &[PolicySpec],
+    trim: Trim,
     watch: &mut &Watch,
 ) -> Result<Option<Arc<NextUse>>, TraceError> {
     trace.trace.check_whole()?;
-    needs_next_use(specs).then(|| trace.trace.next_uses_with(watch)).transpose()
+    needs_next_use(specs).then(|| ahead(trace, trim, watch)).transpose()
+}
+
+/// Next uses; where trims are part of the run, data die at them.
+pub fn ahead(trace: &Trace, trim: Trim, watch: &mut &Watch) -> Result<Arc<NextUse>, TraceError> {
+    match trim {
+        Trim::Ignore => trace.trace.next_uses_with(watch),
+        Trim::Drop => trace.trace.next_uses_trimmed_with(watch),
+    }
 }

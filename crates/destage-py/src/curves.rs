@@ -7,6 +7,7 @@ use crate::follow::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::input::Input;
 use destage_engine::mrc::{MrcOptions, Sampling, planned_accesses};
+use destage_engine::options::Trim;
 use destage_engine::padding::Padding;
 use destage_engine::spec::PolicySpec;
 use pyo3::prelude::*;
@@ -41,7 +42,9 @@ pub fn mrc(
     let watch = Watch::default();
     let curves = follow(py, progress.as_ref(), &watch, |mut watch| {
         let uses = match options.sampling {
-            None => looked_ahead(trace, &specs, &mut watch).map_err(Failed::Trace)?,
+            None => {
+                looked_ahead(trace, &specs, options.run.trim, &mut watch).map_err(Failed::Trace)?
+            }
             Some(_) => None,
         };
         let accesses = trace.trace.accesses();
@@ -72,7 +75,7 @@ pub fn padding(
     let watch = Watch::default();
     let found = follow(py, progress.as_ref(), &watch, |mut watch| {
         let specs = std::slice::from_ref(&spec);
-        let uses = looked_ahead(trace, specs, &mut watch).map_err(Failed::Trace)?;
+        let uses = looked_ahead(trace, specs, Trim::Ignore, &mut watch).map_err(Failed::Trace)?;
         watch.enter("replaying", trace.trace.accesses());
         let input = Input::new(&trace.trace, uses.as_deref());
         Padding::of(&input, &spec, frames, pages_per_block, &watch.control).map_err(Failed::Run)

@@ -351,6 +351,8 @@ pub struct PyPolicy<const NEXT_USE: bool> {
     units: Option<u32>,
     /// Its class says that a write answered with `BYPASS` goes through to flash.
     writes_through: bool,
+    /// It has a method `forget`.
+    forgets: bool,
     resident: HashMap<u64, Resident>,
     /// Slots that were used and are free.
     free: Vec<Slot>,
@@ -377,9 +379,18 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
             Some(declared) => declared.is_truthy()?,
             None => false,
         };
-        let plan = Py::new(py, PyPlan::default())?;
-        let (resident, free) = (HashMap::new(), Vec::new());
-        Ok(PyPolicy { object, plan, frames, units, writes_through, resident, free, failure })
+        let forgets = object.bind(py).getattr_opt("forget")?.is_some_and(|m| m.is_callable());
+        Ok(PyPolicy {
+            object,
+            plan: Py::new(py, PyPlan::default())?,
+            frames,
+            units,
+            writes_through,
+            forgets,
+            resident: HashMap::new(),
+            free: Vec::new(),
+            failure,
+        })
     }
 
     /// Runs `call` unless the policy has failed; keeps its exception.
@@ -478,6 +489,17 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
         let slot = self.free.pop().unwrap_or(Slot(self.resident.len() as u32));
         self.resident.insert(r.page.0, Resident { slot, dirty: r.op.is_write() });
         slot
+    }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        self.guarded(|py| self.object.call_method1(py, intern!(py, "forget"), (page.0,)))?;
+        let held = self.resident.get(&page.0).map(|here| here.dirty);
+        self.remove(page);
+        held
+    }
+
+    fn forgets(&self) -> bool {
+        self.forgets
     }
 
     fn frames(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! One run with everything recorded, and policies written in Python.
 
 use crate::asked::{Spec, frames_of, policy_spec, run_options};
-use crate::compare::{Failed, check_pages, looked_ahead, mount};
+use crate::compare::{Failed, ahead, check_pages, looked_ahead, mount};
 use crate::drive::Drive;
 use crate::errors::{raise, usage};
 use crate::follow::{Watch, follow};
@@ -61,8 +61,8 @@ pub fn run_one(
         Wanted { decisions: decisions.as_deref(), period, timeline: timeline.as_deref(), drive };
     let watch = Watch::default();
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
-        let uses =
-            looked_ahead(trace, std::slice::from_ref(&spec), &mut watch).map_err(Failed::Trace)?;
+        let uses = looked_ahead(trace, std::slice::from_ref(&spec), options.trim, &mut watch)
+            .map_err(Failed::Trace)?;
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         watch.enter("replaying", trace.trace.accesses());
         let input = Input::new(&trace.trace, uses.as_deref());
@@ -170,7 +170,7 @@ impl Own {
         let watch = Watch::default();
         let uses = if NEXT_USE {
             let uses = follow(py, self.progress.as_ref(), &watch, |mut watch| {
-                trace.trace.next_uses_with(&mut watch)
+                ahead(trace, self.options.trim, &mut watch)
             })?;
             Some(raise(py, uses)?)
         } else {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::aside::Aside;
 use crate::cache::open_entry;
 use crate::columns::{BLOCK_BYTES, ColumnKind, ColumnWriter, Columns, Target, Unusable};
 use crate::error::Result;
@@ -30,6 +31,29 @@ pub(crate) struct Rows<'a> {
     pub(crate) accesses: u64,
     /// Identity of the accesses.
     pub(crate) fingerprint: &'a str,
+    /// Trims at which data die; none if they are no part of the run.
+    pub(crate) trims: Trims<'a>,
+}
+
+/// Trims between the rows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Trims<'a> {
+    /// Trims and flushes, in the order of the run.
+    pub(crate) asides: &'a [Aside],
+    /// LPN of each dense id, ascending.
+    pub(crate) lpns: &'a [u64],
+    /// Pages of the drive that the trace was wrapped into.
+    pub(crate) logical_pages: Option<u64>,
+}
+
+impl Trims<'_> {
+    /// Calls `f` with the dense ids of the pages that an aside trims.
+    fn for_each_id(&self, aside: &Aside, mut f: impl FnMut(usize)) {
+        for pages in aside.ranges(self.logical_pages).into_iter().filter(|p| !p.is_empty()) {
+            let rank = |page| self.lpns.partition_point(|&lpn| lpn < page);
+            (rank(pages.start)..rank(pages.end)).for_each(&mut f);
+        }
+    }
 }
 
 /// For each access, in order, the number of the next access to the same page.
@@ -164,6 +188,7 @@ fn backwards<N: Number>(
     let mut seen = vec![N::NEVER; rows.pages as usize];
     // The row at hand, and how many of its pages are still to come.
     let (mut row, mut left) = (first_ids.len(), 0u32);
+    let mut trims = rows.trims.asides;
     let mut first = 0u32;
     let width = size_of::<N>();
     assert_eq!(BLOCK_BYTES % width, 0, "blocks hold whole numbers");
@@ -175,6 +200,13 @@ fn backwards<N: Number>(
         let mut at = block.len();
         while at > 0 {
             if left == 0 {
+                // What is trimmed before the row that is done dies there.
+                while let Some((trim, before)) = trims.split_last()
+                    && trim.row >= row as u64
+                {
+                    rows.trims.for_each_id(trim, |id| seen[id] = N::NEVER);
+                    trims = before;
+                }
                 row -= 1;
                 first = first_ids[row];
                 left = Extent(pages_ops[row]).pages();
@@ -206,6 +238,7 @@ mod tests {
             pages: u32::MAX,
             accesses: 1 << 60,
             fingerprint: "",
+            trims: Trims::default(),
         };
         let error = NextUse::of(&rows, None, &mut NoHooks).expect_err("no disk is so large");
         assert_eq!(error.exit_status(), 74);

@@ -7,7 +7,7 @@ use crate::columns::{ColumnKind, Columns};
 use crate::error::{Place, Result, TraceError};
 use crate::hooks::{Hooks, NoHooks};
 use crate::meta::TraceMeta;
-use crate::next_use::{NextUse, Rows};
+use crate::next_use::{NextUse, Rows, Trims};
 use crate::store::Shelf;
 
 /// A decoded trace. Shared between threads behind an [`Arc`]; the columns are mapped, so it costs
@@ -20,6 +20,7 @@ pub struct Trace {
     /// Where next uses are kept; `None` for a trace outside the cache.
     place: Option<Shelf>,
     next_use: Mutex<Option<Arc<NextUse>>>,
+    trimmed_use: Mutex<Option<Arc<NextUse>>>,
     from_cache: bool,
 }
 
@@ -42,8 +43,8 @@ impl Trace {
                 size_of::<Aside>() as u64,
                 meta.counts.trims + meta.counts.flushes,
             );
-        let next_use = Mutex::new(None);
-        whole.then_some(Trace { columns, meta, place, next_use, from_cache })
+        let (next_use, trimmed_use) = (Mutex::new(None), Mutex::new(None));
+        whole.then_some(Trace { columns, meta, place, next_use, trimmed_use, from_cache })
     }
 
     /// Counts, devices, sizes, sources, fingerprint.
@@ -161,7 +162,32 @@ impl Trace {
     ///
     /// Also `Interrupted`.
     pub fn next_uses_with(&self, hooks: &mut dyn Hooks) -> Result<Arc<NextUse>> {
-        let mut kept = self.next_use.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.made(&self.next_use, Trims::default(), self.place.as_ref(), hooks)
+    }
+
+    /// The same of a run in which pages are trimmed: what is trimmed before its next access has
+    /// none. Without a trim those of every run; not kept in the cache otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As [`next_uses_with`](Self::next_uses_with).
+    pub fn next_uses_trimmed_with(&self, hooks: &mut dyn Hooks) -> Result<Arc<NextUse>> {
+        if self.meta.counts.trims == 0 {
+            return self.next_uses_with(hooks);
+        }
+        let logical_pages = self.meta.wrap.as_ref().map(|wrap| wrap.logical_pages);
+        let trims = Trims { asides: self.asides(), lpns: self.lpns(), logical_pages };
+        self.made(&self.trimmed_use, trims, None, hooks)
+    }
+
+    fn made(
+        &self,
+        kept: &Mutex<Option<Arc<NextUse>>>,
+        trims: Trims<'_>,
+        place: Option<&Shelf>,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Arc<NextUse>> {
+        let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(next_use) = &*kept {
             return Ok(next_use.clone());
         }
@@ -172,8 +198,9 @@ impl Trace {
             pages: self.pages(),
             accesses: self.accesses(),
             fingerprint: &self.meta.fingerprint,
+            trims,
         };
-        let made = Arc::new(NextUse::of(&rows, self.place.as_ref(), hooks)?);
+        let made = Arc::new(NextUse::of(&rows, place, hooks)?);
         *kept = Some(made.clone());
         Ok(made)
     }

@@ -216,6 +216,18 @@ fn agrees(names: &[&str], records: &[Record], options: &DecodeOptions) {
     assert!(matches!(next_use.uses(), NextUses::Narrow(_)));
     let got: Vec<u64> = (0..want.len()).map(|k| next_use.uses().get(k)).collect();
     assert_eq!(got, uses);
+    for (before, _, lpns) in slow_asides(names, records, options) {
+        for lpn in lpns.into_iter().flatten() {
+            for (k, use_) in uses[..before].iter_mut().enumerate() {
+                if want[k].lpn == lpn && *use_ != u64::MAX && *use_ >= before as u64 {
+                    *use_ = u64::MAX; // trimmed in between
+                }
+            }
+        }
+    }
+    let next_use = trace.next_uses_trimmed_with(&mut NoHooks).expect("makes next uses");
+    let got: Vec<u64> = (0..want.len()).map(|k| next_use.uses().get(k)).collect();
+    assert_eq!(got, uses);
 }
 
 fn record(time_ns: u64, device: u32, op: RecordOp, offset_bytes: u64, length_bytes: u64) -> Record {

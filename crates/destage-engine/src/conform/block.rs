@@ -11,6 +11,7 @@ use super::report::Found;
 use super::run::Fault;
 use super::vector::{Decision, Expected};
 use crate::accesses::{Columns, Extent};
+use crate::asides::Asides;
 use crate::counters::Counters;
 use crate::input::NextUses;
 use crate::observe::Observer;
@@ -285,6 +286,7 @@ impl Run<'_> {
             next_uses: NextUses::None,
             warmup: Warmup::None,
             arrivals_ns: &[],
+            trims: Asides::NONE,
         };
         let mut recorder = Recorder { run: self, decisions: Vec::new() };
         let counters = replay.run(policy, &mut recorder).map(|replayed| replayed.counters);

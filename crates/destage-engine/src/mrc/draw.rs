@@ -10,6 +10,7 @@ use crate::control::Control;
 use crate::cost::Cost;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
+use crate::options::Trim;
 use crate::run::needs_next_use;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
@@ -38,10 +39,12 @@ pub fn planned_accesses(
     passes * each
 }
 
-/// All sizes in one pass? A warm-up that ends when the cache is full ends elsewhere at each size,
+/// All sizes in one pass? A trim leaves a free frame in every cache that held the page, so that
+/// LRU's stack no longer tells what each size holds; a warm-up that ends when the cache is full ends elsewhere at each size,
 /// and checking the policy's laws takes a policy that runs.
 fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
-    spec.name == "lru" && options.run.warmup != Warmup::Full && !options.run.check
+    let run = &options.run;
+    spec.name == "lru" && run.warmup != Warmup::Full && !run.check && run.trim == Trim::Ignore
 }
 
 fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
@@ -56,7 +59,8 @@ fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
 ///
 /// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
 /// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
-/// for one that clusters by erase block, which it takes apart.
+/// for one that clusters by erase block, which it takes apart; and for a sample of a run with
+/// trims.
 pub fn mrc(
     input: &Input<'_>,
     specs: &[PolicySpec],
@@ -74,6 +78,12 @@ pub fn mrc(
     let samples = match options.sampling {
         None => Vec::new(),
         Some(sampling) => {
+            if options.run.trim == Trim::Drop {
+                return Err(RunError::Impossible(
+                    "trim = drop and a sampling rate exclude each other: a sample keeps no trims"
+                        .into(),
+                ));
+            }
             for (spec, params) in specs.iter().zip(&params) {
                 refuse_absolute_parameters(spec, params)?;
             }

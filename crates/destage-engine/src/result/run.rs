@@ -2,7 +2,7 @@
 
 use super::config::RunConfig;
 use super::debt::Debt;
-use crate::counters::Counters;
+use crate::counters::{Counters, TrimCounters};
 use crate::distribution::Summary;
 use crate::series::Period;
 use crate::timed::{Profile, Timing};
@@ -19,6 +19,9 @@ pub struct RunResult {
     pub warmup_requests: u64,
     /// What was counted.
     pub counters: Counters,
+    /// What trims dropped, if they were part of a run without a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<TrimCounters>,
     /// What only this policy counts, such as hits by list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_counters: BTreeMap<String, u64>,

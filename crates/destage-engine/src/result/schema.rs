@@ -75,6 +75,7 @@ pub static SCHEMA: &[Object] = &[
         config: "@config", "what was asked for, after defaults";
         warmup_requests: "integer", "requests that were replayed before counting began";
         counters: "@counters", "what was counted";
+        trims "?": "@trims", "what trims dropped, with `trim = drop` and without a drive";
         policy_counters "?": "object", "what only this policy counts, by name";
         policy_gauges "?": "object", "where an adaptive policy had adapted to at the end, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
@@ -107,6 +108,7 @@ pub static SCHEMA: &[Object] = &[
             without a drive";
         device_pages "?": "integer", "pages that may be padded, of such a policy; absent: all";
         device "?": "text", "name of the drive behind the cache";
+        trim "?": "text", "`drop`: the trace's trims were part of the run; absent if they were not";
     ),
     object!("counters", "Page accesses and what came of them, warm-up left out ([page \
         policies](docs/spec/page-policies.md), 2.5).",
@@ -125,6 +127,12 @@ pub static SCHEMA: &[Object] = &[
         padding_reads: "integer", "pages read to complete a block";
         padding_writes: "integer", "pages written to complete a block";
         end_flushes: "integer", "dirty pages written at the end; in `physical_writes` too";
+    ),
+    object!("trims", "What trims dropped, warm-up left out ([drives of today]\
+        (docs/spec/device-today.md), 10).",
+        trim_requests: "integer", "trims of the trace";
+        trim_cache_drops: "integer", "resident pages that they dropped";
+        trim_dirty_drops: "integer", "dirty ones among these, which are never written";
     ),
     object!("series period", "What one period of so many accesses counted: every key of \
         *counters*, where the policy had adapted to at its end, by name, and:",

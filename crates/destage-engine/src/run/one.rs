@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::{Observer, Unobserved};
-use crate::options::RunOptions;
+use crate::options::{RunOptions, Trim};
 use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
@@ -77,6 +77,13 @@ pub fn run_own<P: Policy>(
     control: &Control,
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
+    if options.trim == Trim::Drop && !policy.forgets() {
+        return Err(RunError::Impossible(format!(
+            "{}: trim = drop needs a policy with a method forget(page), which drops a page that the \
+             host has trimmed",
+            named.policy
+        )));
+    }
     let options = &RunOptions { check: true, ..options.clone() };
     let outcome = Runner { input, options, control, observer }.watched(policy);
     let outcome = outcome.map_err(|error| match error {

@@ -4,7 +4,7 @@ use super::outcome::Outcome;
 use super::warnings;
 use crate::error::RunError;
 use crate::input::Input;
-use crate::options::RunOptions;
+use crate::options::{RunOptions, Trim};
 use crate::result::{Debt, RunConfig, RunResult};
 use crate::sizes::Frames;
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub(super) fn record(
         },
         warmup_requests: outcome.warmup_requests,
         counters: outcome.counters,
+        trims: (options.trim == Trim::Drop && options.drive.is_none())
+            .then_some(outcome.counters.trims),
         policy_counters: outcome.own.by_name(),
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages,

@@ -2,6 +2,7 @@
 
 use super::needs::needs_a_device;
 use super::outcome::{Outcome, physical};
+use crate::asides::Asides;
 use crate::checked::Checked;
 use crate::control::Control;
 use crate::counters::Counters;
@@ -9,7 +10,7 @@ use crate::error::RunError;
 use crate::input::Input;
 use crate::mounted::Mounted;
 use crate::observe::{Completed, Observer, Unobserved};
-use crate::options::RunOptions;
+use crate::options::{RunOptions, Trim};
 use crate::replay::{Replay, Replayed};
 use crate::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_core::{Policy, Request};
@@ -64,6 +65,10 @@ impl<O: Observer> Runner<'_, O> {
             next_uses: self.input.next_uses,
             warmup: self.options.warmup,
             arrivals_ns: self.input.arrivals_ns,
+            trims: match self.options.trim {
+                Trim::Ignore => Asides::NONE,
+                Trim::Drop => self.input.asides,
+            },
         };
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
@@ -91,6 +96,10 @@ impl<O: Observer> Runner<'_, O> {
         run: &mut Timed<'_, O>,
     ) -> Result<Outcome, RunError> {
         drive.holds(self.input.columns.lpns)?;
+        if self.options.trim == Trim::Drop {
+            let what = "trim = drop is an option of a run without a device";
+            return Err(RunError::Impossible(what.into()));
+        }
         let mut device = drive.device.clone();
         let replay = TimedReplay {
             input: *self.input,
