@@ -14,6 +14,7 @@ use libfuzzer_sys::fuzz_target;
 fn every_option() -> ReaderOptions {
     let mut options = ReaderOptions::default();
     for (key, value) in [
+        ("bytes_per_token", "1024"),
         ("columns", "time=0,device=1,op=2,offset=3,length=4"),
         ("time_unit", "us"),
         ("offset_unit", "sector"),

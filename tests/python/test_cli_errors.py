@@ -64,6 +64,10 @@ def test_binary_garbage_is_65_under_each_format(
         extra += ["--default-op", "read", "--time-unit", "none"]
     if name in ("oracle-general", "oracle-general-op", "lcs"):
         extra = ["--object", "opaque"]
+    if name == "bin":
+        extra = ["--fields", "<u64 offset,u32 length,u8 op"]
+    if name == "mooncake":
+        extra = ["--bytes-per-token", "1024"]
     done = compare(destage, "garbage", "--format", name, *extra)
     refused(done, 65, "garbage")
 

@@ -30,6 +30,8 @@ pub struct Fault {
 pub enum Parsed {
     /// A request.
     Record(Record),
+    /// Several requests of one line, at least one; all are taken, or none.
+    Records(Vec<Record>),
     /// Nothing to replay, and no error: counted by this name (`header`, `comment`, or the name of
     /// an ignored event such as `no response`, which goes into the table of ignored events).
     Skip(Skipped),

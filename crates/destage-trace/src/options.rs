@@ -66,6 +66,8 @@ pub struct ReaderOptions {
     pub op_flush: Vec<String>,
     pub delimiter: Option<u8>,
     pub header: Option<bool>,
+    pub fields: Option<String>,
+    pub bytes_per_token: Option<u64>,
     /// Records that the window of `order = "time"` holds; not a key, smaller only in tests.
     pub sort_window_records: usize,
 }
@@ -113,6 +115,8 @@ impl Default for ReaderOptions {
             op_flush: Vec::new(),
             delimiter: None,
             header: None,
+            fields: None,
+            bytes_per_token: None,
             sort_window_records: 1 << 20,
         }
     }
@@ -226,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_table_comes_back_as_it_was_written() {
-        let table = json!({
+        let mut table = json!({
             "format": "csv", "on_error": "skip", "max_errors": 5, "max_request_bytes": 1 << 30,
             "allow_truncated": true, "time_origin": "file", "concat": true, "order": "strict",
             "spread": "uniform", "device": ["hm_0", "hm_1"], "devices": "separate",
@@ -240,6 +244,8 @@ mod tests {
             "length_unit": "page", "response_unit": "us", "op_read": ["R"], "op_write": ["W"],
             "op_trim": ["D"], "op_flush": ["F"], "delimiter": ";", "header": false,
         });
+        table["fields"] = json!("<u32 page,x4");
+        table["bytes_per_token"] = json!(4096);
         let options = read(table.clone()).unwrap();
         assert_eq!(serde_json::to_value(&options).unwrap(), table);
         let keys: Vec<&str> = OPTIONS.iter().map(|field| field.key.name).collect();

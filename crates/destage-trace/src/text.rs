@@ -169,7 +169,38 @@ impl<P: LineParser> TextReader<P> {
         let parsed = self.parser.line(line, &mut context);
         let extent_field = context.extent_field;
         let outcome = match parsed {
-            Ok(Parsed::Record(record)) => match tally.limits.extent(&record) {
+            Ok(Parsed::Record(record)) => self.take(&[record], extent_field, out, tally)?,
+            Ok(Parsed::Records(records)) => self.take(&records, extent_field, out, tally)?,
+            Ok(Parsed::Skip(skipped)) => {
+                count_skipped(tally, &skipped);
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        };
+        // Borrowed anew: what was taken has moved the reader's clock.
+        let window = self.input.window();
+        let line = window[..length].strip_suffix(b"\r").unwrap_or(&window[..length]);
+        if let Err(fault) = outcome {
+            let error = self.error(line, fault.field, fault.message);
+            self.doubt(tally)?;
+            tally.reject(fault.category, error)?;
+        }
+        self.input.consume(consumed);
+        Ok(true)
+    }
+
+    /// Keeps the requests of one line, or none of them: then what is wrong with one is the fault.
+    #[inline]
+    fn take(
+        &mut self,
+        records: &[Record],
+        extent_field: std::ops::Range<usize>,
+        out: &mut Vec<Record>,
+        tally: &mut Tally,
+    ) -> Result<std::result::Result<(), Fault>> {
+        let (before, zero_length) = (out.len(), tally.zero_length);
+        for record in records {
+            match tally.limits.extent(record) {
                 Ruling::Fine if self.strict && record.time_ns < self.last_time_ns => {
                     let step = self.last_time_ns - record.time_ns;
                     let message =
@@ -178,31 +209,18 @@ impl<P: LineParser> TextReader<P> {
                 }
                 Ruling::Fine => {
                     self.last_time_ns = record.time_ns;
-                    out.push(record);
-                    Ok(())
+                    out.push(*record);
                 }
-                Ruling::ZeroLength => {
-                    tally.zero_length += 1;
-                    Ok(())
-                }
+                Ruling::ZeroLength => tally.zero_length += 1,
                 bad => {
-                    let (category, message) = tally.limits.extent_message(bad, &record);
-                    Err(Fault { category, field: extent_field, message })
+                    out.truncate(before);
+                    tally.zero_length = zero_length;
+                    let (category, message) = tally.limits.extent_message(bad, record);
+                    return Ok(Err(Fault { category, field: extent_field, message }));
                 }
-            },
-            Ok(Parsed::Skip(skipped)) => {
-                count_skipped(tally, &skipped);
-                Ok(())
             }
-            Err(fault) => Err(fault),
-        };
-        if let Err(fault) = outcome {
-            let error = self.error(line, fault.field, fault.message);
-            self.doubt(tally)?;
-            tally.reject(fault.category, error)?;
         }
-        self.input.consume(consumed);
-        Ok(true)
+        Ok(Ok(()))
     }
 
     /// Whether a line can be one of text. Inlined: it is asked of every line.

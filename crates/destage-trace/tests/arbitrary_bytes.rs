@@ -30,6 +30,7 @@ fn every_option(on_error: OnError) -> ReaderOptions {
         ("sector_bytes", "512"),
         ("object", "opaque"),
         ("tenant_is_device", "true"),
+        ("bytes_per_token", "1024"),
     ]);
     options.on_error = on_error;
     options

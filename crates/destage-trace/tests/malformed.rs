@@ -4,7 +4,7 @@
 mod support;
 
 use destage_trace::{Category, FORMATS};
-use support::{options, read, read_bytes, twin};
+use support::{options, read, read_bytes, twin, with_bad_line};
 
 use Category::{
     BadDevice, BadNumber, BadTime, OutOfRange, Oversized, TooFewFields, TooManyFields, UnknownOp,
@@ -14,7 +14,14 @@ use Category::{
 /// and a part of the message.
 type Case = (&'static str, &'static str, &'static str, Category, u32, &'static str);
 
+/// What `mooncake` asks for; no other format knows it.
+const TOKEN: (&str, &str) = ("bytes_per_token", "1024");
+const KV: &str = "mooncake.jsonl";
 const CASES: &[Case] = &[
+    ("mooncake", KV, r#"{"timestamp": 1}"#, TooFewFields, 0, "hash_ids: expected this key"),
+    ("mooncake", KV, r#"{"timestamp":1,"hash_ids":[1.5]}"#, BadNumber, 28, "found \"1.5\""),
+    ("mooncake", KV, r#"{"timestamp":"x","hash_ids":[0]}"#, BadTime, 14, "timestamp: expected"),
+    ("mooncake", KV, r#"{"timestamp":1,"hash_ids":[17592186044416]}"#, OutOfRange, 28, "2^63"),
     (
         "msr",
         "msr.csv",
@@ -256,21 +263,13 @@ const CASES: &[Case] = &[
     ("pages", "pages.trc", "17 x", UnknownOp, 4, "operation"),
 ];
 
-/// The twin with a bad line as its third request line, and that line's number.
-fn with_bad_line(file: &str, bad: &str) -> (Vec<u8>, u64) {
-    let text = std::fs::read_to_string(twin(file)).unwrap();
-    let mut lines: Vec<&str> = text.lines().collect();
-    let at = lines.len().min(9); // behind every header
-    lines.insert(at, bad);
-    ((lines.join("\n") + "\n").into_bytes(), at as u64 + 1)
-}
-
 #[test]
 fn each_malformed_category_stops_with_its_place_or_is_skipped_and_counted() {
     let mut wrong = Vec::new();
     for case @ &(format, file, bad, category, column, part) in CASES {
         let (bytes, line) = with_bad_line(file, bad);
-        let error = read_bytes("t.txt", &bytes, &options(&[("format", format)])).unwrap_err();
+        let stop = options(&[("format", format), TOKEN]);
+        let error = read_bytes("t.txt", &bytes, &stop).unwrap_err();
         let text = error.to_string();
         assert_eq!(error.exit_status(), 65, "{text}");
         let place = if column == 0 {
@@ -290,10 +289,9 @@ fn each_malformed_category_stops_with_its_place_or_is_skipped_and_counted() {
             let caret = text.lines().rev().nth(1).unwrap();
             assert_eq!(caret.find('^'), Some(column as usize + 1), "{text}");
         }
-        let clean = read(&[twin(file)], &options(&[("format", format)])).unwrap();
-        let skipped =
-            read_bytes("t.txt", &bytes, &options(&[("format", format), ("on_error", "skip")]))
-                .unwrap();
+        let clean = read(&[twin(file)], &stop).unwrap();
+        let skip = options(&[("format", format), ("on_error", "skip"), TOKEN]);
+        let skipped = read_bytes("t.txt", &bytes, &skip).unwrap();
         assert_eq!(skipped.records.len(), clean.records.len(), "{case:?}");
         let errors = skipped.summary.errors;
         if errors.len() != 1
@@ -491,7 +489,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
     for format in
         FORMATS.iter().filter(|f| f.kind == destage_trace::format::Kind::Text && f.name != "csv")
     {
-        let text = error_of(&garbage, &[("format", format.name)]);
+        let text = error_of(&garbage, &[("format", format.name), TOKEN]);
         assert!(text.contains("t:") || text.contains("t: "), "{}: {text}", format.name);
     }
 }

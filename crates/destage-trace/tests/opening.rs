@@ -7,7 +7,7 @@ mod support;
 use std::io::Write;
 
 use destage_trace::{Record, TraceError};
-use support::{Read, TEXT_TWINS, options, read, read_bytes, twin};
+use support::{Read, TEXT_TWINS, options, read, read_bytes, told, twin};
 
 type Pack = fn(&[u8]) -> Vec<u8>;
 
@@ -379,7 +379,7 @@ fn content(found: &Read) -> (Vec<Record>, Vec<String>) {
 fn line_ends_marks_and_missing_final_newlines_change_nothing() {
     for (file, _) in TEXT_TWINS {
         let plain = std::fs::read(twin(file)).unwrap();
-        let expected = content(&read_bytes(file, &plain, &options(&[])).unwrap());
+        let expected = content(&read_bytes(file, &plain, &told()).unwrap());
         let text = String::from_utf8(plain.clone()).unwrap();
         let crlf = text.replace('\n', "\r\n");
         let mixed = crlf.replacen("\r\n", "\n", 2);
@@ -392,7 +392,7 @@ fn line_ends_marks_and_missing_final_newlines_change_nothing() {
             text.trim_end().to_owned(),
             blank,
         ] {
-            let found = read_bytes(file, changed.as_bytes(), &options(&[])).unwrap();
+            let found = read_bytes(file, changed.as_bytes(), &told()).unwrap();
             assert_eq!(content(&found), expected, "{file}");
         }
     }

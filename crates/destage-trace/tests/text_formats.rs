@@ -4,7 +4,7 @@ mod support;
 
 use destage_trace::RecordOp::{Flush, Read as R, Trim, Write as W};
 use destage_trace::{FORMATS, NO_RESPONSE, RecordOp};
-use support::{TEXT_TWINS, options, read, read_bytes, twin};
+use support::{TEXT_TWINS, options, read, read_bytes, told, twin};
 
 type Row = (u64, &'static str, u64, u64, RecordOp, Option<u64>);
 
@@ -441,6 +441,37 @@ fn page_reference_examples() {
 }
 
 #[test]
+fn mooncake_twin() {
+    let block = 512 * 1024;
+    let found = read(&[twin("mooncake.jsonl")], &told()).unwrap();
+    let blocks: Vec<(u64, u64)> =
+        found.records.iter().map(|r| (r.time_ns / 1_000, r.offset_bytes / block)).collect();
+    let late = 6_052_500;
+    assert_eq!(
+        blocks,
+        [
+            (0, 0),
+            (0, 1),
+            (0, 2),
+            (0, 0),
+            (0, 3),
+            (3_000_000, 0),
+            (3_000_000, 1),
+            (3_000_000, 4),
+            (late, 0),
+            (late, 1),
+            (late, 2)
+        ]
+    );
+    assert!(found.records.iter().all(|r| r.op == R && r.length_bytes == block));
+    assert_eq!(
+        (found.devices, found.summary.page_bytes),
+        (vec!["mooncake.jsonl".into()], Some(block))
+    );
+    assert_eq!(found.summary.ignored_events["no block"], 1);
+}
+
+#[test]
 fn every_text_format_has_a_twin_and_is_detected_in_it() {
     let text =
         FORMATS.iter().filter(|f| f.kind == destage_trace::format::Kind::Text && f.name != "csv");
@@ -449,7 +480,7 @@ fn every_text_format_has_a_twin_and_is_detected_in_it() {
     }
     for (file, format) in TEXT_TWINS {
         // The name must not help.
-        let found = read_bytes("x", &std::fs::read(twin(file)).unwrap(), &options(&[])).unwrap();
+        let found = read_bytes("x", &std::fs::read(twin(file)).unwrap(), &told()).unwrap();
         assert_eq!(found.summary.files[0].format, *format, "{file}");
         assert!(found.records.len() >= 6, "{file}");
     }

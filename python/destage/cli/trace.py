@@ -298,6 +298,13 @@ Example: columns ts (milliseconds), rw (R or W), lba (sectors) and bytes
       --offset-unit sector --length-unit byte --op-read R --op-write W
 The same in a file for --config: a table [trace] with these keys, - as _."""
 
+#: How records without names are read.
+FIELDS = """
+Examples: times in ms, sectors, an operation, 3 bytes of no use; page numbers alone
+  destage trace info mine.bin --format bin --fields "<u32 time,u64 offset,u32 length,u8 op,x3" \\
+      --time-unit ms --offset-unit sector --length-unit sector --op-read 0 --op-write 1
+  destage trace info pages.bin --format bin --fields "<u32 page\""""
+
 
 def _has(f: FormatInfo) -> str:
     has = {"times": f.has_times, "ops": f.has_ops, "devices": f.has_devices}
@@ -319,6 +326,8 @@ def _describe(f: FormatInfo) -> None:
             _say_option(o)
     if any(o.key == "columns" for o in options):
         click.echo(MAPPING.format(name=f.name))
+    if any(o.key == "fields" for o in options):
+        click.echo(FIELDS)
 
 
 @click.command(

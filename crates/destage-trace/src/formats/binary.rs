@@ -8,6 +8,9 @@ use crate::tally::{Ruling, Tally};
 
 use crate::format::{BATCH_RECORDS, Opening};
 
+/// Bytes that a batch of large records takes at most, but for a record that is larger.
+const MOST_WINDOW_BYTES: usize = 4 << 20;
+
 /// The `N` bytes from `at` on. The caller has checked that they are there.
 #[inline]
 pub(crate) fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
@@ -79,8 +82,9 @@ impl Records {
     /// Number of whole records of `record_bytes` bytes at hand, at most a batch; 0 at the end,
     /// where a rest shorter than a record is malformed.
     pub(crate) fn whole(&mut self, record_bytes: usize, tally: &mut Tally) -> Result<usize> {
-        let at_hand = self.input.ensure(record_bytes * BATCH_RECORDS)?;
-        let count = (at_hand / record_bytes).min(BATCH_RECORDS);
+        let batch = BATCH_RECORDS.min(MOST_WINDOW_BYTES / record_bytes).max(1);
+        let at_hand = self.input.ensure(record_bytes * batch)?;
+        let count = (at_hand / record_bytes).min(batch);
         if count == 0 {
             if at_hand > 0 {
                 self.short(record_bytes, tally)?;

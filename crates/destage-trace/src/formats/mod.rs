@@ -8,6 +8,7 @@
 
 pub mod alibaba;
 pub mod arc;
+pub mod bin;
 pub(crate) mod binary;
 pub mod biosnoop;
 pub mod blkparse;
@@ -20,6 +21,7 @@ pub mod fiu;
 pub mod k5cloud;
 pub mod lcs;
 pub(crate) mod mapping;
+pub mod mooncake;
 pub mod mqsim;
 pub mod ms_etw;
 pub mod msr;
@@ -64,8 +66,10 @@ pub static FORMATS: &[&Format] = &[
     &diskmon::FORMAT,
     &arc::FORMAT,
     &pages::FORMAT,
+    &mooncake::FORMAT,
     &csv::FORMAT,
     &parquet::FORMAT,
+    &bin::FORMAT,
 ];
 
 /// The format of this name.

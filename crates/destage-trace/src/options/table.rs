@@ -16,10 +16,13 @@ const UNIT: Kind = Kind::Form("byte, sector, page, or a number of bytes");
 const TEXTS: Kind = Kind::Form("a text, or several");
 const ADDRESS: Kind = Kind::Form("a size in bytes");
 const COLUMNS: Kind = Kind::Form("a table such as { time = \"ts\", offset = 3 }");
+const FIELDS: Kind = Kind::Form("fields such as \"<u32 time,u64 offset,u32 length,u8 op\"");
 const SEPARATOR: Kind = Kind::Form("one character, tab or blank");
 const RESPONSE_UNITS: &[&str] = &["s", "ms", "us", "ns", "ps", "filetime"];
 
 const MAPPED: &[&str] = &["csv", "parquet"];
+/// What says its units by options.
+const UNITS: &[&str] = &["csv", "parquet", "bin"];
 const OBJECTS: &[&str] = &["oracle-general", "oracle-general-op", "lcs"];
 const EVENTS: &[&str] = &["blkparse", "blktrace"];
 
@@ -71,13 +74,13 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.offset_to, ADDRESS, Nothing, optional_size, AsValue::value)
         .about("keep only requests that begin below this byte address of their device"),
     field!(O.time_unit, Kind::Choice(TimeUnit::NAMES), Nothing)
-        .of(&["mqsim", "csv", "parquet"])
+        .of(&["mqsim", "csv", "parquet", "bin"])
         .about("unit of the time column"),
     field!(O.block_bytes, BYTES, From("512"), unit_size_or_none, AsValue::value)
         .of(&["spc", "disksim"])
         .about("unit of block addresses"),
     field!(O.page_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
-        .of(&["arc", "pages", "csv", "parquet"])
+        .of(&["arc", "pages", "csv", "parquet", "bin"])
         .about("size of one page reference (512 for arc, 4096 for pages), and of the unit \
             `page`"),
     field!(O.sector_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
@@ -103,7 +106,9 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("what an object id is: a 4096-byte block number, a sector number, or a name of \
             one page"),
     field!(O.default_op, Kind::Form("read or write"), Nothing, default_op, AsValue::value)
-        .of(&["oracle-general", "oracle-general-op", "lcs", "csv", "parquet"])
+        .of(&[
+            "oracle-general", "oracle-general-op", "lcs", "mooncake", "csv", "parquet", "bin",
+        ])
         .about("operation of records that carry none"),
     field!(O.tenant_is_device, Kind::Bool, Bool(false))
         .of(&["lcs", "oracle-general-op"])
@@ -113,25 +118,25 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("which column is what: time, device, op, offset, length, response; by name or \
             number from 0"),
     field!(O.offset_unit, UNIT, Nothing, unit, unit_value)
-        .of(MAPPED)
+        .of(UNITS)
         .about("unit of the offset column"),
     field!(O.length_unit, UNIT, Nothing, unit, unit_value)
-        .of(MAPPED)
+        .of(UNITS)
         .about("unit of the length column"),
     field!(O.response_unit, Kind::Choice(RESPONSE_UNITS), Nothing)
-        .of(MAPPED)
+        .of(UNITS)
         .about("unit of the response column (default: time_unit)"),
     field!(O.op_read, TEXTS, Nothing, texts, AsValue::value)
-        .of(MAPPED)
+        .of(UNITS)
         .about("values of the op column that mean read"),
     field!(O.op_write, TEXTS, Nothing, texts, AsValue::value)
-        .of(MAPPED)
+        .of(UNITS)
         .about("values of the op column that mean write"),
     field!(O.op_trim, TEXTS, Nothing, texts, AsValue::value)
-        .of(MAPPED)
+        .of(UNITS)
         .about("values of the op column that mean trim"),
     field!(O.op_flush, TEXTS, Nothing, texts, AsValue::value)
-        .of(MAPPED)
+        .of(UNITS)
         .about("values of the op column that mean flush"),
     field!(O.delimiter, SEPARATOR, Nothing, delimiter, delimiter_text)
         .of(&["csv"])
@@ -139,4 +144,11 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.header, Kind::OptionalBool, Nothing)
         .of(&["csv"])
         .about("the first line names the columns (default: found out)"),
+    field!(O.fields, FIELDS, Nothing)
+        .of(&["bin"])
+        .about("what a record is made of: < or > (byte order), then TYPE NAME by commas; TYPE u8, \
+            u16, u32, u64, i32, i64, f64 or xN (N bytes skipped), NAME as in columns, or page"),
+    field!(O.bytes_per_token, BYTES, Nothing, unit_size_or_none, AsValue::value)
+        .of(&["mooncake"])
+        .about("bytes of keys and values that a token takes; a block has 512 tokens"),
 ];

@@ -64,7 +64,13 @@ pub const TEXT_TWINS: &[(&str, &str)] = &[
     ("diskmon.txt", "diskmon"),
     ("arc.lis", "arc"),
     ("pages.trc", "pages"),
+    ("mooncake.jsonl", "mooncake"),
 ];
+
+/// What a format must be told and no file says; the others do not know these keys.
+pub fn told() -> ReaderOptions {
+    options(&[("bytes_per_token", "1024")])
+}
 
 /// The folder of real traces: `$DESTAGE_TRACES`, else beside the repository. `None`, and a line
 /// that says so, where there is none.
@@ -90,4 +96,13 @@ pub fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
 pub fn read_bytes(name: &str, bytes: &[u8], options: &ReaderOptions) -> Result<Read> {
     let (_folder, path) = file(name, bytes);
     read(&[path], options)
+}
+
+/// The twin with a bad line as its third request line, and that line's number.
+pub fn with_bad_line(file: &str, bad: &str) -> (Vec<u8>, u64) {
+    let text = std::fs::read_to_string(twin(file)).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let at = lines.len().min(9); // behind every header
+    lines.insert(at, bad);
+    ((lines.join("\n") + "\n").into_bytes(), at as u64 + 1)
 }
