@@ -45,13 +45,15 @@ mod trims;
 pub struct Violation {
     /// Number of the access, from 0.
     pub access: u64,
+    /// The call that broke it: `request`, `evict`, `admit`, ...
+    pub call: &'static str,
     /// What happened, in a sentence without its full stop.
     pub law: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "access {}: {}", self.access, self.law)
+        write!(f, "access {}, {}: {}", self.access, self.call, self.law)
     }
 }
 
@@ -66,6 +68,7 @@ pub struct Checked<P> {
     evictions: u64, // calls of `evict` and `idle`
     missed: Option<Page>,
     trimmed: HashSet<Page>, // and not accessed since
+    call: &'static str,     // that is going on
     violation: Option<Violation>,
 }
 
@@ -81,6 +84,7 @@ impl<P: Policy> Checked<P> {
             evictions: 0,
             missed: None,
             trimmed: HashSet::new(),
+            call: "request",
             violation: None,
         }
     }
@@ -105,7 +109,8 @@ impl<P: Policy> Checked<P> {
     /// Keeps the first violation, under the number of the access that is going on.
     fn judge(&mut self, outcome: Result<(), String>) {
         if let (Err(law), None) = (outcome, &self.violation) {
-            self.violation = Some(Violation { access: self.accesses.saturating_sub(1), law });
+            let access = self.accesses.saturating_sub(1);
+            self.violation = Some(Violation { access, call: self.call, law });
         }
     }
 
@@ -302,6 +307,7 @@ impl<P: Policy> Policy for Checked<P> {
             return Lookup::Bypass;
         }
         self.accesses += 1;
+        self.call = "request";
         if !self.trimmed.is_empty() {
             self.trimmed.remove(&r.page);
         }
@@ -318,6 +324,7 @@ impl<P: Policy> Policy for Checked<P> {
         if self.shadow.resident < self.inner.frames() {
             return self.judge(Err("evict is called while a frame is free".to_string()));
         }
+        self.call = "evict";
         // The caller may collect the evictions of several accesses in one plan.
         let (evicted, groups) = (plan.evicted().len(), plan.group_count());
         self.inner.evict(miss, device, plan);
@@ -335,6 +342,7 @@ impl<P: Policy> Policy for Checked<P> {
         if self.violation.is_some() {
             return Slot(0);
         }
+        self.call = "admit";
         let slot = self.inner.admit(r, miss);
         let held = Held { lpn: r.lpn, dirty: r.op.is_write(), slot, flushed_by: 0 };
         self.shadow.insert(r.page, held);
@@ -425,6 +433,7 @@ impl<P: Policy> Policy for Checked<P> {
         if self.violation.is_some() {
             return None;
         }
+        self.call = "forget";
         let held = self.shadow.find(page).map(|held| held.dirty);
         let forgotten = self.inner.forget(page);
         let outcome = self.trimmed(page, held, forgotten);

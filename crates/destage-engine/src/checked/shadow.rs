@@ -1,6 +1,6 @@
 //! What a policy has in its buffer, as its answers tell.
 
-use destage_core::{Directory, Hashed, Lpn, Page, Slot};
+use destage_core::{Directory, Lpn, Near, Page, Slot};
 
 /// What the shadow knows of a resident page.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +14,8 @@ pub(super) struct Held {
 /// Resident pages, as the policy's answers tell.
 #[derive(Default)]
 pub(super) struct Shadow {
-    pub(super) pages: Hashed, // page -> index of `held`
-    lpns: Hashed,             // LPN -> index of `names`, for padding, which has no other name
+    pub(super) pages: Near, // page -> index of `held`
+    lpns: Near,             // LPN -> index of `names`, for padding, which has no other name
     pub(super) held: Vec<Held>,
     names: Vec<Page>,
     pub(super) resident: u32,

@@ -270,7 +270,7 @@ fn a_violation_names_its_access_and_takes_the_policy_out_of_service() {
     let writes: Vec<_> = (0..100).map(|page| (Write, page)).collect();
     drive(&mut policy, &writes);
     let violation = policy.violation().unwrap();
-    assert_eq!(violation.to_string(), "access 6: an eviction gives up no page");
+    assert_eq!(violation.to_string(), "access 6, evict: an eviction gives up no page");
     assert_eq!(drive(&mut policy, &writes), 0, "nothing hits any more");
     assert!(catch_unwind(AssertUnwindSafe(|| policy.check())).is_err(), "and `check` asserts it");
 }
