@@ -52,14 +52,18 @@ from destage.errors import (
     UsageError,
 )
 from destage.options import ProgressCallback, RunOptions
+from destage.own.template import new_policy
 from destage.policy import (
     BYPASS,
     HIT,
     MISS,
     Bypass,
     DeviceView,
+    GhostList,
     Hit,
+    ListPolicy,
     Miss,
+    PageList,
     Plan,
     Policy,
     PolicyLike,
@@ -73,6 +77,7 @@ from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
 from destage.trace import Trace, open_trace, open_volumes, synth, workloads
 from destage.trace_cache import CacheEntry, TraceCache, trace_cache
 from destage.tuning import Tuned, tune
+from destage.why import Why, why
 
 __version__ = _destage.VERSION
 
@@ -107,6 +112,8 @@ __all__ = [
     "tune",
     "plan",
     "rerun",
+    "why",
+    "Why",
     "demo",
     "demo_trace",
     "Recorded",
@@ -149,7 +156,11 @@ __all__ = [
     "ConformanceReport",
     "VectorFile",
     # policies of one's own
+    "new_policy",
     "Policy",
+    "ListPolicy",
+    "PageList",
+    "GhostList",
     "Request",
     "Plan",
     "DeviceView",

@@ -77,6 +77,7 @@ class Trace:
 
 @final
 class Drive:
+    def fill(self, progress: _Progress = None) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -205,6 +206,121 @@ class Plan:
 
     def pad(self, lpn: int, in_buffer: bool = False) -> None:
         """A page that completes the open group's block, in ascending order."""
+
+@final
+class Shelf:
+    """Where the lists of a policy are (`ListPolicy.shelf`): one look-up for all."""
+
+    def __new__(cls) -> Shelf: ...
+    def __contains__(self, page: int) -> bool: ...
+    def __len__(self) -> int: ...
+    def new_list(
+        self,
+        on_hit: str | PageList,
+        marks: int = 1,
+        limit: int | None = None,
+        overflow: PageList | None = None,
+    ) -> PageList:
+        """`ListPolicy.new_list`."""
+
+    def evict(self, plan: Plan) -> None:
+        """`ListPolicy.evict`."""
+
+    def admit(self, r: Request) -> None:
+        """`ListPolicy.admit`."""
+
+    def discard(self, page: int) -> bool:
+        """`ListPolicy.forget`; whether the page was on a list."""
+
+    def hit(self, r: Request) -> bool:
+        """Do what the page's list says of a hit; false if the page is on none."""
+
+@final
+class PageList:
+    """A list of resident pages with their dirty bits, newest at the front; see `ListPolicy`.
+
+    A page is on one list of its policy at most. `UsageError` where that would be broken.
+    """
+
+    @property
+    def back(self) -> int | None:
+        """The oldest page; None if the list is empty."""
+
+    @property
+    def front(self) -> int | None:
+        """The newest page; None if the list is empty."""
+
+    on_hit: str | PageList
+    """What a hit does; can be set, not read."""
+
+    def __contains__(self, page: int) -> bool: ...
+    def __len__(self) -> int: ...
+    def admit(self, r: Request) -> None:
+        """The page of a request comes to the front, dirty if it is written."""
+
+    def push_front(self, page: int, dirty: bool = False) -> None:
+        """A page that is on no list comes to the front."""
+
+    def push_back(self, page: int, dirty: bool = False) -> None:
+        """A page that is on no list comes to the back."""
+
+    def evict_back(self, plan: Plan) -> int:
+        """The oldest page leaves, as `plan.evict`; return it."""
+
+    def evict(self, page: int, plan: Plan) -> None:
+        """A page of this list leaves, as `plan.evict`."""
+
+    def pop_back(self) -> tuple[int, bool]:
+        """Take the oldest page off; return it with its dirty bit."""
+
+    def pop_front(self) -> tuple[int, bool]:
+        """Take the newest page off; return it with its dirty bit."""
+
+    def remove(self, page: int) -> bool:
+        """Take a page of this list off it; return its dirty bit."""
+
+    def move_to_front(self, page: int) -> None:
+        """A page of this list becomes its newest."""
+
+    def demote_back(self, to: PageList) -> int:
+        """The oldest page goes to the front of another list; return it."""
+
+    def is_dirty(self, page: int) -> bool:
+        """Whether a page of this list is dirty."""
+
+    def mark(self, page: int) -> int:
+        """The marks of a page of this list, 0 when it came in."""
+
+    def set_mark(self, page: int, mark: int) -> None:
+        """Set the marks of a page of this list, 0..65535."""
+
+    def spare_marked(self) -> int:
+        """Second chances: marked pages at the back lose a mark and go to the front; how many."""
+
+    def oldest_clean(self, within: int | None = None) -> int | None:
+        """The oldest clean page, of the `within` oldest if that is given."""
+
+    def oldest(self, count: int | None = None) -> list[int]:
+        """Pages, oldest first; all of them unless `count` is given."""
+
+@final
+class GhostList:
+    """Numbers of pages that were evicted, newest at the front; beyond `capacity` the oldest go."""
+
+    capacity: int
+    """Most pages that are remembered; may be changed."""
+
+    def __new__(cls, capacity: int) -> GhostList: ...
+    def __contains__(self, page: int) -> bool: ...
+    def __len__(self) -> int: ...
+    def push(self, page: int) -> None:
+        """Remember a page as the newest, also one that was remembered already."""
+
+    def discard(self, page: int) -> bool:
+        """Forget a page; whether it was remembered."""
+
+    def pop_back(self) -> int:
+        """Forget the oldest; return it."""
 
 def open_drive(spec: str, keep: bool) -> Drive: ...
 def open_shared_drive(path: str, others: Sequence[tuple[str, str]], keep: bool) -> Drive: ...

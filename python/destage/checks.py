@@ -190,17 +190,24 @@ def asked_once(
     return specs[0], sizes
 
 
-def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[tuple[str, str]]:
+_LOOKS = "looks at the drive behind the cache"
+
+
+def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[Spec]:
     """Policies, of which curves can be drawn."""
-    specs = []
+    specs: list[Spec] = []
     for spec in policy_specs(expanded(policies, False)[0]):
+        why = ""
         if isinstance(spec, OwnPolicy):
-            raise UsageError(f"policies: {spec.name} is a policy of your own: use compare")
-        try:
-            _destage.check_needs(*spec, False)
-        except UsageError:
-            why = "is no cache" if is_none(spec) else "looks at the drive behind the cache"
-            raise UsageError(f"{spec[0]} {why}, and there is no drive here: use compare") from None
+            why = _LOOKS if spec.needs_device else ""
+        else:
+            try:
+                _destage.check_needs(*spec, False)
+            except UsageError:
+                why = "is no cache" if is_none(spec) else _LOOKS
+        if why:
+            name = spec.name if isinstance(spec, OwnPolicy) else spec[0]
+            raise UsageError(f"{name} {why}, and there is no drive here: use compare")
         specs.append(spec)
     return specs
 

@@ -6,14 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
 from destage.checks import asked_curves, sizes_json
 from destage.errors import UsageError
 from destage.model.results import ResultSet
+from destage.model.run import Run
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
-from destage.policy import PolicyLike
+from destage.policy import OwnPolicy, PolicyLike, Spec
+from destage.results import Results
+from destage.runs import compare
 from destage.tables.curves import curves_table
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
@@ -125,7 +129,7 @@ def mrc(
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
         seed: of the sample's hash.
         options: `RunOptions`, as in `compare`.
-        others: as in `compare`; policies of your own are not taken.
+        others: as in `compare`; policies of your own are not sampled.
 
     Raises as `compare`.
     """
@@ -136,14 +140,66 @@ def mrc(
         raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
         raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
-    text = _destage.mrc(
-        trace.raw,
-        specs,
-        sizes_json(cache),
-        options_json("mrc", options),
-        sample,
-        seed,
-        thread_count(jobs),
-        progress,
-    )
-    return Curves(json.loads(text))
+    table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
+    own: list[PolicyLike] = [(spec, {}) for spec in specs if isinstance(spec, OwnPolicy)]
+    _check_sample(specs, sample)
+    data: dict[str, Any] = {}
+    if table:
+        text = _destage.mrc(
+            trace.raw,
+            table,
+            sizes_json(cache),
+            options_json("mrc", options),
+            sample,
+            seed,
+            thread_count(jobs),
+            progress,
+        )
+        data = json.loads(text)
+    if own:
+        options_json("mrc", options)
+        results = compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)
+        data = _with_own(data, specs, results)
+    return Curves(data)
+
+
+def _check_sample(specs: Sequence[Spec], sample: float | None) -> None:
+    own = [spec.name for spec in specs if isinstance(spec, OwnPolicy)]
+    if own and sample is not None:
+        raise UsageError(
+            f"sample: {own[0]} is a policy of your own, and runs over the whole trace: leave out"
+            " the sample"
+        )
+
+
+def _with_own(data: dict[str, Any], specs: Sequence[Spec], results: Results) -> dict[str, Any]:
+    """The curves with those of one's own policies among them, in the order of `specs`."""
+    if not data:
+        data = {"trace": results.sets[0]["trace"]}
+        data["mrc"] = {"sample": None, "curves": [], "warnings": []}
+    each = len(results) // sum(isinstance(spec, OwnPolicy) for spec in specs)
+    table, runs = iter(data["mrc"]["curves"]), iter(results)
+    curves = [
+        _curve(list(islice(runs, each))) if isinstance(spec, OwnPolicy) else next(table)
+        for spec in specs
+    ]
+    return {**data, "mrc": {**data["mrc"], "curves": curves}}
+
+
+def _curve(runs: Sequence[Run]) -> dict[str, Any]:
+    """The runs of a policy as its curve."""
+    counted = ("accesses", "misses", "read_misses", "write_misses", "physical_reads")
+    points = [
+        {
+            "frames": run.frames,
+            "cache": run.cache,
+            "cache_bytes": run.cache_bytes,
+            "miss_ratio": run.misses / accesses if (accesses := run["accesses"]) else 0.0,
+            "sampled": None,
+            **{name: run[name] for name in (*counted, "physical_writes", "evictions")},
+        }
+        for run in runs
+    ]
+    first = runs[0]
+    curve = {"policy": first.policy, "label": first.label, "params": dict(first.params)}
+    return {**curve, "method": "runs", "points": points}

@@ -12,6 +12,7 @@ from destage import _destage
 from destage.errors import UsageError
 from destage.io.clash import reading
 from destage.io.names import path_of
+from destage.options import ProgressCallback
 
 __all__ = ["DeviceLike", "Drive", "open_device"]
 
@@ -51,6 +52,10 @@ class Drive:
     def logical_bytes(self) -> int:
         """Capacity that the host sees."""
         return self.logical_pages * self.page_bytes
+
+    def fill(self, progress: ProgressCallback | None = None) -> None:
+        """Fill it now, as the first run would."""
+        self.raw.fill(progress)
 
     @cached_property
     def record(self) -> Mapping[str, Any]:

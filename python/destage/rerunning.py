@@ -15,7 +15,10 @@ from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.files import Destination
 from destage.options import ProgressCallback, run_options, thread_count
+from destage.own.files import is_in_a_file
+from destage.policy import OwnPolicy
 from destage.results import Results
+from destage.runs import run_own
 from destage.trace import PathLike, Trace, paths_of, read_decoded, synth_decoded
 
 __all__ = ["Rerun", "rerun"]
@@ -150,17 +153,21 @@ def _run_again(
             for r in runs[start:end]
         ]
         name, given, options = asked
-        text = _destage.compare(
-            trace.raw,
-            [_known(name, given)],
-            json.dumps(sizes),
-            options,
-            jobs,
-            progress,
-            None,
-            drive.raw if drive else None,
-        )
-        part = json.loads(text)
+        if is_in_a_file(name):
+            spec = OwnPolicy.in_file(name, json.loads(given))
+            part = run_own(trace, spec, sizes, options, jobs, progress, drive)
+        else:
+            text = _destage.compare(
+                trace.raw,
+                [_known(name, given)],
+                json.dumps(sizes),
+                options,
+                jobs,
+                progress,
+                None,
+                drive.raw if drive else None,
+            )
+            part = json.loads(text)
         if whole is None:
             whole = part
         else:

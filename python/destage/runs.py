@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,6 +19,7 @@ from destage.io.clash import Named, refuse
 from destage.io.files import Destination, written_whole
 from destage.model.run import Run
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
+from destage.own.processes import side_by_side
 from destage.policy import OwnPolicy, PolicyLike, Spec, params_json, spec_label
 from destage.results import Results
 from destage.trace import Trace
@@ -152,11 +154,10 @@ def _compare_one(
 ) -> None:
     """Add the result set of one trace to `sets`; also when a signal ends it, with what has ended.
 
-    Policies of the table run side by side; those of one's own one after another, because Python
-    runs one at a time.
+    Policies of the table run side by side in threads, then those of one's own in processes.
     """
     table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
-    made: dict[int, list[dict[str, Any]]] = {}
+    made: dict[tuple[int, int], dict[str, Any]] = {}
     kept: dict[str, Any] | None = None
 
     def keep(text: str) -> None:
@@ -167,15 +168,21 @@ def _compare_one(
         if table:
             raw = drive.raw if drive else None
             keep(_destage.compare(trace.raw, table, sizes, options, threads, progress, keep, raw))
-        for k, spec in enumerate(specs):
-            if not isinstance(spec, OwnPolicy):
-                continue
-            for size in json.loads(_destage.resolve_sizes(trace.raw, sizes)):
-                text = _own(trace, spec, json.dumps([size]), options, None, None, progress, drive)
-                made.setdefault(k, []).append(json.loads(text))
+        mine = {k: spec for k, spec in enumerate(specs) if isinstance(spec, OwnPolicy)}
+        each = json.loads(_destage.resolve_sizes(trace.raw, sizes)) if mine else []
+        places = [(k, n) for k in mine for n in range(len(each))]
+        tasks = [
+            partial(_own, trace, mine[k], json.dumps([each[n]]), options, None, None, drive=drive)
+            for k, n in places
+        ]
+        if len(tasks) > 1 and drive is not None:
+            drive.fill(progress)
+        for number, text in side_by_side(tasks, threads, progress):
+            made[places[number]] = json.loads(text)
     finally:
         if made or kept:
-            sets.append(_merged(specs, kept, made))
+            runs = {k: [made[p] for p in sorted(made) if p[0] == k] for k, _ in made}
+            sets.append(_merged(specs, kept, runs))
 
 
 def _merged(
@@ -215,7 +222,7 @@ def _own(
     decisions: Path | None,
     period: int | None,
     progress: ProgressCallback | None,
-    drive: Drive | None,
+    drive: Drive | None = None,
 ) -> str:
     return _destage.run_own_policy(
         trace.raw,
@@ -230,6 +237,26 @@ def _own(
         progress,
         drive.raw if drive else None,
     )
+
+
+def run_own(
+    trace: Trace,
+    spec: OwnPolicy,
+    sizes: Sequence[Mapping[str, Any]],
+    options: str,
+    threads: int,
+    progress: ProgressCallback | None,
+    drive: Drive | None,
+) -> dict[str, Any]:
+    """The result set of a policy of one's own at some sizes, which are those of results."""
+    tasks = [
+        partial(_own, trace, spec, json.dumps([size]), options, None, None, drive=drive)
+        for size in sizes
+    ]
+    if len(tasks) > 1 and drive is not None:
+        drive.fill(progress)
+    made = {n: json.loads(text) for n, text in side_by_side(tasks, threads, progress)}
+    return _merged([spec], None, {0: [made[n] for n in sorted(made)]})
 
 
 @dataclass(frozen=True)

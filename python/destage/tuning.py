@@ -24,7 +24,7 @@ from destage.model.ranges import LARGEST_GRID, Range, Value, range_of
 from destage.model.run import Run
 from destage.model.tuned import Best, Objective, Point, TunedCurve, objective_of
 from destage.options import ProgressCallback, RunOptions
-from destage.policy import OwnPolicy, Policy, PolicyLike, policy_specs
+from destage.policy import OwnPolicy, PolicyLike, policy_specs
 from destage.results import Results
 from destage.runs import compare
 from destage.tables.frames import Tabled, by_column
@@ -203,11 +203,12 @@ def check_tune(
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
     goal = objective_of(objective or ("response_ns_mean" if has_device else "hit_ratio"))
     _check_goal(goal.metric, has_device, has_cost)
-    _, name, fixed = _policy(policy)
-    ranges = _ranges(name, fixed, params)
+    own, name, fixed = _policy(policy)
+    ranges = _ranges(own or name, fixed, params)
     if trials is None:
         for values in _grid(ranges):
-            _destage.check_policy(name, json.dumps({**fixed, **values}))
+            if own is None:
+                _destage.check_policy(name, json.dumps({**fixed, **values}))
     else:
         _check_trials(trials)
 
@@ -225,23 +226,24 @@ def _check_trials(trials: int) -> None:
         raise UsageError(f"trials: expected a whole number from 1, got {trials!r}")
 
 
-def _policy(given: PolicyLike) -> tuple[Callable[..., Policy] | None, str, dict[str, Any]]:
-    """The class of a policy of one's own, if it is one; its name; the parameters that stay."""
+def _policy(given: PolicyLike) -> tuple[OwnPolicy | None, str, dict[str, Any]]:
+    """The policy if it is one of one's own; its name; the parameters that stay."""
     specs = policy_specs(given)
     if len(specs) != 1:
         raise UsageError(f"policy {given}: expected one policy, got {len(specs)}")
     spec = specs[0]
     if isinstance(spec, OwnPolicy):
-        return spec.factory, spec.name, spec.params
+        return replace(spec, params={}), spec.name, spec.params
     return None, spec[0], json.loads(spec[1])
 
 
 def _ranges(
-    policy: str | Callable[..., Policy],
+    policy: str | OwnPolicy,
     fixed: Mapping[str, Any],
     params: Mapping[str, str | Sequence[Value]],
 ) -> dict[str, Range]:
-    is_own = not isinstance(policy, str)
+    is_own = isinstance(policy, OwnPolicy)
+    called = policy.name if isinstance(policy, OwnPolicy) else policy
     values_of = {} if is_own else {p.name: p.values for p in policy_info(str(policy)).params}
     known = list(params) if is_own else list(values_of)
     if not isinstance(params, Mapping):
@@ -255,9 +257,9 @@ def _ranges(
             near = _destage.nearest(key, known)
             meant = f", did you mean {near}?" if near else ""
             names = f" (known: {', '.join(known)})" if known else ": it has none"
-            raise UsageError(f"{policy}: unknown parameter {key!r}{meant}{names}")
+            raise UsageError(f"{called}: unknown parameter {key!r}{meant}{names}")
         if key in fixed:
-            raise UsageError(f"{policy}: {key} is given and tuned at once")
+            raise UsageError(f"{called}: {key} is given and tuned at once")
         found = range_of(key, given)
         # 0:1 of a share is not two values; of a number of pages it is.
         whole = is_own or "integer" in values_of[key]

@@ -14,7 +14,10 @@ import destage as ds
 PACKAGE = Path(ds.__file__).parent
 
 #: Rooms from the ground up; a room imports those below it, and its own files. The root is the API.
-ROOMS = ("_destage", "errors", "io", "model", "tables", "charts", "report", "", "reproduce", "cli")
+ROOMS = (
+    *("_destage", "errors", "io", "own", "model", "tables", "charts", "report", ""),
+    *("reproduce", "cli"),
+)
 
 #: Most files on the package's own floor.
 MOST_AT_THE_ROOT = 20

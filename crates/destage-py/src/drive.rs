@@ -68,6 +68,14 @@ impl Drive {
 
 #[pymethods]
 impl Drive {
+    /// Fills it now, as the first run would: for runs in processes, which then all have it.
+    #[pyo3(signature = (progress = None))]
+    fn fill(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        let watch = Watch::default();
+        let mounted = follow(py, progress.as_ref(), &watch, |watch| self.mounted(watch).map(drop))?;
+        raise(py, mounted)
+    }
+
     /// As a table names it.
     #[getter]
     fn name(&self) -> &str {

@@ -52,6 +52,12 @@ pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
     error(py, Kind::Usage, message)
 }
 
+/// Whether an exception is one of [`usage`].
+pub fn is_usage(py: Python<'_>, raised: &PyErr) -> bool {
+    let class = py.import("destage.errors").and_then(|errors| errors.getattr("UsageError"));
+    class.is_ok_and(|class| raised.matches(py, class).unwrap_or(false))
+}
+
 /// An error that crosses the boundary.
 pub trait IntoPyErr {
     /// The exception for it.

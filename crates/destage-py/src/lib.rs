@@ -14,6 +14,9 @@
 //!  looking    whoever looks on at it: the decision log, the series, the timeline
 //!  sets       result sets
 //!  policy     a policy written in Python, as one written in Rust
+//!  told       what such a policy is told and answers
+//!  blocks     lists of pages that it can be made of
+//!  ghosts     and lists of pages that left
 //!  drive      drives: presets, files, prepared states
 //!  conform    conformance vectors
 //!  parquet    columns of a table as a Parquet file
@@ -24,6 +27,7 @@
 //! ```
 
 mod asked;
+mod blocks;
 mod catalogue;
 mod compare;
 mod conform;
@@ -32,6 +36,7 @@ mod curves;
 mod drive;
 mod errors;
 mod follow;
+mod ghosts;
 mod looking;
 #[cfg(unix)]
 mod memory;
@@ -40,6 +45,7 @@ mod policy;
 mod sets;
 mod signals;
 mod single;
+mod told;
 mod trace;
 
 use pyo3::prelude::*;
@@ -67,6 +73,8 @@ mod _destage {
         run_option_rows,
     };
     #[pymodule_export]
+    use crate::blocks::{PageList, Shelf};
+    #[pymodule_export]
     use crate::catalogue::{formats, ftls, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]
     use crate::compare::compare;
@@ -79,15 +87,17 @@ mod _destage {
         Drive, drive_from_record, drive_keys, drives, open_drive, open_shared_drive,
     };
     #[pymodule_export]
-    use crate::parquet::parquet_bytes;
+    use crate::ghosts::GhostList;
     #[pymodule_export]
-    use crate::policy::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
+    use crate::parquet::parquet_bytes;
     #[pymodule_export]
     use crate::sets::{assembled, read_result};
     #[pymodule_export]
     use crate::signals::{end_at_second_signal, when_stuck};
     #[pymodule_export]
     use crate::single::{run_one, run_own_policy};
+    #[pymodule_export]
+    use crate::told::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]
     use crate::trace::{
         Trace, convert, convert_targets, convert_workload, open_trace, page_bytes,

@@ -182,7 +182,8 @@ impl Own {
         watch.enter("replaying", trace.trace.accesses());
         let failure = Failure::default();
         let (frames, units) = (self.frames.frames, drive.map(|drive| drive.drive.device.units()));
-        let policy = PyPolicy::<NEXT_USE>::make(py, &self.factory, frames, units, failure.clone())?;
+        let (factory, name) = (&self.factory, Some(self.named.policy.as_str()));
+        let policy = PyPolicy::<NEXT_USE>::make(py, factory, name, frames, units, failure.clone())?;
         let input = Input::new(&trace.trace, uses.as_deref());
         let outcome = self.replay(py, trace, drive, policy, &input, &watch, &failure);
         if let Some(raised) = failure.take() {

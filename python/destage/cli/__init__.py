@@ -64,9 +64,9 @@ def invoke(args: Sequence[str]) -> int:
         return 2
     except OSError as e:
         # The commands give errors of files as `DestageError`; what is left is standard output.
-        return _status(e) if _is_ours(e) else streams.unwritten(e)
+        return _status(e) if _is_ours(e) else _of_a_policy(e) or streams.unwritten(e)
     except Exception as e:
-        return _status(e) if _is_ours(e) else _bug(e)
+        return _status(e) if _is_ours(e) else _of_a_policy(e) or _bug(e)
     except BaseException as e:
         # A panic in Rust; everything else that is no Exception goes on.
         if type(e).__name__ != "PanicException":
@@ -100,6 +100,25 @@ def _is_ours(error: BaseException) -> bool:
 def _status(error: BaseException) -> int:
     say(str(error))
     return int(getattr(error, "exit_status", 70))
+
+
+def _of_a_policy(error: BaseException) -> int | None:
+    """Status 1 if the exception came out of a policy of the user's own, which is then named."""
+    import traceback
+
+    from destage.own.files import blamed
+
+    where = blamed(error)
+    if where is None:
+        return None
+    package = os.path.dirname(os.path.dirname(__file__))
+    stack = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in stack if not frame.filename.startswith(package)]
+    said = f"{where}: {type(error).__name__}: {error}"
+    for frame in own[-1:]:
+        said += f"\n  {frame.filename}:{frame.lineno}, in {frame.name}\n    {frame.line}"
+    say(said)
+    return 1
 
 
 def _bug(error: BaseException) -> int:

@@ -48,6 +48,7 @@ def policy_flag(default: str) -> list[Decorated]:
             "--policy",
             metavar="NAME,...",
             help="Policies: lru,arc,cflru[window_fraction=0.75], or a group: all, flash, classic;"
+            " FILE.py:CLASS is one of yours;"
             f" `destage policies` lists them; none is no cache. [{default}]",
         )
     ]

@@ -90,9 +90,13 @@ COMMANDS = {
     "compare": Place("destage.cli.compare", "compare", "Compare policies over cache sizes."),
     "run": Place("destage.cli.run", "run", "Run one policy once and record everything."),
     "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
+    "why": Place("destage.cli.why", "why", "Show where two policies part, and what it cost."),
     "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
     "trace": Place(
         "destage.cli.trace", "trace", "Look at, convert and make traces.", is_group=True
+    ),
+    "new-policy": Place(
+        "destage.cli.new_policy", "new_policy", "Begin a policy of your own in a file."
     ),
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
     "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),

@@ -1,0 +1,47 @@
+"""`destage new-policy`: a file with a policy that runs, to begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from destage.cli.options import COMMON, Command, apply, flag
+from destage.own.template import new_policy as write_policy
+
+__all__ = ["new_policy"]
+
+EPILOG = """\b
+Examples:
+  destage new-policy Hyperbolic
+  destage compare hm_0.csv.gz -p lru,hyperbolic.py:Hyperbolic
+"""
+
+RUST = [
+    flag(
+        "--rust",
+        is_flag=True,
+        help="Inside the repository: the policy in Rust, with its row of the table, its twin, its"
+        " test and its first vector.",
+    )
+]
+
+
+@click.command("new-policy", cls=Command, epilog=EPILOG)
+@click.argument("name", metavar="NAME")
+@apply(RUST, COMMON)
+def new_policy(name: str, rust: bool, **_: Any) -> None:
+    """Write NAME.py (in lower case) with a class NAME: a policy that runs, to be changed.
+
+    It goes into the current folder, and never over a file that is there.
+    """
+    if rust:
+        from destage.own.rust import new_rust_policy
+
+        for line in new_rust_policy(name):
+            click.echo(line)
+        return
+    path = write_policy(name)
+    click.echo(f"wrote {path.name}: the class {name}, which begins as LRU. Try it:")
+    click.echo("  destage trace synth zipf -o zipf.csv")
+    click.echo(f"  destage compare zipf.csv -p lru,{path.name}:{name} -c 1%,10%")

@@ -1,0 +1,93 @@
+"""`destage why`: where two policies part, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from destage.cli.load import load_one
+from destage.cli.options import (
+    COMMON,
+    DEVICE,
+    RUN,
+    Command,
+    Input,
+    apply,
+    drive_of,
+    flag,
+    run_values,
+)
+from destage.cli.output import file_flag, look_at, print_table
+from destage.cli.reading import TRACE
+from destage.cli.run import SIZE
+from destage.cli.screen import progress
+from destage.io.files import write_whole
+from destage.tables.why import pages_table, shares_table, why_heading
+from destage.why import check_why
+from destage.why import why as part
+
+__all__ = ["why"]
+
+EPILOG = """\b
+Examples:
+  destage why lru cflru --trace hm_0.csv.gz -c 10%
+  destage why lru mine.py:Mine --trace hm_0.csv.gz -c 16MiB --device small
+"""
+
+FILES = [
+    flag(
+        "--trace",
+        "trace",
+        multiple=True,
+        required=True,
+        type=Input("the trace"),
+        metavar="TRACE",
+        help="The trace; may be repeated, several files are one.",
+    )
+]
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@apply(
+    FILES,
+    SIZE,
+    RUN,
+    DEVICE,
+    [file_flag("--json", "json_file", help="All of it, as JSON.")],
+    TRACE,
+    COMMON,
+)
+def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
+    """Show where policies A and B part, which pages made the difference, and what it cost.
+
+    A and B are policies as -p takes them.
+    """
+    json_file = arguments["json_file"]
+    if json_file not in (None, "-"):
+        look_at(json_file)
+    drive = drive_of(arguments)
+    check_why(a, b, cache=arguments["cache"], device=drive, **run_values(arguments))
+    opened = load_one(trace, arguments, drive)
+    with progress(arguments["quiet"]) as callback:
+        found = part(
+            opened,
+            a,
+            b,
+            cache=arguments["cache"],
+            # It may have been made larger for the trace.
+            device=opened.drive,
+            **run_values(arguments),
+            progress=callback,
+        ).to_dict()
+    if json_file is not None:
+        write_whole(json_file, json.dumps(found, indent=1) + "\n")
+    if json_file != "-":
+        click.echo(why_heading(found))
+        for table in (pages_table(found), shares_table(found)):
+            if list(table.rows()):
+                click.echo()
+                print_table(table)

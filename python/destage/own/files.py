@@ -1,0 +1,157 @@
+"""Policies in files: `mine.py:Hyperbolic[sample=16]`, wherever the name of a policy goes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from destage.errors import DataError, MissingFile, UsageError
+from destage.io.names import printable
+
+__all__ = ["blame", "blamed", "is_in_a_file", "load", "split"]
+
+#: A file, a class in it, parameters.
+_NAMED = re.compile(r"(?P<path>[^\[\]]+\.py)(?::(?P<name>[^\[\]:]*))?(?:\[(?P<params>.*)\])?")
+#: What a policy has.
+_CALLS = ("request", "evict", "admit")
+
+#: Modules that were loaded: by path, with what the file was like then.
+_loaded: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
+
+
+def is_in_a_file(text: str) -> bool:
+    """Whether this names a policy by its file, as opposed to one of the table."""
+    return _NAMED.fullmatch(text.strip()) is not None
+
+
+def split(text: str) -> tuple[str, str | None, dict[str, Any]]:
+    """The file, the class if one is named, and the parameters. Raises `UsageError`."""
+    found = _NAMED.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"policy {text}: expected FILE.py:CLASS or FILE.py:CLASS[key=value;...]")
+    params: dict[str, Any] = {}
+    for pair in (found["params"] or "").split(";") if found["params"] else ():
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key.isidentifier() or not value:
+            raise UsageError(f"policy {text}: expected key=value in the brackets, found {pair!r}")
+        if key in params:
+            raise UsageError(f"policy {text}: {key} is given twice")
+        params[key] = _value(value)
+    return found["path"].strip(), found["name"], params
+
+
+def _value(text: str) -> bool | int | float | str:
+    """A value as one types it: a truth value, a number, or else a text."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def load(path: str, name: str | None) -> Callable[..., Any]:
+    """The class `name` of a file; its only policy if no class is named.
+
+    The file is run as a module of its own, once unless it changes, with its folder in reach of its
+    imports. Raises `MissingFile`, `DataError` for a file that does not run, and `UsageError`.
+    """
+    module = _module(path)
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__ and _is_policy(value)
+    }
+    if name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if name is not None:
+        made = vars(module).get(name)
+        alike = [key for key in found if key.lower() == name.lower()]
+        if made is None and len(alike) == 1:
+            made = found[alike[0]]
+        if made is not None and (not inspect.isclass(made) or _is_policy(made)) and callable(made):
+            return made  # type: ignore[no-any-return]
+        if made is not None:
+            lacks = [call for call in _CALLS if not callable(getattr(made, call, None))]
+            what = f"it has no method {lacks[0]}" if inspect.isclass(made) else "it is no class"
+            raise UsageError(f"policy {printable(path)}:{name}: {what}")
+    known = ", ".join(found) or "none"
+    wanted = f"there is no class {name} in it" if name is not None else "name a class of it"
+    raise UsageError(f"policy {printable(path)}: {wanted} (its policies: {known})")
+
+
+def _is_policy(made: type) -> bool:
+    whole = not inspect.isabstract(made)
+    return whole and all(callable(getattr(made, call, None)) for call in _CALLS)
+
+
+def _module(path: str) -> ModuleType:
+    """The file as a module."""
+    where = Path(path).expanduser()
+    try:
+        status = where.stat()
+        text = where.read_bytes()
+    except OSError as e:
+        why = "no such file" if isinstance(e, FileNotFoundError) else e.strerror or str(e)
+        raise MissingFile(f"policy {printable(path)}: {why}") from e
+    whole = where.resolve()
+    stamp = (status.st_mtime_ns, status.st_size)
+    if whole in _loaded and _loaded[whole][0] == stamp:
+        return _loaded[whole][1]
+    # A name that nobody else has: two folders may both have a `mine.py`.
+    mark = hashlib.sha256(str(whole).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    name = f"destage_own_{re.sub(r'[^0-9A-Za-z_]', '_', where.stem)}_{mark}"
+    spec = importlib.util.spec_from_file_location(name, whole)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(whole.parent))
+    try:
+        # Compiled here: no cache of byte code is left beside a user's file.
+        exec(compile(text, str(whole), "exec"), vars(module))
+    except Exception as e:
+        sys.modules.pop(name, None)
+        raise DataError(f"{printable(path)}{_line_of(e, whole)}: {type(e).__name__}: {e}") from e
+    finally:
+        sys.path.remove(str(whole.parent))
+    _loaded[whole] = (stamp, module)
+    return module
+
+
+def _line_of(error: Exception, path: Path) -> str:
+    """Where in the file it happened, as `:12`."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f":{error.lineno}"
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ]
+    return f":{lines[-1]}" if lines else ""
+
+
+#: The attribute by which an exception says which policy it came out of, and from which call.
+_BLAMED = "destage_policy"
+
+
+def blame(error: BaseException, where: str) -> None:
+    """Write into an exception out of a policy which policy, call and access it was; once."""
+    if blamed(error) is None:
+        setattr(error, _BLAMED, where)
+        error.add_note(where)
+
+
+def blamed(error: BaseException) -> str | None:
+    """What `blame` wrote."""
+    found = getattr(error, _BLAMED, None)
+    return found if isinstance(found, str) else None

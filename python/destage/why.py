@@ -1,0 +1,299 @@
+"""Where two policies part, which pages make the difference, and what it cost: `why`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from destage.checks import asked, check_in_front, drive_of, traces_of
+from destage.device import DeviceLike, Drive
+from destage.errors import UsageError
+from destage.model.run import Run
+from destage.options import ProgressCallback, RunOptions, options_json
+from destage.policy import OwnPolicy, PolicyLike, is_none
+from destage.results import Results
+from destage.runs import run
+from destage.tables.why import why_text
+from destage.trace import Trace
+
+__all__ = ["Decision", "PageShare", "Parting", "Share", "Why", "why"]
+
+#: Pages that are shown.
+MOST_PAGES = 10
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a policy did at an access. Pages are LPNs."""
+
+    hit: bool
+    evicted: tuple[int, ...]
+    flushed: tuple[tuple[int, ...], ...]
+    """Flush groups: pages that were written to flash."""
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first access at which the two decide differently."""
+
+    access: int
+    """Its number, from 0."""
+    op: str
+    """`read` or `write`."""
+    page: int
+    a: Decision
+    b: Decision
+
+
+@dataclass(frozen=True)
+class PageShare:
+    """What a page had of the difference."""
+
+    page: int
+    only_a: int
+    """Accesses that hit with A and missed with B."""
+    only_b: int
+    """Accesses that hit with B and missed with A."""
+    written_a: int
+    """Times that it was written to flash with A, where the two decided differently."""
+    written_b: int
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of the difference: a count, or a time in nanoseconds."""
+
+    what: str
+    unit: str
+    """`count`, `ns`, or `cost` (in the unit of the cost model)."""
+    a: float
+    b: float
+
+    @property
+    def saved(self) -> float:
+        """What B has less of than A; negative: more."""
+        return self.a - self.b
+
+
+@dataclass(frozen=True)
+class Why:
+    """Two policies over one trace, side by side."""
+
+    a: Run
+    b: Run
+    accesses: int
+    """Page accesses, warm-up included: all of them are looked at."""
+    differing: int
+    """Those at which the two decided differently."""
+    only_a: int
+    """Those that hit with A alone."""
+    only_b: int
+    """Those that hit with B alone."""
+    first: Parting | None
+    """None if they decide alike throughout."""
+    pages: tuple[PageShare, ...]
+    """The pages with the largest difference in hits, largest first."""
+    shares: tuple[Share, ...]
+    """Where the saved time went: hits, dirty victims, collections, and the time of each."""
+    results: Results
+    """Both runs."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the runs' metrics as plain values."""
+        return {
+            "a": self.a.label,
+            "b": self.b.label,
+            "cache": self.a.cache,
+            "accesses": self.accesses,
+            "differing": self.differing,
+            "only_a": self.only_a,
+            "only_b": self.only_b,
+            "first": None if self.first is None else asdict(self.first),
+            "pages": [asdict(page) for page in self.pages],
+            "shares": [{**asdict(share), "saved": share.saved} for share in self.shares],
+        }
+
+    def __str__(self) -> str:
+        """Return what the command prints."""
+        return why_text(self.to_dict())
+
+
+def why(
+    trace: Trace,
+    a: PolicyLike,
+    b: PolicyLike,
+    *,
+    cache: str | None = None,
+    device: DeviceLike | None = None,
+    ftl: str | None = None,
+    queue_depth: int | None = None,
+    progress: ProgressCallback | None = None,
+    **options: Unpack[RunOptions],
+) -> Why:
+    """Run two policies at one size, and say where they part and what it cost.
+
+    Parameters:
+        a, b: a policy each, as in `compare`.
+        cache: one size; needed unless the drive's file gives one.
+        others: as in `run`.
+
+    Every decision of both is compared, so that it takes some seconds for each million accesses, and
+    room for them in the folder of temporary files. Raises as `run`.
+
+    >>> import destage
+    >>> trace = destage.synth("loop", requests=1000, pages=100, loop_pages=20, seed=1)
+    >>> found = destage.why(trace, "lru", "min", cache="10p")
+    >>> found.first.access, found.only_a, found.only_b > 0
+    (10, 0, True)
+    """
+    traces_of(trace)
+    drive = drive_of(device, ftl, queue_depth)
+    check_why(a, b, cache=cache, device=drive, **options)
+    check_in_front([trace], drive)
+    with tempfile.TemporaryDirectory(prefix="destage-why-") as folder:
+        logs = [Path(folder) / "a.jsonl", Path(folder) / "b.jsonl"]
+        runs = [
+            run(
+                trace,
+                policy,
+                cache=cache,
+                device=drive,
+                decisions=log,
+                progress=progress,
+                **options,
+            ).results
+            for policy, log in zip((a, b), logs, strict=True)
+        ]
+        found = _Difference()
+        found.read(*logs)
+    both = Results([{**runs[0].sets[0], "runs": [s for r in runs for s in r.sets[0]["runs"]]}])
+    return Why(
+        a=both[0],
+        b=both[1],
+        accesses=found.accesses,
+        differing=found.differing,
+        only_a=found.only[0],
+        only_b=found.only[1],
+        first=found.first,
+        pages=found.largest(),
+        shares=tuple(_shares(runs, drive)),
+        results=both,
+    )
+
+
+def check_why(
+    a: PolicyLike,
+    b: PolicyLike,
+    *,
+    cache: str | None = None,
+    device: Drive | None = None,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Raise `UsageError` for what can be right for no trace, before one is opened."""
+    for policy in (a, b):
+        specs, sizes = asked(policy, cache, device)
+        if len(specs) != 1:
+            raise UsageError(f"why: expected one policy on each side, got {len(specs)}")
+        if not isinstance(specs[0], OwnPolicy) and is_none(specs[0]):
+            raise UsageError("why: none is no cache at all: it decides nothing")
+        if cache is None and (device is None or not device.cache):
+            raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
+        if len(json.loads(sizes)) != 1:
+            raise UsageError("cache: expected one size")
+    options_json("run", options)
+
+
+class _Difference:
+    """Two logs of decisions, line by line."""
+
+    def __init__(self) -> None:
+        self.accesses = self.differing = 0
+        self.only = [0, 0]
+        self.first: Parting | None = None
+        #: By page: hits of A alone, of B alone, writes of A, of B.
+        self.pages: dict[int, list[int]] = {}
+
+    def read(self, log_a: Path, log_b: Path) -> None:
+        with log_a.open("rb") as lines_a, log_b.open("rb") as lines_b:
+            for line_a, line_b in zip(lines_a, lines_b, strict=True):
+                self.accesses += 1
+                # Lines are written alike: most are equal, and need not be understood.
+                if line_a != line_b:
+                    self._differ(json.loads(line_a), json.loads(line_b))
+
+    def _differ(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
+        self.differing += 1
+        if self.first is None:
+            op = "write" if a["op"] == "w" else "read"
+            self.first = Parting(a["index"], op, a["page"], _decision(a), _decision(b))
+        if a["hit"] != b["hit"]:
+            side = 0 if a["hit"] else 1
+            self.only[side] += 1
+            self._of(a["page"])[side] += 1
+        for side, line in ((2, a), (3, b)):
+            for group in line["flushed"]:
+                for page in group:
+                    self._of(page)[side] += 1
+
+    def _of(self, page: int) -> list[int]:
+        return self.pages.setdefault(page, [0, 0, 0, 0])
+
+    def largest(self) -> tuple[PageShare, ...]:
+        def weight(item: tuple[int, list[int]]) -> tuple[int, int, int]:
+            page, (only_a, only_b, written_a, written_b) = item
+            return -abs(only_a - only_b), -abs(written_a - written_b), page
+
+        chosen = sorted(self.pages.items(), key=weight)[:MOST_PAGES]
+        return tuple(PageShare(page, *counts) for page, counts in chosen)
+
+
+def _decision(line: Mapping[str, Any]) -> Decision:
+    flushed = tuple(tuple(group) for group in line["flushed"])
+    return Decision(bool(line["hit"]), tuple(line["evicted"]), flushed)
+
+
+def _shares(runs: list[Results], drive: Drive | None) -> Iterator[Share]:
+    """What differs, in the order of cause and effect."""
+    a, b = (results[0] for results in runs)
+
+    def counted(what: str, name: str) -> Share:
+        return Share(what, "count", float(a[name] or 0), float(b[name] or 0))
+
+    hits = [float(r["accesses"] or 0) - r.misses for r in (a, b)]
+    yield Share("hits", "count", *hits)
+    dirty = [float(r.counters["evictions"] - r.counters["clean_evictions"]) for r in (a, b)]
+    yield Share("dirty victims", "count", *dirty)
+    yield counted("pages written to flash", "physical_writes")
+    if drive is not None:
+        yield counted("collections", "gc_runs")
+        yield counted("erases", "erases")
+        yield from _times([results.sets[0]["runs"][0]["timing"] for results in runs], drive)
+    elif a["running_time"] is not None:
+        cost = runs[0].sets[0]["runs"][0]["config"]["cost"]
+        for what, name, each in (
+            ("cost of reads", "physical_reads", cost["read"]),
+            ("cost of writes", "physical_writes", cost["write"]),
+        ):
+            yield Share(what, "cost", float(a[name] or 0) * each, float(b[name] or 0) * each)
+        yield Share("running time", "cost", float(a["running_time"]), float(b["running_time"] or 0))
+
+
+def _times(timings: list[Mapping[str, Any]], drive: Drive) -> Iterator[Share]:
+    """The work of the drive's units, by what it was for, and what requests waited in all."""
+    device = drive.record["device"]
+    read, program = (sum(device[key]) / len(device[key]) for key in ("read_ns", "program_ns"))
+    counts = [timing["counters"] for timing in timings]
+    busy = [float(sum(c["unit_busy_ns"])) for c in counts]
+    reads = [c["flash_reads"] * read for c in counts]
+    programs = [c["flash_programs"] * program for c in counts]
+    rest = [t - r - p for t, r, p in zip(busy, reads, programs, strict=True)]
+    waited = [float(c["read_response_ns_sum"] + c["write_response_ns_sum"]) for c in counts]
+    yield Share("flash time of misses", "ns", *reads)
+    yield Share("flash time of write-backs", "ns", *programs)
+    yield Share("of collections, transfers and the rest", "ns", *rest)
+    yield Share("flash time of all units", "ns", *busy)
+    yield Share("response time of all requests", "ns", *waited)
