@@ -128,6 +128,7 @@ passed_on! {
     changes {
         fn fetched(completion: &Completion);
         fn destaged(completion: &Completion);
+        fn keep_order();
         fn cleaned(page: Page);
         fn idle(unit: UnitId, device: &dyn DeviceView, plan: &mut Plan);
         fn forget(page: Page) -> Option<bool>;

@@ -154,12 +154,19 @@ pub trait Policy {
     /// answers whether it wants another. Changes nothing.
     fn next_victims(&self, _show: &mut dyn FnMut(Page, bool) -> bool) {}
 
-    /// A resident dirty page has been written to the device, and stays: it is clean from now on.
+    /// Pages will be [`cleaned`](Policy::cleaned) out of turn: also while clean pages come before
+    /// them in the order. Called before the first access, if at all: a policy may have to remember
+    /// more for it.
+    fn keep_order(&mut self) {}
+
+    /// A resident dirty page has been written to the device, and stays, at its place: it is clean
+    /// from now on. Without [`keep_order`](Policy::keep_order) only the first page of the order, or
+    /// the next one after those that were cleaned since it was.
     fn cleaned(&mut self, _: Page) {}
 
-    /// With [`Needs::IDLE`]: a unit of the device has nothing to do at this instant. The policy may
-    /// write back pages that stay ([`Plan::flush_and_keep`]), and evicts none. No run offers such an
-    /// instant yet.
+    /// With [`Needs::IDLE`]: a unit of the device has nothing to do at this instant
+    /// (`docs/spec/writer.md`, 5). The policy may write back pages that stay
+    /// ([`Plan::flush_and_keep`]); it evicts none and pads none.
     fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
 
     /// The host has trimmed the page, resident or not: it leaves every list that names it, ghosts

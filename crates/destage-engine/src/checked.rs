@@ -400,6 +400,10 @@ impl<P: Policy> Policy for Checked<P> {
         self.inner.next_victims(show);
     }
 
+    fn keep_order(&mut self) {
+        self.inner.keep_order();
+    }
+
     fn cleaned(&mut self, page: Page) {
         if self.violation.is_some() {
             return;
@@ -422,9 +426,10 @@ impl<P: Policy> Policy for Checked<P> {
         }
         let (evicted, groups) = (plan.evicted().len(), plan.group_count());
         self.inner.idle(unit, device, plan);
-        let outcome = match plan.evicted().get(evicted) {
-            Some(e) => Err(format!("page {} is evicted while there is no miss", e.page.0)),
-            None => self.flushed(plan, groups).and_then(|()| self.counts()),
+        let outcome = match (plan.evicted().get(evicted), plan.pad_runs().first()) {
+            (Some(e), _) => Err(format!("page {} is evicted while there is no miss", e.page.0)),
+            (None, Some(run)) => Err(format!("page {} is padded while a unit idles", run.first.0)),
+            (None, None) => self.flushed(plan, groups).and_then(|()| self.counts()),
         };
         self.judge(outcome);
     }

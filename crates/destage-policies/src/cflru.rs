@@ -24,15 +24,16 @@
 //!
 //! Pages enter the region at its MRU side only, and a page that is hit leaves it before its state
 //! can change. So `clean` and `dirty` are each in the order of the one list, and how they
-//! interleave is never asked: clean pages go first, and the LRU page is wanted only if all are
-//! dirty.
+//! interleave is not asked: clean pages go first, and the LRU page is wanted only if all are
+//! dirty. Only where dirty pages become clean in the region out of turn (`keep_order`), it is
+//! numbered in which order pages have entered it.
 //!
 //! Cost. O(1).
 
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot, share,
 };
 use std::collections::VecDeque;
 
@@ -70,6 +71,8 @@ pub struct Cflru<D> {
     dirty: List,     // dirty pages of the clean-first region, MRU to LRU
     window: u32,     // w, the clean-first region
     frames: u32,
+    entries: u64,                  // into the window, with `keep_order`
+    entered: Option<PerSlot<u64>>, // which of them a page of the window was
 }
 
 impl<D: Directory> Cflru<D> {
@@ -83,6 +86,8 @@ impl<D: Directory> Cflru<D> {
             pages,
             window: share(setup.params.real("window_fraction"), setup.frames),
             frames: setup.frames,
+            entries: 0,
+            entered: None,
         }
     }
 
@@ -98,6 +103,10 @@ impl<D: Directory> Cflru<D> {
         {
             let list = if self.pages[slot].dirty { &mut self.dirty } else { &mut self.clean };
             list.push_mru(&mut self.pages, slot);
+            if let Some(entered) = &mut self.entered {
+                self.entries += 1;
+                entered.set(slot, self.entries);
+            }
         }
     }
 }
@@ -171,13 +180,27 @@ impl<D: Directory> Policy for Cflru<D> {
         }
     }
 
+    fn keep_order(&mut self) {
+        self.entered = Some(PerSlot::new(&self.pages));
+    }
+
+    /// O(clean pages of the window): whoever writes ahead does not look far beyond them.
     fn cleaned(&mut self, page: Page) {
         let slot = self.pages.find(page).expect("a page that is cleaned is resident");
         self.pages[slot].dirty = false;
-        if self.dirty.holds(&self.pages, slot) {
-            self.dirty.unlink(&mut self.pages, slot);
-            self.clean.push_mru(&mut self.pages, slot);
+        if !self.dirty.holds(&self.pages, slot) {
+            return;
         }
+        self.dirty.unlink(&mut self.pages, slot);
+        let newer: Vec<Slot> = match &self.entered {
+            None => Vec::new(), // it is its turn: what is clean was written before it
+            Some(entered) => {
+                let clean = self.clean.oldest_first(&self.pages);
+                clean.filter(|&other| entered[other] > entered[slot]).collect()
+            }
+        };
+        self.clean.push_mru(&mut self.pages, slot);
+        newer.into_iter().for_each(|other| self.clean.touch(&mut self.pages, other));
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
@@ -249,6 +272,19 @@ mod tests {
         assert_eq!(steps[4].evicted, [(3, false)]);
         assert_eq!(steps[5].evicted, [(2, true)]);
         assert_eq!(drive(&mut p, &[(Read, 6)])[0].evicted, [(1, true)]);
+    }
+
+    #[test]
+    fn a_page_that_becomes_clean_in_the_window_keeps_its_place_among_the_clean_ones() {
+        // LRU 1d 2c 3d 4c MRU, all in the window; 3 and then 1 are written, and stay.
+        let mut p = cflru(4, 1.0);
+        p.keep_order();
+        drive(&mut p, &[(Write, 1), (Read, 2), (Write, 3), (Read, 4)]);
+        p.cleaned(Page(3));
+        p.cleaned(Page(1));
+        p.check();
+        let steps = drive(&mut p, &[(Write, 5), (Write, 6), (Write, 7), (Write, 8)]);
+        assert_eq!(victims(&steps), [1, 2, 3, 4]);
     }
 
     #[test]

@@ -54,6 +54,7 @@ struct Follow<'a> {
 
 impl Follow<'_> {
     fn through(self, mut policy: impl Policy) -> Result<(), TestCaseError> {
+        policy.keep_order(); // pages are cleaned while clean ones come before them
         for &(op, page) in self.trace {
             access(&mut policy, op, page);
         }
