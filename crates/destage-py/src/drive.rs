@@ -6,9 +6,9 @@ use crate::trace::cache_options;
 use destage_engine::error::RunError;
 use destage_engine::run::Mounted;
 use destage_ssd::PRESETS;
-use destage_ssd::config::{Key, Table, Value as Given, takes};
+use destage_ssd::config::{Key, Table, takes};
 use destage_ssd::drive::{DriveError, Fault};
-use destage_ssd::tables::{CacheConfig, HostConfig, KEYS};
+use destage_ssd::tables::{CacheConfig, KEYS};
 use destage_trace::ReaderOptions;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -118,11 +118,8 @@ impl Drive {
 
     /// The same in a closed loop with so many requests outstanding.
     fn closed(&self, py: Python<'_>, queue_depth: u32) -> PyResult<Drive> {
-        let mut host = Table::new();
-        host.insert("mode".into(), Given::Text("closed".into()));
-        host.insert("queue_depth".into(), Given::Int(queue_depth.into()));
-        let host = HostConfig::from_table(&host, &self.drive.device)
-            .map_err(|e| error(py, Kind::Usage, e.to_string()))?;
+        let host = self.drive.host.closed(queue_depth, &self.drive.device);
+        let host = host.map_err(|e| error(py, Kind::Usage, e.to_string()))?;
         Ok(Drive::new(destage_ssd::Drive { host, ..self.drive.clone() }, self.keep))
     }
 
