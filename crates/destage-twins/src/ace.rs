@@ -33,11 +33,21 @@ impl<B: Base> Ace<B> {
     pub(crate) fn new(base: B, params: &Params) -> Ace<B> {
         Ace { base, writes: params.integer("writes").unwrap_or(8) as usize }
     }
+}
 
-    /// The resident pages in the order in which they would leave (section 2), in a full cache.
-    fn order(&mut self) -> Vec<u64> {
-        let resident = self.base.buffer().resident_pages();
-        let mut copy = self.base.clone();
+/// A policy whose order of eviction can be told (section 2).
+pub(crate) trait Ordered: Twin {
+    /// The resident pages in the order in which they would leave, and whether each is dirty.
+    fn order(&mut self) -> Vec<(u64, bool)>;
+
+    /// A resident dirty page is written, and stays.
+    fn cleaned(&mut self, page: u64);
+}
+
+impl<B: Base> Ordered for B {
+    fn order(&mut self) -> Vec<(u64, bool)> {
+        let resident = self.buffer().resident_pages();
+        let mut copy = self.clone();
         let mut order = Vec::new();
         let mut fresh = (0..u64::MAX).rev().filter(|page| !resident.contains(page));
         while order.len() < resident.len() {
@@ -45,25 +55,28 @@ impl<B: Base> Ace<B> {
             let left = decision.evicted.into_iter().filter(|page| resident.contains(page));
             order.extend(left);
         }
-        order
+        order.into_iter().map(|page| (page, self.buffer().dirty(page))).collect()
+    }
+
+    fn cleaned(&mut self, page: u64) {
+        self.buffer().clean(page);
     }
 }
 
 impl<B: Base> Twin for Ace<B> {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let full = self.base.buffer().full();
-        let before = self.base.clone();
+        let mut before = self.base.clone();
         let mut decision = self.base.access(op, page);
         let Some(&victim) = decision.flushed.first().and_then(|group| group.first()) else {
             return decision;
         };
         assert!(full, "a victim leaves a full cache");
-        let mut before = Ace { base: before, writes: self.writes };
         let mut order = before.order();
-        assert_eq!(order.remove(0), victim, "the victim leads the order");
-        order.retain(|&page| before.base.buffer().dirty(page));
-        for page in order.into_iter().take(self.writes) {
-            self.base.buffer().clean(page);
+        assert_eq!(order.remove(0), (victim, true), "the victim leads the order");
+        order.retain(|&(_, dirty)| dirty);
+        for (page, _) in order.into_iter().take(self.writes) {
+            self.base.cleaned(page);
             decision.flushed.push(vec![page]);
         }
         decision

@@ -285,6 +285,19 @@ pub fn twin_with_trims(
     })
 }
 
+/// A policy with an order (`docs/spec/ace.md`, 2); `None` for any other.
+fn ordered(policy: &str, frames: usize, params: &Params) -> Option<Box<dyn ace::Ordered>> {
+    Some(match policy {
+        "lru" => Box::new(lru::Lru::new(frames)),
+        "fifo" => Box::new(fifo::Fifo::new(frames)),
+        "clock" => Box::new(clock::Clock::new(frames)),
+        "cflru" => Box::new(cflru::Cflru::new(frames, params)),
+        "lru-wsr" => Box::new(lru_wsr::LruWsr::new(frames)),
+        "clock-sweep" => Box::new(clock_sweep::ClockSweep::new(frames, params)),
+        _ => return None,
+    })
+}
+
 /// ACE over the policy that its parameter names, one of those with an order.
 fn over(frames: usize, params: &Params) -> Box<dyn Twin> {
     let (name, own) = ace::written(params.text("base").unwrap_or("lru"));

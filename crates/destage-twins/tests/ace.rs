@@ -1,12 +1,13 @@
 //! ACE: its vectors are what the twin says (`DESTAGE_WRITE_VECTORS=1` writes them anew), and the
 //! checks of `docs/spec/ace.md`, 6.
 
+mod common;
+
 use std::collections::BTreeSet;
 
-use destage_twins::{Decision, Op, run, ssd, twin};
+use common::{Trace, accesses, device_input, holds, letter, line, object};
+use destage_twins::{Decision, Op, run, twin};
 use serde_json::{Map, Value, json};
-
-const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/");
 
 /// The bases of section 2, some with parameters.
 const BASES: [&str; 8] = [
@@ -19,39 +20,6 @@ const BASES: [&str; 8] = [
     "clock-sweep",
     "clock-sweep[max_usage=2;initial_usage=0]",
 ];
-
-type Trace = Vec<(Op, u64)>;
-
-/// Draws that are the same on every machine.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % n
-    }
-}
-
-/// Accesses to `pages` pages, some of them more often, `written` of 100 writes.
-fn accesses(seed: u64, length: usize, pages: u64, written: u64) -> Trace {
-    let mut draws = Draws(seed * 0x9E37_79B9 + 1);
-    let access = |_| {
-        let op = if draws.below(100) < written { Op::Write } else { Op::Read };
-        let among = if draws.below(3) == 0 { pages } else { pages.div_ceil(4) };
-        (op, draws.below(among))
-    };
-    (0..length).map(access).collect()
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    value.as_object().expect("an object").clone()
-}
-
-fn letter(op: Op) -> &'static str {
-    if op == Op::Write { "w" } else { "r" }
-}
 
 /// A line of the page layout.
 fn page_vector(case: &str, frames: usize, params: Value, trace: &Trace) -> String {
@@ -116,27 +84,9 @@ fn page_vectors() -> Vec<String> {
     lines
 }
 
-/// A line of the device layout: bursts of requests on four chips.
+/// A line of the device layout.
 fn device_vector(name: &str, seed: u64, device: Value, cache: Value) -> String {
-    let mut shape = object(json!({
-        "channels": 2, "chips_per_channel": 2, "planes_per_die": 1, "blocks_per_plane": 12,
-        "pages_per_block": 8, "logical_pages": 256, "gc_low_pages": 8, "precondition": "random",
-        "precondition_writes": 200, "precondition_seed": seed, "page_bytes": 4096,
-        "read_ns": [25000], "program_ns": [200000], "erase_ns": 1500000, "bus_ps_per_byte": 25000,
-    }));
-    shape.extend(object(device));
-    let mut draws = Draws(seed * 77 + 5);
-    let mut now = 0;
-    let mut request = |(op, page): (Op, u64)| {
-        now += if draws.below(6) == 0 { 900_000 } else { draws.below(40_000) };
-        json!([now, letter(op), page * 4096, 4096 * (1 + draws.below(3))])
-    };
-    let requests: Vec<Value> = accesses(seed, 120, 250, 65).into_iter().map(&mut request).collect();
-    let mut vector =
-        object(json!({"name": name, "device": shape, "cache": cache, "requests": requests}));
-    let outcome = ssd::simulate(&Value::Object(vector.clone())).expect("a run");
-    vector.extend(object(outcome));
-    Value::Object(vector).to_string()
+    line(device_input(name, seed, device, cache))
 }
 
 fn device_vectors() -> Vec<String> {
@@ -196,20 +146,6 @@ fn device_vectors() -> Vec<String> {
             cache("lru", json!({"writes": 4, "frames": 5})),
         ),
     ]
-}
-
-/// The file holds these lines, or is written anew if that is asked for.
-fn holds(file: &str, lines: &[String]) {
-    let path = format!("{VECTORS}{file}");
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    if std::env::var_os("DESTAGE_WRITE_VECTORS").is_some() {
-        std::fs::write(&path, &text).expect("the vectors can be written");
-    }
-    let found = std::fs::read_to_string(&path).expect("the vectors are in the repository");
-    for (number, (found, line)) in (1..).zip(found.lines().zip(lines)) {
-        assert!(found == line, "{file}:{number}: expected {line}");
-    }
-    assert_eq!(found.lines().count(), lines.len(), "{file}");
 }
 
 #[test]

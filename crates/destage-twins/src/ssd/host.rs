@@ -2,10 +2,11 @@
 //! 8).
 
 mod results;
+mod writer;
 
 use serde_json::{Value, json};
 
-use super::config::{Config, Section, queue_depth};
+use super::config::{Config, Section, Writer, queue_depth};
 use super::policies::{Answer, Cache, cache};
 use super::queue::{Full, Ssd};
 use crate::Op;
@@ -123,6 +124,12 @@ struct Host {
     decisions: Vec<Value>,
     host_reads: Vec<usize>,
     write_backs: Vec<usize>,
+    writer: Option<Writer>,
+    /// The instant of the last offer that was made, and of the next one that may be.
+    offered: Option<u64>,
+    offer_due: Option<u64>,
+    /// What was written at offers: instant and page.
+    written: Vec<(u64, u64)>,
     counts: Counts,
 }
 
@@ -160,7 +167,12 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
         .collect();
 
     let s = Section::of(vector, "cache")?;
-    let cache = cache(vector, &config, &trace)?;
+    let mut cache = cache(vector, &config, &trace)?;
+    let writer = super::config::writer(vector, &config)?;
+    if writer.is_some() && cache.as_mut().is_some_and(|cache| cache.order().is_none()) {
+        let policy = &vector["cache"]["policy"];
+        return Err(format!("host: writer=trickle excludes policy={policy}: it has no order"));
+    }
     let frames = if cache.is_some() { s.integer("frames", 1, 1)? } else { 0 };
     let full = |Full| "device full".to_string();
     let mut host = Host {
@@ -179,6 +191,10 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
         decisions: Vec::new(),
         host_reads: Vec::new(),
         write_backs: Vec::new(),
+        writer,
+        offered: None,
+        offer_due: None,
+        written: Vec::new(),
         counts: Counts::default(),
     };
     let done = match depth {
@@ -238,7 +254,7 @@ impl Host {
     }
 
     fn issue(&mut self, now: u64, request: &Request) -> Result<(), Full> {
-        self.ssd.advance(now);
+        self.wait(now)?;
         let mut parts = Vec::new();
         for &page in &request.pages {
             self.counts.page_accesses += 1;
@@ -252,6 +268,7 @@ impl Host {
             });
         }
         self.issued.push(Issued { op: request.op, now, parts });
+        self.offer_due = Some(now);
         Ok(())
     }
 
@@ -357,20 +374,26 @@ impl Host {
         Ok(())
     }
 
-    /// Writes a page that stays (`docs/spec/ace.md`, 4): only its own frame waits for that.
+    /// Writes a page that stays (`docs/spec/ace.md`, 4): a write-back like that of a victim.
     fn write_and_keep(&mut self, cache: &mut dyn Cache, page: u64) -> Result<(), Full> {
         self.sample(page);
+        let program = self.write_ahead(cache, page)?;
+        self.write_backs.push(program);
+        Ok(())
+    }
+
+    /// Writes a page that stays: only its own frame waits for that. Says which operation it is.
+    fn write_ahead(&mut self, cache: &mut dyn Cache, page: u64) -> Result<usize, Full> {
         let program = self.ssd.write(page)?.expect("the run has begun");
         cache.submitted(program);
-        self.write_backs.push(program);
         let until = match self.evict_wait {
             EvictWait::Program => Until::Ended,
             EvictWait::Transfer => Until::Transferred,
-            EvictWait::None => return Ok(()),
+            EvictWait::None => return Ok(program),
         };
         let held = self.frames.iter_mut().find(|frame| frame.page == page);
         held.expect("it is resident").frame.operations.push((program, until));
-        Ok(())
+        Ok(program)
     }
 
     /// Takes the frame that is free earliest. Frames are left only by the group of a full cache, so

@@ -19,6 +19,7 @@
 //! | `flash.rs` | 5.2 to 5.4, 5.6, 6: placement, programs, collections |
 //! | `mapped.rs` | 12: the FTLs of `docs/spec/ftl.md` |
 //! | `host.rs` | 7, 8, 12: requests, frames, groups, closed loop, counters |
+//! | `host/writer.rs` | `docs/spec/writer.md`: the background writer |
 //! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `docs/spec/device-policies.md` |
 //! | `clusters.rs` | `docs/spec/block-policies.md` 1.7: policies of erase blocks, told what ended |
 

@@ -9,8 +9,9 @@ use super::ecr::{Cqct, Ecr};
 use super::gcar::Gcar;
 use super::queue::Ssd;
 use super::sac::Sac;
+use crate::ace::Ordered;
 use crate::block::{self, Group};
-use crate::{NAMES, Op, Twin, WRAPPERS, parameters, share, twin};
+use crate::{NAMES, Op, Params, Twin, WRAPPERS, ordered, parameters, share, twin};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
@@ -56,31 +57,68 @@ pub(crate) trait Cache {
 
     /// A host page operation was submitted to the device.
     fn submitted(&mut self, _operation: usize) {}
+
+    /// The resident pages in the order in which they would leave, each with whether it is dirty;
+    /// `None` for a policy that has no order (`docs/spec/ace.md`, 2).
+    fn order(&mut self) -> Option<Vec<(u64, bool)>> {
+        None
+    }
+
+    /// A resident dirty page has been written, and stays.
+    fn cleaned(&mut self, page: u64) {
+        unreachable!("page {page} is written ahead by a policy without an order");
+    }
 }
 
 /// A page policy, which does not see the device.
 struct Blind(Box<dyn Twin>);
 
-impl Cache for Blind {
+/// A page policy with an order.
+struct InOrder(Box<dyn Ordered>);
+
+impl Cache for InOrder {
     fn access(&mut self, op: Op, page: u64, _: Option<usize>, _: &Ssd) -> Answer {
-        let decision = self.0.access(op, page);
-        if decision.hit {
-            return Answer::hit();
-        }
-        if self.0.refused() {
-            return Answer { admitted: false, ..Answer::miss(None) };
-        }
-        let dirty = |victim| decision.flushed.iter().any(|group| group.contains(&victim));
-        assert!(decision.evicted.len() <= 1, "page policies evict one page");
-        let batch = decision.flushed.concat().into_iter();
-        Answer {
-            batch: batch.filter(|page| !decision.evicted.contains(page)).collect(),
-            ..Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
-        }
+        blind(&mut *self.0, op, page)
     }
 
     fn forget(&mut self, page: u64) -> Option<bool> {
         self.0.forget(page)
+    }
+
+    fn order(&mut self) -> Option<Vec<(u64, bool)>> {
+        Some(self.0.order())
+    }
+
+    fn cleaned(&mut self, page: u64) {
+        self.0.cleaned(page);
+    }
+}
+
+impl Cache for Blind {
+    fn access(&mut self, op: Op, page: u64, _: Option<usize>, _: &Ssd) -> Answer {
+        blind(&mut *self.0, op, page)
+    }
+
+    fn forget(&mut self, page: u64) -> Option<bool> {
+        self.0.forget(page)
+    }
+}
+
+/// What a page policy decides, which does not see the device.
+fn blind<T: Twin + ?Sized>(policy: &mut T, op: Op, page: u64) -> Answer {
+    let decision = policy.access(op, page);
+    if decision.hit {
+        return Answer::hit();
+    }
+    if policy.refused() {
+        return Answer { admitted: false, ..Answer::miss(None) };
+    }
+    let dirty = |victim| decision.flushed.iter().any(|group| group.contains(&victim));
+    assert!(decision.evicted.len() <= 1, "page policies evict one page");
+    let batch = decision.flushed.concat().into_iter();
+    Answer {
+        batch: batch.filter(|page| !decision.evicted.contains(page)).collect(),
+        ..Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
     }
 }
 
@@ -249,7 +287,12 @@ pub(crate) fn cache(
             if name == "ace" {
                 own.entry("writes").or_insert(device.units().into());
             }
-            Box::new(Blind(twin(name, frames, &own, trace).expect("a policy of the table")))
+            match ordered(name, frames, &Params(&own)) {
+                Some(policy) => Box::new(InOrder(policy)),
+                None => {
+                    Box::new(Blind(twin(name, frames, &own, trace).expect("a policy of the table")))
+                }
+            }
         }
     }))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Ssd {
     pub(crate) preconditioning: bool,
     /// What is submitted now belongs to an idle collection.
     timer_fires: bool,
+    /// An operation has ended after which its unit had nothing left to do.
+    pub(crate) went_idle: bool,
     pub(crate) gc_runs: u64,
     /// Pages read and written for the host so far.
     pub(super) host_pages: u64,
@@ -58,6 +60,7 @@ impl Ssd {
             places: vec![None; logical_pages],
             preconditioning: true,
             timer_fires: false,
+            went_idle: false,
             gc_runs: 0,
             host_pages: 0,
             mapped: Mapped::new(&config),
@@ -191,6 +194,7 @@ impl Ssd {
         let ended = self.units[unit].in_service.take().expect("in service");
         self.operations[ended].end = Some(end);
         self.serve_next(unit);
+        self.went_idle |= self.units[unit].in_service.is_none();
         if self.units[unit].in_service.is_none() && self.config.gc_mode == GcMode::Idle {
             // "without another idle time"
             let ended = &self.operations[ended];
@@ -223,17 +227,28 @@ impl Ssd {
     /// Lets everything happen that is due before a request at `now` (7.5): ends up to then, and
     /// timers before then.
     pub(crate) fn advance(&mut self, now: u64) {
-        loop {
-            let end = self.next_end().filter(|&end| end <= now);
-            let timer = self.next_timer().filter(|&(at, _)| at < now);
-            match (end, timer) {
-                (Some(end), Some((at, unit))) if at < end => self.fire(at, unit),
-                (Some(_), _) => self.end_one(),
-                (None, Some((at, unit))) => self.fire(at, unit),
-                (None, None) => break,
-            }
-        }
+        while self.step(now) {}
         self.now = now;
+    }
+
+    /// Lets the first of that happen; false if there is nothing.
+    pub(crate) fn step(&mut self, now: u64) -> bool {
+        let end = self.next_end().filter(|&end| end <= now);
+        let timer = self.next_timer().filter(|&(at, _)| at < now);
+        match (end, timer) {
+            (Some(end), Some((at, unit))) if at < end => self.fire(at, unit),
+            (Some(_), _) => self.end_one(),
+            (None, Some((at, unit))) => self.fire(at, unit),
+            (None, None) => return false,
+        }
+        true
+    }
+
+    /// When that is.
+    pub(crate) fn next_step(&self, now: u64) -> Option<u64> {
+        let end = self.next_end().filter(|&end| end <= now);
+        let timer = self.next_timer().map(|(at, _)| at).filter(|&at| at < now);
+        end.into_iter().chain(timer).min()
     }
 
     /// Lets all operations end; no timer fires any more.

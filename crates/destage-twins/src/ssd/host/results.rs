@@ -95,6 +95,11 @@ impl Host {
             "decisions": self.decisions,
             "counters": self.counters(&completions),
         });
+        // Instants are offered to a writer, which writes pages of a cache.
+        if self.writer.is_some() && self.cache.is_some() {
+            results["written"] = json!(self.written);
+            results["counters"]["idle_writes"] = self.written.len().into();
+        }
         match &ssd.mapped {
             Some(mapped) => results["counters"]["ftl"] = json!(mapped.counters()),
             None => results["counters"]["gc_runs"] = ssd.gc_runs.into(),
