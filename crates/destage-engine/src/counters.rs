@@ -22,8 +22,13 @@ pub struct Counters {
     pub written_through: u64,
     /// Pages read from flash: read misses, fetches on write misses if asked for, padding reads.
     pub physical_reads: u64,
-    /// Pages written to flash: flushed pages, padding, pages written through, end flushes.
+    /// Pages written to flash: flushed pages, padding, pages written through, idle writes, end
+    /// flushes.
     pub physical_writes: u64,
+    /// Pages written while a unit of the drive was idle, which stayed, by the writer of the host or
+    /// by the policy; absent where nobody does (`docs/spec/writer.md`, 6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_writes: Option<u64>,
     /// Pages that left the buffer because of a miss.
     pub evictions: u64,
     /// Those of them that were clean, and so were not written.
@@ -98,6 +103,7 @@ impl Counters {
             written_through: self.written_through - before.written_through,
             physical_reads: self.physical_reads - before.physical_reads,
             physical_writes: self.physical_writes - before.physical_writes,
+            idle_writes: self.idle_writes.map(|all| all - before.idle_writes.unwrap_or(0)),
             evictions: self.evictions - before.evictions,
             clean_evictions: self.clean_evictions - before.clean_evictions,
             destages: self.destages - before.destages,

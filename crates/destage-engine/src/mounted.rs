@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use destage_core::DeviceView;
 use destage_policies::params::Value;
-use destage_policies::{FromRun, Setup};
+use destage_policies::{FromRun, ORDERED, Setup};
 use destage_ssd::{CacheConfig, Device, Ftl, HostConfig};
 
 /// A drive that is ready to run: prepared once, and cloned for each run.
@@ -54,4 +54,21 @@ pub(crate) fn on_drive<F: Ftl>(setup: Setup, device: &Device<F>) -> Setup {
         device_pages: device.logical_pages(),
         ..setup
     }
+}
+
+/// The writer of a host finds its pages by the order of eviction (`docs/spec/writer.md`, 1).
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which names both.
+pub(crate) fn has_an_order(policy: &str) -> Result<(), RunError> {
+    if ORDERED.iter().any(|info| info.name == policy) {
+        return Ok(());
+    }
+    let ordered: Vec<&str> = ORDERED.iter().map(|info| info.name).collect();
+    Err(RunError::Impossible(format!(
+        "host: writer = trickle excludes {policy}, which shows no order of eviction: it needs one \
+         of {}",
+        ordered.join(", ")
+    )))
 }

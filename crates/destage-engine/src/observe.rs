@@ -1,6 +1,6 @@
 //! Who sees what a run decides: observers, alone, in pairs, or absent.
 
-use destage_core::{Nanos, Op, Plan, Policy, Request};
+use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
 use destage_ssd::OperationRecord;
 use std::ops::Range;
 
@@ -42,6 +42,10 @@ pub trait Observer {
     fn wants_operations(&self) -> bool {
         Self::SEES_OPERATIONS
     }
+
+    /// With a device: a page is written at this instant, nanoseconds, because a unit was idle, and
+    /// stays.
+    fn idle_write(&mut self, _at_ns: Nanos, _page: Page) {}
 
     /// With a device: it is known when a request completes. In the order of requests, but where
     /// reads go first.
@@ -118,6 +122,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.access(r, hit, plan);
     }
 
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        self.0.idle_write(at_ns, page);
+        self.1.idle_write(at_ns, page);
+    }
+
     fn completed(&mut self, request: &Completed) {
         self.0.completed(request);
         self.1.completed(request);
@@ -169,6 +178,12 @@ impl<O: Observer> Observer for Option<O> {
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         if let Some(observer) = self {
             observer.access(r, hit, plan);
+        }
+    }
+
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        if let Some(observer) = self {
+            observer.idle_write(at_ns, page);
         }
     }
 

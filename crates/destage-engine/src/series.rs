@@ -2,7 +2,7 @@
 
 use crate::counters::Counters;
 use crate::observe::Observer;
-use destage_core::{Plan, Request};
+use destage_core::{Nanos, Page, Plan, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ pub struct Period {
     /// First access of the period, counted from 0 over the whole run, warm-up included.
     pub first_access: u64,
     /// Counters of the period. `physical_reads` are read misses and padding reads,
-    /// `physical_writes` destaged pages, padding and pages written through: the run's options are
-    /// not in them.
+    /// `physical_writes` destaged pages, padding, pages written through and idle writes: the run's
+    /// options are not in them.
     #[serde(flatten)]
     pub counters: Counters,
     /// Where the policy had adapted to at the end of the period, if it adapts: ARC's p, BPAC's
@@ -60,6 +60,7 @@ impl Series {
         let c = &mut self.current.counters;
         c.physical_reads = c.read_misses + c.padding_reads;
         c.physical_writes = c.destaged_pages + c.padding_writes + c.written_through;
+        c.physical_writes += c.idle_writes.unwrap_or(0);
         let next = Period::at(self.accesses);
         self.done.push(std::mem::replace(&mut self.current, next));
     }
@@ -79,6 +80,11 @@ impl Observer for Series {
             self.current.counters.evicted(plan);
         }
         self.accesses += 1;
+    }
+
+    /// After the accesses of its period: the last of them came before.
+    fn idle_write(&mut self, _: Nanos, _: Page) {
+        *self.current.counters.idle_writes.get_or_insert(0) += 1;
     }
 
     const SEES_GAUGES: bool = true;

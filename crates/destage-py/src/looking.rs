@@ -2,7 +2,7 @@
 
 use crate::drive::Drive;
 use crate::trace::Trace;
-use destage_core::{Plan, Request};
+use destage_core::{Nanos, Page, Plan, Request};
 use destage_engine::decisions::DecisionLog;
 use destage_engine::result::RunResult;
 use destage_engine::series::{Period, Series};
@@ -47,6 +47,10 @@ impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
         if let Some(timeline) = &mut self.timeline {
             timeline.completed(request);
         }
+    }
+
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        self.series.idle_write(at_ns, page);
     }
 
     fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {

@@ -9,7 +9,7 @@ use crate::looking::{Ended, Lookers, Wanted, looked_at};
 use crate::policy::{Failure, PyPolicy};
 use crate::sets::set_json;
 use crate::trace::Trace;
-use destage_core::{Plan, Policy, Request};
+use destage_core::{Nanos, Page, Plan, Policy, Request};
 use destage_engine::Observer;
 use destage_engine::error::RunError;
 use destage_engine::input::Input;
@@ -95,6 +95,10 @@ struct Listener<'a, 'l, 'py> {
 impl Observer for Listener<'_, '_, '_> {
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         self.lookers.access(r, hit, plan);
+    }
+
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        self.lookers.idle_write(at_ns, page);
     }
 
     fn progress(&mut self, accesses: u64) -> bool {

@@ -152,7 +152,8 @@ def _describe(d: DeviceInfo) -> None:
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
         "Host": host["mode"]
-        + (f" loop, {host['queue_depth']} outstanding" if host["mode"] == "closed" else " loop"),
+        + (f" loop, {host['queue_depth']} outstanding" if host["mode"] == "closed" else " loop")
+        + (f"; writes {host['writer_low_pages']} pages ahead" if "writer" in host else ""),
     }
     click.echo(f"{d.name}: {d.about}")
     click.echo(wrapped(f"Source: {d.source}"))

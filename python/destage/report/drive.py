@@ -197,4 +197,13 @@ def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Pair]:
                 "note": f"{number(depth)} outstanding" if closed else "",
             }
         )
+    ahead = finite(host.get("writer_low_pages"))
+    if ahead is not None:
+        found.append(
+            {
+                "title": "Written ahead",
+                "value": f"{number(ahead)} pages",
+                "note": "by the host, while units are idle",
+            }
+        )
     return found

@@ -3,13 +3,13 @@
 //! section of that name does in a file.
 
 use super::read::{
-    Count, Direction, List, Malformed, Named, Text, malformed, note, one_for_each, present, read,
-    row, worded,
+    Count, Direction, List, Malformed, Named, PageNumber, Text, malformed, note, one_for_each,
+    present, read, row, worded,
 };
 use super::report::Found;
 use super::vector::{Decision, Expected};
 use crate::error::RunError;
-use crate::mounted::{on_drive, told_by};
+use crate::mounted::{has_an_order, on_drive, told_by};
 use crate::observe::{Completed, Observer};
 use crate::spec::PolicySpec;
 use crate::timed::{TimedReplay, Workload};
@@ -37,6 +37,7 @@ pub struct DeviceVector {
     requests: usize,
     completions_ns: Option<Vec<Nanos>>,
     decisions: Option<Vec<Expected>>,
+    written: Option<Vec<[u64; 2]>>,
     counters: Option<Map<String, Json>>,
     pub(super) unknown_keys: Vec<String>,
 }
@@ -58,6 +59,8 @@ pub struct DeviceOutcome {
     pub completions_ns: Vec<Nanos>,
     /// Per page access of a cached run.
     pub decisions: Vec<DeviceDecision>,
+    /// What was written while a unit was idle, instant and page; absent without a writer.
+    pub written: Option<Vec<[u64; 2]>>,
     /// Every counter of section 8.
     pub counters: Map<String, Json>,
 }
@@ -75,6 +78,10 @@ worded!(
 worded!(
     /// An instant, an offset or a length.
     Small(u64), "an integer 0..2^62", |found| found.as_u64().filter(|&number| number < 1 << 62)
+);
+row!(
+    /// What was written while a unit was idle.
+    Ahead(at: Count, page: PageNumber), "a list [instant_ns, page]"
 );
 row!(
     /// A request.
@@ -100,6 +107,8 @@ struct Line {
     #[serde(default, deserialize_with = "present")]
     decisions: Option<List<Expected>>,
     #[serde(default, deserialize_with = "present")]
+    written: Option<List<Ahead>>,
+    #[serde(default, deserialize_with = "present")]
     counters: Option<Named>,
 }
 
@@ -114,6 +123,9 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let host = host.map_err(|e| config("host", &e))?;
     let workload = workload(line.requests.0, &device)?;
     let setup = setup(&cache, &device, &workload).map_err(|e| config("cache", &e))?;
+    if let (Some(policy), Some(_)) = (&cache.policy, host.writer) {
+        has_an_order(policy).map_err(|e| malformed("", e.to_string()))?;
+    }
 
     let requests = workload.requests();
     let accesses = if cache.policy.is_some() { workload.accesses() } else { 0 };
@@ -129,6 +141,9 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
         requests,
         completions_ns: completions.map(|times| List(times).counts()),
         decisions: one_for_each("decisions", line.decisions, ("access", accesses))?,
+        written: line.written.map(|List(all)| {
+            all.into_iter().map(|Ahead(Count(at), PageNumber(page))| [at, page]).collect()
+        }),
         counters: line.counters,
         unknown_keys,
     })
@@ -179,6 +194,7 @@ struct Recorder<'a> {
     workload: &'a Workload,
     completions_ns: Vec<Nanos>,
     decisions: Vec<DeviceDecision>,
+    written: Vec<[u64; 2]>,
 }
 
 impl Observer for Recorder<'_> {
@@ -194,6 +210,10 @@ impl Observer for Recorder<'_> {
             page: r.lpn.0,
             decision,
         });
+    }
+
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        self.written.push([at_ns, self.workload.lpn(page)]);
     }
 
     fn completed(&mut self, request: &Completed) {
@@ -219,6 +239,7 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
         workload: &vector.workload,
         completions_ns: vec![0; vector.requests],
         decisions: Vec::new(),
+        written: Vec::new(),
     };
     let outcome = match &vector.cache.policy {
         None => {
@@ -237,8 +258,9 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
         Ok(Json::Object(counters)) => counters,
         _ => Map::new(),
     };
-    let Recorder { completions_ns, decisions, .. } = recorder;
-    Ok(DeviceOutcome { completions_ns, decisions, counters })
+    let Recorder { completions_ns, decisions, written, .. } = recorder;
+    let written = outcome.pages.idle_writes.map(|_| written);
+    Ok(DeviceOutcome { completions_ns, decisions, written, counters })
 }
 
 impl DeviceVector {
@@ -254,6 +276,14 @@ impl DeviceVector {
                 expected: expected.clone(),
                 got: got.decision.clone(),
             });
+        }
+        if let (Some(expected), Some(got)) = (&self.written, &outcome.written) {
+            let both = expected.len().max(got.len());
+            let pair = |k: usize| (expected.get(k).copied(), got.get(k).copied());
+            if let Some(k) = (0..both).find(|&k| pair(k).0 != pair(k).1) {
+                let (expected, got) = pair(k);
+                return Some(Found::Idle { write: k as u64, expected, got });
+            }
         }
         let expected = self.completions_ns.iter().flatten();
         let mut pairs = expected.zip(&outcome.completions_ns).enumerate();
@@ -275,6 +305,9 @@ impl DeviceVector {
     /// Keys that are compared with nothing, counters of unknown names among them.
     pub(super) fn not_compared(&self, outcome: &DeviceOutcome) -> Vec<String> {
         let mut keys = self.unknown_keys.clone();
+        if self.written.is_some() && outcome.written.is_none() {
+            note(&mut keys, "written".into());
+        }
         for name in self.counters.iter().flat_map(|counters| counters.keys()) {
             if !outcome.counters.contains_key(name) {
                 note(&mut keys, format!("counters.{name}"));

@@ -40,6 +40,7 @@ pub fn emit(input: &Path, output: &mut dyn Write, control: &Control) -> Result<(
                 line: place.line,
                 decisions: &outcome.decisions,
                 completions_ns: &outcome.completions_ns,
+                written: outcome.written.as_deref(),
                 counters: &outcome.counters,
             })
         }
@@ -82,6 +83,8 @@ enum Emitted<'a> {
         line: u64,
         decisions: &'a [DeviceDecision],
         completions_ns: &'a [u64],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        written: Option<&'a [[u64; 2]]>,
         counters: &'a serde_json::Map<String, serde_json::Value>,
     },
     Ftl {

@@ -138,6 +138,15 @@ pub enum Found {
         /// When it completed, nanoseconds.
         got: u64,
     },
+    /// What was written while a unit was idle; looked at when all decisions agree.
+    Idle {
+        /// Number of the page among them, from 0.
+        write: u64,
+        /// What the vector says: instant, nanoseconds, and page; none if there are no more.
+        expected: Option<[u64; 2]>,
+        /// What was written.
+        got: Option<[u64; 2]>,
+    },
     /// The counts after an operation of an FTL.
     Step {
         /// Number of the operation, from 0.
@@ -183,6 +192,13 @@ impl fmt::Display for Found {
             }
             Found::Completion { request, expected, got } => {
                 write!(f, "request {request}: expected to complete at {expected} ns, got {got} ns")
+            }
+            Found::Idle { write, expected, got } => {
+                let told = |page: &Option<[u64; 2]>| match page {
+                    Some([at, page]) => format!("page {page} at {at} ns"),
+                    None => "none".into(),
+                };
+                write!(f, "idle write {write}: expected {}, got {}", told(expected), told(got))
             }
             Found::Step { operation, op, page, expected, got } => write!(
                 f,

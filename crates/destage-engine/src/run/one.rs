@@ -6,6 +6,7 @@ use super::runner::Runner;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
+use crate::mounted::has_an_order;
 use crate::observe::{Observer, Unobserved};
 use crate::options::{RunOptions, Trim};
 use crate::result::RunResult;
@@ -83,6 +84,10 @@ pub fn run_own<P: Policy>(
              host has trimmed",
             named.policy
         )));
+    }
+    let writes_ahead = options.drive.as_ref().is_some_and(|drive| drive.host.writer.is_some());
+    if writes_ahead && !P::ORDERED {
+        has_an_order(&named.policy)?;
     }
     let options = &RunOptions { check: true, ..options.clone() };
     let outcome = Runner { input, options, control, observer }.watched(policy);

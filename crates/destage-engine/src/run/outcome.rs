@@ -27,5 +27,6 @@ pub(super) fn physical(counters: &mut Counters, options: &RunOptions) {
     counters.physical_writes = counters.destaged_pages
         + counters.padding_writes
         + counters.written_through
+        + counters.idle_writes.unwrap_or(0)
         + counters.end_flushes;
 }

@@ -13,7 +13,7 @@ use crate::observe::{Completed, Observer, Unobserved};
 use crate::options::{RunOptions, Trim};
 use crate::replay::{Replay, Replayed};
 use crate::timed::{Profiler, TimedOutcome, TimedReplay};
-use destage_core::{Policy, Request};
+use destage_core::{Nanos, Page, Policy, Request};
 use destage_policies::Visitor;
 use destage_ssd::{Device, OperationRecord};
 use std::collections::BTreeMap;
@@ -198,6 +198,10 @@ impl<O: Observer> Observer for Followed<'_, O> {
     #[inline(always)]
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
         self.observer.access(r, hit, plan);
+    }
+
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        self.observer.idle_write(at_ns, page);
     }
 
     fn completed(&mut self, request: &Completed) {

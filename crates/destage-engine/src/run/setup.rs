@@ -3,7 +3,7 @@
 use super::needs::clusters;
 use crate::cost::Cost;
 use crate::error::RunError;
-use crate::mounted::{on_drive, told_by};
+use crate::mounted::{has_an_order, on_drive, told_by};
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use destage_policies::params::{Params, Value};
@@ -18,6 +18,9 @@ impl RunOptions {
                  its write misses never fetch",
                 spec.label()
             )));
+        }
+        if self.drive.as_ref().is_some_and(|drive| drive.host.writer.is_some()) && !spec.is_none() {
+            has_an_order(spec.name)?;
         }
         if self.drive.is_some() && (self.pages_per_block.is_some() || self.device_pages.is_some()) {
             let what = "pages_per_block and device_pages are the drive's in a run with a device";

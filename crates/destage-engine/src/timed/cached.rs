@@ -1,5 +1,7 @@
 //! A cache run by a policy in front of the drive (`docs/spec/device.md` 7.3, 7.4).
 
+mod writer;
+
 use super::front::{Access, Front};
 use super::ledger::Ledger;
 use crate::counters::OwnCounters;
@@ -11,7 +13,7 @@ use destage_core::pages::prefetch;
 use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, PadRun, Page, Plan};
 use destage_core::{Policy, Request, UnitId};
 use destage_ssd::config::{EvictWait, ReadWait};
-use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, Settled, When};
+use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, Settled, When, WriterConfig};
 
 /// When a cached page has its frame, and when its data are there (7.4).
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,8 @@ pub(super) struct Cached<'a, P> {
     coming: [u64; 3], // pages that are likely to be evicted soon, the next one first
     // Operations that have not ended, by submission number, if the policy listens.
     submitted: Outstanding,
+    writer: Option<WriterConfig>,
+    ahead: Vec<Page>, // pages that it writes next
 }
 
 /// A window over a growing sequence: numbers come in order, and leave in any.
@@ -97,6 +101,8 @@ impl<'a, P: Policy> Cached<'a, P> {
             programs: 0,
             coming: [u64::MAX; 3],
             submitted: Outstanding::default(),
+            writer: None,
+            ahead: Vec::new(),
         }
     }
 
@@ -385,6 +391,26 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
             }
             Lookup::Bypass => Ok(self.bypass(device, (now, lpn), &r, ledger, observer)),
         }
+    }
+
+    fn uses_idle(&self) -> bool {
+        (P::ORDERED && self.writer.is_some()) || self.asks_for_idle()
+    }
+
+    fn offer<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        at: Nanos,
+        ledger: &mut Ledger,
+        observer: &mut O,
+    ) -> bool {
+        if !device.queues().any_idle() {
+            return true;
+        }
+        self.arrive(device);
+        let asked = self.asks_for_idle() && self.ask(device, at, ledger, observer);
+        let left = P::ORDERED && self.trickle(device, at, ledger, observer);
+        asked || left
     }
 
     fn after_ns(&self) -> Nanos {

@@ -28,6 +28,9 @@ pub struct TimedCounters {
     pub eviction_wait_ns_sum: Nanos,
     pub read_misses: u64,
     pub makespan_ns: Nanos,
+    /// Where somebody writes while units are idle (`docs/spec/writer.md`, 6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_writes: Option<u64>,
     /// The drive's.
     #[serde(flatten)]
     pub device: DeviceCounters,

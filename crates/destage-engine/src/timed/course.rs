@@ -136,6 +136,11 @@ impl Course {
         observer.completed(&Completed { completion_ns, ..request });
     }
 
+    /// The operations that have been submitted since the last request belong to none.
+    pub(super) fn own(&mut self, (reads, programs): (u64, u64)) {
+        self.operations = reads + programs;
+    }
+
     /// Everything so far was warm-up; the request that has been issued is the first that counts.
     /// Of `total` requests; of those before, some may have filled the cache.
     pub(super) fn start_counting<C: Front<F>, F: Ftl>(
@@ -149,7 +154,9 @@ impl Course {
         device.queues().count_latencies(true);
         self.warmup_requests = self.requests;
         if self.requests > 0 {
+            let idle_writes = self.ledger.pages.idle_writes.map(|_| 0);
             self.ledger = Ledger::default();
+            self.ledger.pages.idle_writes = idle_writes;
             self.before = device.counters();
             self.own_before = front.own_counters();
             self.started_ns = self.now;

@@ -41,6 +41,23 @@ pub(super) trait Front<F: Ftl> {
         observer: &mut O,
     ) -> Result<When, RunError>;
 
+    /// Somebody writes while units are idle. Always the same answer.
+    fn uses_idle(&self) -> bool {
+        false
+    }
+
+    /// The instant of an offer (`docs/spec/writer.md`, 2) has come. False: before the next request
+    /// no other one could be of use.
+    fn offer<O: Observer>(
+        &mut self,
+        _: &mut Device<F>,
+        _: Nanos,
+        _: &mut Ledger,
+        _: &mut O,
+    ) -> bool {
+        false
+    }
+
     /// What every request with pages pays at its end, nanoseconds.
     fn after_ns(&self) -> Nanos {
         0

@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::observe::Observer;
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
-use destage_core::{Op, Policy};
+use destage_core::{Nanos, Op, Policy};
 use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, HostConfig};
 
 /// How far ahead the LPN of a request's first page is asked for.
@@ -73,6 +73,7 @@ impl TimedReplay<'_> {
         let Input { columns, next_uses, .. } = self.input;
         let fetch = self.fetch_on_write_miss;
         let mut front = Cached::new(policy, cache, fetch, columns.lpns, next_uses, device);
+        front.write_ahead(self.host.writer);
         let mut outcome = self.drive(device, &mut front, observer)?;
         let counters = &mut outcome.timing.counters;
         counters.eviction_wait_ns_sum = counters.device.program_wait_ns_sum;
@@ -93,6 +94,8 @@ impl TimedReplay<'_> {
         let requests = rows as u64 - continuations.len() as u64;
         let mut course = Course::new(self.host, front.after_ns());
         goes_on(device)?;
+        let uses_idle = front.uses_idle();
+        course.ledger.pages.idle_writes = uses_idle.then_some(0);
         let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
         if operations_seen {
             device.queues().keep_operations();
@@ -108,7 +111,11 @@ impl TimedReplay<'_> {
                     course.settle(device, front, observer);
                     names = device.queues().times().names() + NAMES.max(2 * front.pages());
                 }
+                let since = course.now;
                 course.issue(arrival_ns, extent.is_write());
+                if uses_idle {
+                    offer_idle(since, device, front, &mut course, observer);
+                }
                 if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
                     course.start_counting(device, front, requests);
                 }
@@ -129,11 +136,6 @@ impl TimedReplay<'_> {
                 }
             }
         }
-        course.close(front.host_operations(), observer);
-        if course.warming {
-            course.start_counting(device, front, requests);
-        }
-        course.cut(device, front);
         self.end(device, front, course, observer, index, operations_seen)
     }
 
@@ -205,6 +207,12 @@ impl TimedReplay<'_> {
         operations_seen: bool,
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, continuations, .. } = self.input;
+        let requests = columns.first_ids.len() as u64 - continuations.len() as u64;
+        course.close(front.host_operations(), observer);
+        if course.warming {
+            course.start_counting(device, front, requests);
+        }
+        course.cut(device, front);
         if O::SEES_GAUGES {
             front.gauges(&mut |name, value| observer.gauge(name, value));
         }
@@ -222,11 +230,30 @@ impl TimedReplay<'_> {
         }
         course.settle(device, front, observer);
         observer.progress(accesses);
-        let requests = columns.first_ids.len() as u64 - continuations.len() as u64;
         goes_on(device)?;
         nothing_lost(device, front.host_operations(), (course.requests, requests))?;
         course.outcome(device, &front.own_counters(), dirty_left)
     }
+}
+
+/// Offers the instants between two requests in which units are idle (`docs/spec/writer.md`, 2), and
+/// ends them: all that happened before the second is over.
+#[inline(never)]
+fn offer_idle<C: Front<F>, F: Ftl, O: Observer>(
+    since: Nanos,
+    device: &mut Device<F>,
+    front: &mut C,
+    course: &mut Course,
+    observer: &mut O,
+) {
+    let mut next = Some(since).filter(|&at| course.requests > 0 && at < course.now);
+    while let Some(at) = next {
+        device.advance_past_timers(at);
+        let goes_on = front.offer(device, at, &mut course.ledger, observer);
+        next = if goes_on { device.next_idle(at, course.now) } else { None };
+    }
+    device.advance(course.now);
+    course.own(front.host_operations());
 }
 
 /// The FTL has not run out of blocks: what it did since then would be no result.

@@ -85,6 +85,7 @@ impl Ledger {
             eviction_wait_ns_sum: 0, // without a cache nothing is evicted
             read_misses: device.flash_reads - self.padding_reads,
             makespan_ns: self.last_ns.saturating_sub(started_ns),
+            idle_writes: pages.idle_writes,
             device,
         })
     }

@@ -1,6 +1,7 @@
 //! What vectors do not show: warm-ups, options of the run, observers, and what is refused. The
 //! vectors themselves are run by `conform`, random ones against a twin in `tests/device_twin`.
 
+mod idle;
 mod whole;
 
 use super::*;
@@ -92,6 +93,7 @@ struct Seen {
     completed_by_last_access: usize,
     completed: Vec<Completed>,
     operations: Vec<OperationRecord>,
+    idle_writes: Vec<Nanos>,
 }
 
 impl Observer for Seen {
@@ -100,6 +102,9 @@ impl Observer for Seen {
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {
         self.accesses += 1;
         self.completed_by_last_access = self.completed.len();
+    }
+    fn idle_write(&mut self, at_ns: Nanos, _: Page) {
+        self.idle_writes.push(at_ns);
     }
     fn completed(&mut self, request: &Completed) {
         self.completed.push(request.clone());

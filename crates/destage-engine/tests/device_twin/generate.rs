@@ -7,7 +7,7 @@
 mod drive;
 
 use destage_policies::params::{Kind, Param};
-use destage_policies::{POLICIES, info};
+use destage_policies::{ORDERED, POLICIES, info};
 use drive::{Drive, drive, ftl};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -29,6 +29,8 @@ pub enum Caches {
     DeviceBlock,
     /// Those that stand on another one, and write pages that stay.
     Over,
+    /// Those with an order, and a host that writes ahead of it.
+    Ahead,
 }
 
 /// What a vector's FTL may be.
@@ -47,7 +49,11 @@ pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
         Ftls::Other => ftl().prop_map(Some).boxed(),
     };
     let drive = (drive(), ftl).prop_map(|(drive, ftl)| drive.with_ftl(ftl));
-    (drive, load(), cache(caches)).prop_map(|(drive, load, cache)| {
+    let writer = match caches {
+        Caches::Ahead => writer().prop_map(Some).boxed(),
+        _ => Just(None).boxed(),
+    };
+    (drive, load(), cache(caches), writer).prop_map(|(drive, load, cache, writer)| {
         let device = drive.table();
         let logical_pages = drive.logical_pages();
         let mut vector = json!({
@@ -61,7 +67,23 @@ pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
         if let Some(depth) = load.queue_depth.filter(|_| !drive.read_first()) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
+        for (key, value) in writer.into_iter().flatten() {
+            vector["host"][key] = value;
+        }
         vector
+    })
+}
+
+/// Keys of a background writer; those that it can do without may be absent.
+fn writer() -> impl Strategy<Value = Map<String, Value>> {
+    let pages = || prop_oneof![1 => Just(None), 3 => (1..20_u64).prop_map(Some)];
+    (pages(), pages()).prop_map(|(low_pages, batch)| {
+        let given = [
+            ("writer", Some(json!("trickle"))),
+            ("writer_low_pages", low_pages.map(Value::from)),
+            ("writer_batch", batch.map(Value::from)),
+        ];
+        given.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
     })
 }
 
@@ -178,6 +200,7 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
         Caches::Admission => destage_twins::ADMISSION.to_vec(),
         Caches::DeviceBlock => vec!["gcar-bplru"],
         Caches::Over => destage_twins::WRAPPERS.to_vec(),
+        Caches::Ahead => ORDERED.iter().map(|info| info.name).collect(),
     };
     let policy = select(policies).prop_flat_map(|policy| (Just(policy), params(policy)));
     let frames = prop_oneof![1 => 1..4_u64, 4 => 4..24_u64, 1 => 24..80_u64];

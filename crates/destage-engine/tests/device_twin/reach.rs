@@ -167,9 +167,40 @@ fn random_loads_make_policies_decide_by_what_they_see() {
     reached.all(4);
 }
 
-/// Whether a request of one page that was written without an eviction waited all the same: for a
-/// frame that an earlier group left.
-fn waits_for_a_frame_that_was_left(vector: &Value, results: &Value) -> bool {
+#[test]
+fn random_loads_let_a_writer_write_and_wait_in_every_mode() {
+    let mut reached = Reached(BTreeMap::new());
+    for vector in vectors(Caches::Ahead, Ftls::Page, 300) {
+        let results = results(&vector);
+        let written = results["written"].as_array().expect("a list").len();
+        let policy = vector["cache"]["policy"].as_str().expect("a name");
+        reached.note(format!("{policy}: idle writes"), written > 5);
+        for key in ["gc_mode", "alloc", "sched", "bus", "queue_level"] {
+            let value = vector["device"][key].as_str().expect("a word");
+            reached.note(format!("idle writes with {key}={value}"), written > 5);
+        }
+        let closed = vector["host"].get("mode").is_some();
+        reached.note("idle writes in a closed loop", closed && written > 5);
+        let collects = results["counters"]["gc_runs"] != json!(0);
+        reached.note("idle writes and collections", collects && written > 5);
+        if vector["host"].get("writer_batch").is_some_and(|batch| *batch != 1) {
+            let single = with(&vector, "host", "writer_batch", json!(1));
+            reached.note("several pages at an offer", single["written"] != results["written"]);
+        }
+        let instants = vector["requests"].as_array().expect("a list").iter().map(|r| &r[0]);
+        let instants: Vec<&Value> = instants.collect();
+        let between = |entry: &&Value| closed || !instants.contains(&&entry[0]);
+        let ends = results["written"].as_array().expect("a list").iter().filter(between).count();
+        reached.note("offers when a unit becomes idle", !closed && ends > 5);
+        let waits = waits_for_a_frame(&vector, &results, 1);
+        reached.note("frames of clean victims that are waited for", waits);
+    }
+    reached.all(3);
+}
+
+/// Whether a request of one page that was written without a dirty victim, and this many clean ones,
+/// waited all the same: for a frame that an earlier group left, or that is still being written.
+fn waits_for_a_frame(vector: &Value, results: &Value, clean_victims: usize) -> bool {
     let number = |value: &Value| value.as_u64().expect("a number");
     let bytes = number(&vector["device"]["page_bytes"]);
     let mut access = 0;
@@ -187,10 +218,12 @@ fn waits_for_a_frame_that_was_left(vector: &Value, results: &Value) -> bool {
         pages == 1
             && decision["op"] == "w"
             && decision["hit"] == false
-            && decision["evicted"] == json!([])
+            && decision["flushed"] == json!([])
+            && decision["evicted"].as_array().is_some_and(|all| all.len() == clean_victims)
             && number(&results["completions_ns"][index]) > idle
     };
-    vector.get("host").is_none() && requests.map(waits).fold(false, |any, waits| any | waits)
+    vector["host"].get("mode").is_none()
+        && requests.map(waits).fold(false, |any, waits| any | waits)
 }
 
 #[test]
@@ -214,7 +247,7 @@ fn random_loads_make_groups_of_every_form() {
             reached.note(format!("{policy}: padding"), padded > 0);
             reached.note(
                 format!("{policy}: frames that were left"),
-                waits_for_a_frame_that_was_left(&vector, &results),
+                waits_for_a_frame(&vector, &results, 0),
             );
         }
         let from_buffer = counted("flash_reads") < counted("read_misses") + padded;

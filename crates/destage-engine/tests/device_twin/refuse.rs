@@ -26,9 +26,6 @@ fn spoilt_keys() -> Vec<(&'static str, &'static str, Value)> {
         ("cache", "hit_ns", json!(-1)),
         ("cache", "policy", json!("lru-epsilon")),
         ("cache", "policy", json!(3)),
-        ("host", "depth", json!(2)),
-        ("host", "mode", json!("half-open")),
-        ("host", "queue_depth", json!(0)),
         ("device", "op_permille", json!(1000)),
         ("device", "striping", json!(4)),
         ("device", "striping", json!("CWD")),
@@ -42,6 +39,7 @@ fn spoilt_keys() -> Vec<(&'static str, &'static str, Value)> {
         ("device", "gc_low_pages", json!(1_000_000)),
         ("device", "logical_pages", json!(1_000_000)),
     ];
+    spoilt.extend(spoilt_host());
     for key in ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die"] {
         spoilt.extend(device(key, not_positive()));
     }
@@ -68,6 +66,18 @@ fn spoilt_keys() -> Vec<(&'static str, &'static str, Value)> {
         spoilt.extend(device(key, no_flag()));
     }
     spoilt
+}
+
+/// The same of the host.
+fn spoilt_host() -> [(&'static str, &'static str, Value); 6] {
+    [
+        ("host", "depth", json!(2)),
+        ("host", "mode", json!("half-open")),
+        ("host", "queue_depth", json!(0)),
+        ("host", "writer", json!("all")),
+        ("host", "writer_low_pages", json!(0)),
+        ("host", "writer_batch", json!("many")),
+    ]
 }
 
 /// Which side runs a vector; a difference is a failure.
@@ -115,6 +125,15 @@ fn excluded_combinations_are_refused() {
         for &(table, key, value) in keys {
             vector[table][key] = value.into();
         }
+        vector
+    }));
+}
+
+/// The writer of a host needs an order of eviction.
+#[test]
+fn a_writer_and_a_policy_without_an_order_are_refused() {
+    both_refuse(generate::vector(Caches::Device, Ftls::Page).prop_map(|mut vector| {
+        vector["host"]["writer"] = "trickle".into();
         vector
     }));
 }

@@ -3,7 +3,8 @@
 use super::*;
 
 /// The files of device vectors.
-const DEVICE_FILES: [&str; 3] = ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl"];
+const DEVICE_FILES: [&str; 4] =
+    ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl", "writer.jsonl"];
 
 #[test]
 fn every_device_vector_passes() {
@@ -12,7 +13,7 @@ fn every_device_vector_passes() {
     let differences: Vec<String> =
         report.files.iter().flat_map(|f| f.differences.iter().map(Difference::to_string)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-    assert_eq!((report.passed(), report.failed(), report.skipped()), (27 + 30 + 8, 0, 0));
+    assert_eq!((report.passed(), report.failed(), report.skipped()), (27 + 30 + 8 + 13, 0, 0));
     assert!(report.files.iter().all(|file| file.not_compared.is_empty()), "{report:?}");
 }
 
@@ -24,7 +25,7 @@ fn what_is_emitted_of_a_device_is_what_its_vectors_expect() {
         for (i, (vector, emitted)) in text.lines().zip(&emitted).enumerate() {
             let vector: Json = serde_json::from_str(vector).expect("JSON");
             assert_eq!(emitted["line"], i + 1);
-            for key in ["decisions", "completions_ns", "counters"] {
+            for key in ["decisions", "completions_ns", "written", "counters"] {
                 assert_eq!(emitted[key], vector[key], "{}: {key}", vector["name"]);
             }
         }
@@ -54,6 +55,15 @@ fn a_doctored_completion_decision_or_counter_of_a_device_is_found() {
         let difference = only_difference(&doctored_device(change)).to_string();
         assert!(difference.contains(message), "{difference}\n{message}");
     }
+    let text = std::fs::read_to_string(shipped("writer.jsonl")).expect("a shipped file");
+    let mut vector: Json =
+        serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    vector["written"][2] = json!([5, 6]);
+    let difference = only_difference(&vector.to_string()).to_string();
+    assert!(
+        difference.contains("idle write 2: expected page 6 at 5 ns, got page "),
+        "{difference}"
+    );
     let file = doctored_device(|v| v["counters"]["erasures"] = json!(1));
     let report = conform_text(&file).expect("a vector");
     assert_eq!(report.files[0].not_compared.keys().collect::<Vec<_>>(), ["counters.erasures"]);
@@ -78,6 +88,13 @@ fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
                 v["device"]["sched"] = json!("read_first");
             },
             "mode = closed excludes sched = read_first",
+        ),
+        (
+            |v| {
+                v["host"] = json!({"writer": "trickle"});
+                v["cache"]["policy"] = json!("arc");
+            },
+            "host: writer = trickle excludes arc, which shows no order of eviction",
         ),
         (|v| v["requests"][1] = json!([0, "w", 0, 1]), "requests: request 1: it arrives at 0 ns"),
         (|v| v["requests"][1][3] = json!(-1), "requests[1][3]: expected an integer 0..2^62"),

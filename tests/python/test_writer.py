@@ -1,0 +1,126 @@
+"""The background writer of a host: its keys, its table, what it is called and what it needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, VECTORS, Destage
+
+import destage as ds
+from destage.demo import demo_trace
+
+ON = "small[writer=trickle]"
+
+#: The rows of the page: each policy alone, and with so many pages wanted free or clean.
+LOW_PAGES = (None, 16, 64, 256)
+POLICIES = ("lru", "cflru", "clock-sweep")
+SIZE = "20%"
+
+
+@pytest.fixture(scope="module")
+def trace() -> ds.Trace:
+    return demo_trace()
+
+
+def test_its_vectors_pass() -> None:
+    report = ds.conform([VECTORS / "writer.jsonl"])
+    assert report.ok, report
+    assert (report.passed, report.skipped) == (13, 0)
+
+
+def drive(low_pages: int | None) -> str:
+    return "small" if low_pages is None else f"small[writer=trickle;writer_low_pages={low_pages}]"
+
+
+def row(low_pages: int | None, run: ds.Run) -> str:
+    def us(name: str) -> str:
+        return f"{run[name] / 1000:,.1f} \u00b5s"
+
+    written = f"{run['idle_writes']:,}" if low_pages else ""
+    return (
+        f"| `{run.label}` | {low_pages or 'no writer'} | {us('response_ns_mean')} "
+        f"| {us('response_ns_p99')} | {100 * run['dirty_victim_ratio']:.1f} % | {written} "
+        f"| {run['physical_writes_incl_owed']:,} |"
+    )
+
+
+def test_the_page_says_what_the_runs_say(trace: ds.Trace) -> None:
+    by_drive = [
+        (low, ds.compare(trace, list(POLICIES), cache=SIZE, device=drive(low))) for low in LOW_PAGES
+    ]
+    rows = [row(low, runs[k]) for k in range(len(POLICIES)) for low, runs in by_drive]
+    for k, policy in enumerate(POLICIES):
+        alone, *ahead = (runs[k] for _, runs in by_drive)
+        assert alone["idle_writes"] is None, policy
+        responses = [run["response_ns_mean"] for run in (alone, *ahead)]
+        assert responses == sorted(responses, reverse=True), "more pages ahead, less to wait for"
+        assert all(run["idle_writes"] > 0 for run in ahead), policy
+    page = (ROOT / "docs" / "writer.md").read_text(encoding="utf-8").splitlines()
+    found = [line for line in page if line.startswith("| `")]
+    assert found == rows, "docs/writer.md should read:\n" + "\n".join(rows)
+
+
+def test_without_it_nothing_says_so(trace: ds.Trace) -> None:
+    off = ds.compare(trace, "lru", cache=SIZE, device="small[writer=none;writer_low_pages=9]")
+    (plain,) = ds.compare(trace, "lru", cache=SIZE, device="small")
+    assert json.dumps(off[0].counters) == json.dumps(plain.counters)
+    assert "idle_writes" not in plain.counters
+    assert "writer" not in ds.open_device("small").record["host"]
+    assert off[0]["response_ns_mean"] == plain["response_ns_mean"]
+
+
+def test_the_record_of_a_drive_has_its_keys_and_a_closed_loop_keeps_them() -> None:
+    host = {"mode": "open", "queue_depth": 1, "writer": "trickle", "writer_low_pages": 64}
+    on = ds.open_device(ON)
+    assert on.record["host"] == {**host, "writer_batch": on.size["units"]}
+    closed = ds.open_device(f"{ON[:-1]};writer_batch=3]", queue_depth=4).record["host"]
+    assert closed == {**host, "mode": "closed", "queue_depth": 4, "writer_batch": 3}
+
+
+def test_it_is_shown_and_what_it_needs_is_said(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    there = (msr, "-c", "8p", "-d", ON, "--wrap", "modulo")
+    wide = {"COLUMNS": "200"}
+    shown = destage("compare", *there, "-p", "lru,none", env=wide)
+    assert shown.status == 0, shown
+    assert "idle" in shown.out.split("lru")[0]
+    described = destage("devices", ON)
+    assert "writes 64 pages ahead" in described.out, described
+    report = destage("compare", *there, "-p", "lru", "--report", "r.html")
+    assert report.status == 0, report
+    assert "while units are idle" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    without = destage("compare", *there[:-4], "-d", "small", *there[-2:], "-p", "lru", env=wide)
+    assert "idle" not in without.out
+    refused = destage("compare", *there, "-p", "lru,arc")
+    assert refused.status == 2, refused
+    assert "writer = trickle excludes arc, which shows no order of eviction" in refused.err
+
+
+class Fifo(ds.Policy):
+    """One that has an order, which nobody can ask it for."""
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.pages: dict[int, bool] = {}
+
+    def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+        if r.page not in self.pages:
+            return ds.MISS
+        self.pages[r.page] |= r.is_write
+        return ds.HIT
+
+    def evict(self, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
+        page = next(iter(self.pages))
+        plan.evict(page, dirty=self.pages.pop(page))
+
+    def admit(self, r: ds.Request, miss: Any) -> None:
+        self.pages[r.page] = r.is_write
+
+
+def test_a_policy_of_ones_own_is_refused_by_its_name() -> None:
+    load: dict[str, Any] = {"requests": 300, "pages": 200, "read_ratio": 0.4, "seed": 5}
+    trace = ds.synth("oltp", **load)
+    with pytest.raises(ds.UsageError, match="excludes Fifo, which shows no order of eviction"):
+        ds.run(trace, Fifo, cache="60p", device=ON)
