@@ -81,20 +81,30 @@ struct Record {
 }
 
 /// Keys that were given another value than the FTL lets them have, each in a sentence.
-fn useless_keys(device: &DeviceConfig, given: &Table) -> Vec<String> {
+///
+/// What a preset says of itself is no fault of who changes its FTL.
+fn useless_keys(device: &DeviceConfig, given: &Table, preset: Option<&str>) -> Vec<String> {
     let ftl = device.ftl.info();
     let comes_to = serde_json::to_value(device).unwrap_or_default();
     let useless = without_effect(ftl).filter_map(|(key, whose)| {
         let value = given.get(key)?;
         let json = serde_json::to_value(value).ok();
-        let matters =
-            json.is_none_or(|json| comes_to.get(key) != Some(&json) && !is_default(key, &json));
+        let matters = json.is_none_or(|json| {
+            comes_to.get(key) != Some(&json)
+                && !is_default(key, &json)
+                && !preset.is_some_and(|name| says(name, key, &json))
+        });
         let name = ftl.name;
         matters.then(|| {
             format!("{key} = {value} has no effect: it belongs to ftl = {whose}, this is {name}")
         })
     });
     useless.collect()
+}
+
+/// The preset of this name has this value, by itself or by what follows from it.
+fn says(preset: &str, key: &str, value: &Json) -> bool {
+    Drive::preset(preset).is_ok_and(|drive| drive.to_json()["device"].get(key) == Some(value))
 }
 
 /// The value is the one that the key has if it is not given.
@@ -177,13 +187,15 @@ impl Drive {
         let device = DeviceConfig::with_threshold(&given.device, &given.ftl, threshold)?;
         let cache = CacheDefaults::from_table(&given.cache)?;
         let host = HostConfig::from_table(&given.host, &device)?;
+        // A preset that is read itself has nobody below it.
+        let below = preset.as_deref().filter(|preset| *preset != name);
         Ok(Drive {
+            notes: useless_keys(&device, &given.device, below),
             name,
             preset,
             cache,
             host,
             ftl: device.ftl.to_table(),
-            notes: useless_keys(&device, &given.device),
             device,
             states_address_mode: given.device.contains_key("address_mode"),
             trace: given.trace,

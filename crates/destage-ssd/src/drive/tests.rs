@@ -53,6 +53,19 @@ fn another_ftl_says_what_it_has_no_use_for_and_nothing_that_nobody_asked_for() {
 }
 
 #[test]
+fn what_a_preset_says_of_itself_is_no_fault_of_who_takes_another_ftl() {
+    for (spec_text, ftl) in [("ecr", "bast"), ("tlc-nvme", "fast"), ("sac", "dftl")] {
+        let changed = spec(spec_text).with_ftl(ftl).unwrap();
+        assert_eq!(changed.notes, Vec::<String>::new(), "{spec_text} with {ftl}");
+    }
+    assert!(spec("ecr[ftl=bast]").notes.is_empty());
+    assert!(parsed("[device]\npreset = \"ecr\"\nftl = \"bast\"\n").notes.is_empty());
+    let asked = parsed("[device]\npreset = \"ecr\"\nftl = \"bast\"\ngc_low_pages = 9000\n");
+    assert_eq!(asked.notes.len(), 1, "{:?}", asked.notes);
+    assert!(asked.notes[0].starts_with("gc_low_pages = 9000 has no effect"), "{:?}", asked.notes);
+}
+
+#[test]
 fn a_file_may_have_keys_that_are_not_the_drives() {
     let text = "[device]\npreset = \"small\"\n[cache]\ncost = { read = 1 }\nhit_ns = 5\nsize = 3\n";
     let file = Scratch::new("shared.toml", text);
