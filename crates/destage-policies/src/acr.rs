@@ -114,7 +114,7 @@ const FILE_PAGES: Param = Param {
 };
 
 const SOURCE: &str = "Tang, Meng. ACR: an adaptive cost-aware buffer replacement algorithm for \
-                      flash storage devices, section III";
+                      flash storage devices. Mobile Data Management, 2010, section III";
 
 /// Catalogue entry of the conservative scheme.
 pub static CONSERVATIVE: Info = Info {
