@@ -183,11 +183,6 @@ static OF_THE_CACHE: &[Metric] = &[
         "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
         |r| r.running_time.map(Number::Count))
     .shown(Shown::WithoutDevice),
-    metric!("idle_writes", "Idle writes", Count "pages", Neither,
-        "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
-         the policy; they stay",
-        |r| r.counters.idle_writes.map(Number::Count))
-    .shown(Shown::Always),
     metric!("misses", "Misses", Count "accesses", Lower,
         "accesses whose page was not resident",
         |r| Some(Number::Count(r.counters.misses()))),
@@ -306,6 +301,12 @@ static OF_TIME: &[Metric] = &[
         "99.9 % took at most so long",
         response_ns.p999
     ),
+    response!(
+        "response_ns_p9999",
+        "p99.99 response",
+        "99.99 % took at most so long",
+        response_ns.p9999
+    ),
     response!("response_ns_max", "Max response", "longest response time", response_ns.max),
     response!(
         "read_response_ns_mean",
@@ -324,6 +325,7 @@ static OF_TIME: &[Metric] = &[
     response!("read_response_ns_p95", "p95 read", "95 % of reads", read_response_ns.p95),
     response!("read_response_ns_p99", "p99 read", "99 % of reads", read_response_ns.p99),
     response!("read_response_ns_p999", "p99.9 read", "99.9 % of reads", read_response_ns.p999),
+    response!("read_response_ns_p9999", "p99.99 read", "99.99 % of reads", read_response_ns.p9999),
     response!("read_response_ns_max", "Max read", "longest read", read_response_ns.max),
     response!(
         "write_response_ns_mean",
@@ -342,13 +344,16 @@ static OF_TIME: &[Metric] = &[
     response!("write_response_ns_p95", "p95 write", "95 % of writes", write_response_ns.p95),
     response!("write_response_ns_p99", "p99 write", "99 % of writes", write_response_ns.p99),
     response!("write_response_ns_p999", "p99.9 write", "99.9 % of writes", write_response_ns.p999),
+    response!(
+        "write_response_ns_p9999",
+        "p99.99 write",
+        "99.99 % of writes",
+        write_response_ns.p9999
+    ),
     response!("write_response_ns_max", "Max write", "longest write", write_response_ns.max),
     metric!("dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
-    "probability that a victim is dirty; pages that are written and stay are no victims",
-    |r| {
-        r.timing.as_ref()?;
-        ratio(r.counters.dirty_victims(), r.counters.evictions)
-    }),
+        "probability that a victim is dirty; pages that are written and stay are no victims",
+        |r| r.timing.as_ref().and_then(|_| ratio(r.counters.dirty_victims(), r.counters.evictions))),
     timed!("victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
         "probability that a write-back's unit is collecting",
         |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions)),
