@@ -14,76 +14,78 @@ a sequence of runs, and one tidy table: `results.to_polars()`, `.to_pandas()`, `
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from destage import _destage
-from destage.catalogue import (
-    Counter,
-    DeviceInfo,
-    DeviceKey,
-    FormatInfo,
-    FtlInfo,
-    Gauge,
-    Param,
-    PolicyInfo,
-    ReaderOption,
-    device_keys,
-    devices,
-    formats,
-    ftl,
-    ftls,
-    policies,
-    reader_options,
-)
-from destage.catalogue import device as _one_device
-from destage.catalogue import policy as _one_policy
-from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
-from destage.conversion import Converted, convert, trace_head, trace_info, write_workload
-from destage.curves import Curves, mrc
-from destage.demo import demo, demo_trace
-from destage.device import Drive, open_device
-from destage.errors import (
-    CheckFailed,
-    DataError,
-    DestageError,
-    InternalError,
-    MissingExtra,
-    MissingFile,
-    OutputError,
-    UsageError,
-)
-from destage.options import ProgressCallback, RunOptions
-from destage.own.template import new_policy
-from destage.policy import (
-    BYPASS,
-    HIT,
-    MISS,
-    Bypass,
-    DeviceView,
-    GhostList,
-    Hit,
-    ListPolicy,
-    Miss,
-    PageList,
-    Plan,
-    Policy,
-    PolicyLike,
-    Request,
-)
-from destage.profile import TraceInfo, TraceProfile
-from destage.reports import write_report
-from destage.rerunning import Rerun, rerun
-from destage.results import Metric, Results, Run, TraceIdentity, metrics
-from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
-from destage.trace import Trace, open_trace, open_volumes, synth, workloads
-from destage.trace_cache import CacheEntry, TraceCache, trace_cache
-from destage.tuning import Tuned, tune
-from destage.why import Why, why
+if TYPE_CHECKING:
+    from destage.catalogue import (
+        Counter,
+        DeviceInfo,
+        DeviceKey,
+        FormatInfo,
+        FtlInfo,
+        Gauge,
+        Param,
+        PolicyInfo,
+        ReaderOption,
+        device_keys,
+        devices,
+        formats,
+        ftl,
+        ftls,
+        policies,
+        reader_options,
+    )
+    from destage.catalogue import device as _one_device
+    from destage.catalogue import policy as _one_policy
+    from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
+    from destage.conversion import Converted, convert, trace_head, trace_info, write_workload
+    from destage.curves import Curves, mrc
+    from destage.demo import demo, demo_trace
+    from destage.device import Drive, open_device
+    from destage.errors import (
+        CheckFailed,
+        DataError,
+        DestageError,
+        InternalError,
+        MissingExtra,
+        MissingFile,
+        OutputError,
+        UsageError,
+    )
+    from destage.options import ProgressCallback, RunOptions
+    from destage.own.template import new_policy
+    from destage.parting import Why, why
+    from destage.policy import (
+        BYPASS,
+        HIT,
+        MISS,
+        Bypass,
+        DeviceView,
+        GhostList,
+        Hit,
+        ListPolicy,
+        Miss,
+        PageList,
+        Plan,
+        Policy,
+        PolicyLike,
+        Request,
+    )
+    from destage.profile import TraceInfo, TraceProfile
+    from destage.reports import write_report
+    from destage.rerunning import Rerun, rerun
+    from destage.results import Metric, Results, Run, TraceIdentity, metrics
+    from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
+    from destage.trace import Trace, open_trace, open_volumes, synth, workloads
+    from destage.trace_cache import CacheEntry, TraceCache, trace_cache
+    from destage.tuning import Tuned, tune
 
-__version__ = _destage.VERSION
-
-# The calls win over the modules of that name, which nobody needs by attribute.
-policy = _one_policy
-device = _one_device
+    __version__: str
+    # The calls win over the modules of that name, which nobody needs by attribute.
+    policy = _one_policy
+    device = _one_device
 
 __all__ = [
     # traces
@@ -183,9 +185,167 @@ __all__ = [
     "__version__",
 ]
 
+#: Where each name of the API is; it is imported when it is first asked for.
+_HOMES: dict[str, tuple[str, ...]] = {
+    "destage.catalogue": (
+        "Counter",
+        "DeviceInfo",
+        "DeviceKey",
+        "FormatInfo",
+        "FtlInfo",
+        "Gauge",
+        "Param",
+        "PolicyInfo",
+        "ReaderOption",
+        "device",
+        "device_keys",
+        "devices",
+        "formats",
+        "ftl",
+        "ftls",
+        "policies",
+        "policy",
+        "reader_options",
+    ),
+    "destage.conformance": (
+        "ConformanceReport",
+        "VectorFile",
+        "conform",
+        "conform_emit",
+    ),
+    "destage.conversion": (
+        "Converted",
+        "convert",
+        "trace_head",
+        "trace_info",
+        "write_workload",
+    ),
+    "destage.curves": (
+        "Curves",
+        "mrc",
+    ),
+    "destage.demo": (
+        "demo",
+        "demo_trace",
+    ),
+    "destage.device": (
+        "Drive",
+        "open_device",
+    ),
+    "destage.errors": (
+        "CheckFailed",
+        "DataError",
+        "DestageError",
+        "InternalError",
+        "MissingExtra",
+        "MissingFile",
+        "OutputError",
+        "UsageError",
+    ),
+    "destage.options": (
+        "ProgressCallback",
+        "RunOptions",
+    ),
+    "destage.own.template": ("new_policy",),
+    "destage.parting": (
+        "Why",
+        "why",
+    ),
+    "destage.policy": (
+        "BYPASS",
+        "Bypass",
+        "DeviceView",
+        "GhostList",
+        "HIT",
+        "Hit",
+        "ListPolicy",
+        "MISS",
+        "Miss",
+        "PageList",
+        "Plan",
+        "Policy",
+        "PolicyLike",
+        "Request",
+    ),
+    "destage.profile": (
+        "TraceInfo",
+        "TraceProfile",
+    ),
+    "destage.reports": ("write_report",),
+    "destage.rerunning": (
+        "Rerun",
+        "rerun",
+    ),
+    "destage.results": (
+        "Metric",
+        "Results",
+        "Run",
+        "TraceIdentity",
+        "metrics",
+    ),
+    "destage.runs": (
+        "Interrupted",
+        "Planned",
+        "Recorded",
+        "compare",
+        "plan",
+        "run",
+    ),
+    "destage.trace": (
+        "Trace",
+        "open_trace",
+        "open_volumes",
+        "synth",
+        "workloads",
+    ),
+    "destage.trace_cache": (
+        "CacheEntry",
+        "TraceCache",
+        "trace_cache",
+    ),
+    "destage.tuning": (
+        "Tuned",
+        "tune",
+    ),
+}
 
-def __getattr__(name: str) -> object:
-    """Import `destage.reproduce` when it is first asked for: it reads the papers' files."""
-    if name == "reproduce":
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is first asked for, and keep it: `import destage` alone is quick."""
+    if name == "__version__":
+        found: Any = importlib.import_module("destage._destage").VERSION
+    elif name == "reproduce":
         return importlib.import_module("destage.reproduce")
-    raise AttributeError(f"module 'destage' has no attribute {name!r}")
+    elif name in _HOME_OF:
+        found = getattr(importlib.import_module(_HOME_OF[name]), name)
+    else:
+        raise AttributeError(f"module 'destage' has no attribute {name!r}{_meant(name)}")
+    globals()[name] = found
+    return found
+
+
+def _meant(name: str) -> str:
+    """The nearest name of the API; nothing for the names that Python asks for by itself."""
+    if name.startswith("_"):
+        return ""
+    near = importlib.import_module("destage._destage").nearest(name, __all__)
+    return f", did you mean {near!r}?" if near else ""
+
+
+def __dir__() -> list[str]:
+    """The API, and nothing else."""
+    return sorted(__all__)
+
+
+class _Api(ModuleType):
+    """A package whose calls stay what they are when a module of the same name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Keep a module from taking the place of a call: `destage.policy`, `destage.demo`."""
+        if not (isinstance(value, ModuleType) and name in _HOME_OF):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Api

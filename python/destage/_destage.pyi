@@ -367,7 +367,7 @@ def mrc(
     seed: int,
     jobs: int,
     progress: _Progress = None,
-) -> str: ...
+) -> tuple[str, list[tuple[int, tuple[int, bytes]]]]: ...
 def run_one(
     trace: Trace,
     spec: _Spec,

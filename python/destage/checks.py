@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
@@ -23,6 +23,9 @@ __all__ = [
     "check_request",
     "check_run",
     "drive_of",
+    "drives_of",
+    "in_order",
+    "one_trace",
     "sizes_json",
     "traces_of",
 ]
@@ -54,6 +57,20 @@ def drive_of(device: DeviceLike | None, ftl: str | None, queue_depth: int | None
         if value is not None:
             raise UsageError(f"{what}: it is of a drive: add a device")
     return None
+
+
+def drives_of(
+    device: DeviceLike | Sequence[DeviceLike] | None,
+    ftl: str | Sequence[str] | None,
+    queue_depth: int | None,
+) -> list[Drive | None]:
+    """The drives of a grid: each of the devices with each of the FTLs; no drive is one as well."""
+    devices: list[Any] = list(device) if isinstance(device, (list, tuple)) else [device]
+    layers: list[Any] = list(ftl) if isinstance(ftl, (list, tuple)) else [ftl]
+    for what, given in (("device", devices), ("ftl", layers)):
+        if not given:
+            raise UsageError(f"{what}: expected at least one, got an empty list")
+    return [drive_of(one, layer, queue_depth) for one in devices for layer in layers]
 
 
 def asked(
@@ -212,11 +229,36 @@ def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[Spec
     return specs
 
 
+def one_trace(call: str, trace: Trace, second: object) -> Trace:
+    """The trace of a call that takes one. Raises `UsageError` for what is none."""
+    in_order(call, trace, second)
+    if not isinstance(trace, Trace):
+        raise no_trace(trace)
+    return trace
+
+
+def in_order(call: str, trace: object, second: object) -> None:
+    """Raise `UsageError` where the trace stands behind what it should stand before."""
+    if isinstance(second, Trace) and not isinstance(trace, Trace):
+        raise UsageError(
+            f"{call}(trace, policy, ...): the arguments are in the wrong order: the trace comes"
+            f" first, then {trace!r}"
+        )
+
+
+def no_trace(given: object) -> UsageError:
+    """What to say of something that is no trace."""
+    way = ""
+    if isinstance(given, (str, os.PathLike)):
+        way = f": open it first, open_trace({str(given)!r})"
+    return UsageError(f"trace: expected what open_trace or synth returns, got {given!r}{way}")
+
+
 def traces_of(trace: Trace | Sequence[Trace]) -> list[Trace]:
     """One trace or several, as several. Raises `UsageError` for what is none."""
     traces = [trace] if isinstance(trace, Trace) else trace
     if not isinstance(traces, Sequence) or not all(isinstance(t, Trace) for t in traces):
-        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+        raise no_trace(trace)
     if not traces:
         raise UsageError("trace: expected at least one")
     return list(traces)

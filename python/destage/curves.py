@@ -10,15 +10,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
-from destage.checks import asked_curves, sizes_json
+from destage.checks import asked_curves, one_trace, sizes_json
 from destage.errors import UsageError
+from destage.model.every_size import EverySize
 from destage.model.results import ResultSet
 from destage.model.run import Run
+from destage.model.words import plain
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
 from destage.policy import OwnPolicy, PolicyLike, Spec
 from destage.results import Results
 from destage.runs import compare
-from destage.tables.curves import curves_table
+from destage.tables.curves import curves_summary, curves_table
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
 from destage.trace import Trace
@@ -34,7 +36,9 @@ class Curves(Tabled):
     """Hit ratio over cache size, for some policies; `data` has everything."""
 
     data: Mapping[str, Any]
-    """`trace`: identity; `mrc`: sample, curves with their points, warnings."""
+    """`trace`: identity; `mrc`: sample, curves with their points, warnings. A curve of LRU over the
+    whole trace has `every_size`: the best hit ratio, frames that are `enough` for 90, 95 and 99 %
+    of its hits, its knees, and the points of the exact curve that a picture needs."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -106,7 +110,15 @@ class Curves(Tabled):
 
     def as_table(self) -> Table:
         """Return the table that the command line prints, to be laid out otherwise."""
-        return curves_table(self.result_set, self.data["mrc"]["sample"], self.warnings)
+        sample = self.data["mrc"]["sample"]
+        table = curves_table(self.result_set, sample, self.warnings)
+        table.notes[:0] = self.summary
+        return table
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """How large a cache is enough, where curves bend, who is ahead: a sentence for each."""
+        return tuple(plain(sentence) for sentence in curves_summary(self.result_set))
 
 
 def mrc(
@@ -122,8 +134,10 @@ def mrc(
 ) -> Curves:
     """Draw hit-ratio curves over cache sizes.
 
-    LRU is exact for all sizes in one pass; other policies run once per size. With `sample`, pages
-    are sampled by a hash (SHARDS) and every number is an estimate with its standard error.
+    LRU is exact at every size in one pass, also between those that are asked for (`every_size`, and
+    the `summary`: how large is enough, where its knees are); other policies run once per size. With
+    `sample`, pages are sampled by a hash (SHARDS) and every number is an estimate with its standard
+    error.
 
     Parameters:
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
@@ -133,8 +147,7 @@ def mrc(
 
     Raises as `compare`.
     """
-    if not isinstance(trace, Trace):
-        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    one_trace("mrc", trace, policies)
     specs = asked_curves(policies)
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
         raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
@@ -145,7 +158,7 @@ def mrc(
     _check_sample(specs, sample)
     data: dict[str, Any] = {}
     if table:
-        text = _destage.mrc(
+        text, every_size = _destage.mrc(
             trace.raw,
             table,
             sizes_json(cache),
@@ -156,6 +169,9 @@ def mrc(
             progress,
         )
         data = json.loads(text)
+        for place, (accesses, hits) in every_size:
+            exact = EverySize.of_bytes(accesses, hits).to_json()
+            data["mrc"]["curves"][place]["every_size"] = exact
     if own:
         options_json("mrc", options)
         results = compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)

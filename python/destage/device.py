@@ -12,6 +12,8 @@ from destage import _destage
 from destage.errors import UsageError
 from destage.io.clash import reading
 from destage.io.names import path_of
+from destage.model.card import Card
+from destage.model.words import percent, size
 from destage.options import ProgressCallback
 
 __all__ = ["DeviceLike", "Drive", "open_device"]
@@ -133,19 +135,37 @@ class Drive:
             raise UsageError(f"pages: expected a number of pages, got {pages!r}")
         return self if pages <= self.logical_pages else Drive(self.raw.extended(pages))
 
+    def card(self) -> Card:
+        """What the drive is, in a few lines; `record` has every key."""
+        device, known = self.record["device"], self.size
+        pages = f"{self.logical_pages:,} pages of {self.page_bytes:,} bytes"
+        depth = self.queue_depth
+        facts = [
+            ("Capacity", f"{size(self.logical_bytes)} = {pages}"),
+            ("Over-provisioning", percent(known["op"], 1)),
+            ("Units", f"{known['units']:,}, each a {device['queue_level']} with its queue"),
+            ("FTL", str(device["ftl"])),
+            ("At time 0", FILLED[device["precondition"]]),
+            ("Host", "as the trace says" if depth is None else f"{depth} requests outstanding"),
+        ]
+        return Card(f"Drive {self.name}", facts)
+
     def __repr__(self) -> str:
-        """Return a line of numbers."""
-        size = self.size
-        return (
-            f"<Drive {self.name}: {self.logical_pages:,} pages of {self.page_bytes:,} bytes,"
-            f" {size['units']} units, over-provisioning {100 * size['op']:.1f} %>"
-        )
+        """Return a few lines of numbers."""
+        return self.card().text()
+
+    def _repr_html_(self) -> str:
+        """Return the same as a card, for a notebook."""
+        return self.card().html()
 
 
 def open_shared(path: str, others: Sequence[tuple[str, str]], *, cache: bool = True) -> Drive:
     """Open the drive of a file that has keys for others too, which are given as (table, key)."""
     return Drive(_destage.open_shared_drive(path, list(others), cache))
 
+
+#: What a drive holds before the first request, in a word.
+FILLED = {"none": "empty", "sequential": "full", "random": "full, overwritten at random"}
 
 #: A drive, or what `open_device` makes one of.
 DeviceLike = Drive | str | os.PathLike[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from destage.errors import UsageError
 from destage.io.files import Destination
 
 if TYPE_CHECKING:
@@ -46,9 +47,15 @@ def write_report(
 
     Raises `MissingExtra` if the extra `report` is not installed, and `OutputError`.
     """
+    from destage.results import Results
+
+    if isinstance(path, Results):
+        raise UsageError(
+            "write_report(path, results, ...): the arguments are in the wrong order: the path comes"
+            " first"
+        )
     need_report()
     from destage.report import write_report as draw
-    from destage.results import Results
 
     several = [results] if isinstance(results, Results) else list(results)
     draw(

@@ -19,7 +19,7 @@ from destage.io.files import Destination, read_text
 from destage.io.names import path_of, printable
 from destage.model.metrics import Metric, metrics
 from destage.model.results import ResultSet
-from destage.model.run import Run, TraceIdentity
+from destage.model.run import INTERRUPTED, Run, TraceIdentity
 from destage.tables.frames import Tabled, by_column
 from destage.tables.results import results_table
 from destage.tables.table import Table
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics"]
 
 
-class Results(Tabled, Sequence[Run]):
+class Results(Tabled):
     """Runs over one trace or several, in the order of traces, policies, sizes, as asked for.
+
+    A sequence of runs in all but its class: as a table it has one row a run, and what makes frames
+    (`polars.DataFrame(results)`) would take a `Sequence` apart instead of asking for it.
 
     As JSON one trace gives an object, several give an array of such objects.
     """
@@ -81,15 +84,46 @@ class Results(Tabled, Sequence[Run]):
         """Iterate over the runs."""
         return iter(self.runs)
 
+    def __reversed__(self) -> Iterator[Run]:
+        """Iterate over the runs, the last first."""
+        return reversed(self.runs)
+
+    def __contains__(self, run: object) -> bool:
+        """Return whether a run is among them."""
+        return run in self.runs
+
+    def index(self, run: Run) -> int:
+        """Return the place of a run. Raises `ValueError` if it is not among them."""
+        return self.runs.index(run)
+
     def __eq__(self, other: object) -> bool:
         """Compare everything, configuration included."""
         return isinstance(other, Results) and self.sets == other.sets
 
     __hash__ = None  # type: ignore[assignment]
 
-    def as_table(self) -> Table:
-        """Return the table that the command line prints, to be laid out otherwise."""
-        return results_table(self.runs)
+    @property
+    def incomplete(self) -> bool:
+        """Whether the comparison was interrupted: runs are missing."""
+        return any(said.startswith(INTERRUPTED) for run in self.runs for said in run.warnings)
+
+    def as_table(
+        self,
+        *,
+        show: str | Sequence[str] | None = None,
+        sort: str | None = None,
+        view: str | None = None,
+    ) -> Table:
+        """Return the table that the command line prints, to be laid out otherwise.
+
+        Parameters:
+            show: columns, by the names of metrics or short ones: `"p99.9,waf"`.
+            sort: what the rows of a cache size are sorted by, the best first: `"p99.9"`.
+            view: `"latency"`, `"endurance"` or `"hits"`: columns about that, instead of `show`.
+
+        Raises `UsageError` for a name that there is not.
+        """
+        return results_table(self.runs, show=show, sort=sort, view=view)
 
     @property
     def plot(self) -> Plots:
@@ -107,9 +141,15 @@ class Results(Tabled, Sequence[Run]):
             )
         return Plots(self.result_sets[0])
 
-    def table(self) -> str:
-        """Return the table that the command line prints, without colours."""
-        return repr(self)
+    def table(
+        self,
+        *,
+        show: str | Sequence[str] | None = None,
+        sort: str | None = None,
+        view: str | None = None,
+    ) -> str:
+        """Return the table that the command line prints, without colours; as `as_table`."""
+        return self.as_table(show=show, sort=sort, view=view).text()
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the tidy table: one dictionary per run, all with the same keys."""

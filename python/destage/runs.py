@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
-from destage.checks import asked, asked_once, check_in_front, drive_of, traces_of
+from destage.checks import (
+    asked,
+    asked_once,
+    check_in_front,
+    drive_of,
+    drives_of,
+    in_order,
+    one_trace,
+    traces_of,
+)
 from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
 from destage.io.clash import Named, refuse
 from destage.io.files import Destination, written_whole
-from destage.model.run import Run
+from destage.model.card import Card
+from destage.model.run import INTERRUPTED, Run
+from destage.model.words import counted
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
 from destage.own.processes import side_by_side
 from destage.policy import OwnPolicy, PolicyLike, Spec, params_json, spec_label
@@ -27,7 +41,17 @@ from destage.trace import Trace
 if TYPE_CHECKING:
     from destage.charts.series_plots import SeriesPlots
 
-__all__ = ["Interrupted", "Planned", "Recorded", "compare", "plan", "run"]
+__all__ = [
+    "Interrupted",
+    "Pair",
+    "Planned",
+    "Recorded",
+    "compare",
+    "compare_pairs",
+    "plan",
+    "plan_pairs",
+    "run",
+]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -55,6 +79,10 @@ class Planned:
     """The same in bytes."""
     accesses: int
     """Page accesses to replay."""
+    device: str | None = None
+    """The drive behind the cache; None without one."""
+    ftl: str | None = None
+    """Its flash translation layer."""
 
 
 def plan(
@@ -62,23 +90,42 @@ def plan(
     policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     *,
     cache: str | Sequence[str] | None = None,
-    device: DeviceLike | None = None,
+    device: DeviceLike | Sequence[DeviceLike] | None = None,
+    ftl: str | Sequence[str] | None = None,
 ) -> list[Planned]:
     """Return what `compare` would run, in its order, without running it.
 
     Parameters and errors as in `compare`.
     """
-    specs, sizes = asked(policies, cache, drive_of(device, None, None))
+    in_order("plan", trace, policies)
+    drives = drives_of(device, ftl, None)
+    pairs = [(one, drive) for one in traces_of(trace) for drive in drives]
+    return plan_pairs(pairs, policies, cache)
+
+
+#: A trace, and the drive that it runs in front of.
+Pair = tuple[Trace, Drive | None]
+
+
+def plan_pairs(
+    pairs: Sequence[Pair],
+    policies: str | PolicyLike | Sequence[PolicyLike] | None,
+    cache: str | Sequence[str] | None,
+) -> list[Planned]:
+    """As `plan`, with traces that were opened each for its drive."""
     planned = []
-    for one in traces_of(trace):
+    for one, drive in pairs:
+        specs, sizes = asked(policies, cache, drive)
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
-        for spec in specs:
-            label = spec_label(spec)
+        name = drive.name if drive else None
+        ftl = str(drive.record["device"]["ftl"]) if drive else None
+        for label in map(spec_label, specs):
             for size in resolved:
                 frames = int(size["frames"])
                 large = frames * one.page_bytes
-                run = Planned(one.name, label, size["given"], frames, large, one.accesses)
-                planned.append(run)
+                planned.append(
+                    Planned(one.name, label, size["given"], frames, large, one.accesses, name, ftl)
+                )
     return planned
 
 
@@ -87,8 +134,8 @@ def compare(
     policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     *,
     cache: str | Sequence[str] | None = None,
-    device: DeviceLike | None = None,
-    ftl: str | None = None,
+    device: DeviceLike | Sequence[DeviceLike] | None = None,
+    ftl: str | Sequence[str] | None = None,
     queue_depth: int | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -106,17 +153,19 @@ def compare(
             `"auto"` is eight sizes from 0.1 % to 50 %. By default the drive's, else `"auto"`.
         device: the drive behind the cache: a preset, a TOML file or what `open_device` returns. It
             gives response times, and what the drive did; the trace must have been opened with its
-            page size (`open_trace(..., drive=...)`).
-        ftl, queue_depth: as in `open_device`.
+            page size (`open_trace(..., drive=...)`). Several are a grid: each is behind the cache
+            once, with each of the FTLs.
+        ftl, queue_depth: as in `open_device`; several FTLs are a grid too.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
             `pages_per_block`, `device_pages`, `trim`, `check`, `profile`.
 
-    Returns the runs in the order of traces, policies, sizes, whatever the number of threads.
+    Returns the runs in the order of traces, drives, policies, sizes, whatever the number of
+    threads.
 
     Raises `UsageError` for what cannot be, `CheckFailed` for a policy that breaks a law, and
-    `Interrupted` on Ctrl-C, which has the runs that had ended.
+    `Interrupted` on Ctrl-C, which has the runs that had ended, each with a warning that says so.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -125,21 +174,48 @@ def compare(
     >>> lru.hit_ratio < best.hit_ratio
     True
     """
-    traces, drive = traces_of(trace), drive_of(device, ftl, queue_depth)
-    specs, sizes = asked(policies, cache, drive)
+    in_order("compare", trace, policies)
+    traces, drives = traces_of(trace), drives_of(device, ftl, queue_depth)
+    pairs = [(one, drive) for one in traces for drive in drives]
+    return compare_pairs(pairs, policies, cache=cache, jobs=jobs, progress=progress, **options)
+
+
+def compare_pairs(
+    pairs: Sequence[Pair],
+    policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
+    *,
+    cache: str | Sequence[str] | None = None,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """As `compare`, with traces that were opened each for its drive."""
     asked_for = options_json("compare", options)
     threads = thread_count(jobs)
-    check_in_front(traces, drive)
     # A size that one trace cannot have should show before another has run for an hour.
-    for one in traces:
-        _destage.resolve_sizes(one.raw, sizes)
+    every = []
+    for one, drive in pairs:
+        specs, sizes = asked(policies, cache, drive)
+        check_in_front([one], drive)
+        every.append(len(specs) * len(json.loads(_destage.resolve_sizes(one.raw, sizes))))
     sets: list[dict[str, Any]] = []
     try:
-        for one in traces:
+        for one, drive in pairs:
+            specs, sizes = asked(policies, cache, drive)
             _compare_one(one, specs, sizes, asked_for, threads, progress, drive, sets)
     except KeyboardInterrupt:
-        raise Interrupted(Results(sets)) from None
+        raise Interrupted(Results(_incomplete(sets, sum(every)))) from None
     return Results(sets)
+
+
+def _incomplete(sets: list[dict[str, Any]], every: int) -> list[dict[str, Any]]:
+    """Results with a warning in each run that others are missing."""
+    ended = sum(len(one["runs"]) for one in sets)
+    said = f"{INTERRUPTED}only {ended} of {every} runs had ended"
+    for one in sets:
+        for run in one["runs"]:
+            run["warnings"] = [*(run.get("warnings") or ()), said]
+    return [one for one in sets if one["runs"]]
 
 
 def _compare_one(
@@ -259,9 +335,12 @@ def run_own(
     return _merged([spec], None, {0: [made[n] for n in sorted(made)]})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recorded:
-    """One run with all that was recorded of it."""
+    """One run with all that was recorded of it.
+
+    Its numbers are at first hand: `recorded["p99.9"]`, `recorded.hit_ratio`, as of its `run`.
+    """
 
     run: Run
     """Counters and metrics."""
@@ -270,6 +349,33 @@ class Recorded:
     series: tuple[Mapping[str, int | float], ...]
     """What each period counted, if a series was asked for: `first_access`, every counter, and where
     the policy had adapted to at the end of the period, such as ARC's `p` (`PolicyInfo.gauges`)."""
+
+    def __getitem__(self, metric: str) -> Any:
+        """Return a metric of the run by name, a short one too; as `Run`."""
+        return self.run[metric]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the run has: `hit_ratio`, `metrics`, `counters`, `warnings`, ..."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return getattr(self.run, name)
+        except AttributeError:
+            raise AttributeError(f"neither Recorded nor its Run has {name!r}") from None
+
+    def card(self) -> Card:
+        """What the run was, its main numbers, and what was recorded beside them."""
+        card = self.run.card()
+        series = counted(len(self.series), "period") if self.series else "none: run(..., series=N)"
+        return Card(card.title, [*card.facts, ("Series", series)])
+
+    def __repr__(self) -> str:
+        """Return a few lines: what was run, its main numbers, what was recorded."""
+        return self.card().text()
+
+    def _repr_html_(self) -> str:
+        """Return the same as a card, for a notebook."""
+        return self.card().html()
 
     def series_columns(self) -> dict[str, list[int | float | None]]:
         """Return the series by column; None where a period has no such number."""
@@ -311,7 +417,8 @@ def run(
             hit, evicted pages, flush groups. `-` is standard output.
         timeline: with a drive, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
             a track for each unit with its reads, programs, moves and erases, and the requests.
-            `-` is standard output.
+            `-` is standard output; a name that ends in `.gz` is packed, which both open, and a
+            tenth as large.
         series: length of a period in page accesses; what each period counted is in `series`, and
             where the policy had adapted to at its end, such as ARC's `p`.
 
@@ -319,11 +426,10 @@ def run(
 
     >>> import destage
     >>> trace = destage.synth("loop", requests=1000, pages=100, loop_pages=20, seed=1)
-    >>> destage.run(trace, "lru", cache="20p").run.misses
+    >>> destage.run(trace, "lru", cache="20p").misses
     20
     """
-    if not isinstance(trace, Trace):
-        raise UsageError(f"trace: expected what open_trace or synth returns, got {trace!r}")
+    one_trace("run", trace, policy)
     drive = drive_of(device, ftl, queue_depth)
     spec, size = asked_once(policy, cache, drive)
     _check_recording(spec, drive, series, timeline)
@@ -374,4 +480,16 @@ def _recording(path: Destination | None) -> Iterator[Path | None]:
         yield Path("-")
     else:
         with written_whole(path) as temporary:
-            yield temporary
+            if not os.fspath(path).endswith(".gz"):
+                yield temporary
+                return
+            with TemporaryDirectory(dir=temporary.parent, prefix=temporary.name) as folder:
+                whole = Path(folder) / "recorded"
+                yield whole
+                # No name and no time: the same run gives the same bytes.
+                with (
+                    whole.open("rb") as source,
+                    temporary.open("wb") as target,
+                    gzip.GzipFile("", "wb", 6, target, mtime=0) as packed,
+                ):
+                    shutil.copyfileobj(source, packed, 1 << 20)

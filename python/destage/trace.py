@@ -15,8 +15,10 @@ from destage.device import DeviceLike, Drive, open_device
 from destage.errors import UsageError
 from destage.io.clash import reading
 from destage.io.names import path_of
+from destage.model.card import Card
 from destage.model.naming import canonical
 from destage.model.run import trace_name
+from destage.model.words import duration, percent, size
 from destage.profile import Counted, TraceInfo, TraceProfile
 
 __all__ = [
@@ -194,12 +196,29 @@ class Trace:
             found["padding"] = json.loads(text)
         return TraceProfile(found)
 
+    def card(self) -> Card:
+        """What the trace is, in a few lines; `info` looks at every access."""
+        counts = self.meta["counts"]
+        share = percent(counts["reads"] / self.requests, 1) if self.requests else "none"
+        lasts = "no times" if self.duration_ns is None else duration(self.duration_ns)
+        touched = f"{self.unique_pages:,} of {self.page_bytes:,} bytes"
+        facts = [
+            ("Requests", f"{self.requests:,} ({share} reads), {lasts}"),
+            ("Page accesses", f"{self.accesses:,}"),
+            ("Pages", f"{touched} = {size(self.unique_pages * self.page_bytes)}"),
+            ("Devices", ", ".join(self.devices[:4]) + (", ..." if len(self.devices) > 4 else "")),
+        ]
+        facts += [("Drive", self.drive.name)] if self.drive else []
+        facts += [("Warning", message) for message in self.warnings]
+        return Card(f"Trace {self.name}", facts)
+
     def __repr__(self) -> str:
-        """Return a line of numbers."""
-        return (
-            f"<Trace {self.name}: {self.requests:,} requests, {self.accesses:,} page accesses,"
-            f" {self.unique_pages:,} pages of {self.page_bytes:,} bytes>"
-        )
+        """Return a few lines of numbers."""
+        return self.card().text()
+
+    def _repr_html_(self) -> str:
+        """Return the same as a card, for a notebook."""
+        return self.card().html()
 
 
 def _profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
 from destage.catalogue import policy as policy_info
+from destage.checks import one_trace
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
 from destage.io.files import Destination
@@ -170,6 +171,7 @@ def tune(
     >>> len(tuned.points), 0.1 <= tuned.best["10%"].point.values["in_fraction"] <= 0.5
     (5, True)
     """
+    one_trace("tune", trace, policy)
     goal = objective_of(objective or ("hit_ratio" if device is None else "response_ns_mean"))
     _check_goal(goal.metric, device is not None, options.get("cost") is not None)
     own, name, fixed = _policy(policy)

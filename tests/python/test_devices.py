@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -134,6 +135,14 @@ def test_a_timeline_opens_in_perfetto(destage: Destage, msr: Path, tmp_path: Pat
     kinds = {kind: sum(e["name"].startswith(kind) for e in spans) for kind in ("read", "program")}
     assert kinds["read"] == int(row["flash_reads"])
     assert kinds["program"] == int(row["flash_programs"])
+    # Packed it is the same, the same bytes each time, and nothing else is left beside it.
+    packed = [destage("run", msr, *args, "--timeline", f"{k}.json.gz").status for k in (1, 2)]
+    assert packed == [0, 0]
+    first, second = ((tmp_path / f"{k}.json.gz").read_bytes() for k in (1, 2))
+    assert first == second
+    assert gzip.decompress(first) == (tmp_path / "t.json").read_bytes()
+    assert len(first) < len(gzip.decompress(first)) / 5
+    assert not list(tmp_path.glob(".*"))
     # On standard output it is alone there.
     alone = destage("run", msr, *args, "--timeline", "-")
     assert json.loads(alone.out)["traceEvents"] == events

@@ -89,7 +89,7 @@ def test_the_commands_of_the_readme_run(destage: Destage, msr: Path, tmp_path: P
     for words in commands(ROOT / "README.md"):
         done = destage(*words[1:])
         assert done.status == 0, (words, done)
-    for written in ("out.html", "t.json"):
+    for written in ("out.html", "t.json.gz"):
         assert (tmp_path / written).stat().st_size > 1000
 
 

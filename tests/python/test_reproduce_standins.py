@@ -11,6 +11,8 @@ import pytest
 import destage as ds
 from destage.device import open_device
 from destage.reproduce import paper
+from destage.reproduce.ahead import Ahead
+from destage.reproduce.experiments import Runner
 from destage.reproduce.placing import Channels, opened, place, shares_of
 from destage.reproduce.published import catalogue, requests_of
 from destage.reproduce.scaling import scaled_drive, scaled_size
@@ -205,8 +207,6 @@ def test_a_source_without_a_fit_is_drawn_independently_and_any_can_be() -> None:
 
 
 def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted() -> None:
-    from destage.reproduce.experiments import Runner
-
     one = paper("sac")
     runs = dataclasses.replace(
         one.run_set("heavy"),
@@ -292,3 +292,33 @@ def test_hot_sets_are_a_knob_of_acr() -> None:
     other = loads.open(load, seed=1, asked=Asked(changes={"apart": True}))
     assert other.requests == shared.requests == 30_000
     assert other.fingerprint != shared.fingerprint
+
+
+def test_what_is_drawn_ahead_is_the_same_and_can_be_left_off() -> None:
+    ahead = Ahead()
+    ahead.begin(PLAIN, 1)
+    ahead.begin(PLAIN, 1)
+    assert len(ahead.begun) == 1
+    ahead.begin(PLAIN, 2)
+    for seed in (1, 2, 3):
+        found, drawn = ahead.drawn(PLAIN, seed), draw(PLAIN, seed)
+        assert (found.times, found.asked, found.writes) == (drawn.times, drawn.asked, drawn.writes)
+    # Hours of work: stopping does not wait for them, and the next load is drawn as any.
+    ahead.begin({**PLAIN, "requests": 1 << 40}, 1)
+    ahead.stop()
+    assert not ahead.begun
+    ahead.begin(PLAIN, 1)
+    assert ahead.drawn(PLAIN, 1).times == draw(PLAIN, 1).times
+    ahead.stop()
+
+
+def test_threads_change_no_number() -> None:
+    one = paper("gcar")
+    runs = dataclasses.replace(
+        one.run_set("traces"), workloads=("Wdev_0", "Mds_0"), recordings=(), policies=("LRU",)
+    )
+    rows = [
+        Runner(one, Loads(scale=0.002), seeds=(1, 2), jobs=jobs).rows(runs).rows for jobs in (1, 2)
+    ]
+    assert rows[0] == rows[1]
+    assert [row.seed for row in rows[0]] == [1, 2, 1, 2]

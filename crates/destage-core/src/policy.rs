@@ -170,9 +170,10 @@ pub trait Policy {
     fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
 
     /// The host has trimmed the page, resident or not: it leaves every list that names it, ghosts
-    /// too, without being written. Its dirty bit if it was resident; its frame is free then. What else there
-    /// is keeps its order, a hand on the page moves on as if it had been evicted, and what is not
-    /// kept by page (targets, periods, sketches) stays (`docs/spec/device-today.md` 4.2).
+    /// too, without being written. Its dirty bit if it was resident; its frame is free then. What
+    /// else there is keeps its order, a hand on the page moves on as if it had been evicted, and
+    /// what is not kept by page (targets, periods, sketches) stays
+    /// (`docs/spec/device-today.md` 4.2).
     ///
     /// Never between a miss and its admission.
     fn forget(&mut self, _: Page) -> Option<bool> {

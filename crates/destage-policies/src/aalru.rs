@@ -468,7 +468,7 @@ impl<D: Directory> Policy for Aalru<D> {
     in_blocks! { self.pages: |own: &PageOwn| own.dirty; frames: self.frames }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let (_, frame) = self.pages.find(page)?;
         let dirty = self.pages.frames[frame as usize].own.dirty;
         if dirty {
             self.wb.unlink(&mut self.pages.frames, frame);

@@ -397,7 +397,7 @@ impl<D: Directory> Policy for Acr<D> {
 
     /// The wanted lengths of the bottoms stay, until the next access sets them anew.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let list = match self.pages[slot].list {
             CT => &mut self.c.top,

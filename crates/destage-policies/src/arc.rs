@@ -196,7 +196,7 @@ impl<D: Directory> Policy for Arc<D> {
     on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         self.forgot = true;
         let list = match self.pages[slot].list {

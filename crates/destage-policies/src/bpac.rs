@@ -462,7 +462,7 @@ impl<D: Directory> Policy for Bpac<D> {
 
     /// Pattern and recency of the block stay while it has a page, hot or not.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let (_, frame) = self.pages.find(page)?;
         let block = self.pages.block_of(frame);
         if self.pages.frames[frame as usize].own.is_hot() {
             self.p_list.unlink(&mut self.pages.frames, frame);

@@ -220,7 +220,7 @@ impl<D: Directory> Policy for Bplru<D> {
     in_blocks! { self.pages: |_: &()| true; frames: self.frames }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let (_, frame) = self.pages.find(page)?;
         let block = self.pages.block_of(frame);
         if self.pages.blocks[block as usize].len == 1 {
             self.list.unlink(&mut self.pages.blocks, block);

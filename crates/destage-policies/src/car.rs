@@ -101,8 +101,8 @@ impl<D: Directory> Car<D> {
         }
     }
 
-    /// Makes room in the directory for a page that is in no list. Also where a trim has left a frame
-    /// free, which the paper does not know: else its bounds would not hold.
+    /// Makes room in the directory for a page that is in no list. Also where a trim has left a
+    /// frame free, which the paper does not know: else its bounds would not hold.
     #[inline(always)]
     fn limit_directory(&mut self) {
         let l1 = self.t1.len() + self.b1.len();
@@ -177,7 +177,7 @@ impl<D: Directory> Policy for Car<D> {
     on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         self.forgot = true;
         let list = match self.pages[slot].list {

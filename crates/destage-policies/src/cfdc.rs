@@ -194,7 +194,7 @@ impl<D: Directory> Policy for Cfdc<D> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         match self.pages[slot].list {
             WORKING => self.working.unlink(&mut self.pages, slot),

@@ -233,7 +233,7 @@ impl<D: Directory> Policy for Clc<D> {
 
     /// The cluster keeps its place in its region. With one cluster fewer the border is drawn anew.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let (_, frame) = self.pages.find(page)?;
         let block = self.pages.block_of(frame);
         let size = self.pages.blocks[block as usize].len;
         if size == 1 {

@@ -158,7 +158,7 @@ impl<D: Directory> Policy for Clock<D> {
 
     /// Walks to the page in the ring.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty();
         let place = self.ring.iter().position(|&other| other == slot);
         let place = place.expect("a resident page is in the ring");

@@ -384,7 +384,7 @@ impl<D: Directory> Policy for ClockPro<D> {
 
     /// m_c stays. Tests that go on beyond what is now the last hot page end with the next miss.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let resident = self.kind(slot) != GHOST;
         self.forgot = true;

@@ -335,7 +335,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.lists.find(page) else { return None };
+        let (_, frame) = self.lists.find(page)?;
         Some(self.lists.forget(frame))
     }
 

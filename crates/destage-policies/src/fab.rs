@@ -150,7 +150,7 @@ impl<D: Directory> Policy for Fab<D> {
 
     /// The cluster keeps its recency: among those of its new size it stands where that says.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let (_, frame) = self.pages.find(page)?;
         let block = self.pages.block_of(frame);
         let (size, used) = {
             let block = &self.pages.blocks[block as usize];

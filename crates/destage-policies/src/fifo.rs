@@ -100,7 +100,7 @@ impl<D: Directory> Policy for Fifo<D> {
 
     /// Walks to the page in the FIFO.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty();
         take(&mut self.fifo, slot);
         self.pages.remove(slot);

@@ -147,7 +147,7 @@ impl<D: Directory> Policy for GcarCflru<D> {
     in_unit_lists! { self.lists; frames: self.frames }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.lists.find(page) else { return None };
+        let (_, frame) = self.lists.find(page)?;
         self.order.unlink(frame);
         let dirty = self.lists.forget(frame);
         self.order.fill(self.window);

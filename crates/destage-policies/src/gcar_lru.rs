@@ -94,7 +94,7 @@ impl<D: Directory> Policy for GcarLru<D> {
     in_unit_lists! { self.lists; frames: self.frames }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.lists.find(page) else { return None };
+        let (_, frame) = self.lists.find(page)?;
         Some(self.lists.forget(frame))
     }
 

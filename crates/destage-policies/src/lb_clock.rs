@@ -184,7 +184,7 @@ impl<D: Directory> Policy for LbClock<D> {
 
     /// The block keeps its place in the ring; if it has no page left, a hand on it moves on.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some((_, frame)) = self.pages.find(page) else { return None };
+        let (_, frame) = self.pages.find(page)?;
         let block = self.pages.block_of(frame);
         let blocks = &mut self.pages.blocks;
         let (size, hot) = (blocks[block as usize].len, blocks[block as usize].own.hot);

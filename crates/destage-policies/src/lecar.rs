@@ -255,7 +255,7 @@ impl<D: Directory> Policy for Lecar<D> {
     on_lists! { self.pages: [self.recency]; frames: self.frames }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let list = match self.pages[slot].list {
             RESIDENT => {

@@ -89,7 +89,7 @@ impl<D: Directory> Policy for Lfu<D> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty();
         self.counts.remove(slot);
         self.pages.remove(slot);

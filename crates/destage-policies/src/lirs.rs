@@ -250,7 +250,7 @@ impl<D: Directory> Policy for Lirs<D> {
 
     /// S is pruned at the next access, as after every one.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let Node { list, mark, .. } = self.pages[slot];
         if list == S {

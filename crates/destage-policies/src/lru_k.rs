@@ -376,7 +376,7 @@ impl<D: Directory> Policy for LruK<D> {
     /// The page leaves with its history. Without a correlated period it is looked for wherever it
     /// may be filed: a walk over the resident pages.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let list = self.pages[slot].list;
         if list == HISTORY {

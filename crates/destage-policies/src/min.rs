@@ -258,7 +258,7 @@ impl<D: Directory> Policy for Min<D> {
     /// Whoever runs MIN says of a page that is trimmed before its next access that it is never
     /// accessed again: so it waits among those.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].page.dirty();
         let known = take(&mut self.never, slot);
         assert!(known, "a page is trimmed whose next use was said to come first");

@@ -246,7 +246,7 @@ impl<D: Directory> Policy for Mq<D> {
 
     /// The page leaves its queue, or Qout with its count.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let Known { place, queue, .. } = self.pages[slot];
         self.queues[usize::from(queue)].take(place);

@@ -217,7 +217,7 @@ impl<D: Directory> Policy for S3Fifo<D> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty();
         let is_ghost = self.pages[slot].mark() >= GHOST;
         if is_ghost {

@@ -272,7 +272,7 @@ impl<D: Directory> Policy for Sac<D> {
 
     /// T and the counter of starvation stay.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         if self.pq.holds(&self.pages, slot) {
             self.pq.unlink(&mut self.pages, slot);

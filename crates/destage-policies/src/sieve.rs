@@ -125,7 +125,7 @@ impl<D: Directory> Policy for Sieve<D> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty();
         if !take(&mut self.ahead, slot) {
             take(&mut self.passed, slot);

@@ -146,7 +146,7 @@ impl<D: Directory> Policy for Slru<D> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let segment = &mut self.segments[usize::from(self.pages[slot].list) - 1];
         segment.unlink(&mut self.pages, slot);

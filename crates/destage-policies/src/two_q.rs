@@ -187,7 +187,7 @@ impl<D: Directory> Policy for TwoQ<D> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let list = self.pages[slot].list;
         match list {

@@ -253,7 +253,7 @@ impl<D: Directory> Policy for WTinyLfu<D> {
 
     /// Counts stay, as the sketch would that they stand for.
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let Some(slot) = self.pages.find(page) else { return None };
+        let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;
         let list = match self.pages[slot].list {
             WINDOW => &mut self.window,

@@ -11,9 +11,15 @@ use destage_engine::options::Trim;
 use destage_engine::padding::Padding;
 use destage_engine::spec::PolicySpec;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::json;
 
-/// Curves of hit ratio over cache size, as JSON: `{"trace": ..., "mrc": ...}`.
+/// Page accesses that were counted, and hits at every cache size from one frame on: an unsigned
+/// 64-bit number each, lowest byte first.
+type EveryHit = (u64, Py<PyBytes>);
+
+/// Curves of hit ratio over cache size, as JSON: `{"trace": ..., "mrc": ...}`; and, by the place of
+/// the curve, what one pass over the whole trace tells of every size.
 #[pyfunction]
 #[pyo3(signature = (trace, specs, sizes, options, sample, seed, jobs, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
@@ -27,7 +33,7 @@ pub fn mrc(
     seed: u64,
     jobs: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<(usize, EveryHit)>)> {
     let specs: Vec<PolicySpec> = specs
         .iter()
         .map(|(name, params)| policy_spec(py, name, params))
@@ -53,7 +59,14 @@ pub fn mrc(
         destage_engine::mrc::mrc(&input, &specs, &sizes, &options, &watch.control)
             .map_err(Failed::Run)
     })?;
-    Ok(json!({ "trace": trace.identity(), "mrc": raise(py, curves)? }).to_string())
+    let curves = raise(py, curves)?;
+    let every_size = curves.curves.iter().enumerate().filter_map(|(place, curve)| {
+        let every = curve.every_size.as_ref()?;
+        let bytes: Vec<u8> = every.hits.iter().flat_map(|hits| hits.to_le_bytes()).collect();
+        Some((place, (every.accesses, PyBytes::new(py, &bytes).unbind())))
+    });
+    let every_size = every_size.collect();
+    Ok((json!({ "trace": trace.identity(), "mrc": curves }).to_string(), every_size))
 }
 
 /// What padding does, of one policy at one cache size without a device, as JSON.

@@ -17,5 +17,5 @@ pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
     AddressMode, Alloc, Bus, EvictWait, GcMode, HostMode, Precondition, QueueLevel, ReadWait,
-    Sched, Striping, UnmappedRead,
+    Sched, Striping, UnmappedRead, Writer,
 };

@@ -84,14 +84,40 @@ impl<F: Ftl> Device<F> {
     /// Goes on to `now`, the instant of a request: completions at times <= now, idle timers at
     /// times < now (5.5, 7.5). Time does not go back.
     pub fn advance(&mut self, now: Nanos) {
-        if self.idle {
-            while let Some((due, unit)) = self.queues.next_timer(now) {
-                self.queues.advance(due);
-                let collected = self.ftl.collect_idle(unit, &mut self.queues);
-                self.queues.rearm(unit, collected);
+        while self.fire_before(now) {}
+        self.queues.advance(now);
+    }
+
+    /// The first idle timer that is due before `end` fires; false if there is none.
+    #[inline(always)]
+    fn fire_before(&mut self, end: Nanos) -> bool {
+        if !self.idle {
+            return false;
+        }
+        let Some((due, unit)) = self.queues.next_timer(end) else { return false };
+        self.queues.advance(due);
+        let collected = self.ftl.collect_idle(unit, &mut self.queues);
+        self.queues.rearm(unit, collected);
+        true
+    }
+
+    /// Goes on to `now`, an instant at which the host looks for idle units: completions and idle
+    /// timers at times <= now (`docs/spec/writer.md`, 2).
+    pub fn advance_past_timers(&mut self, now: Nanos) {
+        while self.fire_before(now + 1) {} // instants stay far below the last one
+        self.queues.advance(now);
+    }
+
+    /// The next such instant after `after`, when a unit becomes idle, if it lies before `end`.
+    /// Timers that are due before it fire; time goes no further than to these.
+    pub fn next_idle(&mut self, after: Nanos, end: Nanos) -> Option<Nanos> {
+        loop {
+            let next = self.queues.next_idle(after).filter(|&next| next < end);
+            // What a timer starts may end before, or make the unit busy again.
+            if !self.fire_before(next.unwrap_or(end)) {
+                return next;
             }
         }
-        self.queues.advance(now);
     }
 
     /// Reads a page. `None` if it was never written and that costs nothing.

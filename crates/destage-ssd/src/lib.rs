@@ -53,6 +53,6 @@ pub use prepare::Origin;
 pub use queues::Served;
 pub use records::OperationRecord;
 pub use saturation::Saturation;
-pub use tables::{CacheConfig, CacheDefaults, HostConfig};
+pub use tables::{CacheConfig, CacheDefaults, HostConfig, WriterConfig};
 pub use untimed::{Untimed, UntimedError};
 pub use when::{Settled, When};

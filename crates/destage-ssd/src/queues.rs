@@ -277,6 +277,17 @@ impl Queues {
         (0..self.units.len()).filter(|&at| busy(at)).count() as u64
     }
 
+    /// The first instant after `after` at which a unit has nothing left to do, if nothing more is
+    /// submitted until then. In whatever order a unit serves its queue, it ends at the same time.
+    pub(crate) fn next_idle(&self, after: Nanos) -> Option<Nanos> {
+        self.tails.iter().copied().filter(|&tail| tail > after).min()
+    }
+
+    /// Some unit has nothing to do now.
+    pub fn any_idle(&self) -> bool {
+        self.tails.iter().any(|&tail| tail <= self.now)
+    }
+
     /// Remaining work of the units 0, 1, .. (4.5), as many as there is room for.
     #[inline]
     pub fn backlogs_ns(&self, backlogs: &mut [Nanos]) {

@@ -14,5 +14,5 @@ mod tests;
 pub use cache::{CacheConfig, CacheDefaults};
 pub use device::Threshold;
 pub(crate) use device::without_effect;
-pub use host::HostConfig;
+pub use host::{HostConfig, WriterConfig};
 pub use keys::{KEYS, key_of, keys_of};

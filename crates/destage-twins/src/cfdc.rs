@@ -74,9 +74,9 @@ impl Cfdc {
         self.clusters.retain(|cluster| !cluster.pages.is_empty());
     }
 
-    /// `IPD / (n^2 * (globaltime - timestamp))` as numerator and denominator. A cluster that was hit
-    /// since anything was demoted has age 0 only if a trim has made room in W (open point 8): its
-    /// priority is infinite.
+    /// `IPD / (n^2 * (globaltime - timestamp))` as numerator and denominator. A cluster that was
+    /// hit since anything was demoted has age 0 only if a trim has made room in W (open point 8):
+    /// its priority is infinite.
     fn priority(&self, cluster: &Cluster) -> (u128, u128) {
         let n = cluster.pages.len() as u128;
         let mut ipd = 0;

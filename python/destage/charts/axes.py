@@ -49,7 +49,7 @@ def log_axis(micros: Sequence[float], title: str) -> dict[str, Any]:
     return {
         "scale": alt.Scale(type="log", domain=[low, high], nice=False),
         "axis": alt.Axis(
-            title=title,
+            title=f"{title}, log scale",
             values=[t for t in ticks if low <= t <= high],
             labelExpr=MICROS.format("datum.value", "~g"),
             labelOverlap="parity",

@@ -9,17 +9,19 @@ Needs the extra `report`; import this module only when a chart is asked for.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
+from destage.charts.exact import exact_labels, exact_layers, exact_rows
 from destage.charts.theme import LIGHT, Theme, styles
 from destage.model.metrics import BASELINE, METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.words import size, time_unit
 
-__all__ = ["Charts", "chart_rows", "configure", "finish"]
+__all__ = ["Charts", "chart_rows", "configure", "finish", "value_domain"]
 
 #: Vega expressions: a byte count as a size, with and without the share of the pages below it.
 _SIZE = (
@@ -61,14 +63,16 @@ def _size_axis(
             labelExpr=_size_label(footprint_bytes),
             labelOverlap="parity",
             labelSeparation=6,
-            title=title,
+            title=f"{title} (log scale)",
             grid=False,
         ),
     }
 
 
-def _value_domain(values: Sequence[float], kind: str) -> list[float]:
+def value_domain(values: Sequence[float], kind: str, whole: float = 1.0) -> list[float]:
     """From zero; of hits and pages not if all values lie close together far away from it.
+
+    Shares end at `whole` at most.
 
     Times and factors start at zero always: how much longer one is than another is what they say.
     """
@@ -80,7 +84,7 @@ def _value_domain(values: Sequence[float], kind: str) -> list[float]:
         return [0, high * 1.04]
     air = max((high - low) * 0.08, high * 0.005)
     top = high + air
-    return [max(0.0, low - air), min(1.0, top) if ratio else top]
+    return [max(0.0, low - air), min(whole, top) if ratio else top]
 
 
 def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
@@ -211,15 +215,23 @@ class Charts:
         """A line a policy over cache sizes; bars if there is only one size."""
         if len(self.result.sizes) == 1:
             return self._at_one_size(metric)
-        sizes = [r.cache_bytes for r in self.result.by_size]
+        exact = exact_rows(self.result) if metric.name == "hit_ratio" else []
+        sizes = [r.cache_bytes for r in self.result.by_size] + [r["cache_bytes"] for r in exact]
         hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
         footprint = self._footprint() if hero else None
         title = "Cache size, and its share of the trace's pages" if footprint else "Cache size"
         x = alt.X("cache_bytes:Q", **_size_axis(sizes, title, footprint))
-        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric))
+        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, [r["hit_ratio"] for r in exact]))
         base = self._valid(metric).encode(x=x, y=y, detail="label:N")
         about = f"{metric.title} over cache size, one line a policy"
         layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
+        if exact:
+            # Their lines between the sizes that were asked for are known better.
+            known = f"indexof({json.dumps(exact_labels(self.result))}, datum.label) < 0"
+            layers[0] = layers[0].transform_filter(known)
+            if self.page:
+                layers[1] = layers[1].transform_filter(known)
+            layers += exact_layers(self.result, x, y, self.theme, self._color(), self._in_colour())
         if metric.name == "hit_ratio" and any("hit_ratio" in r.bounds for r in self.result.runs):
             layers.insert(0, self._errors(base))
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
@@ -232,9 +244,10 @@ class Charts:
             base = base.transform_calculate(**text)
         return base
 
-    def _value_axis(self, metric: Metric) -> dict[str, Any]:
+    def _value_axis(self, metric: Metric, more: Sequence[float] = ()) -> dict[str, Any]:
         values = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]
-        domain = _value_domain(values, metric.kind)
+        values += more
+        domain = value_domain(values, metric.kind)
         return {
             "scale": alt.Scale(domain=domain, nice=False, zero=False),
             "axis": alt.Axis(

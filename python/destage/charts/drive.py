@@ -80,7 +80,7 @@ class DeviceCharts(Charts):
             "slower:Q",
             scale=alt.Scale(type="log", domain=[0.5, min(least, 0.1)], nice=False),
             axis=alt.Axis(
-                title="Percentile",
+                title="Percentile (log scale of the rest)",
                 values=ticks,
                 labelExpr="format(100 - 100 * datum.value, '.5~r') + ' %'",
             ),
@@ -98,7 +98,9 @@ class DeviceCharts(Charts):
             "rate:Q",
             scale=alt.Scale(type="log", base=2, domain=[1, powers[-1]], nice=False),
             axis=alt.Axis(
-                title="Unbalance rate: longest queue / mean queue", values=powers, grid=False
+                title="Unbalance rate: longest queue / mean queue (log scale)",
+                values=powers,
+                grid=False,
             ),
         )
         y = alt.Y(
@@ -122,7 +124,9 @@ class DeviceCharts(Charts):
         x = alt.X(
             "pages:Q",
             scale=alt.Scale(type="log", base=2, domain=[1, powers[-1]], nice=False),
-            axis=alt.Axis(title="Pages in a destage, without padding", values=powers, grid=False),
+            axis=alt.Axis(
+                title="Pages in a destage, without padding (log scale)", values=powers, grid=False
+            ),
         )
         y = alt.Y(
             "share:Q",

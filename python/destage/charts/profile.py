@@ -59,7 +59,7 @@ def _log(
     return {
         "scale": alt.Scale(type="log", domain=[low, high], nice=False),
         "axis": alt.Axis(
-            title=title,
+            title=f"{title} (log scale)",
             values=[base**k for k in powers if k % step == 0],
             labelExpr=COUNT,
             labelOverlap="parity",

@@ -1,9 +1,10 @@
 """Colours, dashes and markers: how series look, in light and dark, the same on a whole page.
 
-A series keeps its look in every chart. lru and min, which papers draw as references, take the
-ink's own colour. Six colours keep apart for protan, deutan and tritan eyes, too (at least 12 in
-OKLab x 100 under Machado's simulation), and from the page by a contrast of at least 3; dashes and
-markers tell series of one colour from each other.
+A series keeps its look in every chart. lru, which papers draw as the reference, takes the ink's own
+colour, and min, which no policy can reach, one that nobody else has. These and six more keep apart
+for protan, deutan and tritan eyes, too (at least 12 in OKLab x 100 under Machado's simulation), and
+from the page by a contrast of at least 3; dashes and markers tell series of one colour from each
+other.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ MARKERS = {
 class Theme:
     """The colours of a page and its charts."""
 
-    #: Text; lru and min.
+    #: Text; lru.
     ink: str
+    #: min.
+    oracle: str
     #: Axis labels, notes.
     faint: str
     #: Grid lines.
@@ -65,6 +68,7 @@ class Theme:
 #: For paper, and for figures.
 LIGHT = Theme(
     ink="#1d2129",
+    oracle="#785a78",
     faint="#5b6472",
     grid="#e6e8ec",
     muted="#c3c8d0",
@@ -78,6 +82,7 @@ LIGHT = Theme(
 )
 DARK = Theme(
     ink="#eceff3",
+    oracle="#d23c00",
     faint="#a0a9b6",
     grid="#2a2f38",
     muted="#4c5461",
@@ -89,7 +94,19 @@ DARK = Theme(
     best="#4fd6bb",
     warn="#edcd1e",
 )
-_PLAIN = ("ink", "faint", "grid", "muted", "page", "panel", "line", "link", "best", "warn")
+_PLAIN = (
+    "ink",
+    "oracle",
+    "faint",
+    "grid",
+    "muted",
+    "page",
+    "panel",
+    "line",
+    "link",
+    "best",
+    "warn",
+)
 #: For the report's charts: its style sheet says what they are, so that they change with it.
 PAGE = Theme(
     **{name: f"var(--{name})" for name in _PLAIN},
@@ -121,7 +138,7 @@ def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
         if label == BASELINE:
             found[label] = SeriesStyle(theme.ink, DASHES[0], "circle")
         elif label == ORACLE:
-            found[label] = SeriesStyle(theme.ink, DASHES[2], "triangle-up")
+            found[label] = SeriesStyle(theme.oracle, DASHES[2], "triangle-up")
         else:
             color = theme.series[k % len(theme.series)]
             dash = DASHES[k // len(theme.series) % len(DASHES)]

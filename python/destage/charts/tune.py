@@ -43,7 +43,7 @@ def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
     need_extra("the chart")
     import altair as alt
 
-    from destage.charts.comparison import configure
+    from destage.charts.comparison import configure, value_domain
 
     metric = tuned.objective.metric
     data = rows(tuned, parameter)
@@ -61,9 +61,11 @@ def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
     sizes = list(tuned.by_size())
     colors = [style.color for style in styles(sizes, LIGHT).values()]
     x = alt.X(parameter, type="quantitative" if numeric else "nominal", sort=None, title=parameter)
+    domain = value_domain([row[metric.name] for row in drawn], metric.kind, 1 / scale)
     base = alt.Chart(alt.InlineData(values=drawn)).encode(
-        x=x.scale(zero=False) if numeric else x,
-        y=alt.Y(metric.name, type="quantitative", title=title).scale(zero=False),
+        # Room for a diamond at either end.
+        x=x.scale(zero=False, padding=12) if numeric else x,
+        y=alt.Y(metric.name, type="quantitative", title=title).scale(domain=domain, nice=False),
         color=alt.Color("cache", type="nominal", title="cache", sort=sizes).scale(
             domain=sizes, range=colors
         ),
@@ -73,9 +75,13 @@ def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
         size=110, filled=True, shape="diamond", opacity=1
     )
     goal = "largest" if tuned.objective.largest else "smallest"
-    layered = alt.layer(line, best).properties(
-        width=520, height=280, title=f"{tuned.policy}; a diamond: the {goal} at its cache size"
-    )
+    said = f"{tuned.policy}; a diamond: the {goal} at its cache size"
+    # A line at zero, or a word that the axis does not go down to it.
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(stroke=LIGHT.faint)
+    cut = domain[0] > 0
+    under = [] if cut else [zero.encode(y=alt.Y("zero:Q"))]
+    title_of = alt.TitleParams(said, subtitle="the axis does not begin at zero" if cut else "")
+    layered = alt.layer(*under, line, best).properties(width=520, height=280, title=title_of)
     configured: LayerChart = configure(layered, LIGHT, page=False)
     return configured
 

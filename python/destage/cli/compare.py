@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from destage.checks import USUAL, check_request
 from destage.cli import signals
-from destage.cli.load import TRACES, load
+from destage.cli.load import TRACES, load_for
 from destage.cli.options import (
     COMMON,
     DEVICE,
@@ -16,25 +17,23 @@ from destage.cli.options import (
     Command,
     Decorated,
     apply,
-    drive_of,
+    drives_of,
     flag,
     run_values,
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, file_flag, print_table
+from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
 from destage.errors import UsageError
+from destage.model.choice import LIFE, VIEWS, chosen, metric_named, of_a_drive
 from destage.model.run import warnings_of
-from destage.model.words import counted, duration, number, plain, size
-from destage.options import thread_count
 from destage.policy import expanded
 from destage.results import Results
-from destage.runs import Interrupted, plan
-from destage.runs import compare as compare_policies
+from destage.runs import Interrupted, compare_pairs
 from destage.tables.results import results_table
-from destage.tables.table import Cell, Column, Table
 from destage.trace import Trace
 
 __all__ = ["JOBS", "REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
@@ -65,7 +64,7 @@ REPORT = [
     )
 ]
 
-LIFE = [
+ENDURANCE = [
     flag(
         "--pe-cycles",
         type=int,
@@ -76,13 +75,31 @@ LIFE = [
     )
 ]
 
-DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop.")]
+COLUMNS = [
+    flag(
+        "--show",
+        metavar="NAME,...",
+        section="Output",
+        help="Columns of the table: any metric, or for short hit, mean, p50 .. p99.99, max, waf,"
+        " erases, wear, writes, life.",
+    ),
+    flag("--sort", metavar="NAME", section="Output", help="Sort the rows of a size, best first."),
+    flag(
+        "--view",
+        metavar="|".join(VIEWS),
+        section="Output",
+        help="Columns about response times, wear and lifetime, or hits.",
+    ),
+]
+
+DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long it takes, and stop.")]
 
 EPILOG = """\b
 Examples:
   destage compare hm_0.csv.gz
   destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
-  destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB --device small
+  destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB --device small --view latency
+  destage compare hm_0.csv.gz -p lru,cflru -c 32MiB --device small --ftl page,bast --sort p99.9
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
 
 Several files are one trace: merged by time, each volume with its own addresses.
@@ -96,85 +113,77 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @apply(
     policy_flag(f"the drive's, else {USUAL}"),
     sizes_flag("the drive's, else auto"),
-    *(JOBS, RUN, DRY, DEVICE, LIFE, FILES, REPORT, TRACE, COMMON),
+    *(JOBS, RUN, DRY, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Compare policies over cache sizes on a trace."""
+    """Compare policies over cache sizes on a trace; several drives and FTLs are a grid."""
     outputs = Outputs.of(arguments)
-    drive = drive_of(arguments)
-    check_request(
-        arguments["policy"],
-        cache=arguments["cache"],
-        device=drive,
-        jobs=arguments["jobs"],
-        **run_values(arguments),
-    )
-    if arguments["pe_cycles"] is not None and drive is None:
-        raise UsageError("--pe-cycles is of a drive: add --device")
+    drives = drives_of(arguments)
+    for drive in drives:
+        check_request(
+            arguments["policy"],
+            cache=arguments["cache"],
+            device=drive,
+            jobs=arguments["jobs"],
+            **run_values(arguments),
+        )
+        _check_table(arguments, drive)
     if not arguments["quiet"]:
-        note_left_out(arguments["policy"], drive)
-    traces = load(trace, arguments, drive)
-    # It may have been made larger for the trace.
-    drive = traces[0].drive
+        note_left_out(arguments["policy"], drives[0])
+    pairs = load_for(trace, arguments, drives)
     if arguments["dry_run"]:
-        print_table(_planned(traces, drive, arguments))
+        print_table(planned_table(pairs, arguments))
         return
     interrupted = False
+    profile = drives[0] is not None and "report" in outputs.files
     try:
         with progress(arguments["quiet"]) as callback:
-            results = compare_policies(
-                traces,
+            results = compare_pairs(
+                pairs,
                 arguments["policy"],
                 cache=arguments["cache"],
-                device=drive,
-                **run_values(arguments, profile=drive is not None and "report" in outputs.files),
+                **run_values(arguments, profile=profile),
                 jobs=arguments["jobs"],
                 progress=callback,
             )
     except Interrupted as e:
-        if not e.results or not outputs.to_screen:
+        if not e.results:
             raise
         results, interrupted = e.results, True
+        note(f"{signals.said()}: what had ended is written; once more stops at once")
     if arguments["pe_cycles"] is not None:
         results = results.enduring(arguments["pe_cycles"])
-    if not interrupted:
-        outputs.write(results)
-    if outputs.to_screen:
-        print_table(results_table(results))
-    say_warnings(results)
-    if not interrupted:
-        # Last: where it cannot be drawn, nothing else is lost.
-        outputs.write_report(results, traces)
+    _write(results, outputs, arguments, [one for one, _ in pairs])
     if interrupted:
-        note(f"{signals.said()}: only the runs that had ended are shown, and no file was written")
         click.get_current_context().exit(signals.status())
 
 
-#: Page accesses that one thread replays in a second, to guess by; policies differ, up and down.
-ACCESSES_PER_S = 20e6
-#: The same in front of a drive, without the time to fill it.
-TIMED_ACCESSES_PER_S = 4e6
+def _write(
+    results: Results, outputs: Outputs, arguments: Mapping[str, Any], traces: Sequence[Trace]
+) -> None:
+    """Write files, table and report, the report last: where it cannot be, nothing else is lost."""
+    table = results_table(results, **{key: arguments[key] for key in ("show", "sort", "view")})
+    outputs.write(results, table)
+    if outputs.to_screen:
+        print_table(table)
+    say_warnings(results)
+    outputs.write_report(
+        results, list({one.fingerprint + one.name: one for one in traces}.values())
+    )
 
 
-def _planned(traces: list[Trace], drive: Drive | None, arguments: dict[str, Any]) -> Table:
-    planned = plan(traces, arguments["policy"], cache=arguments["cache"], device=drive)
-    columns = [Column(key, right=False, key=True) for key in ("trace", "policy")]
-    columns += [Column("cache", key=True), Column("pages"), Column("size"), Column("accesses")]
-    rows = []
-    for p in planned:
-        sizes = (p.cache, number(p.frames), size(p.cache_bytes))
-        sizes = ("-", "-", "-") if p.policy == "none" else sizes
-        rows.append([Cell(t) for t in (p.trace, p.policy, *sizes, number(p.accesses))])
-    threads = min(thread_count(arguments["jobs"]), len(planned))
-    rate = ACCESSES_PER_S if drive is None else TIMED_ACCESSES_PER_S
-    seconds = sum(p.accesses for p in planned) / rate / threads
-    seconds *= 10 if arguments["check"] else 1
-    # A guess has two digits at best.
-    guess = duration(float(f"{seconds * 1e9:.2g}"))
-    filling = ", and the time to fill the drive" if drive is not None else ""
-    runs, on = counted(len(planned), "run"), counted(threads, "thread")
-    note = plain(f"{runs} on {on}: about {guess}{filling}")
-    return Table("", columns, [rows], [note])
+def _check_table(arguments: Mapping[str, Any], drive: Drive | None) -> None:
+    """Raise `UsageError` for columns that these runs cannot have, before they run."""
+    if arguments["pe_cycles"] is not None and drive is None:
+        raise UsageError("--pe-cycles is of a drive: add --device")
+    columns, life = chosen(arguments["show"], arguments["view"], arguments["sort"])
+    columns = columns or []
+    columns += [metric_named(arguments["sort"])] if arguments["sort"] else []
+    timed = [m.name for m in columns if of_a_drive(m)] + ([LIFE] if life else [])
+    if timed and drive is None and arguments["view"] is None:
+        raise UsageError(f"{timed[0]} is of a drive: add --device")
+    if drive is None and arguments["view"] == "latency":
+        raise UsageError("--view latency shows response times, which a drive has: add --device")
 
 
 def note_left_out(policies: str | None, drive: Drive | None) -> None:

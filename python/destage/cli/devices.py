@@ -120,6 +120,10 @@ def _collection(sizes: Mapping[str, Any]) -> str:
     return f"effective over-provisioning {left}; random writes: WAF {waf}, at most {rate} pages/s"
 
 
+#: What most traces of one volume fit into; in front of a smaller drive they are wrapped.
+ROOMY_BYTES = 16 << 30
+
+
 def _describe(d: DeviceInfo) -> None:
     drive, cache, host = (d.record[table] for table in ("device", "cache", "host"))
     shape = [
@@ -161,7 +165,8 @@ def _describe(d: DeviceInfo) -> None:
         lines = wrapped(text, indent=13).lstrip()
         click.echo(f"  {title:<10} {lines}")
     given = d.name if d.toml else shlex.quote(d.source)
-    click.echo(f"\n  destage compare TRACE -p lru,ecr --device {given}")
+    wrap = " --wrap modulo" if int(d.size["logical_bytes"]) < ROOMY_BYTES else ""
+    click.echo(f"\n  destage compare TRACE -p lru,ecr --device {given}{wrap}")
     if d.toml:
         click.echo(f"  destage devices {d.name} --toml > mine.toml")
 

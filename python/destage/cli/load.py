@@ -12,10 +12,11 @@ from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
 from destage.model.words import plain, size
+from destage.runs import Pair
 from destage.tables.trace_info import plausibility
 from destage.trace import Trace, open_trace, open_volumes
 
-__all__ = ["TRACES", "load", "load_one"]
+__all__ = ["TRACES", "load", "load_for", "load_one"]
 
 
 #: The argument of commands that read a trace; several files are one.
@@ -25,11 +26,15 @@ TRACES = click.argument(
 
 
 def load(
-    paths: Sequence[str], arguments: Mapping[str, Any], drive: Drive | None = None
+    paths: Sequence[str],
+    arguments: Mapping[str, Any],
+    drive: Drive | None = None,
+    said: set[str] | None = None,
 ) -> list[Trace]:
     """Open the files as one trace, or as one for each device (`--volumes separate`).
 
     They are opened for the drive, if there is one, which may have to be larger: see `Trace.drive`.
+    Warnings in `said` are not said again.
     """
     _destage.report_shrunk_files()
     options = reader_values(arguments)
@@ -54,7 +59,10 @@ def load(
             note(plausibility(trace.meta, trace.from_cache))
     for trace in traces:
         for message in trace.warnings:
-            warn(message)
+            if said is None or message not in said:
+                warn(message)
+        if said is not None:
+            said.update(trace.warnings)
         if drive is not None and trace.drive is not None and trace.drive is not drive:
             large = trace.drive
             capacity = f"{large.logical_pages:,} pages ({size(large.logical_bytes)})"
@@ -63,6 +71,24 @@ def load(
             for message in trace.notes:
                 note(message)
     return traces
+
+
+def load_for(
+    paths: Sequence[str], arguments: Mapping[str, Any], drives: Sequence[Drive | None]
+) -> list[Pair]:
+    """Open the files for each drive; the drive of a pair may have been made larger for its trace.
+
+    What a trace says of itself is said once.
+    """
+    pairs: list[Pair] = []
+    said: set[str] = set()
+    opened: list[list[Trace]] = []
+    for k, drive in enumerate(drives):
+        quiet = arguments if k == 0 else {**arguments, "quiet": True, "verbose": False}
+        opened.append(load(paths, quiet, drive, said))
+    for volumes in zip(*opened, strict=True):
+        pairs += [(one, one.drive) for one in volumes]
+    return pairs
 
 
 def load_one(

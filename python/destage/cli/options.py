@@ -8,7 +8,7 @@ is the folder of decoded traces. What a file may say is in `cli.reading`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, OutputError, UsageError
 from destage.io.clash import Named, watching
 from destage.io.names import path_of
+from destage.model.naming import parts
 from destage.options import RunOption, RunOptions, run_options
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "Output",
     "apply",
     "drive_of",
+    "drives_of",
+    "listed",
     "placed",
     "reader_values",
     "sizes_flag",
@@ -98,6 +101,23 @@ class Input(File):
         """Take the word."""
         self.what = what
 
+    def names(self, given: Sequence[str]) -> Sequence[str]:
+        """The files that values of the flag name."""
+        return given
+
+
+class Inputs(Input):
+    """Files that the command reads, several in one value."""
+
+    def names(self, given: Sequence[str]) -> Sequence[str]:
+        """The files of all values."""
+        return [name for one in given for name in listed(one)]
+
+
+def listed(text: str) -> list[str]:
+    """The parts of a list; a file that is called so is one, whatever commas its name has."""
+    return [text] if os.path.exists(text) else [part.strip() for part in parts(text)]
+
 
 #: The type of every flag that names a file to write, or a folder for several.
 OUTPUT = Output()
@@ -124,7 +144,7 @@ def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
         if isinstance(param.type, Output):
             outputs += [Named.output(_flag_of(param), path) for path in given]
         elif isinstance(param.type, Input):
-            inputs += [Named.input(param.type.what, path) for path in given]
+            inputs += [Named.input(param.type.what, path) for path in param.type.names(given)]
     return outputs, inputs
 
 
@@ -298,19 +318,19 @@ DEVICE = [
     flag(
         "-d",
         "--device",
-        type=Input("the drive"),
-        metavar="DRIVE",
+        type=Inputs("the drive"),
+        metavar="DRIVE,...",
         section="Drive",
         help="The drive behind the cache: a preset (small, ecr, ...; `destage devices` lists them)"
-        " or FILE.toml, with or without changes: 'ecr[gc_mode=background]'. [none: hits"
-        " are counted, nothing is timed]",
+        " or FILE.toml, with or without changes: 'ecr[gc_mode=background]'; compare takes several."
+        " [none: hits are counted, nothing is timed]",
     ),
     flag(
         "--ftl",
-        metavar="NAME[key=value;...]",
+        metavar="NAME,...",
         section="Drive",
-        help="Flash translation layer, with or without parameters: 'dftl[cmt_entries=8192]';"
-        " `destage ftls` lists them. [the drive's]",
+        help="Flash translation layer: page, bast, 'dftl[cmt_entries=8192]'; `destage ftls` lists"
+        " them; compare takes several. [the drive's]",
     ),
     flag(
         "--queue-depth",
@@ -329,8 +349,25 @@ def _is_on_the_command_line(argument: str) -> bool:
 
 
 def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
-    """The drive that a command's arguments name."""
-    device = arguments["device"]
+    """The drive that a command's arguments name. Raises `UsageError` for several."""
+    drives = drives_of(arguments)
+    if len(drives) > 1:
+        raise UsageError(
+            f"expected one drive and one FTL, got {len(drives)}: compare takes several"
+        )
+    return drives[0]
+
+
+def drives_of(arguments: Mapping[str, Any]) -> list[Drive | None]:
+    """The drives that a command's arguments name: each device with each FTL."""
+    devices = [None] if arguments["device"] is None else listed(arguments["device"])
+    layers = (
+        [None] if arguments["ftl"] is None else [one.strip() for one in parts(arguments["ftl"])]
+    )
+    return [_drive_of(device, ftl, arguments) for device in devices for ftl in layers]
+
+
+def _drive_of(device: str | None, ftl: str | None, arguments: Mapping[str, Any]) -> Drive | None:
     if device is None:
         for name in ("ftl", "queue_depth"):
             if arguments[name] is not None:
@@ -342,10 +379,9 @@ def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
     cache = bool(arguments.get("trace_cache", True))
     shared = click.get_current_context().meta.get(SHARED)
     if shared is not None and shared[0] == device:
-        device = open_shared(*shared, cache=cache)
-    return open_device(
-        device, ftl=arguments["ftl"], queue_depth=arguments["queue_depth"], cache=cache
-    )
+        drive = open_shared(*shared, cache=cache)
+        return open_device(drive, ftl=ftl, queue_depth=arguments["queue_depth"])
+    return open_device(device, ftl=ftl, queue_depth=arguments["queue_depth"], cache=cache)
 
 
 def sizes_flag(default: str) -> list[Decorated]:

@@ -14,6 +14,7 @@ import click
 
 from destage.cli.options import OUTPUT, Decorated, flag
 from destage.errors import OutputError
+from destage.io.files import write_whole
 from destage.io.names import printable
 
 if TYPE_CHECKING:
@@ -77,14 +78,18 @@ class Outputs:
         """True if standard output is free for the table."""
         return "-" not in self.files.values()
 
-    def write(self, made: Tabled) -> None:
-        """Write the files of what a command made."""
+    def write(self, made: Tabled, table: Table | None = None) -> None:
+        """Write the files of what a command made; Markdown has the table that the screen has."""
+
+        def markdown(path: str) -> None:
+            write_whole(path, (table or made.as_table()).markdown())
+
         self.write_with(
             {
                 "json": made.to_json,
                 "csv": made.to_csv,
                 "parquet": made.to_parquet,
-                "markdown": made.to_markdown,
+                "markdown": markdown,
             }
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from destage.cli.reading import TRACE
 from destage.cli.screen import progress
 from destage.errors import UsageError
 from destage.io.files import write_whole
-from destage.model.metrics import metrics
+from destage.model.choice import grouped
+from destage.model.metrics import Metric, metrics
 from destage.model.run import Run
 from destage.model.words import cell, counted, plain, size, time_unit
 from destage.runs import Recorded
@@ -49,8 +51,9 @@ RECORDS = [
     ),
     file_flag(
         "--timeline",
-        metavar="FILE.json",
-        help="With a drive: what its units did when, for Perfetto (ui.perfetto.dev).",
+        metavar="FILE.json.gz",
+        help="With a drive: what its units did when, for Perfetto (ui.perfetto.dev); packed if"
+        " FILE ends in .gz, a tenth as large.",
     ),
     file_flag(
         "--series",
@@ -78,7 +81,7 @@ EPILOG = """\b
 Examples:
   destage run hm_0.csv.gz -p arc -c 10%
   destage run hm_0.csv.gz -p cflru -c 16MiB --decisions d.jsonl --series s.csv
-  destage run hm_0.csv.gz -p ecr -c 16MiB --device small --timeline t.json --for 10s
+  destage run hm_0.csv.gz -p ecr -c 16MiB --device small --timeline t.json.gz --for 10s
 """
 
 
@@ -134,7 +137,7 @@ def _write_series(path: str, recorded: Recorded) -> None:
 
 
 def _text(run: Run) -> str:
-    """Every metric of a run, one a line."""
+    """Every metric of a run, one a line, in groups with a word on each."""
     head = f"{run.trace.name}: {run.label}"
     if run.policy != "none":
         pages = counted(run.frames, "page")
@@ -144,12 +147,18 @@ def _text(run: Run) -> str:
     if run.queue_depth is not None:
         head += f", {run.queue_depth} outstanding"
     lines = [head]
-    for metric in metrics():
-        value = run[metric.name]
-        if value is None:
-            continue
-        unit = time_unit([value]) if metric.kind == "time" else None
-        shown = cell(metric, value, unit)
-        named = unit.name if unit else metric.shown_unit
-        lines.append(f"  {metric.name:<23} {shown:>15} {named:<10} {metric.about}".rstrip())
+    for group, members in grouped(m for m in metrics() if run[m.name] is not None):
+        lines.append("")
+        about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
+        lines.append(textwrap.fill(about, 80))
+        lines += [_line(metric, run) for metric in members]
     return plain("\n".join(lines))
+
+
+def _line(metric: Metric, run: Run) -> str:
+    """Name, value, unit and what it counts."""
+    value = run[metric.name]
+    unit = time_unit([value]) if metric.kind == "time" else None
+    shown = cell(metric, value, unit)
+    named = unit.name if unit else metric.shown_unit
+    return f"  {metric.name:<25} {shown:>15} {named:<10} {metric.about}".rstrip()

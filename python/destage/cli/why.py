@@ -24,9 +24,9 @@ from destage.cli.reading import TRACE
 from destage.cli.run import SIZE
 from destage.cli.screen import progress
 from destage.io.files import write_whole
+from destage.parting import check_why
+from destage.parting import why as part
 from destage.tables.why import pages_table, shares_table, why_heading
-from destage.why import check_why
-from destage.why import why as part
 
 __all__ = ["why"]
 

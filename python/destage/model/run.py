@@ -10,15 +10,20 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError
+from destage.model.card import Card
+from destage.model.choice import full_name
 from destage.model.differences import Differences
 from destage.model.life import Life
-from destage.model.metrics import WRITES
-from destage.model.words import printable
+from destage.model.metrics import WRITES, Metric, metrics
+from destage.model.words import counted, printable, size, valued
 
-__all__ = ["Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
+__all__ = ["INTERRUPTED", "Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
 
 #: A number of a run, or None where the run has none (the hit ratio of no accesses).
 Number = int | float | None
+
+#: How the warning of a run begins beside which others are missing.
+INTERRUPTED = "interrupted: "
 
 #: Of runs that nothing is known about beside their numbers.
 NO_DIFFERENCES = Differences(None)
@@ -67,7 +72,7 @@ class TraceIdentity:
         return cls(**(known | {"sources": tuple(data["sources"])}))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """One policy at one cache size over one trace.
 
@@ -123,10 +128,11 @@ class Run:
     """How far it differs from the others of its result set."""
 
     def __getitem__(self, metric: str) -> Any:
-        """Return a metric by name, a number or None.
+        """Return a metric by name, a short one too (`p99.9`), a number or None.
 
         Raises `KeyError` with the nearest name for another one.
         """
+        metric = full_name(str(metric))
         if metric in self.metrics:
             return self.metrics[metric]
         if metric == "writes_vs_lru":
@@ -134,6 +140,30 @@ class Run:
         near = _destage.nearest(str(metric), list(self.metrics))
         meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
         raise KeyError(f"there is no metric {metric!r}{meant}")
+
+    def card(self) -> Card:
+        """What the run was, and its main numbers."""
+        where = f"in front of {self.device}" if self.device else "no drive"
+        cache = f"cache {self.cache} = {counted(self.frames, 'page')} ({size(self.cache_bytes)})"
+        title = f"Run of {self.label}: {self.trace.name}, {cache}, {where}"
+        core = [m for m in metrics() if m.is_core(self.device is not None)]
+        facts = [(m.title, self._shown(m)) for m in core if self[m.name] is not None]
+        rest = f"{sum(v is not None for v in self.metrics.values())} in all: run['p99.9'], .metrics"
+        return Card(title, [*facts, ("Numbers", rest)])
+
+    def _shown(self, metric: Metric) -> str:
+        value = valued(metric, self[metric.name])
+        return (
+            value if metric.kind in ("ratio", "time") else f"{value} {metric.shown_unit}".rstrip()
+        )
+
+    def __repr__(self) -> str:
+        """Return a few lines: what was run, and its main numbers."""
+        return self.card().text()
+
+    def _repr_html_(self) -> str:
+        """Return the same as a card, for a notebook."""
+        return self.card().html()
 
     def minus(self, other: Run, metric: str) -> tuple[float, float] | None:
         """Where this run's number less another's lies, with 95 % confidence.

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from destage import _destage
 from destage.errors import UsageError
+from destage.model.choice import metric_named
 from destage.model.metrics import Metric, metrics
 from destage.model.ranges import Range, Value
 from destage.model.run import Run, warnings_of
@@ -29,19 +30,16 @@ class Objective:
 
 
 def objective_of(text: str) -> Objective:
-    """Read a metric's name, with `min:` or `max:` before it where the metric does not say itself.
+    """Read a metric's name, or a short one: `p99`.
 
-    Raises `UsageError`.
+    With `min:` or `max:` before it where the metric does not say itself. Raises `UsageError`.
     """
     way, colon, name = text.rpartition(":")
     if colon and way not in ("min", "max"):
         raise UsageError(f"objective {text}: expected a metric, min:METRIC or max:METRIC")
-    known = {metric.name: metric for metric in metrics()}
-    metric = known.get(name)
-    if metric is None:
-        near = _destage.nearest(name, list(known))
-        meant = f", did you mean {near}?" if near else ""
-        raise UsageError(f"unknown objective {name!r}{meant} (known: {', '.join(known)})")
+    metric = metric_named(name, "objective")
+    if metric not in metrics():
+        raise UsageError(f"objective {name}: it compares two runs, and this looks at one")
     if not way and metric.better not in ("higher", "lower"):
         raise UsageError(f"objective {name}: say which way: min:{name} or max:{name}")
     return Objective(metric, way == "max" if way else metric.better == "higher")

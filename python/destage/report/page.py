@@ -24,13 +24,16 @@ from destage.model.run import warnings_of as warnings_of_runs
 from destage.model.series import names
 from destage.model.words import cell, counted, duration, join, number, percent, printable, size
 from destage.report.comparison import Part, chart_part, chips, comparison, highlighted
+from destage.report.contents import with_contents
 from destage.report.drive import drive_facts, drive_name
 from destage.report.parts import parts_table
+from destage.report.phases import phases_table
 from destage.report.plain import points, policy
 from destage.report.provenance import made
 from destage.report.tables import runs_table, wins_table
 from destage.report.trace import facts, profile_charts
 from destage.report.workload import workload
+from destage.tables.curves import curves_summary
 from destage.tables.summary import summary
 from destage.tables.verdict import verdict
 
@@ -75,6 +78,7 @@ def page(
         scripts=[Markup(script) for script in scripts],
         model=Markup(_json({"groups": _drawn(groups), "paper": variables(LIGHT)})),
     )
+    html = with_contents(html)
     # Lone surrogates, which file names may hold, have no place in UTF-8.
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -132,7 +136,7 @@ def _section(
     """One trace: its comparison, its profile, its curves, as far as they are there."""
     section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
     section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made", "parts"))
-    section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time"))
+    section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time", "phases"))
     if result is not None:
         section["lead"] = _lead(result)
         section["summary"] = verdict(result) + summary(result)
@@ -140,12 +144,14 @@ def _section(
         section["group"] = comparison(f"c{k}", result, groups)
         section["tiles"] = _tiles(result) if len(result.runs) == 1 else None
         section["wins"] = wins_table(result)
+        section["phases"] = phases_table(result)
         section["parts"] = parts_table(result)
         section["table"] = runs_table(result) if result.runs else None
         section["drive"] = drive_facts(result)
         section["made"] = made(result)
     if curve is not None:
         section["curves"] = _curves(k, curve, groups)
+        section["summary"] = [*(section["summary"] or []), *curves_summary(curve)]
         section["warnings"] += [printable(w) for w in curve.source["mrc"].get("warnings") or []]
     if info is not None:
         charts = [

@@ -177,14 +177,28 @@ class Runner:
         )
 
     def _carry_out(self, plans: Sequence[_Plan]) -> None:
+        """Do the runs load by load and draw by draw; the next draw begins meanwhile."""
+        groups: list[tuple[list[tuple[_Plan, Load]], int | None]] = []
         for load in dict.fromkeys((x.name, x.kind) for plan in plans for x in plan.loads):
             found = [(p, x) for p in plans for x in p.loads if (x.name, x.kind) == load]
-            random = found[0][1].random
-            for seed in self.seeds if random else (None,):
+            groups += [(found, seed) for seed in (self.seeds if found[0][1].random else (None,))]
+        try:
+            for k, (found, seed) in enumerate(groups):
+                if self.jobs != 1:
+                    for coming in groups[k : k + 2]:
+                        self._prepare(*coming)
                 for plan, one in found:
                     for device, ftl, drive in drives_of(plan.runs, plan.variant, one):
                         plan.drives.setdefault(device, drive) if drive else None
                         plan.rows += self._compare(plan, one, seed, device, ftl, drive)
+        finally:
+            self.loads.ahead.stop()
+
+    def _prepare(self, found: Sequence[tuple[_Plan, Load]], seed: int | None) -> None:
+        plan, load = found[0]
+        if load.kind == "stand-in":
+            _, _, drive = next(drives_of(plan.runs, plan.variant, load))
+            self.loads.prepare(load, seed or 0, drive, _wanted(plan.runs, plan.variant, load))
 
     def _names(self, runs: RunSet) -> Iterator[str]:
         """Loads of a set of runs; a series stands for all of its members."""
@@ -252,13 +266,7 @@ class Runner:
         self, runs: RunSet, variant: Variant | None, load: Load, device: str, drive: Drive | None
     ) -> Asked:
         """In what way a set of runs wants a load."""
-        asked = Asked(
-            runs.intensity if load.random else 1.0,
-            variant.synth if variant else None,
-            variant.draw if variant else None,
-            runs.channels,
-            variant.burst if variant else None,
-        )
+        asked = _wanted(runs, variant, load)
         if runs.busiest and load.random and drive is not None:
             return self._busy(runs, load, device, drive, asked)
         return asked
@@ -282,6 +290,17 @@ class Runner:
                 rate *= runs.busiest / busy
             self.rates[key] = rate
         return replace(asked, intensity=self.rates[key])
+
+
+def _wanted(runs: RunSet, variant: Variant | None, load: Load) -> Asked:
+    """In what way a set of runs wants a load, but for a rate that has to be found."""
+    return Asked(
+        runs.intensity if load.random else 1.0,
+        variant.synth if variant else None,
+        variant.draw if variant else None,
+        runs.channels,
+        variant.burst if variant else None,
+    )
 
 
 def _adapted(

@@ -23,6 +23,7 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
+from threading import Event
 from typing import Any
 
 from destage.errors import UsageError
@@ -37,6 +38,8 @@ KINDS = ("recency", "independent")
 NEAR = 16
 #: A request is at most so many times as long as the mean.
 LONGEST_MEANS = 64.0
+#: Requests between two looks at whether a load is still wanted.
+LOOK = 4096
 #: A log is read of nothing: of so much of its writes it can be as long at most.
 LOG_FILLED = 0.9
 
@@ -309,8 +312,11 @@ def _population(wanted: float, draws: int, alpha: float) -> int:
     return max(1, round(high))
 
 
-def draw(made: Recipe, seed: int) -> Drawn:
-    """Draw a load. The same description and seed give the same one."""
+def draw(made: Recipe, seed: int, stopped: Event | None = None) -> Drawn:
+    """Draw a load. The same description and seed give the same one.
+
+    Raises `InterruptedError` soon after `stopped` is set.
+    """
     random, clock = Random(seed), Random(~seed & (1 << 64) - 1)
     drawn = Drawn(made)
     requests, mean, log_share = made["requests"], made["mean_pages"], made["log_share"]
@@ -321,7 +327,9 @@ def draw(made: Recipe, seed: int) -> Drawn:
     data = by(made, random, pages, round(requests * (1 - log_share)), drawn)
     reading = min(1.0, (1 - made["write_ratio"]) / (1 - log_share)) if log_share < 1 else 0.0
     at, now, longest = 0, 0.0, max(1, drawn.log_pages)
-    for _ in range(requests):
+    for k in range(requests):
+        if stopped is not None and k % LOOK == 0 and stopped.is_set():
+            raise InterruptedError("not wanted any more")
         if drawn.log_pages and random.random() < log_share:
             length = _length(random, mean, longest)
             if at + length > drawn.log_pages:

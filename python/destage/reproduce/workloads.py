@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import os
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
@@ -19,6 +20,7 @@ from typing import Any
 from destage.device import Drive
 from destage.errors import DataError, MissingFile
 from destage.options import ProgressCallback
+from destage.reproduce.ahead import Ahead
 from destage.reproduce.claims import OwnWorkload, Paper, RunSet
 from destage.reproduce.placing import Channels, opened, place
 from destage.reproduce.published import (
@@ -32,7 +34,7 @@ from destage.reproduce.published import (
     fits,
     requests_of,
 )
-from destage.reproduce.standins import Drawn, apart, draw, recipe
+from destage.reproduce.standins import Drawn, Recipe, apart, recipe
 from destage.trace import Trace, open_trace, synth
 
 __all__ = ["Asked", "Load", "Loads", "label_of", "own_axis"]
@@ -118,7 +120,11 @@ class Loads:
         """What each made load was made of, by name: as `destage trace synth` takes it if a paper
         specifies it, as `standins.recipe` gives it if it is a stand-in."""
         self.opened: dict[tuple[Any, ...], Trace] = {}
+        self.ahead = Ahead()
         self.drawn: dict[tuple[Any, ...], Drawn] = {}
+        """The stand-in that was drawn last ..."""
+        self.placed: dict[Channels | None, tuple[array[int], int]] = {}
+        """... and where its extents lie, for each kind of channels."""
 
     def load(self, name: str, paper: Paper) -> Load:
         """Return the load of a name as a paper means it.
@@ -233,6 +239,22 @@ class Loads:
         parameters["seed"] = seed
         return synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
 
+    def prepare(self, load: Load, seed: int, drive: Drive | None, asked: Asked) -> None:
+        """Begin to draw what will be opened soon, beside the runs that go on."""
+        if load.spec is not None and not load.paths and load.synth is None:
+            self.ahead.begin(self._recipe(load, drive, asked), seed)
+
+    def _recipe(self, load: Load, drive: Drive | None, asked: Asked) -> Recipe:
+        """What a stand-in is made of in front of a drive."""
+        assert load.spec is not None
+        page = drive.page_bytes if drive else PAGE
+        made = recipe(load.spec, self.scale, page, asked.draw, asked.burst)
+        if asked.most_requests is not None and asked.most_requests < made["requests"]:
+            share = asked.most_requests / made["requests"]
+            pages = max(FEWEST, round(made["unique_pages"] * share))
+            made = {**made, "requests": asked.most_requests, "unique_pages": pages}
+        return made
+
     def _standin(
         self,
         load: Load,
@@ -243,19 +265,17 @@ class Loads:
         progress: ProgressCallback | None,
     ) -> Trace:
         """Draw a stand-in, place it and open it; it is drawn once for all drives."""
+        made = self._recipe(load, drive, asked)
         assert load.spec is not None
-        page = drive.page_bytes if drive else PAGE
-        made = recipe(load.spec, self.scale, page, asked.draw, asked.burst)
-        if asked.most_requests is not None and asked.most_requests < made["requests"]:
-            share = asked.most_requests / made["requests"]
-            pages = max(FEWEST, round(made["unique_pages"] * share))
-            made = {**made, "requests": asked.most_requests, "unique_pages": pages}
         key = (load.name, seed, repr(made))
         if key not in self.drawn:
-            self.drawn = {key: draw(made, seed)}
-        placed = place(self.drawn[key], seed, on)
+            self.drawn, self.placed = {key: self.ahead.drawn(made, seed)}, {}
+        drawn = self.drawn[key]
+        if on not in self.placed:
+            # At another rate, or in front of a drive of the same channels, it lies as it lay.
+            self.placed[on] = place(drawn, seed, on)
         trace = opened(
-            self.drawn[key], placed, intensity=asked.intensity, drive=drive, progress=progress
+            drawn, self.placed[on], intensity=asked.intensity, drive=drive, progress=progress
         )
         if asked.intensity == 1 and load.name not in self.fits:
             self.made[load.name] = {"seed": seed, **made}

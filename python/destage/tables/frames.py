@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
@@ -67,6 +69,16 @@ def install(extra: str) -> str:
     return f"{extra} is not installed: pip install 'destage[{extra}]'"
 
 
+def _arrow(columns: Columns) -> Any:
+    """A frame that gives an Arrow stream."""
+    try:
+        return polars_frame(columns)
+    except MissingExtra:
+        if find_spec("pyarrow") is None:
+            raise
+        return import_module("pyarrow").table(dict(columns))
+
+
 def _written(text: str, path: Destination | None) -> str:
     if path is not None:
         write_whole(path, text)
@@ -101,6 +113,13 @@ class Tidy(ABC):
         Raises `MissingExtra` if pandas is not installed.
         """
         return pandas_frame(self.columns())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the tidy table to whoever reads Arrow: `polars.DataFrame(results)`, DuckDB.
+
+        Made by polars or pyarrow, whichever is there; raises `MissingExtra` if neither is.
+        """
+        return _arrow(self.columns()).__arrow_c_stream__(requested_schema)
 
     def to_json(self, path: Destination | None = None) -> str:
         """Return everything as JSON, and write it to `path` if given (`-`: standard output).
@@ -139,6 +158,13 @@ class Tabled(Tidy):
         Raises `OutputError`.
         """
         return _written(self.as_table().markdown(), path)
+
+    def to_html(self, path: Destination | None = None) -> str:
+        """Return the table as HTML, and write it to `path` if given (`-`: standard output).
+
+        The page with charts is what `write_report` makes. Raises `OutputError`.
+        """
+        return _written(self.as_table().html() + "\n", path)
 
     def __repr__(self) -> str:
         """Return the table as plain text."""

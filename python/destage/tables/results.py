@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from destage.model.choice import chosen, metric_named
 from destage.model.life import Life
 from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
-from destage.model.run import Run
+from destage.model.run import INTERRUPTED, Run
 from destage.model.winners import winner
 from destage.model.words import (
     NONE,
@@ -25,6 +26,10 @@ __all__ = ["Numbers", "life_texts", "results_table"]
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
+
+
+#: Trace, drive (its name says which FTL) and frames: what runs have in common that are compared.
+Place = tuple[str, str | None, int]
 
 
 def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
@@ -65,38 +70,75 @@ class Numbers:
         return cell(self.metric, run[self.metric.name], self.unit)
 
 
-def results_table(runs: Sequence[Run]) -> Table:
-    """Return one row per run, grouped by trace and cache size, the best of each group marked."""
-    several = len(_by_identity(runs)) > 1
-    drives = len({r.device for r in runs}) > 1
-    said, zeros = _shown(runs)
+def results_table(
+    every: Iterable[Run],
+    *,
+    show: str | Sequence[str] | None = None,
+    sort: str | None = None,
+    view: str | None = None,
+) -> Table:
+    """Return one row per run, grouped by trace and cache size, the best of each group marked.
+
+    Parameters:
+        every: the runs.
+        show: the columns, by the names of metrics, short ones too; by default the usual ones.
+        sort: by what rows of a group are sorted, the best first; by default as they were asked for.
+        view: columns by what they are about, instead of `show`: a key of `VIEWS`.
+
+    Raises `UsageError` for names that there are not.
+    """
+    runs = list(every)
+    keys = _keys(runs)
+    order = None if sort is None else metric_named(sort)
+    asked, life = chosen(show, view, sort)
+    said, zeros = _shown(runs) if asked is None else (asked, [])
+    if order is not None and order not in said:
+        said = [*said, order]
     shown = [Numbers.of(m, runs) for m in said]
-    columns = [Column("trace", right=False, key=True)] if several else []
-    columns += [Column("drive", right=False, key=True)] if drives else []
+    columns = [Column(title, right=False, key=True) for title in keys]
     columns += [Column("policy", right=False, key=True), Column("cache", key=True)]
     columns += [Column("pages", spare=True), Column("size", spare=True)]
     columns += [Column(s.title) for s in shown]
-    lasting = any(r.life for r in runs)
+    lasting = any(r.life for r in runs) and (life or asked is None)
     columns += [Column("drive writes\na day"), Column("years")] if lasting else []
     table = Table(_title(runs), columns)
-    by_size: dict[tuple[str, str | None, int], list[Run]] = {}
+    by_size: dict[Place, list[Run]] = {}
     for run in runs:
         identity = run.trace.fingerprint + run.trace.name
         by_size.setdefault((identity, run.device, run.frames), []).append(run)
     one_each = all(len(group) == 1 for group in by_size.values())
+    if order is not None:
+        by_size = _sorted(by_size, order, one_each)
     groups = [list(by_size.values())] if one_each else [[group] for group in by_size.values()]
     for members in groups:
-        rows = [row for group in members for row in _rows(group, shown, several, drives, lasting)]
+        rows = [row for group in members for row in _rows(group, shown, keys, lasting)]
         table.groups.append(rows)
     table.notes += _notes(table, runs, shown)
+    if life and not lasting:
+        table.notes.append("years and drive writes a day: say what a block endures (--pe-cycles)")
     if zeros:
         names = ", ".join(Numbers.of(m, runs).title.replace("\n", " ") for m in zeros)
         table.notes.append(f"0 in every run: {names}")
     return table
 
 
+def _sorted(
+    by_size: dict[Place, list[Run]], order: Metric, one_each: bool
+) -> dict[Place, list[Run]]:
+    """The groups with their runs sorted; of groups of one run each the groups themselves."""
+
+    def key(run: Run) -> tuple[bool, float]:
+        value = run[order.name]
+        # What has no number comes last.
+        return value is None, (value or 0) * (-1 if order.better == "higher" else 1)
+
+    if one_each:
+        return dict(sorted(by_size.items(), key=lambda item: key(item[1][0])))
+    return {place: sorted(group, key=key) for place, group in by_size.items()}
+
+
 def _rows(
-    group: Sequence[Run], shown: Sequence[Numbers], several: bool, drives: bool, lasting: bool
+    group: Sequence[Run], shown: Sequence[Numbers], keys: Sequence[str], lasting: bool
 ) -> list[list[Cell]]:
     """The rows of one cache size."""
     best: dict[str, Run] = {}
@@ -106,8 +148,7 @@ def _rows(
             best[s.metric.name] = found.runs[0]
     rows = []
     for run in group:
-        row = [Cell(run.trace.name)] if several else []
-        row += [Cell(run.device or "none")] if drives else []
+        row = [Cell(_KEYS[key](run)) for key in keys]
         # No cache has no size; its row stands for comparison at each.
         sizes = (run.cache, number(run.frames), size(run.cache_bytes))
         sizes = ("-", "-", "-") if run.policy == "none" else sizes
@@ -128,7 +169,8 @@ def life_texts(life: Life | None) -> tuple[str, str]:
 
 def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     """What the marks say, and how the running time is made."""
-    notes = []
+    # Said of every run, and of the table as a whole.
+    notes = list(dict.fromkeys(w for r in runs for w in r.warnings if w.startswith(INTERRUPTED)))
     if any(c.best for row in table.rows() for c in row):
         by = (
             "by more than this trace's chance"
@@ -157,6 +199,22 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             f" + flash writes x {number(cost['write'])}"
         )
     return notes
+
+
+#: What tells rows of a table apart beside policy and size, and how it is called.
+_KEYS: Mapping[str, Callable[[Run], str]] = {
+    "trace": lambda run: run.trace.name,
+    "drive": lambda run: run.device or "none",
+}
+
+
+def _keys(runs: Sequence[Run]) -> list[str]:
+    """The columns without which two rows would look alike."""
+    of: dict[str, set[str | None]] = {
+        "trace": {r.trace.fingerprint + r.trace.name for r in runs},
+        "drive": {r.device for r in runs},
+    }
+    return [key for key, values in of.items() if len(values) > 1]
 
 
 def _by_identity(runs: Sequence[Run]) -> list[Run]:

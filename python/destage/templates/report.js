@@ -233,6 +233,26 @@
     });
   }
 
+  // A table that goes on at either side says so: a shadow there, and a word above.
+  for (const box of document.querySelectorAll(".scroll")) {
+    if (box.closest("noscript")) continue;
+    const word = document.createElement("p");
+    word.className = "aside";
+    word.textContent = "the table goes on to the right: scroll \u2192";
+    word.hidden = true;
+    box.before(word);
+    const look = function () {
+      const left = box.scrollLeft, more = box.scrollWidth - box.clientWidth - left;
+      box.classList.toggle("more-left", left > 2);
+      box.classList.toggle("more-right", more > 2);
+      word.hidden = box.scrollWidth - box.clientWidth <= 2;
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box.firstElementChild);
+    new ResizeObserver(look).observe(box);
+    look();
+  }
+
   // Paper cannot be unfolded.
   window.addEventListener("beforeprint", function () {
     for (const d of document.querySelectorAll("details")) d.open = true;

@@ -70,6 +70,18 @@ pub struct Curve {
     pub method: Method,
     /// One per size, in the order given.
     pub points: Vec<Point>,
+    /// What one pass over the whole trace tells of sizes that were not asked for.
+    #[serde(skip)]
+    pub every_size: Option<EverySize>,
+}
+
+/// Hits at every cache size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EverySize {
+    /// Page accesses that were counted.
+    pub accesses: u64,
+    /// Index k: a cache of k + 1 frames; one that is larger than the last hits as often.
+    pub hits: Vec<u64>,
 }
 
 /// One size of a curve. Counts start after the warm-up; in a sample they are estimates, rounded.

@@ -1,6 +1,6 @@
 //! Makes curves: samples, tasks, estimates.
 
-use super::curve::{Curve, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
+use super::curve::{Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
 use super::estimate::{Estimate, Totals, point};
 use super::sample::{Sample, Sampling};
 use super::tasks::{Outcome, Task, Trace, in_parallel};
@@ -40,8 +40,8 @@ pub fn planned_accesses(
 }
 
 /// All sizes in one pass? A trim leaves a free frame in every cache that held the page, so that
-/// LRU's stack no longer tells what each size holds; a warm-up that ends when the cache is full ends elsewhere at each size,
-/// and checking the policy's laws takes a policy that runs.
+/// LRU's stack no longer tells what each size holds; a warm-up that ends when the cache is full
+/// ends elsewhere at each size; and checking the policy's laws takes a policy that runs.
 fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
     let run = &options.run;
     spec.name == "lru" && run.warmup != Warmup::Full && !run.check && run.trim == Trim::Ignore
@@ -167,6 +167,14 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// What the pass over the whole trace tells; `None` of a run, and of a sample.
+    fn every_size(&self, task: usize, options: &MrcOptions) -> Option<EverySize> {
+        match self.outcomes[0].get(task)? {
+            Outcome::OnePass(curve) if options.sampling.is_none() => Some(curve.every_size()),
+            _ => None,
+        }
+    }
+
     fn curves(
         &self,
         specs: &[PolicySpec],
@@ -200,6 +208,7 @@ impl Found<'_> {
                 params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
                 method: if in_one_pass(spec, options) { Method::OnePass } else { Method::Runs },
                 points,
+                every_size: self.every_size(first, options),
             });
             first += passes;
         }

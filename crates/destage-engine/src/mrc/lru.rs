@@ -18,6 +18,7 @@
 //!
 //! Cost. O(log(pages / 512)) per access; 40 bytes per page.
 
+use super::curve::EverySize;
 use super::recency::Recency;
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::control::Control;
@@ -82,6 +83,14 @@ impl LruCurve {
     /// Size of the smallest cache that never evicts: the number of distinct pages.
     pub fn pages(&self) -> u32 {
         self.pages
+    }
+
+    /// What it hits at every size.
+    pub fn every_size(&self) -> EverySize {
+        EverySize {
+            accesses: self.reads + self.writes,
+            hits: self.sizes.iter().skip(1).map(|at| at.read_hits + at.write_hits).collect(),
+        }
     }
 
     /// What LRU counts with so many frames. `end_flushes` counts the dirty pages that are resident

@@ -36,7 +36,9 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub use curve::{Curve, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize, SampledPoint};
+pub use curve::{
+    Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize, SampledPoint,
+};
 pub use draw::{mrc, planned_accesses};
 pub use lru::LruCurve;
 pub use sample::Sampling;

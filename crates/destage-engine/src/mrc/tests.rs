@@ -137,6 +137,13 @@ fn one_pass_of_lru_counts_what_a_run_at_every_size_counts() {
                 let options = run_options(warmup, both);
                 let curve = &exact(&trace, "lru", &all, options.clone()).curves[0];
                 assert_eq!(curve.method, Method::OnePass);
+                let every = curve.every_size.as_ref().expect("one pass tells of every size");
+                assert_eq!(every.hits.len(), pages as usize);
+                for point in &curve.points {
+                    let hits = every.hits[(point.frames.min(pages) - 1) as usize];
+                    assert_eq!(every.accesses, point.accesses);
+                    assert_eq!(hits, point.accesses - point.misses, "{} frames", point.frames);
+                }
                 for point in &curve.points {
                     assert_is_a_run(point, &trace, "lru", &options);
                 }
@@ -151,6 +158,7 @@ fn a_warm_up_until_the_cache_is_full_is_run_at_each_size() {
     let options = run_options(Warmup::Full, true);
     let curve = &exact(&trace, "lru", &sizes([1, 7, 50, 51]), options.clone()).curves[0];
     assert_eq!(curve.method, Method::Runs);
+    assert!(curve.every_size.is_none(), "it ends elsewhere at each size");
     for point in &curve.points {
         assert_is_a_run(point, &trace, "lru", &options);
     }

@@ -183,6 +183,11 @@ static OF_THE_CACHE: &[Metric] = &[
         "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
         |r| r.running_time.map(Number::Count))
     .shown(Shown::WithoutDevice),
+    metric!("idle_writes", "Idle writes", Count "pages", Neither,
+        "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
+         the policy; they stay",
+        |r| r.counters.idle_writes.map(Number::Count))
+    .shown(Shown::Always),
     metric!("misses", "Misses", Count "accesses", Lower,
         "accesses whose page was not resident",
         |r| Some(Number::Count(r.counters.misses()))),
@@ -352,8 +357,11 @@ static OF_TIME: &[Metric] = &[
     ),
     response!("write_response_ns_max", "Max write", "longest write", write_response_ns.max),
     metric!("dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
-        "probability that a victim is dirty; pages that are written and stay are no victims",
-        |r| r.timing.as_ref().and_then(|_| ratio(r.counters.dirty_victims(), r.counters.evictions))),
+    "probability that a victim is dirty; pages that are written and stay are no victims",
+    |r| {
+        r.timing.as_ref()?;
+        ratio(r.counters.dirty_victims(), r.counters.evictions)
+    }),
     timed!("victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
         "probability that a write-back's unit is collecting",
         |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions)),

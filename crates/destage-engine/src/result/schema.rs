@@ -120,6 +120,8 @@ pub static SCHEMA: &[Object] = &[
         written_through: "integer", "those of them that were writes, and went through to flash";
         physical_reads: "integer", "pages read from flash";
         physical_writes: "integer", "pages written to flash";
+        idle_writes "?": "integer", "pages written while a unit was idle, which stayed, in \
+            `physical_writes` too ([writer](docs/spec/writer.md), 6); absent where nobody does";
         evictions: "integer", "pages that left the cache because of a miss";
         clean_evictions: "integer", "those that were clean";
         destages: "integer", "flush groups";
@@ -173,8 +175,8 @@ pub static SCHEMA: &[Object] = &[
         erases: "list of integers", "erase blocks erased";
         evictions: "list of integers", "pages that were evicted";
         dirty_victims: "list of integers", "those that were dirty";
-        write_backs: "list of integers", "dirty pages that were written back: those, and pages that \
-            stay";
+        write_backs: "list of integers", "dirty pages that were written back: those, and pages \
+            that stay";
         write_backs_in_gc: "list of integers", "those of them whose unit was collecting";
         eviction_wait_ns_sum: "list of integers", "sum of the times that they waited in their \
             unit's queue, ns";

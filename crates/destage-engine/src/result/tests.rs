@@ -116,8 +116,9 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
         RunOptions { drive: Some(mounted(&drive, "dftl")), profile: true, ..RunOptions::default() };
     let with =
         ResultSet { device: Some(drive.to_json()), ..set(runs(&workload, "lru,cflru", &with)) };
+    let ahead = runs(&workload, "lru,none", &writing(&drive, RunOptions::default()));
     let mut seen = BTreeSet::new();
-    for set in [set(without), with] {
+    for set in [set(without), with, set(ahead)] {
         let text = set.to_json();
         walk(&serde_json::from_str(&text).unwrap(), "result set", &mut seen);
         let again = ResultSet::from_json(&text).unwrap();
@@ -227,6 +228,60 @@ fn pages_that_are_written_and_stay_are_no_dirty_victims() {
     assert_eq!(ace.counters.dirty_victims() + stay, ace.counters.destaged_pages);
     assert_eq!(ace.counters.evictions, lru.counters.evictions, "the same victims");
     assert!(2 * ace.counters.dirty_victims() < lru.counters.dirty_victims());
+}
+
+/// In front of this drive, with a background writer.
+fn writing(drive: &destage_ssd::Drive, options: RunOptions) -> RunOptions {
+    let mut timed = mounted(drive, "page");
+    let host = [("writer", "trickle")].map(|(key, word)| (key.to_string(), word.into()));
+    let mounted = std::sync::Arc::get_mut(&mut timed).unwrap();
+    mounted.host =
+        destage_ssd::HostConfig::from_table(&host.into_iter().collect(), &drive.device).unwrap();
+    RunOptions { drive: Some(timed), ..options }
+}
+
+#[test]
+fn idle_writes_are_counted_apart_and_in_the_flash_writes_and_the_windows() {
+    let (drive, workload) = workload();
+    for warmup in ["none", "25%", "full"] {
+        let warmup = crate::warmup::Warmup::parse(warmup).unwrap();
+        let options = RunOptions { warmup, check: true, ..RunOptions::default() };
+        let timed = RunOptions { drive: Some(mounted(&drive, "page")), ..options.clone() };
+        let [alone] = &runs(&workload, "lru", &timed)[..] else { panic!("one run") };
+        let timed = writing(&drive, options);
+        let [ahead, none] = &runs(&workload, "lru,none", &timed)[..] else { panic!("two runs") };
+        assert_eq!((alone.counters.idle_writes, none.counters.idle_writes), (None, None));
+        let (counters, written) = (&ahead.counters, ahead.counters.idle_writes.unwrap());
+        assert!(written > 50, "{written}");
+        let of_the_drive = &ahead.timing.as_ref().unwrap().counters;
+        assert_eq!(of_the_drive.idle_writes, Some(written));
+        assert_eq!(counters.physical_writes, counters.destaged_pages + written);
+        assert_eq!(counters.physical_writes, of_the_drive.device.flash_programs);
+        assert_eq!(counters.evictions, alone.counters.evictions, "the same victims");
+        assert!(counters.dirty_victims() < alone.counters.dirty_victims());
+        let writes =
+            |run: &RunResult| run.counters.physical_writes + run.debt.unwrap().physical_writes_owed;
+        // What was dirty when counting began may have been written in either part.
+        assert!(writes(ahead) + 40 >= writes(alone));
+        let windows = ahead.windows.as_ref().unwrap();
+        assert_eq!(windows.physical_writes.iter().sum::<u64>(), counters.physical_writes);
+        let flash = windows.flash.as_ref().unwrap();
+        assert_eq!(flash.host_programs.iter().sum::<u64>(), of_the_drive.device.flash_programs);
+    }
+}
+
+#[test]
+fn a_writer_and_a_policy_without_an_order_are_refused_by_name() {
+    let (drive, workload) = workload();
+    let options = writing(&drive, RunOptions::default());
+    let specs = PolicySpec::parse_list("lru,arc").unwrap();
+    let frames = [Frames { frames: 40, given: "40p".into() }];
+    let refused = compare(&workload.input(), &specs, &frames, &options, 1, &Control::default());
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "host: writer = trickle excludes arc, which shows no order of eviction: it needs one of \
+         lru, fifo, clock, cflru, lru-wsr, clock-sweep"
+    );
 }
 
 #[test]

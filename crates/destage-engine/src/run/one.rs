@@ -80,8 +80,8 @@ pub fn run_own<P: Policy>(
 ) -> Result<RunResult, RunError> {
     if options.trim == Trim::Drop && !policy.forgets() {
         return Err(RunError::Impossible(format!(
-            "{}: trim = drop needs a policy with a method forget(page), which drops a page that the \
-             host has trimmed",
+            "{}: trim = drop needs a policy with a method forget(page), which drops a page that \
+             the host has trimmed",
             named.policy
         )));
     }

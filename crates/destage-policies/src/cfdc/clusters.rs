@@ -225,8 +225,8 @@ impl Clusters {
         Some(index)
     }
 
-    /// The first of the clusters that wait, by the tie-break, where all have age 0 and so an infinite
-    /// priority: a hit that demotes nothing, which takes a trim in W before it.
+    /// The first of the clusters that wait, by the tie-break, where all have age 0 and so an
+    /// infinite priority: a hit that demotes nothing, which takes a trim in W before it.
     #[cold]
     fn first_of_young(&self) -> Option<u32> {
         let waiting = self.indices().filter(|&at| self.table[at as usize].waits != NONE);

@@ -83,7 +83,8 @@ impl<const K: usize> Chain<K> {
         }
     }
 
-    /// Puts an entry that is on no list of this `K` just behind one of this list, on its older side.
+    /// Puts an entry that is on no list of this `K` just behind one of this list, on its older
+    /// side.
     pub(crate) fn push_behind<N: Linked<K>>(&mut self, entries: &mut [N], at: u32, newer: u32) {
         let older = std::mem::replace(&mut entries[newer as usize].pair_mut().older, at);
         *entries[at as usize].pair_mut() = Pair { newer, older };

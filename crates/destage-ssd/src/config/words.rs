@@ -123,6 +123,16 @@ words! {
     }
 }
 
+words! {
+    /// Who writes pages ahead while units are idle (`docs/spec/writer.md`).
+    Writer {
+        /// Nobody.
+        None = "none",
+        /// The host: the next dirty victims, one page for each idle unit.
+        Trickle = "trickle",
+    }
+}
+
 /// A permutation of `CWDP`; the first letter varies fastest (5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Striping([u8; 4]);

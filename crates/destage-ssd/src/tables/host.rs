@@ -1,7 +1,7 @@
 //! The table `[host]`.
 
 use super::keys::reader;
-use crate::config::{ConfigError, DeviceConfig, HostMode, Sched, Table};
+use crate::config::{ConfigError, DeviceConfig, HostMode, Sched, Table, Writer};
 use serde::Serialize;
 
 /// The table `[host]`.
@@ -11,6 +11,21 @@ pub struct HostConfig {
     pub mode: HostMode,
     /// Outstanding requests of the closed loop, at least 1.
     pub queue_depth: u32,
+    /// The background writer, if there is one; its keys are not in the record of a drive that has
+    /// none.
+    #[serde(flatten)]
+    pub writer: Option<WriterConfig>,
+}
+
+/// A background writer (`docs/spec/writer.md`, 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct WriterConfig {
+    /// Which, of those that write.
+    pub writer: Writer,
+    /// n_low: so many of the frames that are taken next are to be free or clean, at least 1.
+    pub writer_low_pages: u32,
+    /// n_b: most pages that are written at one instant, at least 1.
+    pub writer_batch: u32,
 }
 
 impl HostConfig {
@@ -24,7 +39,26 @@ impl HostConfig {
         keys.end()?;
         let mode = keys.get("mode")?;
         let queue_depth = keys.get("queue_depth")?;
-        if mode == HostMode::Closed && device.sched == Sched::ReadFirst {
+        let writer = WriterConfig {
+            writer: keys.get("writer")?,
+            writer_low_pages: keys.get("writer_low_pages")?,
+            writer_batch: keys.or("writer_batch", 1, device.units())?,
+        };
+        let writer = (writer.writer != Writer::None).then_some(writer);
+        HostConfig { mode, queue_depth, writer }.checked(device)
+    }
+
+    /// The same in a closed loop with so many requests outstanding.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_table`](HostConfig::from_table).
+    pub fn closed(self, queue_depth: u32, device: &DeviceConfig) -> Result<Self, ConfigError> {
+        HostConfig { mode: HostMode::Closed, queue_depth, ..self }.checked(device)
+    }
+
+    fn checked(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
+        if self.mode == HostMode::Closed && device.sched == Sched::ReadFirst {
             return Err(ConfigError::Together {
                 table: "host",
                 one: "mode = closed",
@@ -32,6 +66,6 @@ impl HostConfig {
                 need: "sched = fcfs",
             });
         }
-        Ok(HostConfig { mode, queue_depth })
+        Ok(self)
     }
 }

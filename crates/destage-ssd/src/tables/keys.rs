@@ -5,7 +5,7 @@
 use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
     AddressMode, Alloc, Bus, COUNT, EvictWait, GcMode, HostMode, IfAbsent, Key, Kind, LONGEST_NS,
-    Precondition, QueueLevel, ReadWait, Reader, Sched, Table, UnmappedRead, key,
+    Precondition, QueueLevel, ReadWait, Reader, Sched, Table, UnmappedRead, Writer, key,
 };
 use crate::ftl::{FTLS, NAMES};
 
@@ -123,4 +123,11 @@ static HOST: &[Key] = &[
          fcfs)"),
     key("queue_depth", Kind::int(1, u32::MAX as u64), Int(1), "requests",
         "outstanding requests of mode = closed"),
+    key("writer", Kind::Choice(Writer::NAMES), word("none"), "",
+        "who writes pages ahead while units are idle: nobody, or the host, which then needs a \
+         policy that shows its order of eviction"),
+    key("writer_low_pages", Kind::int(1, u32::MAX as u64), Int(64), "pages",
+        "so many of the frames that are taken next the writer wants free or clean"),
+    key("writer_batch", Kind::int(1, u32::MAX as u64), From("the drive's units"), "pages",
+        "most pages that the writer writes at one instant"),
 ];

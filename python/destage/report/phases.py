@@ -1,0 +1,100 @@
+"""The phases of a single run: while the cache fills, then stretches in which it goes about alike.
+
+The engine cuts a run into sixty windows of equal requests. Stretches are found by binary
+segmentation (Scott, Knott. A cluster analysis method for grouping means in the analysis of
+variance. Biometrics 30, 1974): cut where the squares around the means fall most, as long as that is
+worth it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from destage.model.results import ResultSet
+from destage.model.words import NBSP, number, ratio, time_unit
+
+__all__ = ["phases_table"]
+
+#: Most phases after the cache is full, and windows of the shortest.
+MOST, SHORTEST = 4, 4
+#: A cut takes away this share of the squares at least, and its sides differ by this share.
+WORTH, DIFFERS = 0.2, 0.05
+
+
+def phases_table(result: ResultSet) -> dict[str, Any] | None:
+    """A row a phase; None of several runs, and of one that is too short to be cut."""
+    run = result.runs[0] if len(result.runs) == 1 else None
+    windows = run.windows if run is not None else None
+    if not windows:
+        return None
+    timed = "response_ns_sum" in windows
+    upper, lower = ("response_ns_sum", "requests") if timed else ("hits", "accesses")
+    count = len(windows[lower])
+    after = windows.get("filled_after")
+    full = count if after is None else min(count, -int(-after * count // 1))
+    values = [
+        up / low if low else 0.0 for up, low in zip(windows[upper], windows[lower], strict=True)
+    ]
+    cuts = [full, *segments(values[full:], offset=full), count]
+    spans = [("filling", 0, full)] if full else []
+    stretches = [(a, b) for a, b in pairwise(cuts) if b > a]
+    spans += [(f"phase {k}", a, b) for k, (a, b) in enumerate(stretches, start=1)]
+    unit = time_unit(v for v in values if v) if timed else None
+    heads = ["Part of the run", "Hit ratio (%)"]
+    heads += [f"Mean response ({unit.name})"] if unit else []
+    rows = []
+    for label, first, last in spans:
+        total = {k: sum(windows[k][first:last]) for k in (upper, lower, "hits", "accesses")}
+        at = f"{100 * first / count:.0f} to {100 * last / count:.0f}{NBSP}%"
+        cells = [at, ratio(total["hits"] / total["accesses"] if total["accesses"] else None)]
+        if unit:
+            mean = total[upper] / total[lower] if total[lower] else None
+            cells.append(unit.text(mean))
+        written = sum(windows["physical_writes"][first:last]) / (last - first) * count / 100
+        rows.append({"label": label, "cells": [*cells, number(round(written))]})
+    heads.append(f"Flash writes per 1{NBSP}% of the requests")
+    return {
+        "heads": heads,
+        "rows": rows,
+        "note": "Filling ends when every frame of the cache has been taken. After that a phase"
+        f" begins where the {'mean response' if timed else 'hit ratio'} changes for long.",
+    }
+
+
+def segments(values: Sequence[float], offset: int = 0) -> list[int]:
+    """Where phases begin, the first left out."""
+    whole = _squares(values)
+    cuts: list[int] = []
+    while len(cuts) < MOST - 1 and whole > 0:
+        bounds = [0, *sorted(cuts), len(values)]
+        found = [_best_cut(values, a, b) for a, b in pairwise(bounds)]
+        gain, place = max((f for f in found if f), default=(0.0, 0))
+        if gain < WORTH * whole:
+            break
+        cuts.append(place)
+    return [cut + offset for cut in sorted(cuts)]
+
+
+def _best_cut(values: Sequence[float], first: int, last: int) -> tuple[float, int] | None:
+    """What the best cut of a stretch takes away, and where it is."""
+    best: tuple[float, int] | None = None
+    around = _squares(values[first:last])
+    for place in range(first + SHORTEST, last - SHORTEST + 1):
+        left, right = values[first:place], values[place:last]
+        means = sum(left) / len(left), sum(right) / len(right)
+        if abs(means[0] - means[1]) < DIFFERS * max(means):
+            continue
+        gain = around - _squares(left) - _squares(right)
+        if best is None or gain > best[0]:
+            best = gain, place
+    return best
+
+
+def _squares(values: Sequence[float]) -> float:
+    """Squared distances from the mean, in all."""
+    if not values:
+        return 0.0
+    mean = sum(values) / len(values)
+    return sum((v - mean) ** 2 for v in values)

@@ -1,0 +1,133 @@
+"""What a reader of the page finds his way by: contents, axes that say so, phases, wide tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import destage as ds
+from destage.charts.theme import DARK, LIGHT, styles
+from destage.model.metrics import ORACLE
+from destage.report.contents import with_contents
+from destage.report.phases import phases_table, segments
+
+pytest.importorskip("altair")
+
+
+@pytest.fixture(scope="module")
+def trace() -> ds.Trace:
+    return ds.synth("zipf", requests=6000, pages=500, read_ratio=0.5, seed=3)
+
+
+@pytest.fixture(scope="module")
+def page(trace: ds.Trace, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("page") / "p.html"
+    recorded = ds.run(trace, "lru", cache="20%", device="small", series=200, profile=True)
+    ds.write_report(path, recorded.results, traces=[trace], series=[recorded.series])
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_contents_lead_to_every_section(page: str) -> None:
+    nav = re.search(r'<nav class="contents".*?</nav>', page)
+    assert nav is not None
+    links = re.findall(r'<a href="#([\w-]+)">(.*?)</a>', nav[0])
+    assert len(links) > 4
+    for target, title in links:
+        assert f'<section id="{target}" ' in page
+        section = page.split(f'<section id="{target}" ')[1]
+        assert section.split("<h3>")[1].startswith(title)
+    assert "<!--contents-->" not in page
+
+
+def test_contents_of_little_are_left_out() -> None:
+    one = (
+        '<article class="trace" id="t0"><!--contents--><section aria-label="A">\n<h3>A</h3>'
+        "</section></article>"
+    )
+    assert with_contents(one) == (
+        '<article class="trace" id="t0"><section id="t0-1" aria-label="A">\n<h3>A</h3>'
+        "</section></article>"
+    )
+
+
+def _log_axes(node: object) -> list[tuple[str, str]]:
+    """Field and title of every logarithmic axis of a chart."""
+    found: list[tuple[str, str]] = []
+    if isinstance(node, dict):
+        scale, axis = node.get("scale"), node.get("axis")
+        if isinstance(scale, dict) and scale.get("type") == "log" and isinstance(axis, dict):
+            found.append((str(node.get("field")), str(axis.get("title"))))
+        for value in node.values():
+            found += _log_axes(value)
+    elif isinstance(node, list):
+        for value in node:
+            found += _log_axes(value)
+    return found
+
+
+def test_every_log_axis_says_so(trace: ds.Trace) -> None:
+    timed = ds.compare(trace, "lru,bplru", cache="5%,20%", device="small", profile=True)
+    seen = 0
+    for plots in (timed.plot, ds.compare(trace, "lru,arc", cache="5%,20%").plot):
+        for name in plots.names():
+            axes = _log_axes(plots._spec(name))
+            seen += len(axes)
+            assert all("log scale" in title for _, title in axes), (name, axes)
+    assert seen > 8
+
+
+def test_min_has_a_colour_of_its_own() -> None:
+    labels = ["lru", ORACLE, *(f"p{k}" for k in range(30))]
+    for theme in (LIGHT, DARK):
+        look = styles(labels, theme)
+        others = {style.color for label, style in look.items() if label != ORACLE}
+        assert look[ORACLE].color == theme.oracle
+        assert theme.oracle not in others
+
+
+def test_phases_are_filling_and_where_the_run_changes() -> None:
+    assert segments([1.0] * 20 + [3.0] * 20) == [20]
+    assert segments([1.0] * 12 + [3.0] * 12 + [2.0] * 12, offset=4) == [16, 28]
+    assert segments([2.0] * 40) == []
+    assert segments([2.0, 2.01] * 20) == []
+
+
+def test_the_page_of_a_run_has_its_phases(page: str) -> None:
+    phases = page.split("<h3>Phases of the run</h3>")[1].split("</section>")[0]
+    assert ">filling</th>" in phases
+    assert ">phase 1</th>" in phases
+    assert "Mean response" in phases
+
+
+def test_several_runs_have_no_phases_of_a_run(trace: ds.Trace) -> None:
+    results = ds.compare(trace, "lru,arc", cache="20%")
+    assert phases_table(results.result_sets[0]) is None
+
+
+def test_phases_cover_the_run_and_add_up(trace: ds.Trace) -> None:
+    (run,) = results = ds.compare(trace, "lru", cache="20%")
+    table = phases_table(results.result_sets[0])
+    assert table is not None
+    spans = [re.findall(r"\d+", row["cells"][0]) for row in table["rows"]]
+    assert spans[0][0] == "0"
+    assert spans[-1][1] == "100"
+    assert all(a[1] == b[0] for a, b in pairwise(spans))
+    assert run.windows is not None
+
+
+def test_tunes_figure_has_a_zero_line_or_says_that_there_is_none(
+    trace: ds.Trace, tmp_path: Path
+) -> None:
+    low = ds.tune(trace, "clc", {"alpha": "0:1:0.5"}, "destages", cache="10%").plot().to_dict()
+    assert '"zero"' in json.dumps(low["layer"])
+    assert not low["title"].get("subtitle")
+    near = ds.tune(trace, "cflru", {"window_fraction": "0.2,0.4"}, "hit", cache="50%")
+    spec = near.plot().to_dict()
+    assert spec["title"]["subtitle"] == "the axis does not begin at zero"
+    assert '"zero": 0' not in json.dumps(spec["layer"])
+    x = spec["layer"][-1]["encoding"]["x"]["scale"]
+    assert x["padding"] >= 12  # The winner's diamond is whole.
