@@ -154,18 +154,11 @@ def why(
     drive = drive_of(device, ftl, queue_depth)
     check_why(a, b, cache=cache, device=drive, **options)
     check_in_front([trace], drive)
+    shared: Any = {"cache": cache, "device": drive, "progress": progress, **options}
     with tempfile.TemporaryDirectory(prefix="destage-why-") as folder:
         logs = [Path(folder) / "a.jsonl", Path(folder) / "b.jsonl"]
         runs = [
-            run(
-                trace,
-                policy,
-                cache=cache,
-                device=drive,
-                decisions=log,
-                progress=progress,
-                **options,
-            ).results
+            run(trace, policy, decisions=log, **shared).results
             for policy, log in zip((a, b), logs, strict=True)
         ]
         found = _Difference()

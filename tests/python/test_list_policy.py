@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -271,3 +272,18 @@ def test_the_laws_hold_for_lists_too(methods: dict[str, Any], law: str, trace: d
         ds.compare(trace, breaking(**methods), cache="10p")
     assert "Broken" in str(raised.value)
     assert "access " in str(raised.value)
+
+
+def test_a_trimmed_page_leaves_its_list(tmp_path: Path) -> None:
+    lines = ["time_ns,device,op,offset_bytes,length_bytes,response_ns"]
+    state = 11
+    for k in range(2_000):
+        state = (state * 1103515245 + 12345) % 2**31
+        op = ("read", "write", "write", "trim")[state >> 8 & 3]
+        lines.append(f"{k * 1000},d,{op},{(state >> 12) % 60 * 4096},4096,")
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    trace = ds.open_trace(tmp_path / "t.csv")
+    native, engine, said = ds.compare(trace, ["lru", Lru, SaidLru], cache="20p", trim="drop")
+    kept = ds.compare(trace, Lru, cache="20p", trim="ignore")[0]
+    assert engine.counters == said.counters == native.counters
+    assert kept.counters != native.counters

@@ -46,12 +46,27 @@ impl Failure {
 }
 
 /// Which calls of a policy with lists are those of `ListPolicy`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Native {
     request: bool,
     evict: bool,
     admit: bool,
     forget: bool,
+}
+
+impl Native {
+    /// The methods of `ListPolicy` say so of themselves.
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Native> {
+        let is_native = |method: &str| -> PyResult<bool> {
+            Ok(object.getattr(method)?.getattr_opt("native")?.is_some())
+        };
+        Ok(Native {
+            request: is_native("request")?,
+            evict: is_native("evict")?,
+            admit: is_native("admit")?,
+            forget: is_native("forget")?,
+        })
+    }
 }
 
 /// An object with `request`, `evict` and `admit`; needs the next uses if `NEXT_USE`.
@@ -113,18 +128,7 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
                 (shelf.state.clone(), Some(shelf.plain_list()))
             }
         };
-        // The methods of `ListPolicy` say so of themselves.
-        let is_native = |method: &str| {
-            Ok::<_, PyErr>(
-                plain.is_none() && object.getattr(method)?.getattr_opt("native")?.is_some(),
-            )
-        };
-        let native = Native {
-            request: is_native("request")?,
-            evict: is_native("evict")?,
-            admit: is_native("admit")?,
-            forget: is_native("forget")?,
-        };
+        let native = if plain.is_some() { Native::default() } else { Native::of(object)? };
         let forgets = object.getattr_opt("forget")?.is_some_and(|m| m.is_callable());
         let plan = Py::new(py, PyPlan::default())?;
         Ok(PyPolicy {
