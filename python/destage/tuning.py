@@ -155,14 +155,13 @@ def tune(
             keyword arguments of its `__init__`.
         params: the parameters to tune, each with its values: a list, or text such as `"0:1:0.1"`
             (both ends included), `"16:4096:*2"`, `"lru,fifo"`; `"0:1"` needs `trials`.
-        objective: a metric of `metrics()`, `"min:NAME"` or `"max:NAME"`; by default the mean
-            response with a device, else the hit ratio.
+        objective: a metric, also for short (`"p99"`), `"min:NAME"` or `"max:NAME"`; by default the
+            mean response with a device, else the hit ratio.
         trials: without it, every combination is run; with it, a search by Optuna's TPE runs so many
             (the extra `tune`), at one cache size.
         seed: of the search.
 
     The others are those of `compare`. The same call gives the same bytes on any number of threads.
-
     Raises `UsageError`, `MissingExtra` without Optuna, and what `compare` raises.
 
     >>> import destage

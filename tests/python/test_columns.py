@@ -100,11 +100,11 @@ def test_numbers_of_a_drive_are_refused_before_the_work_where_there_is_none(
 def test_the_terminal_and_markdown_show_the_same_columns(
     destage: Destage, msr: Path, tmp_path: Path
 ) -> None:
-    flags = ("--show", "mean,p99.99,wear", "--sort", "wear", "--markdown", "t.md", "-q")
+    flags = ("--show", "mean,p99.99,wear", "--sort", "wear", "--markdown", "tiny.md", "-q")
     done = destage("compare", msr, "-p", "lru,cflru", *SMALL, *flags)
     assert done.status == 0, done
     assert "p99.99" in done.out
-    head = (tmp_path / "t.md").read_text().splitlines()[0]
+    head = (tmp_path / "tiny.md").read_text().splitlines()[0]
     assert head.split(" | ")[4:] == [
         "mean response (ms)",
         "p99.99 response (µs)",
@@ -202,7 +202,16 @@ INTERRUPTED = (
 
 def test_what_had_ended_at_an_interrupt_is_written_and_marked(msr: Path, tmp_path: Path) -> None:
     flags = ["-p", "lru,arc", "-c", "4p,8p", "-d", "small", "--ftl", "page,bast"]
-    files = ["--json", "r.json", "--csv", "r.csv", "--markdown", "r.md", "--parquet", "r.parquet"]
+    files = [
+        "--json",
+        "r.json",
+        "--csv",
+        "r.csv",
+        "--markdown",
+        "tiny.md",
+        "--parquet",
+        "r.parquet",
+    ]
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, "compare", str(msr), *flags, *files],
         cwd=tmp_path,
@@ -219,7 +228,7 @@ def test_what_had_ended_at_an_interrupt_is_written_and_marked(msr: Path, tmp_pat
     assert all(said in run.warnings for run in kept)
     with (tmp_path / "r.csv").open() as file:
         assert all(said in row["warnings"] for row in csv.DictReader(file))
-    assert said in (tmp_path / "r.md").read_text()
+    assert said in (tmp_path / "tiny.md").read_text()
     assert (tmp_path / "r.parquet").stat().st_size > 1000
 
 
