@@ -95,6 +95,10 @@ class Policy(ABC):
     A method `forget(self, page)` is asked for only by a run with `trim="drop"`: the host has
     trimmed the page, which leaves every list that names it, resident or ghost, without a write.
 
+    A method `idle(self, unit, device, plan)` is called in front of a drive, for each unit that has
+    nothing to do. It may write dirty pages, which stay and are clean from then on:
+    `plan.open_group()`, then `plan.flush_and_keep(page)` for each. None may leave.
+
     Parameters of the policy are keyword arguments of `__init__`. One object is made for each run.
     """
 

@@ -124,3 +124,49 @@ def test_a_policy_of_ones_own_is_refused_by_its_name() -> None:
     trace = ds.synth("oltp", **load)
     with pytest.raises(ds.UsageError, match="excludes Fifo, which shows no order of eviction"):
         ds.run(trace, Fifo, cache="60p", device=ON)
+
+
+class Ahead(Fifo):
+    """It writes its oldest dirty page of a unit that is idle."""
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.units: dict[int, int | None] = {}
+
+    def request(self, r: ds.Request) -> ds.Hit | ds.Miss | ds.Bypass:
+        self.units[r.page] = r.unit_if_dirty
+        return super().request(r)
+
+    def idle(self, unit: int, device: ds.DeviceView, plan: ds.Plan) -> None:
+        assert device.backlog_ns(unit) == 0
+        for page in list(self.pages)[:8]:
+            if self.pages[page] and self.units[page] == unit:
+                plan.open_group()
+                plan.flush_and_keep(page)
+                self.pages[page] = False
+                return
+
+
+class Leaves(Ahead):
+    """It does what none may in an idle instant."""
+
+    def idle(self, unit: int, device: ds.DeviceView, plan: ds.Plan) -> None:
+        if self.pages:
+            page = next(iter(self.pages))
+            plan.evict(page, dirty=self.pages.pop(page))
+
+
+def test_a_policy_of_ones_own_is_asked_in_idle_instants() -> None:
+    load: dict[str, Any] = {"requests": 3_000, "pages": 2_000, "read_ratio": 0.4, "seed": 5}
+    trace = ds.synth("oltp", **load)
+    (run,) = ds.compare(trace, Ahead, cache="60p", device="small")
+    (alone,) = ds.compare(trace, "fifo", cache="60p", device="small")
+    assert run["idle_writes"] > 100
+    assert run["evictions"] == alone["evictions"]
+    assert run["dirty_victim_ratio"] < alone["dirty_victim_ratio"]
+    counted = run.counters
+    assert counted["physical_writes"] == counted["destaged_pages"] + counted["idle_writes"]
+    # Without a drive there is no such instant.
+    assert ds.compare(trace, Ahead, cache="60p")[0]["idle_writes"] is None
+    with pytest.raises(ds.CheckFailed, match=r"idle: page .* is evicted while there is no miss"):
+        ds.run(trace, Leaves, cache="60p", device="small")

@@ -424,6 +424,7 @@ impl<P: Policy> Policy for Checked<P> {
         if self.violation.is_some() {
             return;
         }
+        self.call = "idle";
         let (evicted, groups) = (plan.evicted().len(), plan.group_count());
         self.inner.idle(unit, device, plan);
         let outcome = match (plan.evicted().get(evicted), plan.pad_runs().first()) {

@@ -12,7 +12,7 @@
 use crate::blocks::{PageList, Shelf, State, no_list};
 use crate::errors::{is_usage, usage};
 use crate::told::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request, Step};
-use destage_core::{DeviceView, Lookup, Needs, Page, Plan, Policy, Slot};
+use destage_core::{DeviceView, Lookup, Needs, Page, Plan, Policy, Slot, UnitId};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -81,6 +81,8 @@ pub struct PyPolicy<const NEXT_USE: bool> {
     writes_through: bool,
     /// It has a method `forget`.
     forgets: bool,
+    /// It has a method `idle`.
+    idles: bool,
     /// Resident pages: the policy's own lists, or one that follows from its answers.
     state: Rc<RefCell<State>>,
     /// Where a plain policy's pages are; `None` for one with lists of its own.
@@ -130,6 +132,7 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
         };
         let native = if plain.is_some() { Native::default() } else { Native::of(object)? };
         let forgets = object.getattr_opt("forget")?.is_some_and(|m| m.is_callable());
+        let idles = object.getattr_opt("idle")?.is_some_and(|m| m.is_callable());
         let plan = Py::new(py, PyPlan::default())?;
         Ok(PyPolicy {
             object: made,
@@ -139,6 +142,7 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
             units,
             writes_through,
             forgets,
+            idles,
             state,
             plain,
             native,
@@ -180,6 +184,13 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
             let _ = blame.and_then(|blame| blame.call1((raised.value(py), place)));
         }
         raised
+    }
+
+    /// What it has put into the plan since the last time.
+    fn steps(&self, py: Python<'_>) -> Vec<Step> {
+        let mut filled = self.plan.borrow_mut(py);
+        filled.open = false;
+        std::mem::take(&mut filled.steps)
     }
 
     fn apply(&self, step: Step, plan: &mut Plan) {
@@ -236,6 +247,10 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
     // Units where there is a drive; without one they are not looked at.
     const NEEDS: Needs = if NEXT_USE { Needs::NEXT_USE.and(Needs::UNITS) } else { Needs::UNITS };
 
+    fn needs(&self) -> Needs {
+        if self.idles { Self::NEEDS.and(Needs::IDLE) } else { Self::NEEDS }
+    }
+
     fn writes_through(&self) -> bool {
         self.writes_through
     }
@@ -262,9 +277,19 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
             // Without a device the policy sees None.
             let view = self.units.map(|_| Py::new(py, PyDeviceView::of(device))).transpose()?;
             self.object.call_method1(py, intern!(py, "evict"), (&*miss, view, given))?;
-            let mut filled = self.plan.borrow_mut(py);
-            filled.open = false;
-            Ok(std::mem::take(&mut filled.steps))
+            Ok(self.steps(py))
+        });
+        for step in steps.unwrap_or_default() {
+            self.apply(step, plan);
+        }
+    }
+
+    fn idle(&mut self, unit: UnitId, device: &dyn DeviceView, plan: &mut Plan) {
+        let steps = self.guarded("idle", None, |py| {
+            let view = Py::new(py, PyDeviceView::of(device))?;
+            let given = (unit.0, view, self.plan.clone_ref(py));
+            self.object.call_method1(py, intern!(py, "idle"), given)?;
+            Ok(self.steps(py))
         });
         for step in steps.unwrap_or_default() {
             self.apply(step, plan);
