@@ -33,7 +33,8 @@ __all__ = ["why"]
 EPILOG = """\b
 Examples:
   destage why lru cflru --trace hm_0.csv.gz -c 10%
-  destage why lru mine.py:Mine --trace hm_0.csv.gz -c 16MiB --device small
+  destage why lru mine.py:Mine --trace hm_0.csv.gz -c 10%
+  destage why lru ecr --trace hm_0.csv.gz -c 16MiB --device small
 """
 
 FILES = [
