@@ -8,10 +8,13 @@ __all__ = [
     "Bypass",
     "DeviceView",
     "Drive",
+    "GhostList",
     "Hit",
     "Miss",
+    "PageList",
     "Plan",
     "Request",
+    "Shelf",
     "Trace",
     "VERSION",
     "assembled",
@@ -212,7 +215,7 @@ class Shelf:
     """Where the lists of a policy are (`ListPolicy.shelf`): one look-up for all."""
 
     def __new__(cls) -> Shelf: ...
-    def __contains__(self, page: int) -> bool: ...
+    def __contains__(self, page: int, /) -> bool: ...
     def __len__(self) -> int: ...
     def new_list(
         self,
@@ -253,7 +256,7 @@ class PageList:
     on_hit: str | PageList
     """What a hit does; can be set, not read."""
 
-    def __contains__(self, page: int) -> bool: ...
+    def __contains__(self, page: int, /) -> bool: ...
     def __len__(self) -> int: ...
     def admit(self, r: Request) -> None:
         """The page of a request comes to the front, dirty if it is written."""
@@ -311,7 +314,7 @@ class GhostList:
     """Most pages that are remembered; may be changed."""
 
     def __new__(cls, capacity: int) -> GhostList: ...
-    def __contains__(self, page: int) -> bool: ...
+    def __contains__(self, page: int, /) -> bool: ...
     def __len__(self) -> int: ...
     def push(self, page: int) -> None:
         """Remember a page as the newest, also one that was remembered already."""
