@@ -64,6 +64,7 @@ impl<'a> Pads<'a> {
 pub struct Group {
     flushed: Range<usize>,
     pads: Range<usize>, // runs
+    label: u8,
 }
 
 /// The outcome of evictions: pages evicted, groups flushed, pages padded.
@@ -104,12 +105,19 @@ impl Plan {
     /// All that a page-granular policy needs.
     #[inline]
     pub fn evict(&mut self, page: Page, dirty: bool) {
+        self.evict_labelled(page, dirty, 0);
+    }
+
+    /// The same, from a list that has a label: what a drive with placement handles may go by
+    /// (`docs/spec/device-today.md` 8.4). It never changes a decision.
+    #[inline]
+    pub fn evict_labelled(&mut self, page: Page, dirty: bool, label: u8) {
         self.evicted.push(Evicted { page, dirty });
         if dirty {
             let at = self.flushed.len();
             self.flushed.push(page);
             let pads = self.pad_runs.len();
-            self.groups.push(Group { flushed: at..at + 1, pads: pads..pads });
+            self.groups.push(Group { flushed: at..at + 1, pads: pads..pads, label });
         }
     }
 
@@ -117,7 +125,7 @@ impl Plan {
     #[inline]
     pub fn open_group(&mut self) {
         let (flushed, pads) = (self.flushed.len(), self.pad_runs.len());
-        self.groups.push(Group { flushed: flushed..flushed, pads: pads..pads });
+        self.groups.push(Group { flushed: flushed..flushed, pads: pads..pads, label: 0 });
     }
 
     /// A dirty page leaves with the open group. Pages of a group come in ascending order.
@@ -210,8 +218,14 @@ impl Plan {
     /// [`pad_runs`](Plan::pad_runs).
     #[inline]
     pub fn group_ranges(&self, group: usize) -> (Range<usize>, Range<usize>) {
-        let Group { flushed, pads } = &self.groups[group];
+        let Group { flushed, pads, .. } = &self.groups[group];
         (flushed.clone(), pads.clone())
+    }
+
+    /// The label of a group's pages; 0 if its policy gives none.
+    #[inline]
+    pub fn label(&self, group: usize) -> u8 {
+        self.groups[group].label
     }
 
     /// All pages of the group stay: nobody waits for a frame of it.

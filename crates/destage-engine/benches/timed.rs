@@ -109,6 +109,7 @@ impl Writes {
             next_uses: NextUses::None,
             arrivals_ns: &self.arrivals_ns,
             continuations: &[],
+            request_bytes: &[],
             asides: Asides::NONE,
         }
     }

@@ -17,6 +17,9 @@ pub struct Input<'a> {
     pub arrivals_ns: &'a [u64],
     /// Rows that go on with the request of the row before them, ascending; for a device.
     pub continuations: &'a [u64],
+    /// Length of the request of each row, bytes, for a drive that tells writes apart by it; empty:
+    /// whole pages.
+    pub request_bytes: &'a [u64],
     /// Trims and flushes; which of them are part of the run is for its options to say.
     pub asides: Asides<'a>,
 }
@@ -33,6 +36,7 @@ impl<'a> Input<'a> {
             },
             arrivals_ns: trace.arrivals_ns(),
             continuations: trace.continuations(),
+            request_bytes: &[],
             asides: Asides::of(trace),
         }
     }

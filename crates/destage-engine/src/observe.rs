@@ -1,5 +1,6 @@
 //! Who sees what a run decides: observers, alone, in pairs, or absent.
 
+use crate::asides::AsideKind;
 use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
 use destage_ssd::OperationRecord;
 use std::ops::Range;
@@ -9,8 +10,10 @@ use std::ops::Range;
 pub struct Completed {
     /// Its number, from 0, warm-up included.
     pub number: u64,
-    /// Read or write.
+    /// Read or write; of no meaning for a trim or flush.
     pub op: Op,
+    /// It is a trim or flush.
+    pub aside: Option<AsideKind>,
     /// When it was issued, nanoseconds.
     pub issued_ns: Nanos,
     /// When it completes, nanoseconds.

@@ -92,7 +92,8 @@ impl<D: Directory> Arc<D> {
         let (t, b) =
             if from_t1 { (&mut self.t1, &mut self.b1) } else { (&mut self.t2, &mut self.b2) };
         let victim = t.pop_lru(&mut self.pages).expect("a full buffer has a page to replace");
-        plan.evict(self.pages.page(victim), self.pages[victim].dirty);
+        let label = u8::from(!from_t1);
+        plan.evict_labelled(self.pages.page(victim), self.pages[victim].dirty, label);
         b.push_mru(&mut self.pages, victim);
     }
 

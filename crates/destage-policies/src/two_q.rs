@@ -154,7 +154,7 @@ impl<D: Directory> Policy for TwoQ<D> {
         } else {
             let victim = self.am.pop_lru(&mut self.pages).expect("Am is not empty");
             let dirty = self.pages[victim].dirty;
-            plan.evict(self.pages.remove(victim), dirty);
+            plan.evict_labelled(self.pages.remove(victim), dirty, 1);
         }
     }
 

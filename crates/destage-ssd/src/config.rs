@@ -3,19 +3,28 @@
 
 mod device;
 mod ftl;
+mod interface;
 mod keys;
 mod limits;
+mod placement;
+mod slc;
+mod streams;
 mod table;
 mod words;
 
 pub use destage_keys::{IfAbsent, Key, Kind, Value};
 pub use device::DeviceConfig;
 pub use ftl::{Alone, Counter, FtlConfig, Info, PagesOfBlocks, Row, Sort};
+pub use interface::InterfaceConfig;
 pub use keys::{COUNT, key, takes};
 pub use limits::{LONGEST_NS, MOST_PAGES};
+pub use placement::PlacementConfig;
+pub use slc::SlcConfig;
+pub use streams::StreamsConfig;
 pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
-    AddressMode, Alloc, Bus, EvictWait, GcMode, HostMode, Precondition, QueueLevel, ReadWait,
-    Sched, Striping, UnmappedRead, Writer,
+    AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, HostMode, Isolation,
+    LinkDuplex, Precondition, QueueLevel, ReadWait, Sched, SlcPolicy, Steps, Striping, TrimMode,
+    UnmappedRead, Writer,
 };

@@ -1,12 +1,25 @@
 //! A drive: an FTL over the queues of its units, and what a policy may ask it.
+//!
+//! ```text
+//!  through  the way from the host to the flash, trims and flushes  `docs/spec/device-today.md` 4-6
+//!  today    what is counted of that
+//! ```
 
-use crate::config::{DeviceConfig, GcMode};
+mod through;
+mod today;
+
+pub use today::TodayCounters;
+
+use crate::config::{DeviceConfig, GcMode, PlacementConfig};
 use crate::ftl::{AnyFtl, DeviceFull, FlashState, Ftl, FtlCounters, Sink};
 use crate::geometry::{DriveLpn, Geometry};
+use crate::interface::Interface;
+use crate::placement::{Future, WriteHint};
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What a drive counts (`docs/spec/device.md` 8); of the measured part only, but for
 /// `block_erases_*`.
@@ -35,6 +48,9 @@ pub struct DeviceCounters {
     /// Those of an FTL of `docs/spec/ftl.md` (its section 1.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlCounters>,
+    /// Those of a drive of today.
+    #[serde(default, flatten)]
+    pub today: Option<TodayCounters>,
 }
 
 impl DeviceCounters {
@@ -42,7 +58,10 @@ impl DeviceCounters {
     pub fn programs_of_all_kinds(&self) -> u64 {
         match &self.ftl {
             Some(ftl) => ftl.common.flash_programs,
-            None => self.flash_programs + self.gc_moves + self.summary_programs,
+            None => {
+                let migrations = self.today.as_ref().map_or(0, |today| today.slc_migrations);
+                self.flash_programs + self.gc_moves + migrations + self.summary_programs
+            }
         }
     }
 }
@@ -55,14 +74,43 @@ pub struct Device<F = AnyFtl> {
     queues: Queues,
     idle: bool,
     before: FlashState, // at time 0
+    commands: u64,
+    // What stands between the host and the flash, if anything does.
+    interface: Option<Box<Interface>>,
+    trims: [u64; 2], // pages that were mapped, and that were not
+    counts_today: bool,
+    config: Arc<DeviceConfig>,
+    foresees: bool,
 }
 
 impl Device {
-    /// A drive with its FTL, preconditioned, at time 0.
+    /// A drive with its FTL, preconditioned, at time 0. If its placement knows the future it
+    /// [records](Device::is_recording) first what that is.
     pub fn new(config: &DeviceConfig) -> Self {
         let geometry = Geometry::new(config);
-        let ftl = AnyFtl::build(config, &geometry);
-        Device::with_ftl(config, geometry, ftl)
+        let first = config.for_first_run();
+        let ftl = AnyFtl::build(&first, &geometry);
+        Device::with_ftl(&first, geometry, ftl).of(config)
+    }
+
+    /// What was made for the first run, as the drive that it is for.
+    pub(crate) fn of(self, config: &DeviceConfig) -> Self {
+        Device { config: Arc::new(config.clone()), ..self }
+    }
+
+    /// The run in front of it is the first of two: it records what the host writes
+    /// (`docs/spec/device-today.md` 8.6).
+    pub fn is_recording(&self) -> bool {
+        self.config.placement.is_offline() && !self.foresees
+    }
+
+    /// The same drive at time 0, told what the first run recorded.
+    #[must_use]
+    pub fn foreseeing(&self, future: &Future) -> Self {
+        let geometry = self.geometry.clone();
+        let mut ftl = AnyFtl::build(&self.config, &geometry);
+        ftl.foresee(future);
+        Device { foresees: true, ..Device::with_ftl(&self.config, geometry, ftl) }
     }
 }
 
@@ -78,7 +126,27 @@ impl<F: Ftl> Device<F> {
     pub(crate) fn ready(config: &DeviceConfig, geometry: Geometry, ftl: F) -> Self {
         let queues = Queues::new(config, &geometry);
         let before = ftl.flash_state();
-        Device { geometry, ftl, queues, idle: config.gc_mode == GcMode::Idle, before }
+        let folds = config.slc.is_some_and(|slc| slc.slc_idle);
+        let idle = folds || config.gc_mode == GcMode::Idle;
+        let counts_today = config.key_of_today().is_some();
+        let (commands, interface, trims) = (0, None, [0; 2]);
+        let mut device = Device {
+            geometry,
+            ftl,
+            queues,
+            idle,
+            before,
+            commands,
+            interface,
+            trims,
+            counts_today,
+            config: Arc::new(config.clone()),
+            foresees: false,
+        };
+        if config.interface.acting_key().is_some() {
+            device.put_interface(Interface::new(&config.interface, config.page_bytes));
+        }
+        device
     }
 
     /// Goes on to `now`, the instant of a request: completions at times <= now, idle timers at
@@ -123,15 +191,27 @@ impl<F: Ftl> Device<F> {
     /// Reads a page. `None` if it was never written and that costs nothing.
     #[inline]
     pub fn read(&mut self, lpn: DriveLpn) -> Option<Served> {
+        if self.interface.is_some() {
+            return Some(self.read_through(lpn));
+        }
         self.queues.next_page();
         self.ftl.read(lpn, &mut self.queues)
     }
 
-    /// Writes a page.
+    /// Writes a page of which the host says nothing.
     #[inline]
     pub fn write(&mut self, lpn: DriveLpn) -> Served {
+        self.write_as(lpn, WriteHint::default())
+    }
+
+    /// Writes a page.
+    #[inline]
+    pub fn write_as(&mut self, lpn: DriveLpn, hint: WriteHint) -> Served {
+        if self.interface.is_some() {
+            return self.write_through(lpn, hint);
+        }
         self.queues.next_page();
-        self.ftl.write(lpn, &mut self.queues)
+        self.ftl.write_as(lpn, hint, &mut self.queues)
     }
 
     /// A hint that the page is read or written some requests later: brings near what says where
@@ -151,6 +231,16 @@ impl<F: Ftl> Device<F> {
     /// The last request has been processed: every operation ends.
     pub fn finish(&mut self) {
         self.queues.drain();
+    }
+
+    /// What the drive is.
+    pub fn config(&self) -> &DeviceConfig {
+        &self.config
+    }
+
+    /// It assigns handles by the sizes of requests.
+    pub fn looks_at_sizes(&self) -> bool {
+        matches!(self.config.placement, PlacementConfig::BySize { .. })
     }
 
     /// Sizes and striping.
@@ -188,13 +278,14 @@ impl<F: Ftl> Device<F> {
     pub fn counters(&self) -> DeviceCounters {
         let totals = self.queues.totals();
         let channels = self.queues.channels();
+        let slc = self.ftl.slc_counts().unwrap_or_default();
         DeviceCounters {
             flash_reads: totals.reads,
             flash_programs: totals.programs,
             gc_runs: totals.collections,
-            gc_moves: totals.moves,
+            gc_moves: totals.moves - slc.migrations,
             summary_programs: totals.summaries,
-            erases: totals.erases,
+            erases: totals.erases - slc.folds,
             program_wait_ns_sum: totals.program_wait_ns,
             read_miss_latency_ns_sum: totals.read_latency_ns,
             unit_busy_ns: self.queues.busy_ns().collect(),
@@ -204,6 +295,7 @@ impl<F: Ftl> Device<F> {
             block_erases_max: self.ftl.erase_counts().iter().copied().max().unwrap_or(0).into(),
             block_erases_min: self.ftl.erase_counts().iter().copied().min().unwrap_or(0).into(),
             ftl: self.ftl.counters(),
+            today: self.counts_today.then(|| self.today()),
         }
     }
 

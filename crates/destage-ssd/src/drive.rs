@@ -7,7 +7,8 @@
 //!  my.toml[cache.hit_ns=100]              a key of another table
 //! ```
 //!
-//! A file holds `[device]` and, if it likes, `[cache]`, `[host]`, `[ftl]` and `[trace]`. The key
+//! A file holds `[device]` and, if it likes, `[cache]`, `[host]`, `[placement]`, `[ftl]` and
+//! `[trace]`. The key
 //! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
 //! the preset gives, key by key. `docs/devices.md` lists keys and presets.
 
@@ -22,7 +23,7 @@ pub use error::{DriveError, Fault};
 pub use presets::{PRESETS, Preset};
 pub use tables::TABLES;
 
-use crate::config::{ConfigError, DeviceConfig, Table, Value, nearest};
+use crate::config::{ConfigError, DeviceConfig, PlacementConfig, Table, Value, nearest};
 use crate::ftl;
 use crate::saturation::Saturation;
 use crate::tables::{CacheDefaults, HostConfig, Threshold, key_of, without_effect};
@@ -48,6 +49,9 @@ pub struct Drive {
     pub cache: CacheDefaults,
     /// The host.
     pub host: HostConfig,
+    /// Who assigns handles.
+    #[serde(skip_serializing_if = "PlacementConfig::is_none")]
+    pub placement: PlacementConfig,
     /// Parameters of the FTL, as the table `[ftl]` has them; `page` has none.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub ftl: Table,
@@ -70,6 +74,8 @@ struct Record {
     device: Table,
     cache: Table,
     host: Table,
+    #[serde(default)]
+    placement: Table,
     #[serde(default)]
     ftl: Table,
     #[serde(default)]
@@ -184,7 +190,8 @@ impl Drive {
         given: Tables,
     ) -> Result<Drive, ConfigError> {
         let threshold = threshold(preset.as_deref());
-        let device = DeviceConfig::with_threshold(&given.device, &given.ftl, threshold)?;
+        let device = DeviceConfig::with_threshold(&given.device, &given.ftl, threshold)?
+            .with_placement(&given.placement)?;
         let cache = CacheDefaults::from_table(&given.cache)?;
         let host = HostConfig::from_table(&given.host, &device)?;
         // A preset that is read itself has nobody below it.
@@ -195,6 +202,7 @@ impl Drive {
             preset,
             cache,
             host,
+            placement: device.placement.clone(),
             ftl: device.ftl.to_table(),
             device,
             states_address_mode: given.device.contains_key("address_mode"),
@@ -221,18 +229,19 @@ impl Drive {
         upper.device.insert("ftl".into(), Value::Text(info.name.into()));
         let given: Record = Record::deserialize(&self.to_json())
             .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
-        let Record { mut device, cache, host, ftl: own, trace, .. } = given;
+        let Record { mut device, cache, host, placement, ftl: own, trace, .. } = given;
         // The record has what the page-mapped FTL came to by itself, which nobody asked for.
         for key in ["gc_high_pages", "gc_low_pages"] {
             let mut asked = device.clone();
             asked.remove(key);
             let threshold = threshold(self.preset.as_deref());
             let read = DeviceConfig::with_threshold(&asked, &own, threshold);
+            let read = read.and_then(|read| read.with_placement(&placement));
             if read.is_ok_and(|same| same == self.device) {
                 device = asked;
             }
         }
-        let given = Tables { device, cache, host, ftl: own, trace };
+        let given = Tables { device, cache, host, placement, ftl: own, trace };
         let pairs = changes.iter().map(|(key, value)| format!("ftl.{key}={value}"));
         let pairs: Vec<String> =
             std::iter::once(format!("ftl={}", info.name)).chain(pairs).collect();
@@ -259,9 +268,9 @@ impl Drive {
     pub fn from_json(record: &Json) -> Result<Drive, DriveError> {
         let wrong = |what: String| DriveError::Record(what);
         let record = Record::deserialize(record).map_err(|error| wrong(error.to_string()))?;
-        let Record { name, preset, device, cache, host, ftl, notes, states_address_mode, trace } =
-            record;
-        let given = Tables { device, cache, host, ftl, trace };
+        let Record { name, preset, notes, states_address_mode, .. } = record;
+        let Record { device, cache, host, placement, ftl, trace, .. } = record;
+        let given = Tables { device, cache, host, placement, ftl, trace };
         let drive = Drive::from_tables(name, preset, given);
         // The table of a record has every key, whoever gave it.
         drive

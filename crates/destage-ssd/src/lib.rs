@@ -21,6 +21,8 @@
 //!  records       what every operation did and when
 //!  device        all of it, and what a policy may ask it           5.5,
 //!                                               `docs/spec/device-policies.md` 2
+//!  interface     commands, link and write buffer   `docs/spec/device-today.md` 5, 6
+//!  placement     who assigns a page's handle       `docs/spec/device-today.md` 8
 //!  prepare       drives made once and kept
 //! ```
 
@@ -32,6 +34,8 @@ pub mod drive;
 pub mod filling;
 pub mod ftl;
 pub mod geometry;
+mod interface;
+pub mod placement;
 pub mod precondition;
 pub mod prepare;
 pub mod queues;
@@ -44,11 +48,13 @@ mod untimed;
 pub mod when;
 
 pub use config::{ConfigError, DeviceConfig};
-pub use device::{Device, DeviceCounters};
+pub use device::{Device, DeviceCounters, TodayCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use filling::{Interrupted, Progress};
-pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, page::PageFtl};
+pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters};
 pub use geometry::{BlockId, DriveLpn};
+pub use interface::Command;
+pub use placement::{Future, WriteHint};
 pub use prepare::Origin;
 pub use queues::Served;
 pub use records::OperationRecord;
@@ -56,3 +62,6 @@ pub use saturation::Saturation;
 pub use tables::{CacheConfig, CacheDefaults, HostConfig, WriterConfig};
 pub use untimed::{Untimed, UntimedError};
 pub use when::{Settled, When};
+
+/// The FTL `page`, one open block a plane and no SLC cache.
+pub type PageFtl = ftl::page::PageFtl;

@@ -111,7 +111,9 @@ impl Device {
         progress: Progress,
     ) -> Result<(Self, Origin), Interrupted> {
         let geometry = Geometry::new(config);
-        let (ftl, origin) = prepare(config, &geometry, folder, progress)?;
-        Ok((Device::ready(config, geometry, ftl), origin))
+        let first = config.for_first_run();
+        let (ftl, origin) = prepare(&first, &geometry, folder, progress)?;
+        let device = Device::ready(&first, geometry, ftl);
+        Ok((device.of(config), origin))
     }
 }

@@ -13,7 +13,7 @@ use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, Sched};
 use crate::geometry::{Geometry, Place};
 use crate::read_first::{Lane, count};
-use crate::records::{OperationRecord, Recorder};
+use crate::records::{Numbering, OperationRecord, Recorder};
 use crate::timing::{Kind, Timing};
 use crate::when::{Times, When};
 use counts::{Own, Unit, add};
@@ -62,7 +62,20 @@ pub struct Queues {
     pages: u64, // pages that the host has read or written
     // What every operation did and when, if someone wants to look at it.
     recorder: Option<Box<Recorder>>,
-    block_pages: u32,
+    numbering: Numbering,
+    // Something stands between the host and the flash: the host's operations have a ready time, and
+    // when the host sees them done is said later.
+    fronted: bool,
+    ready: Nanos,
+    undone: Option<Undone>,
+}
+
+/// A host operation of which it is not known yet when the host sees it done.
+#[derive(Clone, Copy, Debug)]
+struct Undone {
+    submission: u64,
+    is_read: bool,
+    service_ns: Nanos,
 }
 
 #[derive(Clone, Debug)]
@@ -74,7 +87,8 @@ enum Order {
 
 impl Queues {
     pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
-        let idle_ns = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
+        let folds = config.slc.is_some_and(|slc| slc.slc_idle);
+        let idle_ns = (folds || config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
         let channels = geometry.channels as usize;
         let units = geometry.units as usize;
         let plain = (config.sched, config.bus, idle_ns) == (Sched::Fcfs, Bus::Private, None);
@@ -107,7 +121,10 @@ impl Queues {
             works: Vec::new(),
             pages: 0,
             recorder: None,
-            block_pages: geometry.pages_per_block,
+            numbering: Numbering::new(config, geometry),
+            fronted: false,
+            ready: 0,
+            undone: None,
         }
     }
 
@@ -125,6 +142,31 @@ impl Queues {
         self.plain = false;
         self.ends = Some(BinaryHeap::new());
         self.works = vec![(0, 0); self.units.len()];
+    }
+
+    /// Something stands between the host and the flash: [`ready`](Queues::ready) comes before each
+    /// operation of the host, and [`done`](Queues::done) after it.
+    pub(crate) fn keep_front(&mut self) {
+        self.plain = false;
+        self.fronted = true;
+    }
+
+    /// The next operation of the host does not begin before this instant.
+    #[inline(always)]
+    pub(crate) fn ready(&mut self, ready: Nanos) {
+        self.ready = ready;
+    }
+
+    /// The host sees its last operation done at this instant (`docs/spec/device-today.md` 5.3).
+    #[inline]
+    pub(crate) fn done(&mut self, done: Nanos) {
+        let Some(Undone { submission, is_read, service_ns }) = self.undone.take() else { return };
+        if is_read && self.counts_latencies {
+            add(&mut self.read_latency_ns, done - self.now);
+        }
+        if let Some(ends) = &mut self.ends {
+            ends.push(Reverse((done, submission, service_ns)));
+        }
     }
 
     /// What is submitted from now on is for another page of the host.

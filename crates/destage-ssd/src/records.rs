@@ -1,6 +1,7 @@
 //! What every operation did and when, for whoever wants to look at it.
 
-use crate::geometry::Place;
+use crate::config::DeviceConfig;
+use crate::geometry::{Geometry, Place, Ppn};
 use crate::timing::{Kind, Operation};
 use destage_core::Nanos;
 use std::collections::HashMap;
@@ -36,17 +37,50 @@ pub struct OperationRecord {
     pub end_ns: Nanos,
 }
 
+/// How blocks are numbered for whoever looks at operations: those of the main area over the whole
+/// drive, then SLC blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbering {
+    block_pages: u32,
+    main_pages: u32,
+    main_blocks: u32,
+    slc_pages: u32, // of a block
+}
+
+impl Numbering {
+    pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
+        Numbering {
+            block_pages: geometry.pages_per_block,
+            main_pages: geometry.physical_pages(),
+            main_blocks: geometry.planes * geometry.blocks_per_plane,
+            slc_pages: config.slc.map_or(1, |slc| slc.slc_pages_per_block),
+        }
+    }
+
+    /// Block of a page, and the page's index in it.
+    fn of(&self, ppn: Ppn) -> (u32, u32) {
+        match ppn.checked_sub(self.main_pages) {
+            None => (ppn / self.block_pages, ppn % self.block_pages),
+            Some(slc) => (self.main_blocks + slc / self.slc_pages, slc % self.slc_pages),
+        }
+    }
+}
+
 impl OperationRecord {
     pub(crate) fn new(
         op: &Operation,
         place: Place,
         number: u64,
         submission: u64,
-        block_pages: u32,
+        numbering: &Numbering,
     ) -> Self {
         let Operation { kind, collection, plane, index, ppn, .. } = *op;
         let Place { unit, channel } = place;
-        let block = (ppn != Operation::NO_PAGE).then(|| ppn / block_pages);
+        let place = (ppn != Operation::NO_PAGE).then(|| numbering.of(ppn));
+        // The timing's index of an SLC page is none of its block.
+        let in_slc = place.is_some_and(|(block, _)| block >= numbering.main_blocks);
+        let index = place.filter(|_| in_slc).map_or(index, |(_, index)| index);
+        let block = place.map(|(block, _)| block);
         let (submitted_ns, start_ns, end_ns) = (0, 0, 0);
         OperationRecord {
             number,

@@ -1,5 +1,5 @@
-//! The tables `[device]`, `[ftl]`, `[cache]` and `[host]`: keys, ranges, defaults, and what
-//! excludes what (`docs/spec/device.md` 3 and 5.1).
+//! The tables `[device]`, `[ftl]`, `[cache]`, `[host]` and `[placement]`: keys, ranges, defaults,
+//! and what excludes what (`docs/spec/device.md` 3 and 5.1, `docs/spec/device-today.md` 2 and 3).
 //!
 //! A table comes from TOML or JSON, or from a program: anything that serde can read. A key that is
 //! not listed, a value out of range and a drive that cannot work are errors before anything runs.
@@ -8,8 +8,10 @@ mod cache;
 mod device;
 mod host;
 mod keys;
+mod placement;
 #[cfg(test)]
 mod tests;
+mod today;
 
 pub use cache::{CacheConfig, CacheDefaults};
 pub use device::Threshold;

@@ -28,9 +28,10 @@ pub struct Operation {
     pub collection: bool,
     /// Plane, over the whole drive.
     pub plane: PlaneId,
-    /// Index in its block of the page read or programmed.
+    /// Index in its block of the page read or programmed; N for any page of an SLC block, and for
+    /// the erase of one.
     pub index: u32,
-    /// M: index of the page read.
+    /// M: index of the page read; N as above.
     pub from: u32,
     /// The physical page read or programmed; E: the first of the block;
     /// [`NO_PAGE`](Operation::NO_PAGE) for the read of a page that was never written.
@@ -55,11 +56,12 @@ pub enum Phase {
 #[derive(Clone, Debug)]
 pub struct Timing {
     cmd: Nanos,               // c
-    array_reads: Vec<Nanos>,  // t_R by index in the block
-    array_writes: Vec<Nanos>, // t_P by index in the block
+    array_reads: Vec<Nanos>,  // t_R by index in the block, then that of SLC pages
+    array_writes: Vec<Nanos>, // t_P, the same
     erase: Nanos,             // t_E
-    page_transfer: Nanos,     // X
-    summary_transfer: Nanos,  // X_s
+    slc_erase: Nanos,
+    page_transfer: Nanos,    // X
+    summary_transfer: Nanos, // X_s
     summary_pages: bool,
     copyback: bool,
     uniform: bool,
@@ -73,14 +75,18 @@ impl Timing {
             ps.div_ceil(1000) as Nanos // at most LONGEST_NS, checked with the configuration
         };
         // The page at index i has page type i mod the number of types.
-        let by_index = |types: &[Nanos]| -> Vec<Nanos> {
-            (0..config.pages_per_block as usize).map(|i| types[i % types.len()]).collect()
+        let by_index = |types: &[Nanos], slc: Nanos| -> Vec<Nanos> {
+            let pages = 0..config.pages_per_block as usize;
+            pages.map(|i| types[i % types.len()]).chain([slc]).collect()
         };
+        let slc = config.slc.map(|slc| [slc.slc_read_ns, slc.slc_program_ns, slc.slc_erase_ns]);
+        let [slc_read, slc_program, slc_erase] = slc.unwrap_or_default();
         Timing {
             cmd: config.cmd_ns,
-            array_reads: by_index(&config.read_ns),
-            array_writes: by_index(&config.program_ns),
+            array_reads: by_index(&config.read_ns, slc_read),
+            array_writes: by_index(&config.program_ns, slc_program),
             erase: config.erase_ns,
+            slc_erase,
             page_transfer: x(config.page_bytes.into()),
             summary_transfer: x(config.summary_bytes),
             summary_pages: config.summary_page,
@@ -114,8 +120,14 @@ impl Timing {
                     self.array_reads[op.from as usize] + self.array_writes[op.index as usize];
                 2 * self.cmd + array + transfer
             }
-            Kind::Erase => self.cmd + self.erase,
+            Kind::Erase => self.cmd + self.erase_ns(op),
         }
+    }
+
+    /// t_E of the block.
+    #[inline(always)]
+    fn erase_ns(&self, op: &Operation) -> Nanos {
+        if (op.index as usize) + 1 == self.array_reads.len() { self.slc_erase } else { self.erase }
     }
 
     /// Sum of the bus phases.
@@ -145,7 +157,7 @@ impl Timing {
             Kind::Summary => {
                 [Cell(self.cmd), Bus(self.summary_transfer), program(op.index), none, none]
             }
-            Kind::Erase => [Cell(self.cmd + self.erase), none, none, none, none],
+            Kind::Erase => [Cell(self.cmd + self.erase_ns(op)), none, none, none, none],
         }
         .into_iter()
     }

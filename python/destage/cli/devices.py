@@ -124,6 +124,32 @@ def _collection(sizes: Mapping[str, Any]) -> str:
 ROOMY_BYTES = 16 << 30
 
 
+def _today(drive: Mapping[str, Any]) -> dict[str, str]:
+    """What the drive has of `docs/spec/device-today.md`: interface, SLC cache, handles."""
+    found = {}
+    front = []
+    if command_ns := drive.get("command_ns"):
+        front.append(f"{number(round(1e9 / command_ns))} commands/s")
+    if ps := drive.get("link_ps_per_byte"):
+        duplex = drive.get("link_duplex", "full")
+        front.append(f"link of {number(round(1e6 / ps))} MB/s, {duplex} duplex")
+    if pages := drive.get("buffer_pages"):
+        front.append(f"write buffer of {pages:,} pages")
+    if front:
+        found["Interface"] = "; ".join(front)
+    if blocks := drive.get("slc_blocks"):
+        planes = drive["channels"] * drive["chips_per_channel"]
+        planes *= drive["dies_per_chip"] * drive["planes_per_die"]
+        room = planes * blocks * drive["slc_pages_per_block"] * drive["page_bytes"]
+        full = {"direct": "past it", "fold": "a block is folded first"}[drive["slc_policy"]]
+        found["SLC"] = f"{plain(size(room))}; when it is full: {full}"
+    handles = drive.get("handles", 1)
+    if handles > 1 or drive.get("gc_stream"):
+        streams = drive.get("gc_stream", "shared")
+        found["Handles"] = f"{handles}, {drive.get('isolation', 'initial')}; gc_stream {streams}"
+    return found
+
+
 def _describe(d: DeviceInfo) -> None:
     drive, cache, host = (d.record[table] for table in ("device", "cache", "host"))
     shape = [
@@ -153,6 +179,7 @@ def _describe(d: DeviceInfo) -> None:
         "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
         "FTL": _ftl(d.record),
         **({"Collection": _collection(d.size)} if "greedy_waf" in d.size else {}),
+        **_today(drive),
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
         "Host": host["mode"]

@@ -30,7 +30,7 @@ __all__ = ["COMMON_READING", "TRACE", "TRACE_ALONE"]
 COMMON_READING = ("format", "on_error", "device", "from", "for", "requests", "wrap", "trim")
 
 #: Tables that only a drive's file has.
-DRIVE_TABLES = ("device", "host", "ftl")
+DRIVE_TABLES = ("device", "host", "placement", "ftl")
 
 #: Keys of the `[cache]` table, and the flag that each stands for.
 CACHE_KEYS = {

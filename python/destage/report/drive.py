@@ -15,7 +15,7 @@ __all__ = ["drive_facts", "drive_name"]
 
 Pair = dict[str, Any]
 
-_ORDER = ("device", "cache", "host", "ftl")
+_ORDER = ("device", "cache", "host", "placement", "ftl")
 
 
 def drive_name(result: ResultSet) -> str | None:

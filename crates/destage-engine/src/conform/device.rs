@@ -3,21 +3,23 @@
 //! section of that name does in a file.
 
 use super::read::{
-    Count, Direction, List, Malformed, Named, PageNumber, Text, malformed, note, one_for_each,
-    present, read, row, worded,
+    Count, List, Malformed, Named, PageNumber, Text, malformed, note, one_for_each, present, read,
+    row, worded,
 };
 use super::report::Found;
 use super::vector::{Decision, Expected};
+use crate::asides::{Aside, AsideKind};
 use crate::error::RunError;
 use crate::mounted::{has_an_order, on_drive, told_by};
 use crate::observe::{Completed, Observer};
+use crate::run::suits;
 use crate::spec::PolicySpec;
-use crate::timed::{TimedReplay, Workload};
+use crate::timed::{Ask, TimedReplay, Workload};
 use crate::warmup::Warmup;
-use destage_core::{Nanos, Page, Plan, Request};
+use destage_core::{Nanos, Op, Page, Plan, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, build_any};
-use destage_ssd::config::Table;
+use destage_ssd::config::{FlushMode, Table, TrimMode};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -30,6 +32,7 @@ pub struct DeviceVector {
     /// The policy, or `none`.
     pub policy: String,
     device: DeviceConfig,
+    of_today: bool, // it counts what `docs/spec/device-today.md` 10 lists
     cache: CacheConfig,
     host: HostConfig,
     setup: Setup,
@@ -79,14 +82,24 @@ worded!(
     /// An instant, an offset or a length.
     Small(u64), "an integer 0..2^62", |found| found.as_u64().filter(|&number| number < 1 << 62)
 );
+worded!(
+    /// Read, write, trim or flush.
+    Asked(Ask), "\"r\", \"w\", \"t\" or \"f\"", |found| match found.as_str() {
+        Some("r") => Some(Ask::Access(Op::Read)),
+        Some("w") => Some(Ask::Access(Op::Write)),
+        Some("t") => Some(Ask::Trim),
+        Some("f") => Some(Ask::Flush),
+        _ => None,
+    }
+);
 row!(
     /// What was written while a unit was idle.
     Ahead(at: Count, page: PageNumber), "a list [instant_ns, page]"
 );
 row!(
     /// A request.
-    Row(arrival: Small, op: Direction, offset: Small, length: Small),
-    "a list [arrival_ns, \"r\" or \"w\", offset_bytes, length_bytes]"
+    Row(arrival: Small, ask: Asked, offset: Small, length: Small),
+    "a list [arrival_ns, \"r\" or \"w\" or \"t\" or \"f\", offset_bytes, length_bytes]"
 );
 
 /// A device vector as its line has it.
@@ -101,6 +114,8 @@ struct Line {
     cache: BTreeMap<String, Entry>,
     #[serde(default)]
     host: BTreeMap<String, Entry>,
+    #[serde(default)]
+    placement: BTreeMap<String, Entry>,
     requests: List<Row>,
     #[serde(default, deserialize_with = "present")]
     completions_ns: Option<List<Count>>,
@@ -118,6 +133,9 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let config = |key: &str, error: &dyn std::fmt::Display| malformed(key, error.to_string());
     let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl));
     let device = device.map_err(|e| config("device", &e))?;
+    let of_today = device.key_of_today().is_some() || !line.placement.is_empty();
+    let device = device.with_placement(&table(line.placement));
+    let device = device.map_err(|e| config("placement", &e))?;
     let cache = CacheConfig::from_table(&table(line.cache)).map_err(|e| config("cache", &e))?;
     let host = HostConfig::from_table(&table(line.host), &device);
     let host = host.map_err(|e| config("host", &e))?;
@@ -127,12 +145,17 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
         has_an_order(policy).map_err(|e| malformed("", e.to_string()))?;
     }
 
-    let requests = workload.requests();
+    if let Some(name) = &cache.policy {
+        suits(name, &setup.params, &device).map_err(|e| config("", &e))?;
+    }
+    let asides = workload.asides().iter().filter(|aside| is_part(aside, &host)).count();
+    let requests = workload.requests() + asides;
     let accesses = if cache.policy.is_some() { workload.accesses() } else { 0 };
     let completions = one_for_each("completions_ns", line.completions_ns, ("request", requests))?;
     Ok(DeviceVector {
         name: line.name.0,
         policy: cache.policy.clone().unwrap_or_else(|| "none".into()),
+        of_today: of_today || !workload.asides().is_empty(),
         device,
         cache,
         host,
@@ -160,8 +183,8 @@ fn workload(rows: Vec<Row>, device: &DeviceConfig) -> Result<Workload, Malformed
         let what = format!("more than {MOST_ACCESSES} page accesses: too many for a vector");
         return Err(malformed("requests", what));
     }
-    let request = |Row(Small(arrival), Direction(op), Small(offset), Small(length))| {
-        (arrival, op, offset, length)
+    let request = |Row(Small(arrival), Asked(ask), Small(offset), Small(length))| {
+        (arrival, ask, offset, length)
     };
     Workload::new(rows.into_iter().map(request), device)
         .map_err(|e| malformed("requests", e.to_string()))
@@ -179,6 +202,14 @@ fn setup(
     let params = PolicySpec::new(name, given)?.params(&told_by(&drive))?;
     let trace_pages = Some(workload.pages().into());
     Ok(on_drive(Setup { params, trace_pages, ..Setup::new(cache.frames) }, &drive))
+}
+
+/// The request is part of the run.
+fn is_part(aside: &Aside, host: &HostConfig) -> bool {
+    match aside.kind() {
+        AsideKind::Flush => host.flush == FlushMode::Drain,
+        AsideKind::Trim | AsideKind::Empty => host.trim == TrimMode::Drop,
+    }
 }
 
 /// As the policies take it; what no parameter can be is refused there, by name.
@@ -221,13 +252,24 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// Runs a vector.
+/// Runs a vector; with `fk` twice, the first time for what is written.
 ///
 /// # Errors
 ///
 /// As [`TimedReplay::run`].
 pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunError> {
     let mut device = Device::new(&vector.device);
+    let outcome = run_on(vector, &mut device)?;
+    match device.future() {
+        None => Ok(outcome),
+        Some(future) => run_on(vector, &mut device.foreseeing(&future)),
+    }
+}
+
+fn run_on(vector: &DeviceVector, device: &mut Device) -> Result<DeviceOutcome, RunError> {
+    if vector.of_today {
+        device.count_today();
+    }
     let replay = TimedReplay {
         input: vector.workload.input(),
         host: vector.host,
@@ -243,7 +285,7 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
     };
     let outcome = match &vector.cache.policy {
         None => {
-            let outcome = replay.run_bare(&mut device, &mut recorder)?;
+            let outcome = replay.run_bare(device, &mut recorder)?;
             recorder.decisions.clear(); // decisions are a cache's
             outcome
         }
@@ -251,7 +293,7 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
             let directory = destage_core::Dense::new(vector.workload.pages());
             let setup = vector.setup.clone().with_blocks_of(vector.workload.input().columns.lpns);
             let mut policy = build_any(name, &setup, directory)?;
-            replay.run(&mut device, &mut policy, &vector.cache, &mut recorder)?
+            replay.run(device, &mut policy, &vector.cache, &mut recorder)?
         }
     };
     let counters = match serde_json::to_value(&outcome.timing.counters) {

@@ -127,6 +127,7 @@ fn sampled_traces<'a>(
     let trace = |(i, (sample, next_uses)): (usize, (&'a Sample, &'a Vec<u64>))| Trace {
         input: Input {
             continuations: &[],
+            request_bytes: &[],
             asides: Asides::NONE,
             columns: sample.columns(),
             next_uses: NextUses::Long(next_uses),

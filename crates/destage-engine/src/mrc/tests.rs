@@ -30,6 +30,7 @@ impl Owned {
             next_uses: NextUses::None,
             arrivals_ns: &[],
             continuations: &[],
+            request_bytes: &[],
             asides: Asides::NONE,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::metric::{Better, Kind, Metric, Number, Source};
 use super::run::RunResult;
+use super::today::of_today;
 use crate::timed::max_deviation;
 use destage_policies::{POLICIES, Shown};
 use destage_ssd::FtlCounters;
@@ -81,6 +82,8 @@ macro_rules! timed {
     };
 }
 
+pub(super) use {metric, timed};
+
 /// A counter of an FTL of `docs/spec/ftl.md`; what it has none of is 0.
 fn own(ftl: &FtlCounters, name: &str) -> u64 {
     ftl.get(name).unwrap_or(0)
@@ -106,7 +109,8 @@ macro_rules! response {
 /// Every metric, in the order of the columns: what the cache did, what single policies count by
 /// their own declaration, then times and the device.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
-    OF_THE_CACHE.iter().copied().chain(of_policies()).chain(OF_TIME.iter().copied()).collect()
+    let of_time = OF_TIME.iter().copied().chain(of_today());
+    OF_THE_CACHE.iter().copied().chain(of_policies()).chain(of_time).collect()
 });
 
 /// The counters that policies declare, in the order of the catalogue, each once.

@@ -6,7 +6,7 @@
 //! ```text
 //!  identity  which trace was replayed       config   what was asked for
 //!  run       the outcome of one run         metric   what a derived number is
-//!  metrics   every derived number           set      the runs of one call over one trace
+//!  metrics, today  every derived number     set      the runs of one call over one trace
 //!  schema    every key, for docs/results.md
 //!  debt      what a run owes at its end     steady   whether its halves are alike
 //!  draws     a bootstrap over its windows   differences  between runs, with intervals
@@ -25,6 +25,7 @@ mod set;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod today;
 
 pub use config::RunConfig;
 pub use debt::Debt;

@@ -4,6 +4,8 @@ use crate::error::RunError;
 use crate::spec::PolicySpec;
 use destage_core::Needs;
 use destage_policies::Circumstance;
+use destage_policies::params::Params;
+use destage_ssd::DeviceConfig;
 
 /// True if a policy of the list needs the next use of every access.
 pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
@@ -47,4 +49,33 @@ pub fn supplies(spec: &PolicySpec, has_device: bool) -> Result<(), RunError> {
         return Err(needs_a_device(&spec.label()));
     }
     Ok(())
+}
+
+/// The policy suits the drive (`docs/spec/device-today.md` 2).
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which names both keys.
+pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(), RunError> {
+    let impossible = |what: String| Err(RunError::Impossible(what));
+    let looks = destage_policies::needs(policy).unwrap_or(Needs::NONE);
+    let looks = looks.device() || looks.completions() || looks.contains(Needs::IDLE);
+    if device.placement.is_offline() && looks {
+        return impossible(format!(
+            "placement: policy = fk excludes the cache policy {policy}: it looks at the drive, so \
+             that what is written would depend on what fk chooses"
+        ));
+    }
+    let cqct = params.iter().find(|(key, _)| *key == "cqct").map(|(_, value)| value.to_string());
+    let Some(cqct) = cqct.filter(|cqct| cqct == "wait" || cqct == "eq1") else { return Ok(()) };
+    let key = match (device.slc, device.streams.write_points()) {
+        (Some(_), _) => "slc_blocks",
+        (None, 1) => return Ok(()),
+        _ if device.streams.handles > 1 => "handles",
+        _ => "gc_stream = own",
+    };
+    impossible(format!(
+        "{policy}: cqct = {cqct} excludes {key} of the drive, whose collections it does not \
+         foresee: it needs cqct = backlog or eq1_strict"
+    ))
 }

@@ -5,6 +5,7 @@ use crate::distribution::Summary;
 use crate::options::RunOptions;
 use crate::timed::{Profile, Timing};
 use crate::windows::Windows;
+use destage_ssd::Future;
 use std::collections::BTreeMap;
 
 /// What a run counted.
@@ -18,6 +19,7 @@ pub(super) struct Outcome {
     pub(super) dirty_left: u64,
     pub(super) timing: Option<Timing>,
     pub(super) profile: Option<Profile>,
+    pub(super) future: Option<Future>, // of the first of two runs
 }
 
 /// What went to flash, by the options of the run.

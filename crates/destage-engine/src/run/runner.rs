@@ -96,14 +96,15 @@ impl<O: Observer> Runner<'_, O> {
         run: &mut Timed<'_, O>,
     ) -> Result<Outcome, RunError> {
         drive.holds(self.input.columns.lpns)?;
-        if self.options.trim == Trim::Drop {
-            let what = "trim = drop is an option of a run without a device";
-            return Err(RunError::Impossible(what.into()));
-        }
         let mut device = drive.device.clone();
+        let mut host = drive.host;
+        if self.options.trim == Trim::Drop {
+            let host_drops = host.dropping_trims(device.config());
+            host = host_drops.map_err(|e| RunError::Impossible(e.to_string()))?;
+        }
         let replay = TimedReplay {
             input: *self.input,
-            host: drive.host,
+            host,
             warmup: self.options.warmup,
             fetch_on_write_miss: self.options.fetch_on_write_miss,
             flush_at_end: self.options.flush_at_end,
@@ -124,6 +125,7 @@ impl<O: Observer> Runner<'_, O> {
             dirty_left: outcome.dirty_left,
             timing: Some(timing),
             profile: observers.1.map(Profiler::finish),
+            future: device.future(),
         })
     }
 }
@@ -150,6 +152,7 @@ fn untimed(
         dirty_left,
         timing: None,
         profile: None,
+        future: None,
     }
 }
 

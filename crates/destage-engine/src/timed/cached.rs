@@ -1,6 +1,9 @@
 //! A cache run by a policy in front of the drive (`docs/spec/device.md` 7.3, 7.4).
 
+mod noted;
 mod writer;
+
+use noted::Noted;
 
 use super::front::{Access, Front};
 use super::ledger::Ledger;
@@ -10,10 +13,14 @@ use crate::input::NextUses;
 use crate::observe::Observer;
 use destage_core::huge;
 use destage_core::pages::prefetch;
-use destage_core::{Completion, DeviceView, Lookup, Lpn, Nanos, Needs, Op, PadRun, Page, Plan};
+use destage_core::{
+    Completion, DeviceView, Lookup, Lpn, NEVER, Nanos, Needs, Op, PadRun, Page, Plan,
+};
 use destage_core::{Policy, Request, UnitId};
 use destage_ssd::config::{EvictWait, ReadWait};
-use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, Settled, When, WriterConfig};
+use destage_ssd::{
+    CacheConfig, Command, Device, DriveLpn, Ftl, Served, Settled, When, WriteHint, WriterConfig,
+};
 
 /// When a cached page has its frame, and when its data are there (7.4).
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +53,7 @@ pub(super) struct Cached<'a, P> {
     submitted: Outstanding,
     writer: Option<WriterConfig>,
     ahead: Vec<Page>, // pages that it writes next
+    noted: Noted,
 }
 
 /// A window over a growing sequence: numbers come in order, and leave in any.
@@ -103,6 +111,7 @@ impl<'a, P: Policy> Cached<'a, P> {
             submitted: Outstanding::default(),
             writer: None,
             ahead: Vec::new(),
+            noted: Noted::new(lpns.len(), device.looks_at_sizes()),
         }
     }
 
@@ -179,14 +188,15 @@ impl<'a, P: Policy> Cached<'a, P> {
         for at in pads.clone() {
             let PadRun { first, pages, in_buffer } = self.plan.pad_runs()[at];
             for lpn in first.0..first.0 + pages {
-                if !in_buffer && device.read(DriveLpn(lpn as u32)).is_some() {
-                    self.submitted(None, Op::Read, now);
+                if !in_buffer && self.fetch(device, DriveLpn(lpn as u32), None, now).1 {
                     ledger.padding_reads += 1;
                 }
             }
         }
         let mut next_flushed = flushed.start;
         let (mut next_run, mut next_in_run) = (pads.start, 0);
+        let label = self.plan.label(group);
+        device.command(Command::Access(Op::Write));
         loop {
             // Both ascend; the block is written in one pass.
             let page = self.plan.flushed()[..flushed.end].get(next_flushed).copied();
@@ -211,7 +221,8 @@ impl<'a, P: Policy> Cached<'a, P> {
             };
             let is_pad = pad == Some(lpn);
             device.queues().count_latencies(counted && !is_pad);
-            let served = device.write(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
+            let hint = page.filter(|_| !is_pad).map(|page| self.noted.written_back(page, label));
+            let served = device.write_as(DriveLpn(lpn as u32), hint.unwrap_or_default());
             self.submitted(if is_pad { None } else { page }, Op::Write, now);
             let free = match self.cache.evict_wait {
                 EvictWait::Program => served.end,
@@ -230,7 +241,7 @@ impl<'a, P: Policy> Cached<'a, P> {
     fn bypass<F: Ftl, O: Observer>(
         &mut self,
         device: &mut Device<F>,
-        (now, lpn): (Nanos, DriveLpn),
+        (now, lpn, bytes): (Nanos, DriveLpn, u64),
         r: &Request,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -242,12 +253,29 @@ impl<'a, P: Policy> Cached<'a, P> {
             ledger.pages.written_through += 1;
             self.plan.write_through(r.page);
             observer.access(r, false, Some(&self.plan));
-            return self.write_through(device, now, r.page, lpn);
+            return self.write_through(device, now, r.page, (lpn, bytes));
         }
         observer.access(r, false, Some(&self.plan));
-        let Some(served) = device.read(lpn) else { return When::at(now) };
-        self.submitted(Some(r.page), Op::Read, now);
-        served.end
+        self.fetch(device, lpn, Some(r.page), now).0.map_or(When::at(now), |served| served.end)
+    }
+
+    /// Reads a page for the cache; whether that reached the flash.
+    #[inline]
+    fn fetch<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        lpn: DriveLpn,
+        page: Option<Page>,
+        now: Nanos,
+    ) -> (Option<Served>, bool) {
+        device.command(Command::Access(Op::Read));
+        let served = device.read(lpn);
+        // What the drive served without its flash has no number, and nobody hears of its end.
+        let reached = served.is_some_and(|served| served.submission != NEVER);
+        if reached {
+            self.submitted(page, Op::Read, now);
+        }
+        (served, reached)
     }
 
     /// Writes a group of which no page leaves: only its own frames wait for that
@@ -276,13 +304,14 @@ impl<'a, P: Policy> Cached<'a, P> {
         device: &mut Device<F>,
         now: Nanos,
         page: Page,
-        lpn: DriveLpn,
+        (lpn, bytes): (DriveLpn, u64),
     ) -> When {
-        if self.fetch_on_write_miss && device.read(lpn).is_some() {
-            self.submitted(Some(page), Op::Read, now);
+        if self.fetch_on_write_miss {
+            self.fetch(device, lpn, Some(page), now);
         }
         let counted = device.queues().count_latencies(false);
-        let served = device.write(lpn);
+        device.command(Command::Access(Op::Write));
+        let served = device.write_as(lpn, WriteHint { bytes, label: 0 });
         device.queues().count_latencies(counted);
         self.submitted(Some(page), Op::Write, now);
         served.end
@@ -353,7 +382,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         ledger: &mut Ledger,
         observer: &mut O,
     ) -> Result<When, RunError> {
-        let Access { now, op, id, lpn, .. } = access;
+        let Access { now, op, id, lpn, bytes, .. } = access;
         let page = Page(id.into());
         let mut r = Request::new(page, Lpn(lpn.0.into()), op);
         r.first_of_request = access.first_of_request;
@@ -366,6 +395,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         match self.policy.request(&r) {
             Lookup::Hit(_) => {
                 ledger.pages.hit(op);
+                self.noted.accessed(id, op, bytes);
                 observer.access(&r, true, None);
                 let ready = self.held[id as usize].ready;
                 Ok(device.queues().times().later(When::at(now), ready))
@@ -374,8 +404,7 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                 ledger.pages.miss(op);
                 let mut data = When::at(now);
                 let fetches = op == Op::Read || self.fetch_on_write_miss;
-                if fetches && let Some(served) = device.read(lpn) {
-                    self.submitted(Some(page), Op::Read, now);
+                if fetches && let Some(served) = self.fetch(device, lpn, Some(page), now).0 {
                     (data, r.fetch) = (served.end, served.submission);
                 }
                 self.plan.clear();
@@ -384,12 +413,13 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
                     r.units = device.units_of(lpn);
                 }
                 self.policy.admit(&r, miss);
+                self.noted.accessed(id, op, bytes);
                 observer.access(&r, false, Some(&self.plan));
                 let ready = device.queues().times().later(frame, data);
                 self.held[id as usize] = Held { frame, ready };
                 Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
             }
-            Lookup::Bypass => Ok(self.bypass(device, (now, lpn), &r, ledger, observer)),
+            Lookup::Bypass => Ok(self.bypass(device, (now, lpn, bytes), &r, ledger, observer)),
         }
     }
 
@@ -411,6 +441,14 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         let asked = self.asks_for_idle() && self.ask(device, at, ledger, observer);
         let left = P::ORDERED && self.trickle(device, at, ledger, observer);
         asked || left
+    }
+
+    fn forget(&mut self, device: &mut Device<F>, id: u32, ledger: &mut Ledger) {
+        let page = Page(id.into());
+        let Some(dirty) = self.policy.forget(page) else { return };
+        ledger.asides.trim_cache_drops += 1;
+        ledger.asides.trim_dirty_drops += u64::from(dirty);
+        device.queues().times().free_frames(self.held[id as usize].frame, 1);
     }
 
     fn after_ns(&self) -> Nanos {
@@ -451,12 +489,14 @@ impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
         let mut dirty = Vec::new();
         self.policy.for_each_resident(&mut |page, is_dirty| {
             if is_dirty {
-                dirty.push(lpns[page.0 as usize]);
+                dirty.push((lpns[page.0 as usize], page));
             }
         });
         dirty.sort_unstable(); // policies name their pages in any order
-        for &lpn in &dirty {
-            device.write(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
+        for &(lpn, page) in &dirty {
+            device.command(Command::Access(Op::Write));
+            let hint = self.noted.written_back(page, 0);
+            device.write_as(DriveLpn(lpn as u32), hint); // pages of the drive: fewer than 2^32
         }
         self.programs += dirty.len() as u64;
         dirty.len() as u64

@@ -31,9 +31,23 @@ pub struct TimedCounters {
     /// Where somebody writes while units are idle (`docs/spec/writer.md`, 6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_writes: Option<u64>,
+    /// With a drive of today.
+    #[serde(default, flatten)]
+    pub asides: Option<AsideCounters>,
     /// The drive's.
     #[serde(flatten)]
     pub device: DeviceCounters,
+}
+
+/// What is counted of trims and flushes (`docs/spec/device-today.md` 10).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the table of section 10 says what each one is, name by name")]
+pub struct AsideCounters {
+    pub trim_requests: u64,
+    pub trim_cache_drops: u64,
+    pub trim_dirty_drops: u64,
+    pub flush_requests: u64,
+    pub flush_wait_ns_sum: Nanos,
 }
 
 /// What a drive has done since it had done `before`; erase counts of blocks stay as they are.
@@ -57,6 +71,9 @@ pub(super) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceC
         for (all, before) in all.iter_mut().zip(before) {
             *all -= before;
         }
+    }
+    if let (Some(all), Some(before)) = (&mut all.today, &before.today) {
+        *all = std::mem::take(all).since(before);
     }
     if let (Some(all), Some(before)) = (&mut all.ftl, &before.ftl) {
         *all = std::mem::take(all).since(before);

@@ -3,6 +3,7 @@
 use super::counters::{EraseSpread, TimedCounters, Timing, since};
 use super::front::Front;
 use super::ledger::Ledger;
+use crate::asides::AsideKind;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::error::RunError;
 use crate::observe::{Completed, Observer};
@@ -42,6 +43,8 @@ pub(super) struct Course {
     pub(super) parts: Parts,
     pub(super) now: Nanos,
     pub(super) op: Op,
+    aside: Option<AsideKind>,
+    pub(super) bytes: u64,
     pub(super) end: When,
     pub(super) pages: u32,
     is_open: bool,
@@ -72,6 +75,8 @@ impl Course {
             parts: Parts::none(),
             now: 0,
             op: Op::Read,
+            aside: None,
+            bytes: 0,
             end: When::at(0),
             pages: 0,
             is_open: false,
@@ -99,9 +104,16 @@ impl Course {
             }
         }
         self.op = if is_write { Op::Write } else { Op::Read };
+        self.aside = None;
         self.end = When::at(self.now);
         self.pages = 0;
         self.is_open = true;
+    }
+
+    /// The same of a trim or flush.
+    pub(super) fn issue_aside(&mut self, arrival_ns: Nanos, kind: AsideKind) {
+        self.issue(arrival_ns, false);
+        self.aside = Some(kind);
     }
 
     /// All pages of the request have been served.
@@ -118,6 +130,7 @@ impl Course {
         let request = Completed {
             number: self.requests,
             op: self.op,
+            aside: self.aside,
             issued_ns: self.now,
             completion_ns: 0,
             operations,
@@ -131,8 +144,13 @@ impl Course {
         if self.host.mode == HostMode::Closed {
             self.outstanding.push(Reverse(completion_ns));
         }
-        self.ledger.request(self.op, self.now, completion_ns);
-        self.parts.respond(self.op, completion_ns - self.now);
+        match self.aside {
+            None => {
+                self.ledger.request(self.op, self.now, completion_ns);
+                self.parts.respond(self.op, completion_ns - self.now);
+            }
+            Some(kind) => self.ledger.aside(kind, self.now, completion_ns),
+        }
         observer.completed(&Completed { completion_ns, ..request });
     }
 

@@ -4,8 +4,8 @@ use super::ledger::Ledger;
 use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::observe::Observer;
-use destage_core::{Lpn, Nanos, Op, Page, Request};
-use destage_ssd::{Device, DriveLpn, Ftl, Settled, When};
+use destage_core::{Lpn, NEVER, Nanos, Op, Page, Request};
+use destage_ssd::{Command, Device, DriveLpn, Ftl, Settled, When, WriteHint};
 
 /// A page access of the run.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Access {
     /// Number of the access, from 0.
     pub(super) index: u64,
     pub(super) first_of_request: bool,
+    /// Length of its request, bytes, if the drive looks at it; else 0.
+    pub(super) bytes: u64,
 }
 
 /// Serves page accesses.
@@ -57,6 +59,9 @@ pub(super) trait Front<F: Ftl> {
     ) -> bool {
         false
     }
+
+    /// The host has trimmed a page: it is in no cache any more (`docs/spec/device-today.md` 4.2).
+    fn forget(&mut self, _: &mut Device<F>, _id: u32, _: &mut Ledger) {}
 
     /// What every request with pages pays at its end, nanoseconds.
     fn after_ns(&self) -> Nanos {
@@ -128,16 +133,25 @@ impl<F: Ftl> Front<F> for Bare {
         ledger: &mut Ledger,
         observer: &mut O,
     ) -> Result<When, RunError> {
-        let Access { now, op, id, lpn, first_of_request, .. } = access;
+        let Access { now, op, id, lpn, first_of_request, bytes, .. } = access;
         ledger.pages.miss(op);
+        if first_of_request {
+            device.command(Command::Access(op));
+        }
         if O::SEES_ACCESSES {
             let mut r = Request::new(Page(id.into()), Lpn(lpn.0.into()), op);
             r.first_of_request = first_of_request;
             observer.access(&r, false, None);
         }
-        let served = if op.is_write() { Some(device.write(lpn)) } else { device.read(lpn) };
+        let served = match op {
+            Op::Read => device.read(lpn),
+            Op::Write => Some(device.write_as(lpn, WriteHint { bytes, label: 0 })),
+        };
         match op {
-            Op::Read => self.reads += u64::from(served.is_some()),
+            // One that the drive served without its flash has no number.
+            Op::Read => {
+                self.reads += u64::from(served.is_some_and(|read| read.submission != NEVER));
+            }
             Op::Write => self.programs += 1,
         }
         Ok(served.map_or(When::at(now), |served| served.end))

@@ -1,5 +1,6 @@
 //! The host side of a run: issues requests, open or closed, and counts.
 
+use super::between::Between;
 use super::cached::Cached;
 use super::course::{Course, TimedOutcome};
 use super::front::{Access, Bare, Front};
@@ -91,7 +92,10 @@ impl TimedReplay<'_> {
         let rows = columns.first_ids.len();
         let warm_rows = self.warmup.rows(rows, arrivals_ns);
         let mut continued = continuations.iter().copied().peekable();
-        let requests = rows as u64 - continuations.len() as u64;
+        let mut between = Between::new(&self.input, self.host, device);
+        let requests = rows as u64 - continuations.len() as u64 + between.count();
+        between.counts_from(warm_rows, requests);
+        let sees_sizes = device.looks_at_sizes();
         let mut course = Course::new(self.host, front.after_ns());
         goes_on(device)?;
         let uses_idle = front.uses_idle();
@@ -106,6 +110,9 @@ impl TimedReplay<'_> {
         for (row, (&arrival_ns, &extent)) in arrivals_ns.iter().zip(columns.extents).enumerate() {
             let extent = Extent(extent);
             if continued.next_if_eq(&(row as u64)).is_none() {
+                if between.come_before(row) {
+                    serve_between(row, &mut between, device, front, &mut course, observer);
+                }
                 course.close(front.host_operations(), observer);
                 if device.queues().times().names() >= names {
                     course.settle(device, front, observer);
@@ -116,12 +123,10 @@ impl TimedReplay<'_> {
                 if uses_idle {
                     offer_idle(since, device, front, &mut course, observer);
                 }
-                if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
-                    course.start_counting(device, front, requests);
+                if sees_sizes {
+                    course.bytes = self.request_bytes(row, device.config().page_bytes);
                 }
-                course.cut(device, front);
-                device.advance(course.now);
-                front.arrive(device);
+                begin(row, between.warm(), device, front, &mut course);
             }
             self.look_ahead(row, device, front);
             self.serve(row, &mut index, device, front, &mut course, observer)?;
@@ -136,7 +141,25 @@ impl TimedReplay<'_> {
                 }
             }
         }
-        self.end(device, front, course, observer, index, operations_seen)
+        serve_between(rows, &mut between, device, front, &mut course, observer);
+        self.end(device, front, course, observer, (index, requests), operations_seen)
+    }
+
+    /// Length of the request that begins with a row; in whole pages, if nobody says more.
+    fn request_bytes(&self, row: usize, page_bytes: u32) -> u64 {
+        let Input { columns, continuations, request_bytes, .. } = self.input;
+        if let Some(&bytes) = request_bytes.get(row) {
+            return bytes;
+        }
+        let after = continuations.partition_point(|&continued| continued <= row as u64);
+        let mut next = row as u64;
+        let more = continuations[after..].iter().take_while(|&&continued| {
+            next += 1;
+            continued == next
+        });
+        let rows = row..row + 1 + more.count();
+        let pages = columns.extents[rows].iter().map(|&extent| u64::from(Extent(extent).pages()));
+        pages.sum::<u64>() * u64::from(page_bytes)
     }
 
     /// LPN of a dense id, below 2^32, since it is of the drive. The first id of a request without
@@ -184,6 +207,7 @@ impl TimedReplay<'_> {
                 lpn: self.lpn_of(id),
                 index: *index,
                 first_of_request: course.pages == 0,
+                bytes: course.bytes,
             };
             let done = front.access(device, access, &mut course.ledger, observer)?;
             course.end = device.queues().times().later(course.end, done);
@@ -203,16 +227,15 @@ impl TimedReplay<'_> {
         front: &mut C,
         mut course: Course,
         observer: &mut O,
-        accesses: u64,
+        (accesses, requests): (u64, u64),
         operations_seen: bool,
     ) -> Result<TimedOutcome, RunError> {
-        let Input { columns, continuations, .. } = self.input;
-        let requests = columns.first_ids.len() as u64 - continuations.len() as u64;
         course.close(front.host_operations(), observer);
         if course.warming {
             course.start_counting(device, front, requests);
         }
         course.cut(device, front);
+        let columns = self.input.columns;
         if O::SEES_GAUGES {
             front.gauges(&mut |name, value| observer.gauge(name, value));
         }
@@ -254,6 +277,46 @@ fn offer_idle<C: Front<F>, F: Ftl, O: Observer>(
     }
     device.advance(course.now);
     course.own(front.host_operations());
+}
+
+/// Serves the trims and flushes that come before a row.
+#[inline(never)]
+fn serve_between<C: Front<F>, F: Ftl, O: Observer>(
+    row: usize,
+    between: &mut Between<'_>,
+    device: &mut Device<F>,
+    front: &mut C,
+    course: &mut Course,
+    observer: &mut O,
+) {
+    while let Some(aside) = between.next(row) {
+        course.close(front.host_operations(), observer);
+        let since = course.now;
+        course.issue_aside(aside.arrival_ns, aside.kind());
+        if front.uses_idle() {
+            offer_idle(since, device, front, course, observer);
+        }
+        begin(row, between.warm(), device, front, course);
+        between.serve(aside, device, front, course);
+    }
+}
+
+/// The instant of a request has come; it may be the first that counts. `warm`: rows that do not
+/// count, if the cache does not say so, and requests in all.
+#[inline(always)]
+fn begin<C: Front<F>, F: Ftl>(
+    row: usize,
+    (warm_rows, requests): (Option<usize>, u64),
+    device: &mut Device<F>,
+    front: &mut C,
+    course: &mut Course,
+) {
+    if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
+        course.start_counting(device, front, requests);
+    }
+    course.cut(device, front);
+    device.advance(course.now);
+    front.arrive(device);
 }
 
 /// The FTL has not run out of blocks: what it did since then would be no result.

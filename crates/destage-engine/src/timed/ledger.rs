@@ -1,6 +1,7 @@
 //! What is counted while a run goes on.
 
-use super::counters::TimedCounters;
+use super::counters::{AsideCounters, TimedCounters};
+use crate::asides::AsideKind;
 use crate::counters::{Counters, DestageSizes};
 use crate::distribution::Values;
 use crate::windows::Flash;
@@ -19,6 +20,7 @@ pub(super) struct Ledger {
     pub(super) reads: Values,
     pub(super) writes: Values,
     pub(super) last_ns: Nanos, // largest completion
+    pub(super) asides: AsideCounters,
 }
 
 impl Ledger {
@@ -30,6 +32,19 @@ impl Ledger {
             Op::Write => &mut self.writes,
         };
         responses.add(completion - now);
+        self.last_ns = self.last_ns.max(completion);
+    }
+
+    /// A trim or flush has completed: it is no response.
+    pub(super) fn aside(&mut self, kind: AsideKind, now: Nanos, completion: Nanos) {
+        match kind {
+            AsideKind::Trim | AsideKind::Empty => self.asides.trim_requests += 1,
+            AsideKind::Flush => {
+                self.asides.flush_requests += 1;
+                let sum = &mut self.asides.flush_wait_ns_sum;
+                *sum = sum.saturating_add(completion - now);
+            }
+        }
         self.last_ns = self.last_ns.max(completion);
     }
 
@@ -66,7 +81,10 @@ impl Ledger {
     ) -> Option<TimedCounters> {
         let pages = &self.pages;
         Some(TimedCounters {
-            requests: self.reads.count() + self.writes.count(),
+            requests: self.reads.count()
+                + self.writes.count()
+                + self.asides.trim_requests
+                + self.asides.flush_requests,
             page_accesses: pages.accesses(),
             hits: pages.hits(),
             read_hits: pages.read_hits,
@@ -86,6 +104,7 @@ impl Ledger {
             read_misses: device.flash_reads - self.padding_reads,
             makespan_ns: self.last_ns.saturating_sub(started_ns),
             idle_writes: pages.idle_writes,
+            asides: device.today.is_some().then_some(self.asides),
             device,
         })
     }

@@ -6,6 +6,7 @@
 //! ```text
 //!  workload   requests of a vector as columns (a decoded trace has them already)
 //!  host       issues requests, and counts                                7.5, 7.6
+//!  between    trims and flushes                `docs/spec/device-today.md` 4, 6.4
 //!  course     the request that is being served, and what was counted
 //!  front      what stands between host and drive, or nothing             7.2
 //!  cached     a cache                                                    7.3, 7.4
@@ -15,6 +16,7 @@
 //!  timeline   every operation, for Perfetto
 //! ```
 
+mod between;
 mod cached;
 mod counters;
 mod course;
@@ -27,9 +29,9 @@ mod tests;
 mod timeline;
 mod workload;
 
-pub use counters::{EraseSpread, TimedCounters, Timing, max_deviation};
+pub use counters::{AsideCounters, EraseSpread, TimedCounters, Timing, max_deviation};
 pub use course::TimedOutcome;
 pub use host::TimedReplay;
 pub use profile::{Period, Profile, Profiler};
 pub use timeline::Timeline;
-pub use workload::Workload;
+pub use workload::{Ask, Workload};

@@ -135,6 +135,9 @@ impl Observer for Profiler {
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 
     fn completed(&mut self, request: &Completed) {
+        if request.aside.is_some() {
+            return; // a trim or flush is no response
+        }
         let response_ns = request.completion_ns - request.issued_ns;
         self.period(request.issued_ns).join(&Period {
             requests: 1,
@@ -205,6 +208,7 @@ mod tests {
             profiler.completed(&Completed {
                 number,
                 op,
+                aside: None,
                 issued_ns,
                 completion_ns,
                 operations: 0..0,

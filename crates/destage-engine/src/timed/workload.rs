@@ -1,13 +1,30 @@
 //! Requests of a vector, as columns: the same form that a decoded trace has.
 
 use crate::accesses::{Columns, Extent};
-use crate::asides::Asides;
+use crate::asides::{Aside, AsideKind, Asides};
 use crate::error::RunError;
 use crate::input::Input;
 use crate::input::NextUses;
 use destage_core::{Nanos, Op, Page};
 use destage_ssd::DeviceConfig;
 use destage_ssd::config::AddressMode;
+
+/// What a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// To read or write.
+    Access(Op),
+    /// To drop the pages that lie wholly inside.
+    Trim,
+    /// That what has been written is programmed.
+    Flush,
+}
+
+impl From<Op> for Ask {
+    fn from(op: Op) -> Ask {
+        Ask::Access(op)
+    }
+}
 
 /// Requests on a drive: page numbers brought into `0..L` and numbered by rank, so that policies
 /// run over dense ids. A request that wraps at the end of the drive has several rows.
@@ -19,55 +36,59 @@ pub struct Workload {
     continuations: Vec<u64>,
     lpns: Vec<u64>,      // LPN of each page, ascending
     next_uses: Vec<u64>, // of each access
+    bytes: Vec<u64>,     // of the request of each row
+    asides: Vec<Aside>,
+    logical_pages: u64,
 }
 
 impl Workload {
-    /// From (arrival, operation, byte offset, length in bytes); arrivals do not decrease.
+    /// From (arrival, what is asked for, byte offset, length in bytes); arrivals do not decrease.
     ///
     /// # Errors
     ///
     /// [`RunError::Impossible`] for a page beyond the drive with `address_mode = error`, or an
     /// arrival before the previous one.
-    pub fn new(
-        requests: impl IntoIterator<Item = (Nanos, Op, u64, u64)>,
+    pub fn new<A: Into<Ask>>(
+        requests: impl IntoIterator<Item = (Nanos, A, u64, u64)>,
         device: &DeviceConfig,
     ) -> Result<Self, RunError> {
         let page = u64::from(device.page_bytes);
         let logical = u64::from(device.logical_pages);
-        let mut workload = Workload::default();
+        let mut workload = Workload { logical_pages: logical, ..Workload::default() };
         let mut pieces: Vec<(u64, u64)> = Vec::new(); // first page and number of pages of each row
         let mut previous = 0;
-        for (number, (arrival_ns, op, offset, length)) in requests.into_iter().enumerate() {
+        for (number, (arrival_ns, ask, offset, length)) in requests.into_iter().enumerate() {
             let impossible = |what| Err(RunError::Impossible(format!("request {number}: {what}")));
             if arrival_ns < previous {
                 return impossible(format!("it arrives at {arrival_ns} ns, after {previous} ns"));
             }
             previous = arrival_ns;
+            let ask = ask.into();
             let first = offset / page;
-            let mut left = match length {
+            let left = match length {
                 0 => 0,
                 _ => offset.saturating_add(length - 1) / page - first + 1,
             };
-            if left > 0 && first + left > logical && device.address_mode == AddressMode::Error {
+            let beyond = left > 0 && first + left > logical && ask != Ask::Flush;
+            if beyond && device.address_mode == AddressMode::Error {
                 return impossible(format!(
                     "page {} is beyond the drive, which has {logical} pages \
                      (address_mode = error)",
                     first + left - 1
                 ));
             }
-            let mut at = first % logical;
-            loop {
-                let pages = left.min(logical - at).min(Extent::MAX_PAGES.into());
-                pieces.push((at, pages));
-                workload.extents.push(Extent::new(pages as u32, op.is_write(), false, false).0);
-                at = (at + pages) % logical;
-                left -= pages;
-                workload.arrivals_ns.push(arrival_ns);
-                if left == 0 {
-                    break;
+            let kind = match ask {
+                Ask::Access(op) => {
+                    let rows = (first % logical, left, length);
+                    workload.take_rows(arrival_ns, op, rows, &mut pieces);
+                    continue;
                 }
-                workload.continuations.push(pieces.len() as u64);
-            }
+                Ask::Flush => AsideKind::Flush,
+                Ask::Trim if length == 0 => AsideKind::Empty,
+                Ask::Trim => AsideKind::Trim,
+            };
+            let aside = Aside::new(kind, pieces.len() as u64, arrival_ns, 0);
+            workload.asides.push(aside.over(offset, length, page));
         }
         let pages = |&(first, pages): &(u64, u64)| first..first + pages;
         workload.lpns = pieces.iter().flat_map(pages).collect();
@@ -81,6 +102,29 @@ impl Workload {
         Ok(workload)
     }
 
+    /// The rows of an access: its first page, how many, and its length in bytes.
+    fn take_rows(
+        &mut self,
+        arrival_ns: Nanos,
+        op: Op,
+        (mut at, mut left, bytes): (u64, u64, u64),
+        pieces: &mut Vec<(u64, u64)>,
+    ) {
+        loop {
+            let pages = left.min(self.logical_pages - at).min(Extent::MAX_PAGES.into());
+            pieces.push((at, pages));
+            self.extents.push(Extent::new(pages as u32, op.is_write(), false, false).0);
+            self.arrivals_ns.push(arrival_ns);
+            self.bytes.push(bytes);
+            at = (at + pages) % self.logical_pages;
+            left -= pages;
+            if left == 0 {
+                break;
+            }
+            self.continuations.push(pieces.len() as u64);
+        }
+    }
+
     /// As the engine takes it.
     pub fn input(&self) -> Input<'_> {
         Input {
@@ -92,7 +136,8 @@ impl Workload {
             next_uses: NextUses::Long(&self.next_uses),
             arrivals_ns: &self.arrivals_ns,
             continuations: &self.continuations,
-            asides: Asides::NONE,
+            request_bytes: &self.bytes,
+            asides: Asides { list: &self.asides, logical_pages: Some(self.logical_pages) },
         }
     }
 
@@ -106,9 +151,14 @@ impl Workload {
         self.next_uses.len()
     }
 
-    /// Requests.
+    /// Requests, but for trims and flushes.
     pub fn requests(&self) -> usize {
         self.extents.len() - self.continuations.len()
+    }
+
+    /// Trims and flushes.
+    pub fn asides(&self) -> &[Aside] {
+        &self.asides
     }
 
     /// LPN of a page.

@@ -1,8 +1,13 @@
 //! A drive, checked: sizes, times, and how its FTL works.
 
 use super::ftl::FtlConfig;
+use super::interface::InterfaceConfig;
+use super::placement::PlacementConfig;
+use super::slc::SlcConfig;
+use super::streams::StreamsConfig;
 use super::words::{
-    AddressMode, Alloc, Bus, GcMode, Precondition, QueueLevel, Sched, Striping, UnmappedRead,
+    AddressMode, Alloc, Bus, GcMode, Isolation, Precondition, QueueLevel, Sched, Striping,
+    UnmappedRead,
 };
 use destage_core::Nanos;
 use serde::Serialize;
@@ -45,6 +50,15 @@ pub struct DeviceConfig {
     pub precondition_seed: u64,
     #[serde(skip_serializing_if = "is_unknown")]
     pub pe_cycles: u32,
+    #[serde(flatten)]
+    pub interface: InterfaceConfig,
+    #[serde(flatten)]
+    pub slc: Option<SlcConfig>,
+    #[serde(flatten)]
+    pub streams: StreamsConfig,
+    /// The table `[placement]`, which stands by itself.
+    #[serde(skip)]
+    pub placement: PlacementConfig,
 }
 
 /// Nobody says what a block endures: a record has nothing of it either.
@@ -92,9 +106,42 @@ impl DeviceConfig {
         self.pages_per_block - u32::from(self.summary_page)
     }
 
-    /// `cap`: most valid pages of a plane (5.1).
+    /// `cap`: most valid pages of a plane (5.1; `docs/spec/device-today.md` 7.2).
     pub fn valid_cap(&self) -> u32 {
         let data = self.data_pages();
-        self.blocks_per_plane * data - self.gc_low_pages - data
+        self.blocks_per_plane * data - self.gc_low_pages - self.streams.write_points() * data
+    }
+
+    /// One open block a plane, and no SLC cache.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.streams.write_points() == 1 && self.slc.is_none() && self.placement.is_none()
+    }
+
+    /// The drive of the first run, if its placement needs two.
+    pub(crate) fn for_first_run(&self) -> Self {
+        let placement = match self.placement.is_offline() {
+            true => PlacementConfig::Recording,
+            false => self.placement.clone(),
+        };
+        // What it records does not depend on where pages go.
+        let isolation = match placement {
+            PlacementConfig::Recording => Isolation::Initial,
+            _ => self.streams.isolation,
+        };
+        DeviceConfig {
+            placement,
+            streams: StreamsConfig { isolation, ..self.streams },
+            ..self.clone()
+        }
+    }
+
+    /// The drive with this in `[placement]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`PlacementConfig::from_table`].
+    pub fn with_placement(mut self, table: &super::Table) -> Result<Self, super::ConfigError> {
+        self.placement = PlacementConfig::from_table(table, &self)?;
+        Ok(self)
     }
 }

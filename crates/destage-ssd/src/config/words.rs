@@ -133,6 +133,79 @@ words! {
     }
 }
 
+words! {
+    /// Whose the host link is (`docs/spec/device-today.md` 5.2).
+    LinkDuplex {
+        /// Each direction has one of its own.
+        Full = "full",
+        /// Both directions share one.
+        Half = "half",
+    }
+}
+
+words! {
+    /// What a host program does when the SLC cache of its plane is full
+    /// (`docs/spec/device-today.md` 9.2).
+    SlcPolicy {
+        /// It goes to the main area.
+        Direct = "direct",
+        /// A block is folded first.
+        Fold = "fold",
+    }
+}
+
+words! {
+    /// Where collected pages go (`docs/spec/device-today.md` 7.3).
+    Isolation {
+        /// All to one write point.
+        Initial = "initial",
+        /// Each to one of its handle.
+        Persistent = "persistent",
+        /// Where the placement policy says.
+        Assigned = "assigned",
+    }
+}
+
+words! {
+    /// Whether collected pages have open blocks of their own (`docs/spec/device-today.md` 7.1).
+    GcStream {
+        /// They share those of the host's pages.
+        Shared = "shared",
+        /// They have their own.
+        Own = "own",
+    }
+}
+
+words! {
+    /// What becomes of the trace's trims (`docs/spec/device-today.md` 4).
+    TrimMode {
+        /// They are no part of the run.
+        Ignore = "ignore",
+        /// Their pages are dropped.
+        Drop = "drop",
+    }
+}
+
+words! {
+    /// What becomes of the trace's flushes (`docs/spec/device-today.md` 6.4).
+    FlushMode {
+        /// They are no part of the run.
+        Ignore = "ignore",
+        /// They wait for the host's programs.
+        Drain = "drain",
+    }
+}
+
+words! {
+    /// How the classes of `fk` grow (`docs/spec/device-today.md` 8.6).
+    Steps {
+        /// Each by the same factor.
+        Geometric = "geometric",
+        /// All alike.
+        Linear = "linear",
+    }
+}
+
 /// A permutation of `CWDP`; the first letter varies fastest (5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Striping([u8; 4]);

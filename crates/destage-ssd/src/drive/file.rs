@@ -130,6 +130,7 @@ impl<'a> File<'a> {
                 "device" => &mut tables.device,
                 "cache" => &mut tables.cache,
                 "host" => &mut tables.host,
+                "placement" => &mut tables.placement,
                 _ => &mut tables.ftl,
             };
             target.insert(name, value);

@@ -59,4 +59,13 @@ pub static PRESETS: &[Preset] = presets! {
     "qlc-nvme", false,
         "1 TB QLC, 4 channels of two dies, 16-KiB pages: an NVMe drive",
         "ISSCC 2021 (Intel, 144 layers)";
+    "tlc-client", false,
+        "500 GB TLC with an SLC cache, write buffer and link: a client drive as the 970 EVO",
+        "reviews of the Samsung 970 EVO, nvmevirt's fit of the 970 PRO; flash as tlc-nvme";
+    "qlc-client", false,
+        "1 TB QLC with an SLC cache, write buffer and link: a client drive as the 660p",
+        "reviews of the Intel 660p; flash as qlc-nvme";
+    "fdp", false,
+        "15 GiB TLC with two placement handles, 60 reclaim units: a data-centre drive, scaled",
+        "LMCache, pull request 4016: a Samsung PM9D3a, 1/64; timing as small";
 };

@@ -53,6 +53,7 @@ pub(super) fn tables(spec: &str, changes: &Changes<'_>) -> Result<Tables, DriveE
             "device" => tables.device.insert(name, value).is_some(),
             "cache" => tables.cache.insert(name, value).is_some(),
             "host" => tables.host.insert(name, value).is_some(),
+            "placement" => tables.placement.insert(name, value).is_some(),
             "ftl" => tables.ftl.insert(name, value).is_some(),
             "trace" => tables.trace.insert(name, Json::String(text.into())).is_some(),
             other => {

@@ -5,7 +5,7 @@ use crate::tables::keys_of;
 use serde_json::{Map, Value as Json};
 
 /// Tables of a drive file.
-pub const TABLES: [&str; 5] = ["device", "cache", "host", "ftl", "trace"];
+pub const TABLES: [&str; 6] = ["device", "cache", "host", "placement", "ftl", "trace"];
 
 /// Tables in which an undotted key of a change is looked for.
 pub(super) fn tables_with(name: &str) -> impl Iterator<Item = &'static str> {
@@ -19,6 +19,7 @@ pub(super) struct Tables {
     pub device: Table,
     pub cache: Table,
     pub host: Table,
+    pub placement: Table,
     pub ftl: Table,
     pub trace: Map<String, Json>,
 }
@@ -28,7 +29,7 @@ impl Tables {
     ///
     /// Some keys depend on another one. `op_permille` counts only without `logical_pages`, so that
     /// giving it takes those of the lower tables away; and the parameters of a policy go with it,
-    /// as do those of an FTL.
+    /// as do those of an FTL and of a placement policy.
     pub fn under(mut self, upper: Tables) -> Tables {
         let gives = |key| upper.device.contains_key(key);
         if gives("op_permille") && !gives("logical_pages") {
@@ -40,9 +41,13 @@ impl Tables {
         if gives("ftl") {
             self.ftl.clear();
         }
+        if upper.placement.contains_key("policy") {
+            self.placement.clear();
+        }
         self.device.extend(upper.device);
         self.cache.extend(upper.cache);
         self.host.extend(upper.host);
+        self.placement.extend(upper.placement);
         self.ftl.extend(upper.ftl);
         self.trace.extend(upper.trace);
         self

@@ -3,30 +3,32 @@
 use super::counters::FtlCounters;
 use super::image::ImageError;
 use super::layer::{DeviceFull, FlashState, Ftl};
+use super::page::{SlcCounts, StreamCounts};
 use super::sink::Sink;
-use super::{AnyFtl, each_ftl, ftl_named};
+use super::{AnyFtl, each_ftl, ftl_of};
 use crate::config::DeviceConfig;
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
+use crate::placement::{Future, WriteHint};
 use crate::timing::Timing;
 use destage_core::{Nanos, PlaneId, UnitId};
 use std::io::{self, Read, Write};
 
 impl Ftl for AnyFtl {
     fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
-        ftl_named!(config.ftl.info().name, F, _any => F::room(config, source))
+        ftl_of!(config, F, _any => F::room(config, source))
     }
 
     fn collected_pages(config: &DeviceConfig) -> Option<f64> {
-        ftl_named!(config.ftl.info().name, F, _any => F::collected_pages(config))
+        ftl_of!(config, F, _any => F::collected_pages(config))
     }
 
     fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {
-        ftl_named!(config.ftl.info().name, F, any => any(F::build(config, geometry)))
+        ftl_of!(config, F, any => any(F::build(config, geometry)))
     }
 
     fn fingerprint(config: &DeviceConfig) -> Option<u128> {
-        ftl_named!(config.ftl.info().name, F, _any => F::fingerprint(config))
+        ftl_of!(config, F, _any => F::fingerprint(config))
     }
 
     fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
@@ -34,7 +36,7 @@ impl Ftl for AnyFtl {
     }
 
     fn load(config: &DeviceConfig, input: &mut impl Read) -> Result<Self, ImageError> {
-        ftl_named!(config.ftl.info().name, F, any => F::load(config, input).map(any))
+        ftl_of!(config, F, any => F::load(config, input).map(any))
     }
 
     #[inline]
@@ -45,6 +47,31 @@ impl Ftl for AnyFtl {
     #[inline]
     fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
         each_ftl!(self, ftl => ftl.write(lpn, sink))
+    }
+
+    #[inline]
+    fn write_as<S: Sink>(&mut self, lpn: DriveLpn, hint: WriteHint, sink: &mut S) -> S::Served {
+        each_ftl!(self, ftl => ftl.write_as(lpn, hint, sink))
+    }
+
+    fn trim(&mut self, lpn: DriveLpn) -> bool {
+        each_ftl!(self, ftl => ftl.trim(lpn))
+    }
+
+    fn stream_counts(&self) -> Option<&StreamCounts> {
+        each_ftl!(self, ftl => ftl.stream_counts())
+    }
+
+    fn slc_counts(&self) -> Option<SlcCounts> {
+        each_ftl!(self, ftl => ftl.slc_counts())
+    }
+
+    fn future(&self) -> Option<Future> {
+        each_ftl!(self, ftl => ftl.future())
+    }
+
+    fn foresee(&mut self, future: &Future) {
+        each_ftl!(self, ftl => ftl.foresee(future));
     }
 
     #[inline(always)]

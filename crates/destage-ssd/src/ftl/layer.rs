@@ -5,10 +5,12 @@
 
 use super::counters::FtlCounters;
 use super::image::ImageError;
+use super::page::{SlcCounts, StreamCounts};
 use super::sink::{Instantly, Sink};
 use crate::config::DeviceConfig;
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
+use crate::placement::{Future, WriteHint};
 use crate::timing::Timing;
 use destage_core::{Nanos, PlaneId, UnitId};
 use std::io::{self, Read, Write};
@@ -98,6 +100,34 @@ pub trait Ftl: Sized {
     /// Writes a page and does what must be done before and after it. Returns the page's own
     /// program.
     fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served;
+
+    /// Writes a page of which the host says where it is from.
+    fn write_as<S: Sink>(&mut self, lpn: DriveLpn, _: WriteHint, sink: &mut S) -> S::Served {
+        self.write(lpn, sink)
+    }
+
+    /// Drops a page; true if it was mapped (`docs/spec/device-today.md` 4.1). Only `page` is asked.
+    fn trim(&mut self, _lpn: DriveLpn) -> bool {
+        false
+    }
+
+    /// Counts by handle and write point, of a drive that has several or an SLC cache.
+    fn stream_counts(&self) -> Option<&StreamCounts> {
+        None
+    }
+
+    /// Counts of the SLC cache.
+    fn slc_counts(&self) -> Option<SlcCounts> {
+        None
+    }
+
+    /// What the first run of `fk` recorded.
+    fn future(&self) -> Option<Future> {
+        None
+    }
+
+    /// Tells `fk` what the first run recorded. Before anything is written.
+    fn foresee(&mut self, _: &Future) {}
 
     /// Writes the pages of a flush group, in the order of the record.
     fn write_group<S: Sink>(

@@ -42,12 +42,13 @@ pub use sink::{Instantly, Moves, Sink};
 use crate::config::{Info, nearest};
 
 /// The one table, in the order of the catalogue: modules, each with its `INFO`, and the type in it.
-/// Those that know the planes of a drive, and those over one row of blocks.
+/// Those that know the planes of a drive, with a name for what they are with more write points or
+/// an SLC cache (`docs/spec/device-today.md`), and those over one row of blocks.
 ///
 /// `$d` is a dollar sign, for the macros that are made here.
 macro_rules! ftls {
     ($d:tt
-     planes { $($planes:ident :: $Planes:ident;)* }
+     planes { $($planes:ident :: $Planes:ident, $Today:ident;)* }
      row { $($row:ident :: $Row:ident;)* }) => {
         /// Every FTL, in the order of a catalogue.
         pub static FTLS: &[&Info] = &[$(&$planes::INFO,)* $(&$row::INFO),*];
@@ -62,6 +63,8 @@ macro_rules! ftls {
             $(
                 #[doc = concat!("`", stringify!($planes), "`.")]
                 $Planes($planes::$Planes),
+                #[doc = concat!("`", stringify!($planes), "` of today.")]
+                $Today($planes::$Planes<true>),
             )*
             /// One over a row of blocks.
             Placed(Placed<AnyMachine>),
@@ -81,19 +84,25 @@ macro_rules! ftls {
         macro_rules! each_ftl {
             ($d any:expr, $d ftl:ident => $d body:expr) => {
                 match $d any {
-                    $(AnyFtl::$Planes($d ftl) => $d body,)*
+                    $(AnyFtl::$Planes($d ftl) => $d body,
+                    AnyFtl::$Today($d ftl) => $d body,)*
                     AnyFtl::Placed($d ftl) => $d body,
                 }
             };
         }
 
-        /// The same for the type of this name, and what makes `AnyFtl` of it.
-        macro_rules! ftl_named {
-            ($d name:expr, $d Ftl:ident, $d any:ident => $d body:expr) => {
-                match $d name {
-                    $(name if name == $crate::ftl::$planes::INFO.name => {
+        /// The same for the type that this drive has, and what makes `AnyFtl` of it.
+        macro_rules! ftl_of {
+            ($d config:expr, $d Ftl:ident, $d any:ident => $d body:expr) => {
+                match $d config.ftl.info().name {
+                    $(name if name == $crate::ftl::$planes::INFO.name && $d config.is_plain() => {
                         type $d Ftl = $crate::ftl::$planes::$Planes;
                         let $d any = AnyFtl::$Planes;
+                        $d body
+                    }
+                    name if name == $crate::ftl::$planes::INFO.name => {
+                        type $d Ftl = $crate::ftl::$planes::$Planes<true>;
+                        let $d any = AnyFtl::$Today;
                         $d body
                     })*
                     _ => {
@@ -112,7 +121,7 @@ macro_rules! ftls {
             };
         }
 
-        /// As `ftl_named`.
+        /// As `ftl_of`.
         macro_rules! machine_named {
             ($d name:expr, $d Machine:ident, $d any:ident => $d body:expr) => {
                 match $d name {
@@ -131,7 +140,7 @@ macro_rules! ftls {
 #[rustfmt::skip] // one FTL, one line: it is a table
 ftls! { $
     planes {
-        page::PageFtl;
+        page::PageFtl, PageToday;
     }
     row {
         dftl::Dftl;
@@ -141,7 +150,7 @@ ftls! { $
     }
 }
 
-use {each_ftl, each_machine, ftl_named, machine_named};
+use {each_ftl, each_machine, ftl_of, machine_named};
 
 /// The FTL of this name.
 ///

@@ -17,6 +17,8 @@
 //!  state       the tables above, and how a block is programmed
 //!  collection  one block of a plane                                5.4, 6
 //!  writing     where a page goes                                   5.2, 5.3
+//!  points      several open blocks a plane        `docs/spec/device-today.md` 7
+//!  slc         blocks that are written fast and folded             ditto, 9
 //!  fill        writing much at once, in no time                    5.6
 //!  image       a state as bytes
 //!  check       every invariant
@@ -26,23 +28,28 @@ mod check;
 mod collection;
 mod fill;
 mod image;
+mod points;
+mod slc;
 mod state;
 #[cfg(test)]
 mod tests;
 mod writing;
 
+pub use points::StreamCounts;
+pub use slc::SlcCounts;
 pub use state::PageFtl;
 
 use super::image::ImageError;
 use super::layer::{FlashState, Ftl};
 use super::sink::Sink;
-use crate::config::{Alloc, DeviceConfig, Info, UnmappedRead};
+use crate::config::{Alloc, DeviceConfig, GcMode, Info, UnmappedRead};
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
+use crate::placement::{Future, WriteHint};
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId, UnitId};
-use state::{NONE, Plane, UNMAPPED};
+use state::{NONE, Point, UNMAPPED};
 use std::io::{self, Read, Write};
 
 /// What the catalogue says.
@@ -73,15 +80,21 @@ pub static INFO: Info = Info {
     row: None,
 };
 
-/// 5.1: cap = B*D - F - D pages may be valid in a plane, so that a collection finds a block.
+/// 5.1: cap = B*D - F - A*D pages may be valid in a plane with A write points, so that a
+/// collection finds a block.
 fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String> {
     let planes = u64::from(config.planes());
     let (data, low) = (u64::from(config.data_pages()), u64::from(config.gc_low_pages));
     let plane = u64::from(config.blocks_per_plane) * data;
-    let cap = plane.checked_sub(low + data).filter(|&cap| cap > 0).ok_or_else(|| {
+    let points = u64::from(config.streams.write_points());
+    let (open, blocks) = match points {
+        1 => ("one active block".to_string(), "an active block".to_string()),
+        _ => (format!("{points} active blocks"), format!("{points} active blocks")),
+    };
+    let cap = plane.checked_sub(low + points * data).filter(|&cap| cap > 0).ok_or_else(|| {
         format!(
-            "no room for collection: gc_low_pages = {low} and one active block of {data} pages \
-             leave nothing of the {plane} data pages of a plane"
+            "no room for collection: gc_low_pages = {low} and {open} of {data} pages leave \
+             nothing of the {plane} data pages of a plane"
         )
     })?;
     let logical = u64::from(config.logical_pages);
@@ -90,7 +103,7 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     match config.alloc {
         Alloc::Static if in_one > cap => Err(format!(
             "no room for collection: a plane would hold {in_one} of {logical} logical pages, but \
-             only {cap} fit beside gc_low_pages = {low} and an active block of {data} pages \
+             only {cap} fit beside gc_low_pages = {low} and {blocks} of {data} pages \
              (change {source} or gc_low_pages)"
         )),
         Alloc::Dynamic if logical >= planes * cap => Err(format!(
@@ -102,7 +115,7 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     }
 }
 
-impl Ftl for PageFtl {
+impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
         room_for_collection(config, source)
     }
@@ -110,7 +123,8 @@ impl Ftl for PageFtl {
     fn collected_pages(config: &DeviceConfig) -> Option<f64> {
         let data = f64::from(config.data_pages());
         let plane = f64::from(config.blocks_per_plane) * data;
-        let collected = plane - f64::from(config.gc_low_pages) - data / 2.0;
+        let open = f64::from(config.streams.write_points()) * data;
+        let collected = plane - f64::from(config.gc_low_pages) - open / 2.0;
         Some(f64::from(config.planes()) * collected)
     }
 
@@ -119,7 +133,8 @@ impl Ftl for PageFtl {
     }
 
     fn fingerprint(config: &DeviceConfig) -> Option<u128> {
-        Some(image::fingerprint(config))
+        // The image has one active block a plane, and no handles.
+        (config.streams.write_points() == 1).then(|| image::fingerprint(config))
     }
 
     fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
@@ -137,17 +152,54 @@ impl Ftl for PageFtl {
         let (plane, index, ppn) = match self.map[slot as usize] {
             UNMAPPED if self.unmapped_read == UnmappedRead::Free => return None,
             UNMAPPED => (home, 0, Operation::NO_PAGE),
-            place => {
-                let (block, index) = self.by_block_pages.split(place - 1);
-                (PlaneId(self.by_plane_blocks.quotient(block)), index, place - 1)
-            }
+            place => match &self.slc {
+                Some(slc) if TODAY && slc.holds(place - 1) => {
+                    (slc.plane(place - 1), slc.index(), place - 1)
+                }
+                _ => {
+                    let (block, index) = self.by_block_pages.split(place - 1);
+                    (PlaneId(self.by_plane_blocks.quotient(block)), index, place - 1)
+                }
+            },
         };
         Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
     }
 
     #[inline]
     fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
-        self.write_page(lpn, sink)
+        self.write_page(lpn, WriteHint::default(), sink)
+    }
+
+    #[inline]
+    fn write_as<S: Sink>(&mut self, lpn: DriveLpn, hint: WriteHint, sink: &mut S) -> S::Served {
+        self.write_page(lpn, hint, sink)
+    }
+
+    fn trim(&mut self, lpn: DriveLpn) -> bool {
+        self.trim_page(lpn)
+    }
+
+    fn stream_counts(&self) -> Option<&StreamCounts> {
+        TODAY.then(|| self.points.counts())
+    }
+
+    fn slc_counts(&self) -> Option<SlcCounts> {
+        self.slc.as_ref().map(slc::Slc::counts)
+    }
+
+    fn future(&self) -> Option<Future> {
+        self.points.placement.future()
+    }
+
+    fn foresee(&mut self, future: &Future) {
+        self.points.placement.foresee(future);
+    }
+
+    fn begin(&mut self) {
+        self.points.begin();
+        if let Some(slc) = &mut self.slc {
+            slc.begin();
+        }
     }
 
     #[inline(always)]
@@ -160,8 +212,8 @@ impl Ftl for PageFtl {
         self.warm_place(self.map[self.home_and_slot(lpn).1 as usize]);
     }
 
-    fn fill(&mut self, _: u32, writing: &mut Writing) -> Result<(), Interrupted> {
-        self.fill_in_order(writing)
+    fn fill(&mut self, pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {
+        self.fill_in_order(pages, writing)
     }
 
     fn write_ahead(
@@ -173,6 +225,12 @@ impl Ftl for PageFtl {
     }
 
     fn collect_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
+        if TODAY && self.fold_idle(unit, sink) {
+            return true;
+        }
+        if self.gc_mode != GcMode::Idle {
+            return false;
+        }
         let planes = self.geometry.planes_of(unit);
         let chosen = planes
             .map(|plane| (self.planes[plane.index()].free_pages, plane))
@@ -192,10 +250,7 @@ impl Ftl for PageFtl {
     fn holder(&self, lpn: DriveLpn) -> PlaneId {
         match self.place(lpn) {
             None => self.geometry.home(lpn),
-            Some(ppn) => {
-                let block = self.by_block_pages.quotient(ppn);
-                PlaneId(self.by_plane_blocks.quotient(block))
-            }
+            Some(ppn) => self.plane_of(ppn),
         }
     }
 
@@ -212,7 +267,7 @@ impl Ftl for PageFtl {
     }
 
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
-        let Plane { active, next, .. } = self.planes[plane.index()];
+        let Point { active, next } = self.points_of(plane)[0];
         self.geometry.pages_per_block - if active == NONE { 0 } else { next }
     }
 

@@ -1,7 +1,7 @@
 //! An operation that an FTL hands over: when it begins and ends, and what is counted of it.
 
 use super::counts::add;
-use super::{Order, Queues, Served};
+use super::{Order, Queues, Served, Undone};
 use crate::ftl::{Moves, Sink};
 use crate::geometry::Place;
 use crate::read_first::Waiting;
@@ -61,7 +61,8 @@ impl Queues {
         let submission = self.number(&op);
         let duration = self.timing.duration_ns(&op);
         let now = self.now;
-        let start = self.tails[at].max(now);
+        let ready = if submission == NEVER { now } else { self.ready.max(now) };
+        let start = self.tails[at].max(ready);
         let (mut end, mut transferred) = (start + duration, None);
         if let Order::Shared(channels) = &mut self.order {
             end = start;
@@ -98,18 +99,29 @@ impl Queues {
         }
         if let Some(recorder) = &mut self.recorder {
             let number = recorder.next_number();
-            let record = OperationRecord::new(&op, place, number, submission, self.block_pages);
+            let record = OperationRecord::new(&op, place, number, submission, &self.numbering);
             recorder.served.push(record.served(now, start, end));
         }
         if submission != NEVER {
-            self.count_latency(op.kind, start, end);
-            if let Some(ends) = &mut self.ends {
-                ends.push(Reverse((end, submission, end - begun)));
-            }
+            self.note_end(&op, submission, [start, end, begun]);
         }
         let transferred =
             transferred.unwrap_or_else(|| end.saturating_sub(self.after_transfer(&op)));
         Served { end: When::at(end), transferred: When::at(transferred), submission }
+    }
+
+    /// An operation of the host: its latency, and its end for whoever listens. Where something
+    /// stands before the flash, when the host sees it done is said later.
+    fn note_end(&mut self, op: &Operation, submission: u64, [start, end, begun]: [Nanos; 3]) {
+        let (is_read, service_ns) = (op.kind == Kind::Read, end - begun);
+        if !self.fronted || !is_read {
+            self.count_latency(op.kind, start, end);
+        }
+        if self.fronted {
+            self.undone = Some(Undone { submission, is_read, service_ns });
+        } else if let Some(ends) = &mut self.ends {
+            ends.push(Reverse((end, submission, service_ns)));
+        }
     }
 
     /// Reads first: the end is known when the operation begins. `end`: of one that nobody waits
@@ -120,7 +132,7 @@ impl Queues {
         let mut waiting = Waiting::new(op, self.timing.duration_ns(op), self.now);
         if let Some(recorder) = &mut self.recorder {
             let number = recorder.next_number();
-            let record = OperationRecord::new(op, place, number, submission, self.block_pages);
+            let record = OperationRecord::new(op, place, number, submission, &self.numbering);
             recorder.waiting.insert(number, record);
             waiting.number = Some(number);
         }

@@ -1,9 +1,10 @@
 //! The tables `[device]` and `[ftl]`: a checked drive.
 
 use super::keys::reader;
+use super::today;
 use crate::config::{
-    Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, Info, LONGEST_NS, MOST_PAGES, Reader, Sched,
-    Striping, Table,
+    Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, Info, LONGEST_NS, MOST_PAGES,
+    PlacementConfig, Reader, Sched, StreamsConfig, Striping, Table,
 };
 use crate::ftl::{AnyFtl, FTLS, Ftl};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -22,7 +23,8 @@ pub enum Threshold {
     /// vectors and the drives of the papers have. It takes that much of the over-provisioning.
     Share,
     /// Two blocks of a plane, one that is written next and one for the moves of a collection: what
-    /// collection needs, whatever the size of the plane.
+    /// collection needs, whatever the size of the plane. With more write points, one for each and
+    /// one more.
     TwoBlocks,
 }
 
@@ -84,13 +86,20 @@ impl Sizes {
         Ok(logical)
     }
 
-    /// F: as given, or as the threshold has it.
-    fn gc_low_pages(&self, keys: &Reader<'_>, threshold: Threshold) -> Result<u64, ConfigError> {
+    /// F: as given, or as the threshold has it, with so many write points.
+    fn gc_low_pages(
+        &self,
+        keys: &Reader<'_>,
+        threshold: Threshold,
+        streams: &StreamsConfig,
+    ) -> Result<u64, ConfigError> {
+        let points = u64::from(streams.write_points());
+        let least = points * self.data;
         let default = match threshold {
-            Threshold::Share => self.data.max(self.blocks * self.data * 5 / 100),
-            Threshold::TwoBlocks => 2 * self.data,
+            Threshold::Share => least.max(self.blocks * self.data * 5 / 100),
+            Threshold::TwoBlocks => least + self.data,
         };
-        keys.or("gc_low_pages", self.data, default)
+        keys.or("gc_low_pages", least, default)
     }
 }
 
@@ -145,6 +154,7 @@ impl DeviceConfig {
         AnyFtl::room(&config, source).map_err(|what| keys.impossible(what))?;
         config.check_times(&keys)?;
         config.check_order()?;
+        config.check_today(&keys)?;
         Ok(config)
     }
 
@@ -153,7 +163,8 @@ impl DeviceConfig {
         let sizes = Sizes::read(keys)?;
         let [channels, chips, dies, planes] = sizes.levels;
         let logical = sizes.logical_pages(keys)?;
-        let low = sizes.gc_low_pages(keys, threshold)?;
+        let streams = today::streams(keys)?;
+        let low = sizes.gc_low_pages(keys, threshold, &streams)?;
         Ok(DeviceConfig {
             channels: channels as u32, // at most MOST_PAGES, like all counts here
             chips_per_channel: chips as u32,
@@ -188,6 +199,10 @@ impl DeviceConfig {
             precondition_writes: keys.get("precondition_writes")?,
             precondition_seed: keys.get("precondition_seed")?,
             pe_cycles: keys.get("pe_cycles")?,
+            interface: today::interface(keys)?,
+            slc: today::slc(keys, (sizes.planes(), sizes.pages, sizes.raw))?,
+            streams,
+            placement: PlacementConfig::None,
         })
     }
 

@@ -1,7 +1,9 @@
 //! The table `[host]`.
 
 use super::keys::reader;
-use crate::config::{ConfigError, DeviceConfig, HostMode, Sched, Table, Writer};
+use crate::config::{
+    ConfigError, DeviceConfig, FlushMode, HostMode, Sched, Table, TrimMode, Writer,
+};
 use serde::Serialize;
 
 /// The table `[host]`.
@@ -15,6 +17,12 @@ pub struct HostConfig {
     /// none.
     #[serde(flatten)]
     pub writer: Option<WriterConfig>,
+    /// What becomes of trims.
+    #[serde(skip_serializing_if = "ignores_trims")]
+    pub trim: TrimMode,
+    /// What becomes of flushes.
+    #[serde(skip_serializing_if = "ignores_flushes")]
+    pub flush: FlushMode,
 }
 
 /// A background writer (`docs/spec/writer.md`, 1).
@@ -26,6 +34,17 @@ pub struct WriterConfig {
     pub writer_low_pages: u32,
     /// n_b: most pages that are written at one instant, at least 1.
     pub writer_batch: u32,
+}
+
+/// A record has nothing of what is no part of the run.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn ignores_trims(trim: &TrimMode) -> bool {
+    *trim == TrimMode::Ignore
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn ignores_flushes(flush: &FlushMode) -> bool {
+    *flush == FlushMode::Ignore
 }
 
 impl HostConfig {
@@ -45,7 +64,8 @@ impl HostConfig {
             writer_batch: keys.or("writer_batch", 1, device.units())?,
         };
         let writer = (writer.writer != Writer::None).then_some(writer);
-        HostConfig { mode, queue_depth, writer }.checked(device)
+        let (trim, flush) = (keys.get("trim")?, keys.get("flush")?);
+        HostConfig { mode, queue_depth, writer, trim, flush }.checked(device)
     }
 
     /// The same in a closed loop with so many requests outstanding.
@@ -66,6 +86,22 @@ impl HostConfig {
                 need: "sched = fcfs",
             });
         }
+        if self.trim == TrimMode::Drop {
+            device.takes("host", "trim = drop")?;
+        }
+        if self.flush == FlushMode::Drain {
+            device.takes("host", "flush = drain")?;
+        }
         Ok(self)
+    }
+
+    /// The same with `trim = drop`.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_table`](HostConfig::from_table).
+    pub fn dropping_trims(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
+        device.takes("host", "trim = drop")?;
+        Ok(HostConfig { trim: TrimMode::Drop, ..self })
     }
 }

@@ -1,11 +1,14 @@
-//! Every key of the tables `[device]`, `[cache]` and `[host]`, once (`docs/spec/device.md` 3). The
+//! Every key of the tables `[device]`, `[cache]`, `[host]` and `[placement]`, once
+//! (`docs/spec/device.md` 3, `docs/spec/device-today.md` 3). The
 //! parser, the documentation and the catalogue of the command line all read this list. Those of
 //! `[ftl]` stand beside each FTL: two FTLs may mean different things by one name.
 
 use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
-    AddressMode, Alloc, Bus, COUNT, EvictWait, GcMode, HostMode, IfAbsent, Key, Kind, LONGEST_NS,
-    Precondition, QueueLevel, ReadWait, Reader, Sched, Table, UnmappedRead, Writer, key,
+    AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, HostMode, IfAbsent,
+    Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, PlacementConfig, Precondition,
+    QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Table, TrimMode, UnmappedRead, Writer,
+    key,
 };
 use crate::ftl::{FTLS, NAMES};
 
@@ -36,7 +39,8 @@ const fn word(text: &'static str) -> IfAbsent {
 }
 
 /// All keys, by table. `[trace]` takes the reader's options, `[ftl]` the parameters of the FTL.
-pub static KEYS: &[(&str, &[Key])] = &[("device", DEVICE), ("cache", CACHE), ("host", HOST)];
+pub static KEYS: &[(&str, &[Key])] =
+    &[("device", DEVICE), ("cache", CACHE), ("host", HOST), ("placement", PLACEMENT)];
 
 #[rustfmt::skip] // one key, one or two lines: it is a table
 static DEVICE: &[Key] = &[
@@ -83,7 +87,8 @@ static DEVICE: &[Key] = &[
          idle"),
     key("gc_low_pages", COUNT, From("2*D"), "pages of a plane",
         "collect when so many are free; at least D, the data pages of a block. The drives of the \
-         papers and the vectors have max(D, B*D*5/100), with B blocks a plane"),
+         papers and the vectors have max(D, B*D*5/100), with B blocks a plane. With A write \
+         points (handles, gc_stream) a plane: at least A*D, by default (A+1)*D"),
     key("gc_high_pages", ANY, From("2*gc_low_pages"), "pages of a plane",
         "idle collection stops when so many are free"),
     key("gc_idle_ns", Kind::int(0, u64::MAX / 4), Int(1_000_000), "ns",
@@ -99,6 +104,35 @@ static DEVICE: &[Key] = &[
     key("pe_cycles", Kind::int(0, u32::MAX as u64), Int(0), "erases",
         "erases that a block endures, from which results say how long the drive lasts; 0: not \
          known. No simulated time depends on it"),
+    key("command_ns", NS, Int(0), "ns",
+        "time of the serial command processor for one command: 10^9 / IOPS"),
+    key("firmware_read_ns", NS, Int(0), "ns", "delay of a read after that; occupies nothing"),
+    key("firmware_write_ns", NS, Int(0), "ns", "the same of a write"),
+    key("link_ps_per_byte", ANY, Int(0), "ps/byte",
+        "link to the host; 0: none. 1000000 / (MB/s)"),
+    key("link_duplex", Kind::Choice(LinkDuplex::NAMES), word("full"), "",
+        "the link has one resource for each direction (PCIe), or one for both (SATA)"),
+    key("buffer_pages", Kind::int(0, MOST_PAGES), Int(0), "pages",
+        "slots of the drive's write buffer: a write is done when it is in one; 0: none"),
+    key("slc_blocks", Kind::int(0, MOST_PAGES), Int(0), "blocks of a plane",
+        "SLC blocks, besides blocks_per_plane, through which host writes go; 0: none"),
+    key("slc_pages_per_block", COUNT, From("max(1, pages_per_block/3)"), "pages",
+        "pages of an SLC block, at most pages_per_block"),
+    key("slc_read_ns", NS, Int(25_000), "ns", "cell to register, of an SLC block"),
+    key("slc_program_ns", NS, Int(150_000), "ns", "register to cell, of an SLC block"),
+    key("slc_erase_ns", NS, Int(1_500_000), "ns", "erasing an SLC block"),
+    key("slc_policy", Kind::Choice(SlcPolicy::NAMES), word("direct"), "",
+        "what a host program does when the SLC cache of its plane is full: go to the main area, \
+         or have a block folded first"),
+    key("slc_idle", Kind::Bool, Bool(true), "",
+        "a unit that has been idle for gc_idle_ns folds its SLC cache"),
+    key("handles", Kind::int(1, 8), Int(1), "",
+        "placement handles (FDP): labels of host writes that keep them in blocks of their own"),
+    key("isolation", Kind::Choice(Isolation::NAMES), word("initial"), "",
+        "where collected pages go: to one write point, to that of their handle, or where the \
+         placement policy says (sepbit, fk)"),
+    key("gc_stream", Kind::Choice(GcStream::NAMES), word("shared"), "",
+        "collected pages share the open blocks of the host's pages, or have their own"),
 ];
 
 #[rustfmt::skip] // as above
@@ -130,4 +164,24 @@ static HOST: &[Key] = &[
         "so many of the frames that are taken next the writer wants free or clean"),
     key("writer_batch", Kind::int(1, u32::MAX as u64), From("the drive's units"), "pages",
         "most pages that the writer writes at one instant"),
+    key("trim", Kind::Choice(TrimMode::NAMES), word("ignore"), "",
+        "the trace's trims are no part of the run, or drop their pages from cache and drive"),
+    key("flush", Kind::Choice(FlushMode::NAMES), word("ignore"), "",
+        "the trace's flushes are no part of the run, or wait for the host's programs"),
+];
+
+#[rustfmt::skip] // as above
+static PLACEMENT: &[Key] = &[
+    key("policy", Kind::Choice(PlacementConfig::NAMES), word("none"), "",
+        "who assigns the handle of a host page write"),
+    key("thresholds", Kind::ints(1, u64::MAX), From("none"), "bytes",
+        "by-size: handles - 1 ascending sizes; a write has as many of them at or below its size \
+         as its handle says"),
+    key("window", Kind::int(1, u64::MAX), Int(16), "blocks",
+        "sepbit: blocks of class 0 whose mean lifetime is taken"),
+    key("steps", Kind::Choice(Steps::NAMES), word("geometric"), "",
+        "fk: classes of lifetimes grow by a factor, or are all alike"),
+    key("base", Kind::int(2, u64::MAX), Int(4), "", "fk: that factor"),
+    key("unit_pages", Kind::int(1, u64::MAX), From("planes*D"), "host page writes",
+        "fk: the first step; by default what fills one block of every plane"),
 ];

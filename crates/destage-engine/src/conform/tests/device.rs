@@ -3,8 +3,13 @@
 use super::*;
 
 /// The files of device vectors.
-const DEVICE_FILES: [&str; 4] =
-    ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl", "writer.jsonl"];
+const DEVICE_FILES: [&str; 5] = [
+    "device.jsonl",
+    "device-policies.jsonl",
+    "ace-device.jsonl",
+    "writer.jsonl",
+    "device-today.jsonl",
+];
 
 #[test]
 fn every_device_vector_passes() {
@@ -13,7 +18,7 @@ fn every_device_vector_passes() {
     let differences: Vec<String> =
         report.files.iter().flat_map(|f| f.differences.iter().map(Difference::to_string)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-    assert_eq!((report.passed(), report.failed(), report.skipped()), (27 + 30 + 8 + 13, 0, 0));
+    assert_eq!((report.passed(), report.failed(), report.skipped()), (27 + 30 + 8 + 13 + 40, 0, 0));
     assert!(report.files.iter().all(|file| file.not_compared.is_empty()), "{report:?}");
 }
 
@@ -99,7 +104,15 @@ fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
         (|v| v["requests"][1] = json!([0, "w", 0, 1]), "requests: request 1: it arrives at 0 ns"),
         (|v| v["requests"][1][3] = json!(-1), "requests[1][3]: expected an integer 0..2^62"),
         (|v| v["requests"][1][3] = json!(1u64 << 61), "too many for a vector"),
-        (|v| v["requests"][2][1] = json!("x"), "requests[2][1]: expected \"r\" or \"w\""),
+        (|v| v["requests"][2][1] = json!("x"), "requests[2][1]: expected \"r\", \"w\", \"t\" or"),
+        (|v| v["placement"] = json!({"policy": "sepbit"}), "policy = sepbit excludes handles = 1"),
+        (
+            |v| {
+                v["cache"] = json!({"policy": "ecr", "frames": 14, "cqct": "eq1"});
+                v["device"]["slc_blocks"] = json!(2);
+            },
+            "ecr: cqct = eq1 excludes slc_blocks of the drive",
+        ),
         (|v| v["completions_ns"] = json!([]), "expected one per request (150), found 0"),
         (|v| v["decisions"] = json!([]), "expected one per access (232), found 0"),
         (|v| v["counters"] = json!(1), "counters: expected an object"),

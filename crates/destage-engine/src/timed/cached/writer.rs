@@ -13,7 +13,7 @@ use super::{Cached, Ledger};
 use crate::observe::Observer;
 use destage_core::{DeviceView, Lpn, Nanos, Needs, Op, Page, Policy, UnitId};
 use destage_ssd::config::EvictWait;
-use destage_ssd::{Device, DriveLpn, Ftl, WriterConfig};
+use destage_ssd::{Command, Device, DriveLpn, Ftl, WriterConfig};
 
 impl<P: Policy> Cached<'_, P> {
     /// With this writer, or none. Whoever built the policy has seen to it that it has an order.
@@ -111,7 +111,8 @@ impl<P: Policy> Cached<'_, P> {
         // Pages of the drive: fewer than 2^32.
         let lpn = DriveLpn(self.lpns[page.0 as usize] as u32);
         let counted = device.queues().count_latencies(false);
-        let served = device.write(lpn);
+        device.command(Command::Access(Op::Write));
+        let served = device.write_as(lpn, self.noted.written_back(page, 0));
         device.queues().count_latencies(counted);
         self.submitted(Some(page), Op::Write, at);
         *ledger.pages.idle_writes.get_or_insert(0) += 1;

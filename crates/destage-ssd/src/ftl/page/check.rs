@@ -1,52 +1,50 @@
 //! What the flash says of itself, and whether all tables agree.
 
-use super::state::{NONE, PageFtl, Plane, UNMAPPED, UnitRoom};
+use super::slc::Slc;
+use super::state::{NONE, PageFtl, UNMAPPED, UnitRoom};
 use crate::config::Alloc;
 use crate::ftl::bitmap::bits;
 use crate::ftl::layer::FlashState;
 use crate::ftl::tournament::OUT;
 use destage_core::PlaneId;
 
-impl PageFtl {
+impl<const TODAY: bool> PageFtl<TODAY> {
     /// A block is erased only when all its pages have been programmed: erases and what is
     /// programmed now tell how much was programmed ever.
     pub(super) fn sums(&self) -> FlashState {
         let data = self.geometry.data_pages;
         let erases: u64 = self.erases.iter().copied().map(u64::from).sum();
         let (mut written_blocks, mut open_pages) = (erases, 0);
-        for &Plane { free_pages, active, next, .. } in &self.planes {
-            let open = active != NONE;
-            let free_blocks = (free_pages - if open { data - next } else { 0 }) / data;
-            let sealed = self.geometry.blocks_per_plane - free_blocks - u32::from(open);
+        for (number, plane) in (0..).map(PlaneId).zip(&self.planes) {
+            let open = self.points_of(number).iter().filter(|point| point.active != NONE);
+            let (blocks, programmed) =
+                open.fold((0, 0), |(blocks, pages), open| (blocks + 1, pages + open.next));
+            let free_blocks = (plane.free_pages - (blocks * data - programmed)) / data;
+            let sealed = self.geometry.blocks_per_plane - free_blocks - blocks;
             written_blocks += u64::from(sealed);
-            open_pages += u64::from(next);
+            open_pages += u64::from(programmed);
         }
+        let [cached, cached_programs, cached_erases] = self.slc.as_ref().map_or([0; 3], Slc::sums);
         FlashState {
             mapped_pages: self.map.iter().filter(|&&place| place != UNMAPPED).count() as u64,
-            valid_pages: self.valid.iter().map(|word| u64::from(word.count_ones())).sum(),
-            programs: written_blocks * u64::from(data) + open_pages,
+            valid_pages: cached
+                + self.valid.iter().map(|word| u64::from(word.count_ones())).sum::<u64>(),
+            programs: cached_programs + written_blocks * u64::from(data) + open_pages,
             summaries: if self.summary_page { written_blocks } else { 0 },
-            erases,
+            erases: cached_erases + erases,
         }
     }
 
     /// Mapping and owners agree; valid pages, free pages and keys are those of the tables.
     pub(super) fn check_all(&self) {
-        for (slot, &place) in (0u32..).zip(&self.map) {
-            if place != UNMAPPED {
-                let (block, index) = self.by_block_pages.split(place - 1);
-                let word = self.valid[(block * self.words + index / 64) as usize];
-                assert!(word >> (index % 64) & 1 == 1, "a mapped page is valid");
-                let owner = self.owners[place as usize - 1];
-                assert_eq!(owner, slot, "a mapped page is owned by the page that maps to it");
-            }
-        }
+        self.check_map();
         let state = self.sums();
         assert_eq!(state.mapped_pages, state.valid_pages, "a valid page is mapped");
         let (blocks, data) = (self.geometry.blocks_per_plane, self.geometry.data_pages);
         let mut units = vec![UnitRoom { free_pages: 0, open_planes: 0 }; self.units.len()];
         for (number, plane) in (0..).map(PlaneId).zip(&self.planes) {
-            let (mut free_pages, mut valid) = (0, 0);
+            let cached = self.slc.as_ref().map_or(0, |slc| slc.check(number));
+            let (mut free_pages, mut valid) = (0, cached);
             for local in 0..blocks {
                 let block = self.geometry.block(number, local);
                 let counted = self.valid_pages(block);
@@ -62,10 +60,12 @@ impl PageFtl {
                 if free != OUT {
                     assert_eq!((counted, free, sealed), (0, erases, OUT), "a free block is empty");
                     free_pages += data;
-                } else if plane.active == local {
-                    assert_eq!(sealed, OUT, "the active block is not sealed");
-                    assert!(end <= plane.next && plane.next < data, "the rest is not programmed");
-                    free_pages += data - plane.next;
+                } else if let Some(open) =
+                    self.points_of(number).iter().find(|open| open.active == local)
+                {
+                    assert_eq!(sealed, OUT, "an active block is not sealed");
+                    assert!(end <= open.next && open.next < data, "the rest is not programmed");
+                    free_pages += data - open.next;
                 } else {
                     let key = u64::from(counted) << 32 | erases;
                     assert_eq!(sealed, key, "a sealed block has its key");
@@ -81,6 +81,24 @@ impl PageFtl {
         }
         if self.alloc == Alloc::Dynamic {
             assert_eq!(units, self.units, "a unit knows its room");
+        }
+    }
+    /// A mapped page is valid, and owned by the page that maps to it.
+    fn check_map(&self) {
+        for (slot, &place) in (0u32..).zip(&self.map) {
+            if place == UNMAPPED {
+                continue;
+            }
+            if let Some(slc) = self.slc.as_ref().filter(|slc| slc.holds(place - 1)) {
+                let owner = slc.owner(place - 1);
+                assert_eq!(owner, slot, "a mapped page is owned by the page that maps to it");
+            } else {
+                let (block, index) = self.by_block_pages.split(place - 1);
+                let word = self.valid[(block * self.words + index / 64) as usize];
+                assert!(word >> (index % 64) & 1 == 1, "a mapped page is valid");
+                let owner = self.owners[place as usize - 1];
+                assert_eq!(owner, slot, "a mapped page is owned by the page that maps to it");
+            }
         }
     }
 }

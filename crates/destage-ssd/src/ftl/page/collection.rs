@@ -1,7 +1,7 @@
 //! Greedy collection of one block of a plane (`docs/spec/device.md` 5.4), and what the next one
 //! would cost (section 6).
 
-use super::state::{NONE, PageFtl, Plane};
+use super::state::{NONE, PageFtl, Point};
 use crate::config::{Alloc, GcMode};
 use crate::ftl::bitmap::bits;
 use crate::ftl::sink::{Moves, Sink};
@@ -9,7 +9,7 @@ use crate::timing::{Kind, Operation, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId};
 
-impl PageFtl {
+impl<const TODAY: bool> PageFtl<TODAY> {
     /// The block that a collection would take: the lowest (valid pages, erase count, index) with
     /// an invalid page.
     #[inline]
@@ -46,9 +46,17 @@ impl PageFtl {
                 moving.slots.push(slot);
             }
         }
+        let victim = if TODAY { Some(self.points.collects(block, &moving.slots)) } else { None };
         let mut moved = 0;
         while moved < moving.slots.len() {
-            moved += self.program_moved(plane, &moving.slots[moved..], &moving.from[moved..], sink);
+            let (slots, from) = (&moving.slots[moved..], &moving.from[moved..]);
+            moved += match victim {
+                None => self.program_moved(plane, 0, slots, from, sink),
+                Some(victim) => {
+                    let (point, alike) = self.points.destination(victim, slots);
+                    self.program_moved(plane, point, &slots[..alike], from, sink)
+                }
+            };
         }
         moving.from.clear();
         moving.slots.clear();
@@ -71,19 +79,24 @@ impl PageFtl {
     pub(super) fn program_moved<S: Sink>(
         &mut self,
         plane: PlaneId,
+        point: u32,
         slots: &[u32],
         from: &[u32],
         sink: &mut S,
     ) -> usize {
-        if self.planes[plane.index()].active == NONE {
-            self.open(plane);
+        if self.point_mut(plane, point).active == NONE {
+            self.open(plane, point);
         }
-        let at = &mut self.planes[plane.index()];
-        let index = at.next;
-        let count = slots.len().min((self.geometry.data_pages - index) as usize);
+        let data_pages = self.geometry.data_pages;
+        let at = self.point_mut(plane, point);
+        let (active, index) = (at.active, at.next);
+        let count = slots.len().min((data_pages - index) as usize);
         at.next += count as u32;
-        at.free_pages -= count as u32;
-        let block = self.geometry.block(plane, at.active);
+        self.planes[plane.index()].free_pages -= count as u32;
+        if TODAY {
+            self.points.programmed(point, count);
+        }
+        let block = self.geometry.block(plane, active);
         let ppn = self.geometry.first_page(block) + index;
         let slots = &slots[..count];
         self.owners[ppn as usize..][..count].copy_from_slice(slots);
@@ -92,7 +105,7 @@ impl PageFtl {
         }
         self.set_valid(block, index..index + count as u32);
         sink.submit_moves(Moves { plane, from: &from[..count], index, ppn });
-        self.seal_if_full(plane, true, sink);
+        self.seal_if_full(plane, point, true, sink);
         count
     }
 
@@ -104,11 +117,12 @@ impl PageFtl {
         }
     }
 
-    /// Time of the collection that would precede the next program to the plane (6).
+    /// Time of the collection that would precede the next program to the plane (6), with one write
+    /// point; no policy asks for it with more.
     pub(super) fn next_collection_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos {
         let Some((local, valid)) = self.next_victim(plane) else { return 0 };
         let data_pages = self.geometry.data_pages;
-        let Plane { active, next, .. } = self.planes[plane.index()];
+        let Point { active, next } = self.points_of(plane)[0];
         let mut index = if active == NONE { 0 } else { next };
         let op = |kind, index, from| {
             let ppn = Operation::NO_PAGE;

@@ -12,7 +12,7 @@
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
 //! processor's cache.
 
-use super::state::{NONE, PageFtl};
+use super::state::{PageFtl, Point};
 use crate::config::Alloc;
 use crate::filling::{Interrupted, Writing};
 use crate::ftl::sink::Instantly;
@@ -24,8 +24,16 @@ use destage_core::{PlaneId, UnitId};
 /// So many writes ahead, the map entry is asked for; half of that, what it leads to.
 const AHEAD: usize = 32;
 
-impl PageFtl {
-    pub(super) fn fill_in_order(&mut self, writing: &mut Writing) -> Result<(), Interrupted> {
+impl<const TODAY: bool> PageFtl<TODAY> {
+    pub(super) fn fill_in_order(
+        &mut self,
+        logical_pages: u32,
+        writing: &mut Writing,
+    ) -> Result<(), Interrupted> {
+        // Whoever tells pages apart has to see each.
+        let Some(handle) = self.points.placement.of_filling(self.page_bytes) else {
+            return self.write_each((0..logical_pages).map(DriveLpn), writing);
+        };
         debug_assert!(self.planes.iter().all(|plane| plane.valid == 0), "the drive is empty");
         let filled = match self.alloc {
             Alloc::Static => self.fill_homes(writing)?,
@@ -37,8 +45,14 @@ impl PageFtl {
             let plane = &mut self.planes[number];
             plane.valid = pages;
             plane.free_pages -= pages;
-            (plane.active, plane.next) = if rest > 0 { (full, rest) } else { (NONE, 0) };
             let number = PlaneId(number as u32);
+            let open = if rest > 0 { Point { active: full, next: rest } } else { Point::NONE };
+            *self.point_mut(number, handle) = open;
+            if TODAY {
+                for local in 0..pages.div_ceil(data) {
+                    self.points.opens(self.geometry.block(number, local), handle);
+                }
+            }
             for local in 0..full {
                 self.set_valid(self.geometry.block(number, local), 0..data);
             }
@@ -47,6 +61,22 @@ impl PageFtl {
             }
         }
         self.play_all(|number, local| local >= filled[number.index()].div_ceil(data));
+        if TODAY {
+            self.points.assigned(logical_pages.into(), handle);
+        }
+        Ok(())
+    }
+
+    /// Page by page, in order.
+    fn write_each(
+        &mut self,
+        lpns: impl Iterator<Item = DriveLpn>,
+        writing: &mut Writing,
+    ) -> Result<(), Interrupted> {
+        for lpn in lpns {
+            self.write_main(lpn, &mut Instantly);
+            writing.wrote(1)?;
+        }
         Ok(())
     }
 
@@ -65,7 +95,8 @@ impl PageFtl {
             if is_free(plane, local) { self.erases[block.index()].into() } else { OUT }
         });
         let sealed = of_all(&|plane, local, block| {
-            if is_free(plane, local) || self.planes[plane.index()].active == local {
+            let mut open = self.points_of(plane).iter();
+            if is_free(plane, local) || open.any(|open| open.active == local) {
                 OUT
             } else {
                 u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block.index()])
@@ -141,10 +172,13 @@ impl PageFtl {
         lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
+        let Some(handle) = self.points.placement.of_filling(self.page_bytes) else {
+            return self.write_each(lpns, writing);
+        };
         if self.alloc == Alloc::Dynamic {
             let lpns: Vec<u32> = lpns.map(|lpn| lpn.0).collect();
             return self.write_looking_ahead(&lpns, writing, |ftl, lpn| {
-                ftl.write_page(DriveLpn(lpn), &mut Instantly);
+                ftl.write_main(DriveLpn(lpn), &mut Instantly);
             });
         }
         let mut ends = vec![0usize; self.planes.len()];
@@ -167,9 +201,12 @@ impl PageFtl {
         let mut start = 0;
         for (plane, &end) in (0..).map(PlaneId).zip(&ends) {
             self.write_looking_ahead(&slots[start..end], writing, |ftl, slot| {
-                ftl.write_slot(plane, slot, &mut Instantly);
+                ftl.write_slot(plane, handle, slot, &mut Instantly);
             })?;
             start = end;
+        }
+        if TODAY {
+            self.points.go_on(writes as u64);
         }
         Ok(())
     }

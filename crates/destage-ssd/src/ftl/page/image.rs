@@ -10,13 +10,15 @@
 //! ```
 //!
 //! Numbers are little-endian; their amounts follow from the configuration. Owners, valid pages and
-//! the order of victims follow from the map.
+//! the order of victims follow from the map. A drive with several open blocks a plane is not kept,
+//! and none of this is ever in an SLC block, which preconditioning does not use.
 
-use super::state::{NONE, PageFtl, UNMAPPED};
+use super::state::{NONE, PageFtl, Point, UNMAPPED};
 use crate::config::{Alloc, DeviceConfig, GcMode};
 use crate::ftl::image::{Hashing, ImageError};
 use crate::ftl::tournament::OUT;
 use crate::geometry::Geometry;
+use destage_core::PlaneId;
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -49,7 +51,7 @@ pub(super) fn fingerprint(config: &DeviceConfig) -> u128 {
     xxh3_128(text.as_bytes())
 }
 
-impl PageFtl {
+impl<const TODAY: bool> PageFtl<TODAY> {
     /// [`Ftl::save`](crate::ftl::Ftl::save).
     pub(super) fn write_image(
         &self,
@@ -65,7 +67,9 @@ impl PageFtl {
         out.numbers(self.erases.iter().copied())?;
         let free: Vec<u8> = self.free.keys().iter().map(|&key| u8::from(key != OUT)).collect();
         out.write_all(&free)?;
-        out.numbers(self.planes.iter().flat_map(|plane| [plane.active, plane.next]))?;
+        let planes = (0..self.geometry.planes).map(PlaneId);
+        let open = planes.map(|plane| self.points_of(plane)[0]);
+        out.numbers(open.flat_map(|open| [open.active, open.next]))?;
         let sum = out.digest();
         out.inner.write_all(&sum)
     }
@@ -76,7 +80,7 @@ impl PageFtl {
         input: &mut impl Read,
     ) -> Result<Self, ImageError> {
         let geometry = Geometry::new(config);
-        let mut ftl = PageFtl::all_free(config, &geometry);
+        let mut ftl = Self::all_free(config, &geometry);
         let mut input = Hashing::new(input);
         if input.bytes::<8>()? != MAGIC || input.bytes::<8>()?[..4] != VERSION.to_le_bytes() {
             return Err(ImageError::Other);
@@ -94,8 +98,8 @@ impl PageFtl {
         if input.bytes()? != sum || input.inner.read(&mut [0])? != 0 {
             return Err(ImageError::Damaged);
         }
-        for (plane, open) in ftl.planes.iter_mut().zip(open.chunks_exact(2)) {
-            (plane.active, plane.next) = (open[0], open[1]);
+        for (plane, open) in (0..).map(PlaneId).zip(open.chunks_exact(2)) {
+            *ftl.point_mut(plane, 0) = Point { active: open[0], next: open[1] };
         }
         ftl.rebuild(&free).ok_or(ImageError::Damaged)?;
         Ok(ftl)
@@ -105,17 +109,17 @@ impl PageFtl {
     /// contradict each other.
     fn rebuild(&mut self, free: &[u8]) -> Option<()> {
         let (blocks, data) = (self.geometry.blocks_per_plane, self.geometry.data_pages);
+        let planes = (0..self.geometry.planes).map(PlaneId);
+        let points: Vec<Point> = planes.map(|plane| self.points_of(plane)[0]).collect();
         let mut room = vec![0; self.planes.len()];
-        for (number, (plane, free)) in
-            self.planes.iter().zip(free.chunks(blocks as usize)).enumerate()
-        {
-            let open = plane.active != NONE;
+        for (number, (point, free)) in points.iter().zip(free.chunks(blocks as usize)).enumerate() {
+            let open = point.active != NONE;
             let is_free = |local: u32| free.get(local as usize).copied();
-            if open && (is_free(plane.active)? != 0 || plane.next >= data) {
+            if open && (is_free(point.active)? != 0 || point.next >= data) {
                 return None;
             }
             let count = free.iter().filter(|&&free| free != 0).count() as u32;
-            room[number] = count * data + if open { data - plane.next } else { 0 };
+            room[number] = count * data + if open { data - point.next } else { 0 };
         }
         let map = std::mem::take(&mut self.map);
         for (slot, &place) in (0u32..).zip(&map) {
@@ -126,9 +130,9 @@ impl PageFtl {
             let (block, index) = self.by_block_pages.split(ppn);
             let (plane, local) = self.by_plane_blocks.split(block);
             *self.owners.get_mut(ppn as usize)? = slot;
-            let at = &mut self.planes[plane as usize];
-            at.valid += 1;
-            let end = if at.active == local { at.next } else { data };
+            self.planes[plane as usize].valid += 1;
+            let point = points.get(plane as usize)?;
+            let end = if point.active == local { point.next } else { data };
             let word = &mut self.valid[(block * self.words + index / 64) as usize];
             let bit = 1 << (index % 64);
             if *word & bit != 0 || index >= end || free[block as usize] != 0 {

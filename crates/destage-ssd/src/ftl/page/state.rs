@@ -1,6 +1,8 @@
 //! What a page-mapped flash knows of itself: where every page is, which blocks are free, and how a
 //! block is programmed.
 
+use super::points::Points;
+use super::slc::Slc;
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
 use crate::divisor::Divisor;
 use crate::ftl::bitmap::below;
@@ -20,14 +22,28 @@ pub(super) const UNMAPPED: u32 = 0;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Plane {
     pub(super) free_pages: u32, // data pages of free blocks and of the active one (5.1)
-    pub(super) valid: u32,      // valid pages
-    pub(super) active: u32,     // block of the plane; NONE if there is none
-    pub(super) next: u32,       // index of the active block's next page
+    pub(super) valid: u32,      // valid pages, those in SLC blocks included
+    pub(super) open: Point,     // the only one, unless a drive has several
+}
+
+/// A place in a plane that has an open block of its own.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Point {
+    pub(super) active: u32, // block of the plane; NONE if there is none
+    pub(super) next: u32,   // index of the active block's next page
+}
+
+impl Point {
+    /// No block is open.
+    pub(super) const NONE: Point = Point { active: NONE, next: 0 };
 }
 
 /// Flash state and mapping.
+///
+/// `TODAY`: with several write points or an SLC cache (`docs/spec/device-today.md` 7 and 9). A
+/// drive without them is one of which the compiler knows it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct PageFtl {
+pub struct PageFtl<const TODAY: bool = false> {
     pub(super) geometry: Geometry,
     pub(super) by_block_pages: Divisor,
     pub(super) by_plane_blocks: Divisor,
@@ -49,6 +65,9 @@ pub struct PageFtl {
     pub(super) low: u32,  // F
     pub(super) high: u64, // H
     pub(super) cap: u32,
+    pub(super) points: Points,
+    pub(super) slc: Option<Slc>,
+    pub(super) page_bytes: u32,
 }
 
 /// What a collection moves; empty in between.
@@ -65,12 +84,12 @@ pub(super) struct UnitRoom {
     pub(super) open_planes: u32, // with fewer valid pages than cap
 }
 
-impl PageFtl {
+impl<const TODAY: bool> PageFtl<TODAY> {
     /// All blocks free, nothing mapped.
     pub(super) fn all_free(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let (planes, blocks) = (geometry.planes, geometry.blocks_per_plane);
         let free_pages = blocks * geometry.data_pages;
-        let plane = Plane { free_pages, valid: 0, active: NONE, next: 0 };
+        let plane = Plane { free_pages, valid: 0, open: Point::NONE };
         let room = UnitRoom {
             free_pages: u64::from(geometry.planes_per_unit) * u64::from(free_pages),
             open_planes: geometry.planes_per_unit,
@@ -107,6 +126,13 @@ impl PageFtl {
             low: config.gc_low_pages,
             high: config.gc_high_pages,
             cap: config.valid_cap(),
+            points: if TODAY {
+                Points::new(config, geometry, slots as usize)
+            } else {
+                Points::none()
+            },
+            slc: config.slc.map(|slc| Slc::new(slc, config, geometry)),
+            page_bytes: config.page_bytes,
             geometry: geometry.clone(),
         }
     }
@@ -135,6 +161,15 @@ impl PageFtl {
         }
     }
 
+    /// The plane of a physical page.
+    #[inline(always)]
+    pub(super) fn plane_of(&self, ppn: Ppn) -> PlaneId {
+        match &self.slc {
+            Some(slc) if TODAY && slc.holds(ppn) => slc.plane(ppn),
+            _ => PlaneId(self.by_plane_blocks.quotient(self.by_block_pages.quotient(ppn))),
+        }
+    }
+
     /// Words of `valid` of a block.
     #[inline(always)]
     pub(super) fn words_of(&self, block: BlockId) -> std::ops::Range<usize> {
@@ -147,26 +182,32 @@ impl PageFtl {
         self.valid[self.words_of(block)].iter().map(|word| word.count_ones()).sum()
     }
 
-    /// The free block with the lowest (erase count, index) becomes the active one (5.3, step 3).
-    pub(super) fn open(&mut self, plane: PlaneId) {
+    /// The free block with the lowest (erase count, index) becomes the active one of a write point
+    /// (5.3, step 3).
+    pub(super) fn open(&mut self, plane: PlaneId, point: u32) {
         let least = self.free.least(plane);
         let (_, block) = least.expect("a collection leaves a free block behind");
         self.free.remove(plane, block);
-        let at = &mut self.planes[plane.index()];
-        (at.active, at.next) = (block, 0);
+        *self.point_mut(plane, point) = Point { active: block, next: 0 };
+        if TODAY {
+            self.points.opens(self.geometry.block(plane, block), point);
+        }
     }
 
     /// The next page of the active block becomes the place of a page (5.3, steps 3 and 4).
     #[inline(always)]
-    pub(super) fn take_page(&mut self, plane: PlaneId, slot: u32) -> (u32, Ppn) {
-        if self.planes[plane.index()].active == NONE {
-            self.open(plane);
+    pub(super) fn take_page(&mut self, plane: PlaneId, point: u32, slot: u32) -> (u32, Ppn) {
+        if self.point_mut(plane, point).active == NONE {
+            self.open(plane, point);
         }
-        let at = &mut self.planes[plane.index()];
-        let index = at.next;
+        let at = self.point_mut(plane, point);
+        let (active, index) = (at.active, at.next);
         at.next += 1;
-        at.free_pages -= 1;
-        let block = self.geometry.block(plane, at.active);
+        self.planes[plane.index()].free_pages -= 1;
+        if TODAY {
+            self.points.programmed(point, 1);
+        }
+        let block = self.geometry.block(plane, active);
         let ppn = self.geometry.first_page(block) + index;
         self.owners[ppn as usize] = slot;
         self.map[slot as usize] = ppn + 1;
@@ -176,16 +217,28 @@ impl PageFtl {
 
     /// If the active block is full, it is sealed (5.3, step 5).
     #[inline(always)]
-    pub(super) fn seal_if_full<S: Sink>(&mut self, plane: PlaneId, collection: bool, sink: &mut S) {
-        if self.planes[plane.index()].next == self.geometry.data_pages {
-            self.seal(plane, collection, sink);
+    pub(super) fn seal_if_full<S: Sink>(
+        &mut self,
+        plane: PlaneId,
+        point: u32,
+        collection: bool,
+        sink: &mut S,
+    ) {
+        if self.point_mut(plane, point).next == self.geometry.data_pages {
+            self.seal(plane, point, collection, sink);
         }
     }
 
-    pub(super) fn seal<S: Sink>(&mut self, plane: PlaneId, collection: bool, sink: &mut S) {
-        let at = &mut self.planes[plane.index()];
+    pub(super) fn seal<S: Sink>(
+        &mut self,
+        plane: PlaneId,
+        point: u32,
+        collection: bool,
+        sink: &mut S,
+    ) {
+        let at = self.point_mut(plane, point);
         let local = at.active;
-        (at.active, at.next) = (NONE, 0);
+        *at = Point::NONE;
         let block = self.geometry.block(plane, local);
         let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block.index()]);
         self.sealed.lower(plane, local, key);
@@ -200,14 +253,18 @@ impl PageFtl {
     /// The old version of a page becomes invalid.
     #[inline(always)]
     pub(super) fn invalidate(&mut self, ppn: Ppn) {
-        let (block, index) = self.by_block_pages.split(ppn);
-        let (plane, local) = self.by_plane_blocks.split(block);
-        let plane = PlaneId(plane);
-        self.valid[(block * self.words + index / 64) as usize] &= !(1 << (index % 64));
-        let key = self.sealed.key(BlockId(block));
-        if key != OUT {
-            self.sealed.lower(plane, local, key - (1 << 32));
-        }
+        let cached = if TODAY { self.invalidate_cached(ppn) } else { None };
+        let plane = cached.unwrap_or_else(|| {
+            let (block, index) = self.by_block_pages.split(ppn);
+            let (plane, local) = self.by_plane_blocks.split(block);
+            let plane = PlaneId(plane);
+            self.valid[(block * self.words + index / 64) as usize] &= !(1 << (index % 64));
+            let key = self.sealed.key(BlockId(block));
+            if key != OUT {
+                self.sealed.lower(plane, local, key - (1 << 32));
+            }
+            plane
+        });
         self.planes[plane.index()].valid -= 1;
         if self.alloc == Alloc::Dynamic && self.planes[plane.index()].valid + 1 == self.cap {
             self.units[self.geometry.place(plane).unit.index()].open_planes += 1;

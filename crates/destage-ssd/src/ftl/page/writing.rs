@@ -1,23 +1,63 @@
-//! Writing a page: where it goes, and what comes before and after (`docs/spec/device.md` 5.2, 5.3).
+//! Writing a page: where it goes, and what comes before and after (`docs/spec/device.md` 5.2, 5.3);
+//! and trimming one (`docs/spec/device-today.md` 4.1).
 
 use super::state::{PageFtl, UNMAPPED};
 use crate::config::{Alloc, GcMode};
 use crate::ftl::sink::Sink;
 use crate::geometry::DriveLpn;
+use crate::placement::{Assigns, WriteHint};
 use crate::timing::{Kind, Operation};
 use destage_core::{Nanos, PlaneId, UnitId};
 use std::cmp::Reverse;
 
-impl PageFtl {
+impl<const TODAY: bool> PageFtl<TODAY> {
     /// Writes a page to where it goes.
     #[inline(always)]
-    pub(super) fn write_page<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
+    pub(super) fn write_page<S: Sink>(
+        &mut self,
+        lpn: DriveLpn,
+        hint: WriteHint,
+        sink: &mut S,
+    ) -> S::Served {
         let (home, slot) = self.home_and_slot(lpn);
-        let plane = match self.alloc {
+        let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
+        let plane = self.plane_for(home, sink);
+        if TODAY && let Some(served) = self.write_cached(plane, slot, sink) {
+            return served;
+        }
+        self.write_slot(plane, handle, slot, sink)
+    }
+
+    /// The same past the SLC cache: preconditioning (`docs/spec/device-today.md` 7.4).
+    pub(super) fn write_main<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) {
+        let (home, slot) = self.home_and_slot(lpn);
+        let hint = WriteHint { bytes: self.page_bytes.into(), label: 0 };
+        let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
+        let plane = self.plane_for(home, sink);
+        self.write_slot(plane, handle, slot, sink);
+    }
+
+    #[inline(always)]
+    fn plane_for<S: Sink>(&self, home: PlaneId, sink: &S) -> PlaneId {
+        match self.alloc {
             Alloc::Static => home,
             Alloc::Dynamic => self.least_loaded(|unit| sink.backlog_ns(unit)),
-        };
-        self.write_slot(plane, slot, sink)
+        }
+    }
+
+    /// Drops a page: its place becomes invalid, and nothing else happens. False if it had none.
+    pub(super) fn trim_page(&mut self, lpn: DriveLpn) -> bool {
+        let (_, slot) = self.home_and_slot(lpn);
+        let old = std::mem::replace(&mut self.map[slot as usize], UNMAPPED);
+        if old == UNMAPPED {
+            return false;
+        }
+        self.invalidate(old - 1);
+        if TODAY {
+            let clock = self.points.clock;
+            self.points.placement.trimmed(slot, clock);
+        }
+        true
     }
 
     /// Dynamic allocation (5.2): the unit with the smallest (backlog, -free pages, number), and in
@@ -40,6 +80,7 @@ impl PageFtl {
     pub(super) fn write_slot<S: Sink>(
         &mut self,
         plane: PlaneId,
+        point: u32,
         slot: u32,
         sink: &mut S,
     ) -> S::Served {
@@ -50,7 +91,7 @@ impl PageFtl {
         if old != UNMAPPED {
             self.invalidate(old - 1);
         }
-        let (index, ppn) = self.take_page(plane, slot);
+        let (index, ppn) = self.take_page(plane, point, slot);
         self.planes[plane.index()].valid += 1;
         if self.alloc == Alloc::Dynamic {
             let unit = &mut self.units[self.geometry.place(plane).unit.index()];
@@ -59,7 +100,7 @@ impl PageFtl {
         }
         let (kind, collection) = (Kind::Write, false);
         let served = sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
-        self.seal_if_full(plane, false, sink);
+        self.seal_if_full(plane, point, false, sink);
         if self.gc_mode == GcMode::Background {
             self.collect_down_to_threshold(plane, sink);
         }

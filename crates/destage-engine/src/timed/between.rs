@@ -1,0 +1,134 @@
+//! Trims and flushes of a run, between its accesses (`docs/spec/device-today.md` 4 and 6.4).
+
+use super::course::Course;
+use super::front::Front;
+use crate::asides::{Aside, AsideKind, Asides};
+use crate::input::Input;
+use destage_core::NEVER;
+use destage_ssd::config::{FlushMode, TrimMode};
+use destage_ssd::{Command, Device, DriveLpn, Ftl, HostConfig, When};
+
+/// Those that are part of the run, in order.
+pub(super) struct Between<'a> {
+    asides: Asides<'a>,
+    lpns: &'a [u64],
+    host: HostConfig,
+    logical_pages: u64,
+    at: usize, // of the list
+    row: u64,  // that the next one comes before; NEVER: there is none
+    warm: (Option<usize>, u64),
+}
+
+impl<'a> Between<'a> {
+    /// Of a run; tells the drive what will be asked of it.
+    pub(super) fn new<F: Ftl>(input: &Input<'a>, host: HostConfig, device: &mut Device<F>) -> Self {
+        if host.flush == FlushMode::Drain {
+            device.serve_flushes();
+        }
+        if host.flush == FlushMode::Drain || host.trim == TrimMode::Drop {
+            device.count_today();
+        }
+        let logical_pages = device.geometry().logical_pages.into();
+        let (asides, lpns) = (input.asides, input.columns.lpns);
+        let mut all =
+            Between { asides, lpns, host, logical_pages, at: 0, row: NEVER, warm: (None, 0) };
+        all.find();
+        all
+    }
+
+    fn is_part(&self, aside: &Aside) -> bool {
+        match aside.kind() {
+            AsideKind::Flush => self.host.flush == FlushMode::Drain,
+            AsideKind::Trim | AsideKind::Empty => self.host.trim == TrimMode::Drop,
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        self.asides.list.iter().filter(|aside| self.is_part(aside)).count() as u64
+    }
+
+    /// Rows that do not count, if the cache does not say so, and requests in all.
+    pub(super) fn counts_from(&mut self, warm_rows: Option<usize>, requests: u64) {
+        self.warm = (warm_rows, requests);
+    }
+
+    /// What [`counts_from`](Between::counts_from) said.
+    #[inline(always)]
+    pub(super) fn warm(&self) -> (Option<usize>, u64) {
+        self.warm
+    }
+
+    /// One comes before this row.
+    #[inline(always)]
+    pub(super) fn come_before(&self, row: usize) -> bool {
+        self.row == row as u64
+    }
+
+    /// Goes on to the next that is part of the run.
+    fn find(&mut self) {
+        let rest = &self.asides.list[self.at..];
+        let next = rest.iter().position(|aside| self.is_part(aside));
+        self.at += next.unwrap_or(rest.len());
+        self.row = self.asides.list.get(self.at).map_or(NEVER, |aside| aside.row);
+    }
+
+    /// The next one, which comes before this row.
+    pub(super) fn next(&mut self, row: usize) -> Option<&'a Aside> {
+        if !self.come_before(row) {
+            return None;
+        }
+        let next = self.asides.list.get(self.at);
+        self.at += 1;
+        self.find();
+        next
+    }
+
+    /// Serves one at the instant that the drive has come to.
+    pub(super) fn serve<C: Front<F>, F: Ftl>(
+        &self,
+        aside: &Aside,
+        device: &mut Device<F>,
+        front: &mut C,
+        course: &mut Course,
+    ) {
+        match aside.kind() {
+            AsideKind::Empty => {}
+            AsideKind::Flush => {
+                let processed = device.command(Command::Other);
+                course.end = When::at(processed.max(device.drained_ns()));
+            }
+            AsideKind::Trim => {
+                course.end = When::at(device.command(Command::Other));
+                self.trim(aside, device, front, course);
+            }
+        }
+    }
+
+    /// Page by page: out of the cache, then out of the drive. A page that the range meets again is
+    /// not there any more; one beyond the drive is none, if nothing wraps.
+    fn trim<C: Front<F>, F: Ftl>(
+        &self,
+        aside: &Aside,
+        device: &mut Device<F>,
+        front: &mut C,
+        course: &mut Course,
+    ) {
+        for ids in self.asides.ids(aside, self.lpns) {
+            for id in ids {
+                front.forget(device, id, &mut course.ledger);
+            }
+        }
+        let mut pages = 0;
+        for lpns in self.asides.lpns(aside) {
+            let lpns = lpns.start.min(self.logical_pages)..lpns.end.min(self.logical_pages);
+            pages += lpns.end - lpns.start;
+            for lpn in lpns {
+                device.trim(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
+            }
+        }
+        if self.asides.logical_pages.is_some() {
+            device.miss_trims(aside.pages - pages);
+        }
+    }
+}

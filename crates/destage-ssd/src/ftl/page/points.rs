@@ -1,0 +1,188 @@
+//! Write points: a plane with several open blocks, one for each label of what is written to it
+//! (`docs/spec/device-today.md` 7).
+//!
+//! A block belongs to the write point that opened it, until it is erased. Which one that is decides
+//! where its pages go when it is collected.
+
+use super::state::{PageFtl, Point};
+use crate::config::{DeviceConfig, GcStream, Isolation, StreamsConfig};
+use crate::geometry::{BlockId, Geometry};
+use crate::placement::{Assigns, Placement, Unassigned, Victim, WriteHint};
+use destage_core::PlaneId;
+
+/// Counts by handle and by write point; of the measured part only.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct StreamCounts {
+    /// W, by handle, if there are several.
+    pub handle_programs: Vec<u64>,
+    /// M, by the handle of the page's last host write, if there are several.
+    pub handle_moves: Vec<u64>,
+    /// W and M by write point, if there are several.
+    pub stream_programs: Vec<u64>,
+}
+
+/// Open blocks, and who assigns them. Of a drive with one open block a plane all is empty.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Points {
+    config: StreamsConfig,
+    points: u32,      // A
+    open: Vec<Point>, // by plane, then by write point
+    openers: Vec<u8>, // by block, the write point that opened it last
+    opened: Vec<u64>, // by block, the clock at which that was; empty if nobody asks
+    handles: Vec<u8>, // by slot, of the last host write; empty with one handle
+    pub(super) placement: Placement,
+    pub(super) clock: u64, // host page writes so far
+    counts: StreamCounts,
+}
+
+impl Points {
+    pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, slots: usize) -> Self {
+        let streams = config.streams;
+        let points = streams.write_points();
+        let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
+        let placement = Placement::new(config, slots);
+        let many = if points > 1 { points as usize } else { 0 };
+        let handles = if streams.handles > 1 { streams.handles as usize } else { 0 };
+        Points {
+            config: streams,
+            points,
+            open: vec![Point::NONE; geometry.planes as usize * points as usize],
+            openers: vec![0; blocks],
+            opened: vec![0; if placement.looks_at_blocks() { blocks } else { 0 }],
+            handles: vec![0; if handles > 0 { slots } else { 0 }],
+            placement,
+            clock: 0,
+            counts: StreamCounts {
+                handle_programs: vec![0; handles],
+                handle_moves: vec![0; handles],
+                stream_programs: vec![0; many],
+            },
+        }
+    }
+
+    /// Of a drive that has but one open block a plane.
+    pub(super) fn none() -> Self {
+        Points {
+            config: StreamsConfig::ONE,
+            points: 1,
+            open: Vec::new(),
+            openers: Vec::new(),
+            opened: Vec::new(),
+            handles: Vec::new(),
+            placement: Placement::Unassigned(Unassigned),
+            clock: 0,
+            counts: StreamCounts::default(),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&mut self, plane: PlaneId, point: u32) -> &mut Point {
+        &mut self.open[(plane.0 * self.points + point) as usize]
+    }
+
+    /// The open blocks of a plane, by write point.
+    pub(super) fn of(&self, plane: PlaneId) -> &[Point] {
+        &self.open[plane.index() * self.points as usize..][..self.points as usize]
+    }
+
+    /// A write point takes a free block.
+    #[inline]
+    pub(super) fn opens(&mut self, block: BlockId, point: u32) {
+        self.openers[block.index()] = point as u8; // at most 16 of them
+        if let Some(opened) = self.opened.get_mut(block.index()) {
+            *opened = self.clock;
+        }
+    }
+
+    /// The host writes a page: the clock grows, and the page has a handle.
+    #[inline]
+    pub(super) fn assign(&mut self, slot: u32, hint: WriteHint) -> u32 {
+        self.clock += 1;
+        let handle = self.placement.written(slot, hint, self.clock);
+        if let Some(of_page) = self.handles.get_mut(slot as usize) {
+            *of_page = handle as u8;
+            self.counts.handle_programs[handle as usize] += 1;
+        }
+        handle
+    }
+
+    /// So many pages in a row have been written for the first time, all with this handle.
+    pub(super) fn assigned(&mut self, pages: u64, handle: u32) {
+        self.clock += pages;
+        self.handles.fill(handle as u8);
+    }
+
+    /// So many more pages have been written, all with this handle.
+    pub(super) fn go_on(&mut self, pages: u64) {
+        self.clock += pages;
+    }
+
+    /// So many pages have been programmed at a write point.
+    #[inline(always)]
+    pub(super) fn programmed(&mut self, point: u32, pages: usize) {
+        if let Some(count) = self.counts.stream_programs.get_mut(point as usize) {
+            *count += pages as u64;
+        }
+    }
+
+    /// A block is going to be collected, and these pages with it.
+    pub(super) fn collects(&mut self, block: BlockId, slots: &[u32]) -> Victim {
+        let opened = self.opened.get(block.index()).copied().unwrap_or(0);
+        let victim = Victim { point: self.openers[block.index()].into(), opened };
+        self.placement.collected(victim, self.clock);
+        if !self.handles.is_empty() {
+            for &slot in slots {
+                self.counts.handle_moves[self.handles[slot as usize] as usize] += 1;
+            }
+        }
+        victim
+    }
+
+    /// Where the next of these pages of the victim go, and how many of them (7.3).
+    #[inline]
+    pub(super) fn destination(&self, victim: Victim, slots: &[u32]) -> (u32, usize) {
+        let handles = self.config.handles;
+        let to = match (self.config.isolation, self.config.gc_stream) {
+            (Isolation::Assigned, _) => {
+                let class = |slot| self.placement.moved(slot, victim, self.clock);
+                let first = class(slots[0]);
+                let alike = slots.iter().take_while(|&&slot| class(slot) == first).count();
+                return (first, alike);
+            }
+            (Isolation::Initial, GcStream::Shared) => handles - 1,
+            (Isolation::Initial, GcStream::Own) => handles,
+            (Isolation::Persistent, GcStream::Shared) => victim.point,
+            (Isolation::Persistent, GcStream::Own) => handles + victim.point % handles,
+        };
+        (to, slots.len())
+    }
+
+    /// Counts begin.
+    pub(super) fn begin(&mut self) {
+        let StreamCounts { handle_programs, handle_moves, stream_programs } = &mut self.counts;
+        for counts in [handle_programs, handle_moves, stream_programs] {
+            counts.fill(0);
+        }
+    }
+
+    pub(super) fn counts(&self) -> &StreamCounts {
+        &self.counts
+    }
+}
+
+impl<const TODAY: bool> PageFtl<TODAY> {
+    /// A write point of a plane.
+    #[inline(always)]
+    pub(super) fn point_mut(&mut self, plane: PlaneId, point: u32) -> &mut Point {
+        if TODAY { self.points.at(plane, point) } else { &mut self.planes[plane.index()].open }
+    }
+
+    /// All of a plane.
+    pub(super) fn points_of(&self, plane: PlaneId) -> &[Point] {
+        if TODAY {
+            self.points.of(plane)
+        } else {
+            std::slice::from_ref(&self.planes[plane.index()].open)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The link to the host: transfers of whole pages, each in the first gap that is long enough
+//! (`docs/spec/device-today.md` 5.2).
+//!
+//! A read's page is ready when its unit has read it, so that one decided later may cross earlier: a
+//! direction keeps its reserved intervals, as a shared channel does. Pages that come in are ready
+//! in the order of their decisions; with a direction of their own they need one number.
+
+use crate::bus::Reservations;
+use crate::config::{InterfaceConfig, LinkDuplex};
+use destage_core::Nanos;
+
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    page_ns: Nanos, // 0: there is no link
+    half: bool,
+    in_until: Nanos,   // full duplex
+    out: Reservations, // half duplex: of both directions
+    busy_ns: Nanos,
+}
+
+impl Link {
+    pub(super) fn new(config: &InterfaceConfig, page_bytes: u32) -> Self {
+        Link {
+            page_ns: config.transfer_ns(page_bytes),
+            half: config.link_duplex == LinkDuplex::Half,
+            in_until: 0,
+            out: Reservations::default(),
+            busy_ns: 0,
+        }
+    }
+
+    /// A page goes to the host: when it has arrived.
+    #[inline]
+    pub(super) fn send(&mut self, ready: Nanos, now: Nanos) -> Nanos {
+        if self.page_ns == 0 {
+            return ready;
+        }
+        self.busy_ns += self.page_ns;
+        self.out.forget(now);
+        self.out.reserve(ready, self.page_ns)
+    }
+
+    /// A page comes from the host, ready no earlier than the one before it.
+    #[inline]
+    pub(super) fn take_in(&mut self, ready: Nanos, now: Nanos) -> Nanos {
+        if self.half {
+            return self.send(ready, now);
+        }
+        if self.page_ns == 0 {
+            return ready;
+        }
+        self.busy_ns += self.page_ns;
+        self.in_until = self.in_until.max(ready) + self.page_ns;
+        self.in_until
+    }
+
+    /// Sum of all transfers.
+    pub(super) fn busy_ns(&self) -> Nanos {
+        self.busy_ns
+    }
+}
