@@ -2,16 +2,18 @@
 
 use super::course::Course;
 use super::front::Front;
+use crate::accesses::Extent;
 use crate::asides::{Aside, AsideKind, Asides};
 use crate::input::Input;
 use destage_core::NEVER;
 use destage_ssd::config::{FlushMode, TrimMode};
 use destage_ssd::{Command, Device, DriveLpn, Ftl, HostConfig, When};
 
-/// Those that are part of the run, in order.
+/// Those that are part of the run, in order; and what else is known of a run row by row.
 pub(super) struct Between<'a> {
     asides: Asides<'a>,
-    lpns: &'a [u64],
+    input: Input<'a>,
+    page_bytes: Option<u32>, // if sizes are looked at
     host: HostConfig,
     logical_pages: u64,
     at: usize, // of the list
@@ -29,9 +31,16 @@ impl<'a> Between<'a> {
             device.count_today();
         }
         let logical_pages = device.geometry().logical_pages.into();
-        let (asides, lpns) = (input.asides, input.columns.lpns);
-        let mut all =
-            Between { asides, lpns, host, logical_pages, at: 0, row: NEVER, warm: (None, 0) };
+        let mut all = Between {
+            asides: input.asides,
+            input: *input,
+            page_bytes: device.looks_at_sizes().then(|| device.config().page_bytes),
+            host,
+            logical_pages,
+            at: 0,
+            row: NEVER,
+            warm: (None, 0),
+        };
         all.find();
         all
     }
@@ -46,6 +55,30 @@ impl<'a> Between<'a> {
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
         self.asides.list.iter().filter(|aside| self.is_part(aside)).count() as u64
+    }
+
+    /// Length of the request that begins with a row, if the drive looks at it; else 0.
+    #[inline(always)]
+    pub(super) fn request_bytes(&self, row: usize) -> u64 {
+        self.page_bytes.map_or(0, |page_bytes| self.bytes_of(row, page_bytes))
+    }
+
+    /// In whole pages, if nobody says more.
+    #[inline(never)]
+    fn bytes_of(&self, row: usize, page_bytes: u32) -> u64 {
+        let Input { columns, continuations, request_bytes, .. } = self.input;
+        if let Some(&bytes) = request_bytes.get(row) {
+            return bytes;
+        }
+        let after = continuations.partition_point(|&continued| continued <= row as u64);
+        let mut next = row as u64;
+        let more = continuations[after..].iter().take_while(|&&continued| {
+            next += 1;
+            continued == next
+        });
+        let rows = row..row + 1 + more.count();
+        let pages = columns.extents[rows].iter().map(|&extent| u64::from(Extent(extent).pages()));
+        pages.sum::<u64>() * u64::from(page_bytes)
     }
 
     /// Rows that do not count, if the cache does not say so, and requests in all.
@@ -114,7 +147,7 @@ impl<'a> Between<'a> {
         front: &mut C,
         course: &mut Course,
     ) {
-        for ids in self.asides.ids(aside, self.lpns) {
+        for ids in self.asides.ids(aside, self.input.columns.lpns) {
             for id in ids {
                 front.forget(device, id, &mut course.ledger);
             }

@@ -1,9 +1,11 @@
 //! A cache run by a policy in front of the drive (`docs/spec/device.md` 7.3, 7.4).
 
 mod noted;
+mod outstanding;
 mod writer;
 
 use noted::Noted;
+use outstanding::{Outstanding, Submitted};
 
 use super::front::{Access, Front};
 use super::ledger::Ledger;
@@ -29,14 +31,6 @@ struct Held {
     ready: When,
 }
 
-/// A host operation, for when the policy is told of its end.
-#[derive(Clone, Copy, Debug)]
-struct Submitted {
-    page: Option<Page>, // a padding page may have no name in the run
-    op: Op,
-    at_ns: Nanos,
-}
-
 /// A cache in front of the drive (7.3, 7.4).
 pub(super) struct Cached<'a, P> {
     policy: &'a mut P,
@@ -54,29 +48,6 @@ pub(super) struct Cached<'a, P> {
     writer: Option<WriterConfig>,
     ahead: Vec<Page>, // pages that it writes next
     noted: Noted,
-}
-
-/// A window over a growing sequence: numbers come in order, and leave in any.
-#[derive(Default)]
-struct Outstanding {
-    first: u64,
-    ops: std::collections::VecDeque<Option<Submitted>>,
-}
-
-impl Outstanding {
-    fn push(&mut self, op: Submitted) {
-        self.ops.push_back(Some(op));
-    }
-
-    fn take(&mut self, submission: u64) -> Option<Submitted> {
-        let at = submission.checked_sub(self.first)?;
-        let op = self.ops.get_mut(usize::try_from(at).ok()?)?.take();
-        while let Some(None) = self.ops.front() {
-            self.ops.pop_front();
-            self.first += 1;
-        }
-        op
-    }
 }
 
 impl<'a, P: Policy> Cached<'a, P> {

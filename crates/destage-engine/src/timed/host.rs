@@ -95,7 +95,6 @@ impl TimedReplay<'_> {
         let mut between = Between::new(&self.input, self.host, device);
         let requests = rows as u64 - continuations.len() as u64 + between.count();
         between.counts_from(warm_rows, requests);
-        let sees_sizes = device.looks_at_sizes();
         let mut course = Course::new(self.host, front.after_ns());
         goes_on(device)?;
         let uses_idle = front.uses_idle();
@@ -123,9 +122,7 @@ impl TimedReplay<'_> {
                 if uses_idle {
                     offer_idle(since, device, front, &mut course, observer);
                 }
-                if sees_sizes {
-                    course.bytes = self.request_bytes(row, device.config().page_bytes);
-                }
+                course.bytes = between.request_bytes(row);
                 begin(row, between.warm(), device, front, &mut course);
             }
             self.look_ahead(row, device, front);
@@ -143,23 +140,6 @@ impl TimedReplay<'_> {
         }
         serve_between(rows, &mut between, device, front, &mut course, observer);
         self.end(device, front, course, observer, (index, requests), operations_seen)
-    }
-
-    /// Length of the request that begins with a row; in whole pages, if nobody says more.
-    fn request_bytes(&self, row: usize, page_bytes: u32) -> u64 {
-        let Input { columns, continuations, request_bytes, .. } = self.input;
-        if let Some(&bytes) = request_bytes.get(row) {
-            return bytes;
-        }
-        let after = continuations.partition_point(|&continued| continued <= row as u64);
-        let mut next = row as u64;
-        let more = continuations[after..].iter().take_while(|&&continued| {
-            next += 1;
-            continued == next
-        });
-        let rows = row..row + 1 + more.count();
-        let pages = columns.extents[rows].iter().map(|&extent| u64::from(Extent(extent).pages()));
-        pages.sum::<u64>() * u64::from(page_bytes)
     }
 
     /// LPN of a dense id, below 2^32, since it is of the drive. The first id of a request without
