@@ -58,7 +58,6 @@ macro_rules! ftls {
 
         /// The FTL of a drive.
         #[derive(Clone, PartialEq, Debug)]
-        #[expect(clippy::large_enum_variant, reason = "there is one of it in a drive")]
         pub enum AnyFtl {
             $(
                 #[doc = concat!("`", stringify!($planes), "`.")]
