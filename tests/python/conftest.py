@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in list(os.environ):
         if name.startswith("DESTAGE_") and name not in ("DESTAGE_CACHE", "DESTAGE_TRACES"):
             del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interrupts_are_heard() -> None:
+    """What a shell runs in the background ignores SIGINT, and so would every command begun here."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def without_device() -> list[ds.PolicyInfo]:
