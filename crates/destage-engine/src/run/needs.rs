@@ -66,8 +66,8 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
              that what is written would depend on what fk chooses"
         ));
     }
-    let cqct = params.iter().find(|(key, _)| *key == "cqct").map(|(_, value)| value.to_string());
-    let Some(cqct) = cqct.filter(|cqct| cqct == "wait" || cqct == "eq1") else { return Ok(()) };
+    let cqct = params.iter().find(|(key, _)| *key == "cqct").and_then(|(_, value)| value.as_text());
+    let Some(cqct) = cqct.filter(|&cqct| cqct == "wait" || cqct == "eq1") else { return Ok(()) };
     let key = match (device.slc, device.streams.write_points()) {
         (Some(_), _) => "slc_blocks",
         (None, 1) => return Ok(()),
