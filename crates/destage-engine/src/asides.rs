@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(ids(4, 5, None), [1..3, 0..0]);
         assert_eq!(ids(5, 3, None), [2..2, 0..0]);
         assert_eq!(ids(0, 1 << 50, None), [0..4, 0..0]);
-        assert_eq!(ids(8, 100, Some(104)), [2..4, 0..2]);
+        assert_eq!(ids(8, 100, Some(104)), [2..4, 0..1], "8 to 103, and 0 to 3");
         assert_eq!(ids(8, 0, Some(104)), [0..0, 0..0]);
     }
 }

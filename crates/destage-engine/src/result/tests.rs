@@ -4,7 +4,7 @@ use super::schema::{SCHEMA, page};
 use super::{ResultSet, RunResult, TraceIdentity};
 use crate::control::Control;
 use crate::observe::Unobserved;
-use crate::options::RunOptions;
+use crate::options::{RunOptions, Trim};
 use crate::run::{Mounted, compare, run};
 use crate::series::Series;
 use crate::sizes::Frames;
@@ -105,6 +105,8 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     let cost = crate::cost::Cost::parse("read=1,write=118").ok();
     let plain = RunOptions { cost, device_pages: Some(1 << 20), ..RunOptions::default() };
     let mut without = runs(&workload, "lru,bpac,acr-h[file_pages=none]", &plain);
+    let drops = RunOptions { trim: Trim::Drop, ..plain.clone() };
+    without.extend(runs(&workload, "lru", &drops));
     let mut series = Series::new(500);
     let (lru, frames) =
         (PolicySpec::parse("arc").unwrap(), Frames { frames: 40, given: "40p".into() });
