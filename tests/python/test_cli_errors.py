@@ -390,7 +390,7 @@ def test_our_own_bug_is_70_and_says_how_to_report_it(
         "import destage.runs as r\n"
         "def broken(*a, **k):\n"
         "    raise RuntimeError('the impossible happened')\n"
-        "r.compare = broken\n"
+        "r.compare_pairs = broken\n"
     )
     done = destage("compare", msr, "-p", "lru", "-q", env={"PYTHONPATH": str(tmp_path)})
     refused(done, 70, "bug", "the impossible happened", "report")

@@ -107,7 +107,7 @@ def test_the_terminal_and_markdown_show_the_same_columns(
     head = (tmp_path / "tiny.md").read_text().splitlines()[0]
     assert head.split(" | ")[4:] == [
         "mean response (ms)",
-        "p99.99 response (µs)",
+        "p99.99 response (ms)",
         "most worn block |",
     ]
 

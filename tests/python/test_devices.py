@@ -488,7 +488,7 @@ def test_what_a_drive_says_of_itself() -> None:
     assert small.extended(small.logical_pages) is small
     assert small.extended(5_000_000).logical_pages >= 5_000_000
     assert ds.open_device("sac").cache == ("131072p", "262144p", "393216p", "524288p", "655360p")
-    assert "over-provisioning 15.0 %" in repr(small)
+    assert "Over-provisioning  15.0 %" in repr(small)
     assert ds.open_device(small) is small
 
 

@@ -197,7 +197,7 @@ def test_every_number_that_a_table_marks_has_an_interval(tmp_path: Path) -> None
     known = set(group["metrics"])
     shown = {m.name for m in METRICS if m.shown in ("always", "with_device")}
     shown -= {"writes_vs_lru", "refused", "flash_writes_per_admission"}
-    shown -= {"batch_writes"}  # ACE's alone
+    shown -= {"batch_writes", "idle_writes"}  # ACE's alone, and a background writer's
     assert shown <= known
     assert {"response_ns_p50", "read_response_ns_p99", "dirty_victim_ratio"} <= known
     for metric in METRICS:

@@ -99,7 +99,7 @@ Examples:
   destage compare hm_0.csv.gz
   destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
   destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB --device small --view latency
-  destage compare hm_0.csv.gz -p lru,cflru -c 32MiB --device small --ftl page,bast --sort p99.9
+  destage compare hm_0.csv.gz -p lru,cflru -c 32MiB -d small --ftl page,bast
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
 
 Several files are one trace: merged by time, each volume with its own addresses.
