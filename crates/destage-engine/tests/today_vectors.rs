@@ -1,6 +1,6 @@
 //! The conformance vectors of every kind of drive, with and without a cache: those of
-//! `docs/spec/device-today.md` 12, and those that nothing of it may change. A file of its own, since
-//! it builds in a fraction of the time that all tests of the engine take.
+//! `docs/spec/device-today.md` 12, and those that nothing of it may change. A file of its own: it
+//! builds in a fraction of the time that all tests of the engine take.
 
 use destage_engine::conform::{Difference, conform};
 use destage_engine::control::Control;
