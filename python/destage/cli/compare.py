@@ -98,7 +98,7 @@ EPILOG = """\b
 Examples:
   destage compare hm_0.csv.gz
   destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
-  destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB --device small --view latency
+  destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB -d small --view latency
   destage compare hm_0.csv.gz -p lru,cflru -c 32MiB -d small --ftl page,bast
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
 
