@@ -52,7 +52,8 @@ impl HostConfig {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`]; the closed loop needs `sched = fcfs`.
+    /// [`ConfigError`]; the closed loop needs `sched = fcfs`, and a background writer a placement
+    /// that need not know the future.
     pub fn from_table(table: &Table, device: &DeviceConfig) -> Result<Self, ConfigError> {
         let keys = reader("host", table);
         keys.end()?;
@@ -84,6 +85,15 @@ impl HostConfig {
                 one: "mode = closed",
                 other: "sched = read_first",
                 need: "sched = fcfs",
+            });
+        }
+        // When a writer writes depends on the drive, and so on what `fk` would have to know.
+        if self.writer.is_some() && device.placement.is_offline() {
+            return Err(ConfigError::Together {
+                table: "host",
+                one: "writer = trickle",
+                other: "policy = fk of the placement",
+                need: "another placement policy, since what is written depends on the drive then",
             });
         }
         if self.trim == TrimMode::Drop {

@@ -195,6 +195,18 @@ fn placement_has_something_to_choose_and_a_policy_that_can() {
 }
 
 #[test]
+fn what_a_background_writer_writes_is_not_known_before_the_run() {
+    let device = DeviceConfig::from_table(&table(&[("handles", Value::Int(2))])).expect("good");
+    let fk = table(&[("policy", word("fk"))]);
+    let placement = PlacementConfig::from_table(&fk, &device).expect("two handles");
+    let device = DeviceConfig { placement, ..device };
+    let writer = table(&[("writer", word("trickle"))]);
+    let text = HostConfig::from_table(&writer, &device).expect_err("excluded").to_string();
+    assert!(text.starts_with("writer = trickle excludes policy = fk of the placement: "), "{text}");
+    HostConfig::from_table(&Table::new(), &device).expect("without one it is known");
+}
+
+#[test]
 fn the_cache_table_leaves_the_policys_parameters_and_nothing_without_a_policy() {
     let keys = [("policy", word("cflru")), ("frames", Value::Int(9)), ("w", Value::Int(1))];
     let cache = CacheConfig::from_table(&table(&keys)).expect("good");
