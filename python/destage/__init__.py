@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from destage.curves import Curves, mrc
     from destage.demo import demo, demo_trace
     from destage.device import Drive, open_device
+    from destage.doctor import Checkup, Finding, doctor
     from destage.errors import (
         CheckFailed,
         DataError,
@@ -157,6 +158,10 @@ __all__ = [
     "conform_emit",
     "ConformanceReport",
     "VectorFile",
+    # this installation
+    "doctor",
+    "Checkup",
+    "Finding",
     # policies of one's own
     "new_policy",
     "Policy",
@@ -231,6 +236,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "destage.device": (
         "Drive",
         "open_device",
+    ),
+    "destage.doctor": (
+        "Checkup",
+        "Finding",
+        "doctor",
     ),
     "destage.errors": (
         "CheckFailed",

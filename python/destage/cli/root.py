@@ -81,6 +81,7 @@ WORDS = {
     **dict.fromkeys(("optimize", "optimise", "search"), "tune"),
     **dict.fromkeys(("drives", "presets", "ssds"), "devices"),
     **dict.fromkeys(("algorithms", "list"), "policies"),
+    **dict.fromkeys(("check", "selftest", "self-test", "diagnose", "verify"), "doctor"),
 }
 
 COMMANDS = {
@@ -105,6 +106,9 @@ COMMANDS = {
     "reproduce": Place("destage.cli.reproduce", "reproduce", "Re-run a paper, claim by claim."),
     "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
     "report": Place("destage.cli.report", "report", "Draw results that were kept."),
+    "doctor": Place(
+        "destage.cli.doctor", "doctor", "Say whether this installation is right, and how fast."
+    ),
     "completion": Place("destage.cli.completion", "completion", "Print a shell completion script."),
 }
 

@@ -1,0 +1,41 @@
+"""`destage doctor`: is this installation right, how fast is this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from destage.cli.options import COMMON, Command, apply
+from destage.cli.output import file_flag, look_at
+from destage.doctor import doctor as examine
+from destage.io.files import write_whole
+
+__all__ = ["doctor"]
+
+EPILOG = """\b
+Examples:
+  destage doctor
+  destage doctor --json doctor.json      to send along with a report of a bug
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@apply([file_flag("--json", "json_file", help="The findings, as JSON.")], COMMON)
+def doctor(json_file: str | None, **_: Any) -> None:
+    """Say whether this installation is right, and how fast this machine is.
+
+    Looks at versions, the processor and the folder of decoded traces; runs conformance vectors, and
+    a trace in front of a drive whose numbers are known; measures speed beside what was recorded.
+    Exit status 1 if anything is wrong; being slow is not.
+    """
+    if json_file not in (None, "-"):
+        look_at(str(json_file))
+    found = examine()
+    if json_file is not None:
+        write_whole(json_file, json.dumps(found.to_dict(), indent=1) + "\n")
+    if json_file != "-":
+        click.echo(str(found))
+    if not found.ok:
+        click.get_current_context().exit(1)
