@@ -14,10 +14,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	&& echo "$$p" && break; done)
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-PYTHON_DIRS := python examples tests/python benches
+PYTHON_DIRS := python examples tests/python benches .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python bench clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -51,7 +51,7 @@ test-rust:
 test-python: setup
 	$(BIN)/python -m pytest
 
-lint: lint-rust lint-python ## formatting, clippy, ruff, mypy, stubs
+lint: lint-rust lint-python lint-supply ## formatting, clippy, ruff, mypy, stubs, licences
 
 lint-rust:
 	$(CARGO) fmt --all --check
@@ -62,6 +62,11 @@ lint-python: setup
 	$(BIN)/ruff check $(PYTHON_DIRS)
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest destage._destage --ignore-disjoint-bases
+
+# What `deny.toml` allows: licences, versions, where crates come from.
+lint-supply: $(VENV)/.tools
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
+		else $(BIN)/python .ci/supply.py; fi
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
