@@ -15,6 +15,7 @@ __all__ = [
     "Plan",
     "Request",
     "Shelf",
+    "StandIn",
     "Trace",
     "VERSION",
     "assembled",
@@ -28,6 +29,7 @@ __all__ = [
     "convert",
     "convert_targets",
     "convert_workload",
+    "draw_standin",
     "drive_from_record",
     "drive_keys",
     "drives",
@@ -77,6 +79,17 @@ class Trace:
     def meta(self) -> str: ...
     def info(self, progress: _Progress = None) -> str: ...
     def profile(self, options: str, progress: _Progress = None) -> str: ...
+
+@final
+class StandIn:
+    def __len__(self) -> int: ...
+    def open(
+        self,
+        channels: tuple[int, int, float] | None,
+        intensity: float,
+        page_size: str | None,
+        progress: _Progress = None,
+    ) -> tuple[Trace, list[str]]: ...
 
 @final
 class Drive:
@@ -413,6 +426,7 @@ def synth(
     progress: _Progress = None,
     wrap_pages: int | None = None,
 ) -> tuple[Trace, list[str]]: ...
+def draw_standin(recipe: str, seed: int, progress: _Progress = None) -> StandIn: ...
 def page_bytes(text: str) -> int: ...
 def workloads() -> str: ...
 def trace_head(paths: Sequence[Path], options: str, count: int) -> str: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,10 +12,9 @@ from destage.device import open_device
 from destage.reproduce import paper
 from destage.reproduce.ahead import Ahead
 from destage.reproduce.experiments import Runner
-from destage.reproduce.placing import Channels, opened, place, shares_of
 from destage.reproduce.published import catalogue, requests_of
 from destage.reproduce.scaling import scaled_drive, scaled_size
-from destage.reproduce.standins import PRESET, Drawn, _Stack, apart, draw, recipe
+from destage.reproduce.standins import PRESET, Channels, apart, draw, opened, recipe
 from destage.reproduce.workloads import Asked, Loads
 
 #: A plain recipe; tests change what they are about.
@@ -43,8 +41,7 @@ INDEPENDENT = {**PLAIN, "kind": "independent", "alpha": 0.8}
 
 
 def trace_of(made: dict[str, Any], seed: int = 1) -> ds.Trace:
-    drawn = draw(made, seed)
-    return opened(drawn, place(drawn, seed))
+    return opened(draw(made, seed))
 
 
 @pytest.mark.parametrize("made", [PLAIN, INDEPENDENT], ids=["recency", "independent"])
@@ -97,49 +94,6 @@ def test_a_recent_load_hits_more_often_the_smaller_its_depths_are() -> None:
     assert shares == sorted(shares, reverse=True)
 
 
-def test_the_stack_keeps_every_extent_once_and_in_its_level() -> None:
-    stack = _Stack()
-    for extent in range(200):
-        stack.push(extent)
-    assert stack.extent(0) == 199
-    # 16, 32 and 64 in the levels above: what is deepest came first.
-    assert {stack.extent(d) for d in range(112, 200)} == set(range(88))
-    for step in range(2_000):
-        depth = step * 37 % 200
-        wanted = stack.extent(depth)
-        stack.take(wanted)
-        assert wanted in [stack.extent(d) for d in range(16)]
-    assert sorted(stack.cells) == list(range(200))
-    assert all(stack.cells[cell] == extent for extent, cell in enumerate(stack.at))
-
-
-def test_shares_have_the_deviation_that_is_asked_for() -> None:
-    for deviation in (0.0, 0.061, 0.785, 3.741, 7.486):
-        shares = shares_of(8, deviation)
-        assert sum(shares) == pytest.approx(1)
-        assert (max(shares) - min(shares)) * 8 == pytest.approx(deviation, abs=1e-6)
-
-
-def reads_of(drawn: Drawn, starts: Any, on: Channels) -> list[int]:
-    reads = [0] * on.count
-    for extent, writes in zip(drawn.asked, drawn.writes, strict=True):
-        if extent >= 0 and not writes:
-            for page in range(starts[extent], starts[extent] + drawn.extents[extent]):
-                reads[page // on.stretch_pages % on.count] += 1
-    return reads
-
-
-@pytest.mark.parametrize("stretch", [1, 2, 16])
-@pytest.mark.parametrize("deviation", [0.0, 0.25, 0.785, 2.0])
-def test_channels_are_as_unbalanced_as_they_are_to_be(stretch: int, deviation: float) -> None:
-    drawn = draw({**PLAIN, "write_ratio": 0.3, "mean_pages": 1.2}, 3)
-    on = Channels(8, stretch, deviation)
-    starts, _ = place(drawn, 3, on)
-    reads = reads_of(drawn, starts, on)
-    found = (max(reads) - min(reads)) * 8 / sum(reads)
-    assert found == pytest.approx(deviation, abs=0.05)
-
-
 def test_the_drive_measures_the_imbalance_that_table_1_publishes() -> None:
     loads = Loads(scale=0.002)
     load = loads.load("USR", paper("sac"))
@@ -155,11 +109,12 @@ def test_the_drive_measures_the_imbalance_that_table_1_publishes() -> None:
 
 def test_a_load_is_placed_anew_for_a_drive_and_asks_for_the_same() -> None:
     drawn = draw(PLAIN, 1)
-    traces = [opened(drawn, place(drawn, 1, on)) for on in (None, Channels(8, 2, 1.0))]
+    traces = [opened(drawn, on) for on in (None, Channels(8, 2, 1.0))]
     assert traces[0].fingerprint != traces[1].fingerprint
     assert traces[0].requests == traces[1].requests
     assert traces[0].accesses == traces[1].accesses
-    faster = opened(drawn, place(drawn, 1), intensity=10.0)
+    assert traces[0].unique_pages == traces[1].unique_pages == 4_000
+    faster = opened(drawn, intensity=10.0)
     assert (faster.duration_ns or 0) == pytest.approx((traces[0].duration_ns or 0) / 10, rel=1e-3)
 
 
@@ -245,37 +200,32 @@ def test_a_page_tells_how_channels_and_caches_fit() -> None:
     assert any("has 1,048 pages, 16.4 of the drive's erase blocks" in d for d in differences(data))
 
 
-def test_bursts_are_as_long_as_they_are_to_be_at_the_same_rate() -> None:
+def test_bursts_leave_the_rate_as_it_is() -> None:
     spec = catalogue().traces["hm_0"]
     for burst in (54.0, 8.0, 1.0):
         made = recipe(spec, 0.01, 4096, burst=burst)
-        drawn = draw(made, 1)
-        times = drawn.times
-        gaps = [b - a for a, b in pairwise(times)]
-        # Inside a burst 79 us on average; a silence is seconds long.
-        silences = sum(gap > 2_000_000 for gap in gaps)
+        assert made["burst"] == burst
         rate = spec.counts["requests"] / spec.seconds
-        assert len(gaps) / (times[-1] / 1e9) == pytest.approx(rate, rel=0.15)
-        if burst > 1:
-            assert len(gaps) / silences == pytest.approx(burst, rel=0.15)
-        else:
-            assert silences > 0.9 * len(gaps)
+        assert trace_of(dict(made)).info().mean_rate_per_s == pytest.approx(rate, rel=0.15)
 
 
-def test_hot_sets_that_are_apart_have_the_shares_of_the_paper_each() -> None:
-    drawn, (starts, _) = apart({"preset": "t4", "requests": 40_000}, 1)
-    hot = round(0.2 * 32_768)
-    for writes, first, share in ((False, 0, 0.8), (True, hot, 0.2)):
-        pages = [
-            starts[e] for e, w in zip(drawn.asked, drawn.writes, strict=True) if bool(w) == writes
-        ]
-        assert len(pages) / 40_000 == pytest.approx(share, abs=0.01)
-        mine = sum(first <= page < first + hot for page in pages)
-        assert mine / len(pages) == pytest.approx(0.8, abs=0.02)
-        assert max(pages) < 32_768
-    assert opened(drawn, (starts, 32_768)).page_bytes == 2048
+def test_hot_sets_that_are_apart_are_those_of_the_paper() -> None:
+    made = apart({"preset": "t4", "requests": 40_000})
+    assert (made["write_ratio"], made["access_share"], made["page_share"]) == (0.2, 0.8, 0.2)
+    trace = opened(draw(made, 1))
+    assert (trace.page_bytes, trace.requests) == (2048, 40_000)
+    assert 1 - trace.info().read_share == pytest.approx(0.2, abs=0.01)
     with pytest.raises(ds.UsageError, match="two hot sets of 60 pages do not fit 100 pages"):
-        apart({"pages": 100, "requests": 10, "page_share": 0.6}, 1)
+        draw(apart({**PRESET["t4"], "pages": 100, "requests": 10, "page_share": 0.6}), 1)
+
+
+def test_a_recipe_out_of_range_is_refused() -> None:
+    with pytest.raises(ds.UsageError, match=r"write_ratio: expected a share, 0 to 1, found 1\.5"):
+        draw({**PLAIN, "write_ratio": 1.5}, 1)
+    with pytest.raises(ds.UsageError, match="unknown field `colour`"):
+        draw({**PLAIN, "colour": 1}, 1)
+    with pytest.raises(ds.UsageError, match="intensity: expected a number above 0, found 0"):
+        opened(draw(PLAIN, 1), intensity=0.0)
 
 
 def test_the_presets_of_acr_are_those_of_the_generator() -> None:
@@ -301,14 +251,14 @@ def test_what_is_drawn_ahead_is_the_same_and_can_be_left_off() -> None:
     assert len(ahead.begun) == 1
     ahead.begin(PLAIN, 2)
     for seed in (1, 2, 3):
-        found, drawn = ahead.drawn(PLAIN, seed), draw(PLAIN, seed)
-        assert (found.times, found.asked, found.writes) == (drawn.times, drawn.asked, drawn.writes)
+        found, drawn = opened(ahead.drawn(PLAIN, seed)), trace_of(PLAIN, seed)
+        assert found.fingerprint == drawn.fingerprint
     # Hours of work: stopping does not wait for them, and the next load is drawn as any.
     ahead.begin({**PLAIN, "requests": 1 << 40}, 1)
     ahead.stop()
     assert not ahead.begun
     ahead.begin(PLAIN, 1)
-    assert ahead.drawn(PLAIN, 1).times == draw(PLAIN, 1).times
+    assert opened(ahead.drawn(PLAIN, 1)).fingerprint == trace_of(PLAIN).fingerprint
     ahead.stop()
 
 

@@ -421,6 +421,24 @@ def test_mean_and_maximum_are_one_case_over_all_loads() -> None:
     assert verdict(compared(">0.1", over="min"), cells).verdict == "does not hold"
 
 
+def test_the_most_is_looked_for_where_something_happened_and_gaps_hide_it() -> None:
+    cells: Cells = {**many(1.0, 1.8), ("z", "A"): [0.0], ("z", "B"): [0.0]}
+    for over, wanted in (("max", "~0.5"), ("min", "~0.1")):
+        case = one(verdict(compared(wanted, over=over), cells))
+        assert case.status == "met"
+        assert case.note.endswith("0 against 0, left out: z")
+    ends = verdict(compared("~0.1..0.5"), cells)
+    assert ends.verdict == "holds"
+    assert all("left out: z" in case.note for case in ends.cases)
+    # Something that is not a number, or was not run, may have been the most.
+    for gap in ([math.nan], [None], [math.inf]):
+        case = one(verdict(compared("~0.5", over="max"), {**cells, ("y", "A"): gap}))
+        assert case.status == "undefined"
+    nothing: Cells = {("z", p): [0.0] for p in "AB"} | {("y", p): [0.0] for p in "AB"}
+    found = verdict(compared("~0.5", over="max"), nothing)
+    assert (found.verdict, one(found).status) == ("can't be tested here", "zero")
+
+
 def test_an_order_needs_every_pair_of_neighbours() -> None:
     order = replace(ORDER, order=(("A",), ("B", "C")))
     good: Cells = {("w", "A"): [1.0], ("w", "B"): [2.0], ("w", "C"): [3.0]}

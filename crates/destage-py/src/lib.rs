@@ -7,6 +7,7 @@
 //! ```text
 //!  catalogue  policies, formats, reader options, metrics
 //!  trace      decoded traces: opened, made, described, converted; the cache folder
+//!  standin    stand-ins for traces that are not at hand
 //!  asked      what a call asks for: policies, cache sizes, options of its runs
 //!  compare    runs side by side
 //!  curves     curves over cache sizes, and what padding does
@@ -45,6 +46,7 @@ mod policy;
 mod sets;
 mod signals;
 mod single;
+mod standin;
 mod told;
 mod trace;
 
@@ -96,6 +98,8 @@ mod _destage {
     use crate::signals::{end_at_second_signal, when_stuck};
     #[pymodule_export]
     use crate::single::{run_one, run_own_policy};
+    #[pymodule_export]
+    use crate::standin::{StandIn, draw_standin};
     #[pymodule_export]
     use crate::told::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]

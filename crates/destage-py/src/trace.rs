@@ -23,8 +23,10 @@ use std::sync::Arc;
 pub struct Trace {
     /// Columns.
     pub trace: Arc<destage_trace::Trace>,
-    sources: Vec<String>,
-    options: Value,
+    /// What it was made from, as it was named.
+    pub sources: Vec<String>,
+    /// How it was made.
+    pub options: Value,
 }
 
 impl Trace {
@@ -105,7 +107,7 @@ pub fn page_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
 }
 
 /// Page size, and what a drive asks for: page numbers modulo its pages, spans of whole blocks.
-fn decode_options(
+pub fn decode_options(
     py: Python<'_>,
     page_size: Option<&str>,
     wrap_pages: Option<u64>,
@@ -119,7 +121,11 @@ fn decode_options(
 }
 
 /// What is needed to decode the trace again.
-fn decoded_with(mut options: Value, trace: &destage_trace::Trace, decode: &DecodeOptions) -> Value {
+pub fn decoded_with(
+    mut options: Value,
+    trace: &destage_trace::Trace,
+    decode: &DecodeOptions,
+) -> Value {
     options["page_bytes"] = trace.page_bytes().into();
     if let Some(pages) = decode.wrap_pages {
         options["wrap_pages"] = pages.into();

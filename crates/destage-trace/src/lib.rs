@@ -51,6 +51,7 @@ pub(crate) mod sorting;
 pub(crate) mod source;
 mod spool;
 pub mod stack_distance;
+pub mod standin;
 mod store;
 pub mod stream;
 pub mod summary;

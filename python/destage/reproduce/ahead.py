@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
+from typing import TYPE_CHECKING
 
-from destage.reproduce.standins import Drawn, Recipe, draw
+from destage.reproduce.standins import Recipe, draw
+
+if TYPE_CHECKING:
+    from destage._destage import StandIn
 
 __all__ = ["Ahead"]
 
@@ -18,7 +23,7 @@ class Ahead:
 
     def __init__(self) -> None:
         """Begin nothing yet."""
-        self.begun: dict[tuple[str, int], Future[Drawn]] = {}
+        self.begun: dict[tuple[str, int], Future[StandIn]] = {}
         self.thread: ThreadPoolExecutor | None = None
         self.stopped = Event()
 
@@ -30,9 +35,9 @@ class Ahead:
         self.thread = self.thread or ThreadPoolExecutor(1, "destage-stand-ins")
         while len(self.begun) >= KEPT:
             self.begun.pop(next(iter(self.begun))).cancel()
-        self.begun[key] = self.thread.submit(draw, made, seed, self.stopped)
+        self.begun[key] = self.thread.submit(draw, made, seed, _stopping(self.stopped))
 
-    def drawn(self, made: Recipe, seed: int) -> Drawn:
+    def drawn(self, made: Recipe, seed: int) -> StandIn:
         """Return a load, begun or not."""
         begun = self.begun.get((repr(made), seed))
         return draw(made, seed) if begun is None or begun.cancelled() else begun.result()
@@ -43,3 +48,13 @@ class Ahead:
         if self.thread is not None:
             self.thread.shutdown(wait=True, cancel_futures=True)
         self.thread, self.begun, self.stopped = None, {}, Event()
+
+
+def _stopping(stopped: Event) -> Callable[..., object]:
+    """What is called some ten times a second while a load is drawn."""
+
+    def look(*_: object) -> None:
+        if stopped.is_set():
+            raise InterruptedError("not wanted any more")
+
+    return look

@@ -62,23 +62,33 @@ def _ends(look: Look, found: Sequence[tuple[str, Quantity]]) -> list[Case]:
     check = look.check
     ends = (check.expect or {})[""].ends
     assert ends is not None
-    least, greatest = _extremes(found)
-    return [
+    least, greatest, without = _extremes(found)
+    cases = [
         judged(f"{word} ({label})", q, e, check, check.form)
         for word, (label, q), e in (("least", least, ends[0]), ("greatest", greatest, ends[1]))
     ]
+    return [replace(case, note="; ".join(n for n in (case.note, without) if n)) for case in cases]
 
 
 def _extremes(
     found: Sequence[tuple[str, Quantity]],
-) -> tuple[tuple[str, Quantity], tuple[str, Quantity]]:
-    """The least and the greatest of some quantities; if one is no number, neither is known."""
+) -> tuple[tuple[str, Quantity], tuple[str, Quantity], str]:
+    """The least and the greatest of some quantities, and which of them had nothing to tell.
+
+    Where it is 0 against 0 nothing happened: such places are left out, and named. If one is no
+    number for another reason, neither end is known.
+    """
     for label, q in found:
-        if q.status:
+        if q.status == UNDEFINED:
             broken = (label, undefined(f"{label}: {q.why}"))
-            return broken, broken
-    ordered = sorted(found, key=lambda one: one[1].estimate.mean)
-    return ordered[0], ordered[-1]
+            return broken, broken, ""
+    empty = [label for label, q in found if q.status]
+    told = [(label, q) for label, q in found if not q.status]
+    if not told:
+        return found[0], found[0], ""
+    ordered = sorted(told, key=lambda one: one[1].estimate.mean)
+    without = f"0 against 0, left out: {', '.join(empty)}" if empty else ""
+    return ordered[0], ordered[-1], without
 
 
 def _aggregated(look: Look) -> list[Case]:
@@ -101,7 +111,9 @@ def _aggregated(look: Look) -> list[Case]:
                 (look.label(cell, of, to), look.quantity(cell, check.metric, of, to))
                 for cell, of, to in places
             ]
-            note, q = _extremes(found)[check.over == "max"]
+            least, greatest, without = _extremes(found)
+            note, q = greatest if check.over == "max" else least
+            note += f"; {without}" if without else ""
         label = check.over if key == "all" else f"{check.over}, {key}"
         case = judged(label, q, e, check, check.form)
         cases.append(replace(case, note=case.note or (note if len(places) > 1 else "")))

@@ -1,47 +1,39 @@
-"""Stand-ins: requests drawn to what is published of a trace, in extents and without addresses.
+"""Stand-ins: what loads are made of that are drawn to what is published of a trace.
 
-An *extent* is a stretch of pages that a request asks for as a whole. Two kinds of drawing:
+The drawing, and the placing on the channels of a drive, is in `crates/destage-trace/src/standin`;
+here are its descriptions. Requests ask for *extents*, stretches of pages that are asked for as a
+whole, drawn in one of two ways:
 
 * `recency`: what is asked for again is taken from a stack of all extents, the latest on top, at a
-  drawn depth. A share `near` of the depths is among the latest few; the others are n * u^(1/depth)
-  of the n extents so far, u even in 0..1. A stack of x of all pages then catches of what comes
-  again about near + (1 - near) * (x + x^d * (1 - x^(1 - d)) / (1 - d)), d being `depth`, since it
-  holds everything while few pages are known. Requests come in runs over neighbours
-  (`sequential`); new extents are born on several `streams` side by side, and most of them early
-  in each of the `phases`. So many are born that the pages touched are as many as asked for.
+  drawn depth, in runs over neighbours; new extents are born on several streams side by side, and
+  most of them early in each phase, so many that the pages touched are as many as asked for.
 * `independent`: every request draws an extent by its popularity, k^-alpha for the k-th, whatever
   came before.
 
 A share of the requests writes a log, round and round. Requests come in bursts of so many on
-average, `gap_ns` apart, with silence between. `placing` gives the extents their addresses.
+average, `gap_ns` apart, with silence between.
 """
 
 from __future__ import annotations
 
-import math
-from array import array
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from random import Random
-from threading import Event
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from destage.errors import UsageError
+from destage import _destage
+from destage.device import Drive
+from destage.options import ProgressCallback
 from destage.reproduce.published import PAGE, TraceSpec, rate_of, requests_of
+from destage.trace import Trace
 
-__all__ = ["KINDS", "Drawn", "apart", "draw", "recipe"]
+if TYPE_CHECKING:
+    from destage._destage import StandIn
+
+__all__ = ["KINDS", "Channels", "Recipe", "apart", "draw", "opened", "recipe"]
 
 #: How requests may be drawn.
 KINDS = ("recency", "independent")
-
-#: Extents that count as the latest few, and the size of the stack's uppermost level.
-NEAR = 16
-#: A request is at most so many times as long as the mean.
-LONGEST_MEANS = 64.0
-#: Requests between two looks at whether a load is still wanted.
-LOOK = 4096
-#: A log is read of nothing: of so much of its writes it can be as long at most.
-LOG_FILLED = 0.9
 
 #: ACR's table II, which `crates/destage-trace/src/synth/presets.rs` makes with one hot set.
 _ACR = {"requests": 3_000_000, "pages": 32_768, "page_bytes": 2048}
@@ -101,285 +93,60 @@ def recipe(
     return made
 
 
-@dataclass
-class Drawn:
-    """Requests in the order of their times, and the extents that they ask for."""
+@dataclass(frozen=True)
+class Channels:
+    """How the channels of a drive are to be loaded with reads: SAC's table 1."""
 
-    recipe: Recipe
-    times: array[int] = field(default_factory=lambda: array("Q"))
-    asked: array[int] = field(default_factory=lambda: array("q"))
-    """Extent of each request; -1 - page of the log for a write of the log."""
-    lengths: array[int] = field(default_factory=lambda: array("L"))
-    """Pages of each request."""
-    writes: bytearray = field(default_factory=bytearray)
-    extents: array[int] = field(default_factory=lambda: array("L"))
-    """Pages of each extent."""
-    groups: array[int] = field(default_factory=lambda: array("q"))
-    """Group of each extent: what lies side by side, in the order of the extents."""
-    log_pages: int = 0
+    count: int
+    stretch_pages: int
+    """Consecutive pages of one channel."""
+    deviation: float
+    """(max - min) / mean of the channels' reads: SAC's formula 1."""
 
 
-class _Stack:
-    """Extents, the latest on top, in levels of doubling size.
+def draw(made: Recipe, seed: int, progress: Callable[..., object] | None = None) -> StandIn:
+    """Draw a load, without addresses, for `opened`: the same from the same description and seed.
 
-    Inside a level what came first leaves first, but for what was taken from the middle: an extent
-    is at the depth where it belongs to within its level.
+    Raises `UsageError` for a description out of range, and what `progress` raises.
     """
-
-    def __init__(self) -> None:
-        self.cells: list[int] = []
-        """Level by level; level k begins at `NEAR * (2^k - 1)`."""
-        self.next: list[int] = []
-        """Where each level that is full takes in the next."""
-        self.at = array("L")
-        """The cell of each extent."""
-
-    def push(self, extent: int) -> None:
-        """Put extent number `len(self.at)` on top, which is not there yet."""
-        cells, at = self.cells, self.at
-        at.append(0)
-        for k, cell in enumerate(self.next):
-            cells[cell], extent = extent, cells[cell]
-            at[cells[cell]] = cell
-            self._onwards(k, cell)
-        at[extent] = len(cells)
-        cells.append(extent)
-        if len(cells) == NEAR * ((2 << len(self.next)) - 1):
-            self.next.append(NEAR * ((1 << len(self.next)) - 1))
-
-    def _onwards(self, k: int, cell: int) -> None:
-        behind = NEAR * ((2 << k) - 1)
-        self.next[k] = cell + 1 if cell + 1 < behind else NEAR * ((1 << k) - 1)
-
-    def extent(self, depth: int) -> int:
-        """Return the extent at a depth, from 0 on."""
-        k = (depth // NEAR + 1).bit_length() - 1
-        if k >= len(self.next):
-            # The lowest level has not been full: what came last is at its end.
-            first = NEAR * ((1 << k) - 1)
-            return self.cells[len(self.cells) - 1 - (depth - first)]
-        size, first = NEAR << k, NEAR * ((1 << k) - 1)
-        return self.cells[first + (self.next[k] - 1 - depth) % size]
-
-    def take(self, extent: int) -> None:
-        """Put an extent on top that is in the stack; one of the uppermost level stays."""
-        cells, at = self.cells, self.at
-        hole = at[extent]
-        carried = extent
-        for k in range((hole // NEAR + 1).bit_length() - 1):
-            cell = self.next[k]
-            cells[cell], carried = carried, cells[cell]
-            at[cells[cell]] = cell
-            self._onwards(k, cell)
-        cells[hole] = carried
-        at[carried] = hole
+    return _destage.draw_standin(json.dumps(made), seed, progress)
 
 
-def _length(random: Random, mean: float, longest: int) -> int:
-    """Geometric from 1 on."""
-    if mean <= 1:
-        return 1
-    pages = 1 + int(math.log(1 - random.random()) / math.log(1 - 1 / mean))
-    return min(pages, longest)
+def opened(
+    drawn: StandIn,
+    channels: Channels | None = None,
+    *,
+    intensity: float = 1.0,
+    drive: Drive | None = None,
+    progress: ProgressCallback | None = None,
+) -> Trace:
+    """Return the trace of a load that lies on the channels of a drive, or as it comes.
 
-
-class _Recency:
-    """Draws extents by depth in a stack."""
-
-    def __init__(self, made: Recipe, random: Random, pages: int, requests: int, to: Drawn) -> None:
-        self.random, self.to, self.pages = random, to, pages
-        self.near, self.exponent = made["near"], 1 / made["depth"]
-        self.mean: float = made["mean_pages"]
-        self.longest = max(1, min(pages // 4, round(LONGEST_MEANS * self.mean)))
-        self.requests, self.left = max(1, requests), max(1, requests)
-        self.phases = max(1, round(made["phases"]))
-        log = made["log_share"]
-        self.runs = max(0.0, (made["sequential"] - log) / (1 - log)) if log < 1 else 0.0
-        self.parting = self.mean / made["cluster_pages"]
-        self.stack = _Stack()
-        self.successor = array("q")
-        self.ends = [-1] * max(1, round(made["streams"]))
-        self.open = [-1] * len(self.ends)
-        """Youngest extent and group of each stream."""
-        self.groups, self.stream, self.run, self.newborn = 0, 0, -1, False
-
-    def draw(self) -> int:
-        """Return the extent of the next request."""
-        going = self.run >= 0 and self.random.random() < self.runs
-        if going and not self.newborn:
-            going = self.successor[self.run] >= 0
-        if not going:
-            self.newborn = self.random.random() < self._birth()
-            self.stream = int(self.random.random() * len(self.ends))
-        if self.pages > 0 and (self.newborn or not self.stack.cells):
-            found = self._new()
-        else:
-            self.newborn = False
-            found = self.successor[self.run] if going else self._old()
-            if found < 0:
-                found = self._old()
-            self.stack.take(found)
-        self.left -= 1
-        self.run = found
-        return found
-
-    def _birth(self) -> float:
-        """How likely a new extent is: as many as are wanted, and more early in a phase."""
-        if self.pages <= 0 or self.left <= 0:
-            return 0.0
-        mean: float = self.pages / self.mean / self.left
-        if mean >= 1:
-            return 1.0
-        if self.left * self.phases <= self.requests:
-            # In the last phase evenly, so that none are left over.
-            return mean
-        into = (self.requests - self.left) * self.phases / self.requests % 1
-        return float(mean * (1 + min(1.0, 1 / mean - 1) * (1 - 2 * into)))
-
-    def _new(self) -> int:
-        length = min(_length(self.random, self.mean, self.longest), self.pages)
-        self.pages -= length
-        extent, s = len(self.to.extents), self.stream
-        if self.ends[s] < 0 or self.random.random() < self.parting:
-            self.open[s], self.groups = self.groups, self.groups + 1
-        else:
-            self.successor[self.ends[s]] = extent
-        self.successor.append(-1)
-        self.ends[s] = extent
-        self.to.extents.append(length)
-        self.to.groups.append(self.open[s])
-        self.stack.push(extent)
-        return extent
-
-    def _old(self) -> int:
-        count = len(self.stack.cells)
-        u = self.random.random()
-        if self.random.random() < self.near:
-            return self.stack.extent(int(u * min(NEAR, count)))
-        return self.stack.extent(min(count - 1, int(count * u**self.exponent)))
-
-
-class _Independent:
-    """Draws extents by their popularity."""
-
-    def __init__(self, made: Recipe, random: Random, pages: int, requests: int, to: Drawn) -> None:
-        self.random, self.alpha = random, made["alpha"]
-        mean: float = made["mean_pages"]
-        self.count = _population(pages / mean, requests, self.alpha)
-        longest = max(1, min(pages // 4, round(LONGEST_MEANS * mean)))
-        together = max(1, round(made["cluster_pages"] / mean))
-        for k in range(self.count):
-            to.extents.append(_length(random, mean, longest))
-            to.groups.append(k // together)
-        self.first, self.last = _area(0.5, self.alpha), _area(self.count + 0.5, self.alpha)
-
-    def draw(self) -> int:
-        """Return the extent of the next request."""
-        at = self.first + self.random.random() * (self.last - self.first)
-        rank = round(_rank(at, self.alpha))
-        return min(max(rank, 1), self.count) - 1
-
-
-def _area(x: float, alpha: float) -> float:
-    """The integral of x^-alpha: extent k has what lies between k - 1/2 and k + 1/2."""
-    return math.log(x) if alpha == 1 else x ** (1 - alpha) / (1 - alpha)
-
-
-def _rank(area: float, alpha: float) -> float:
-    return math.exp(area) if alpha == 1 else ((1 - alpha) * area) ** (1 / (1 - alpha))
-
-
-def _population(wanted: float, draws: int, alpha: float) -> int:
-    """Of how many extents so many draws touch as many different ones as wanted."""
-
-    def touched(count: float) -> float:
-        total = _area(count + 0.5, alpha) - _area(0.5, alpha)
-        found, low = 0.0, 0.5
-        while low < count + 0.5:
-            # Ranks of about the same popularity together.
-            high = min(count + 0.5, max(low + 1, low * 1.02))
-            share = (_area(high, alpha) - _area(low, alpha)) / total / (high - low)
-            found += (high - low) * -math.expm1(draws * math.log1p(-min(share, 1 - 1e-12)))
-            low = high
-        return found
-
-    low, high = max(1.0, wanted), 64 * max(1.0, wanted)
-    if touched(high) < wanted:
-        return round(high)
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if touched(middle) < wanted else (low, middle)
-    return max(1, round(high))
-
-
-def draw(made: Recipe, seed: int, stopped: Event | None = None) -> Drawn:
-    """Draw a load. The same description and seed give the same one.
-
-    Raises `InterruptedError` soon after `stopped` is set.
+    Times are divided by `intensity`; pages are the drive's or the load's own. It is placed once for
+    all rates and for all drives of the same channels.
     """
-    random, clock = Random(seed), Random(~seed & (1 << 64) - 1)
-    drawn = Drawn(made)
-    requests, mean, log_share = made["requests"], made["mean_pages"], made["log_share"]
-    logged = LOG_FILLED * requests * log_share * mean
-    drawn.log_pages = int(min(made["log_page_share"] * made["unique_pages"], logged))
-    pages = max(1, made["unique_pages"] - drawn.log_pages)
-    by = _Recency if made["kind"] == "recency" else _Independent
-    data = by(made, random, pages, round(requests * (1 - log_share)), drawn)
-    reading = min(1.0, (1 - made["write_ratio"]) / (1 - log_share)) if log_share < 1 else 0.0
-    at, now, longest = 0, 0.0, max(1, drawn.log_pages)
-    for k in range(requests):
-        if stopped is not None and k % LOOK == 0 and stopped.is_set():
-            raise InterruptedError("not wanted any more")
-        if drawn.log_pages and random.random() < log_share:
-            length = _length(random, mean, longest)
-            if at + length > drawn.log_pages:
-                at = 0
-            drawn.asked.append(-1 - at)
-            at += length
-            writes = True
-        else:
-            extent = data.draw()
-            drawn.asked.append(extent)
-            length = drawn.extents[extent]
-            writes = random.random() >= reading
-        drawn.lengths.append(length)
-        drawn.writes.append(writes)
-        drawn.times.append(int(now))
-        now += _gap(clock, made)
-    return drawn
+    on = (channels.count, channels.stretch_pages, channels.deviation) if channels else None
+    page = str(drive.page_bytes) if drive else None
+    trace = Trace(*drawn.open(on, float(intensity), page, progress))
+    if drive is not None:
+        trace.drive = drive.extended(trace.end_page)
+    return trace
 
 
-def _gap(clock: Random, made: Recipe) -> float:
-    """Time to the next request: exponential, and after the last one of a burst a silence."""
-    gap: float = clock.expovariate(1.0) * made["gap_ns"]
-    if made["burst"] > 1 and clock.random() * made["burst"] < 1:
-        # A burst has `burst` gaps; the silence comes on top of the last.
-        gap += clock.expovariate(1.0) * made["off_ns"]
-    return gap
-
-
-def apart(parameters: Mapping[str, Any], seed: int) -> tuple[Drawn, tuple[array[int], int]]:
-    """Draw a load of locality in which reads and writes have hot sets of their own.
+def apart(parameters: Mapping[str, Any]) -> Recipe:
+    """Return a load of locality in which reads and writes have hot sets of their own.
 
     `parameters` are those of the kind `locality`: a share of the reads goes to the first pages,
     and the same share of the writes to as many pages behind these.
     """
     given = {**PRESET[parameters["preset"]], **parameters} if "preset" in parameters else parameters
-    pages, requests = int(given["pages"]), int(given["requests"])
-    hot = round(given["page_share"] * pages)
-    if 2 * hot > pages:
-        raise UsageError(f"page_share: two hot sets of {hot} pages do not fit {pages} pages")
-    random = Random(seed)
-    made = {**given, "page_bytes": int(given["page_bytes"])}
-    drawn = Drawn(made, extents=array("L", [1]) * pages, groups=array("q", range(pages)))
-    for k in range(requests):
-        writes = random.random() >= given["read_ratio"]
-        first = hot if writes else 0
-        page = first + int(random.random() * hot)
-        if random.random() >= given["access_share"]:
-            page = (first + hot + int(random.random() * (pages - hot))) % pages
-        drawn.asked.append(page)
-        drawn.lengths.append(1)
-        drawn.writes.append(writes)
-        drawn.times.append(k * 1_000_000)
-    return drawn, (array("Q", range(pages)), pages)
+    return {
+        "kind": "apart",
+        "requests": int(given["requests"]),
+        "unique_pages": int(given["pages"]),
+        "page_bytes": int(given["page_bytes"]),
+        "write_ratio": round(1 - given["read_ratio"], 12),
+        "access_share": given["access_share"],
+        "page_share": given["page_share"],
+        "gap_ns": 1_000_000,
+    }

@@ -10,19 +10,17 @@ from __future__ import annotations
 import fnmatch
 import math
 import os
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from destage.device import Drive
 from destage.errors import DataError, MissingFile
 from destage.options import ProgressCallback
 from destage.reproduce.ahead import Ahead
 from destage.reproduce.claims import OwnWorkload, Paper, RunSet
-from destage.reproduce.placing import Channels, opened, place
 from destage.reproduce.published import (
     FEWEST,
     PAGE,
@@ -34,8 +32,11 @@ from destage.reproduce.published import (
     fits,
     requests_of,
 )
-from destage.reproduce.standins import Drawn, Recipe, apart, recipe
+from destage.reproduce.standins import Channels, Recipe, apart, draw, opened, recipe
 from destage.trace import Trace, open_trace, synth
+
+if TYPE_CHECKING:
+    from destage._destage import StandIn
 
 __all__ = ["Asked", "Load", "Loads", "label_of", "own_axis"]
 
@@ -121,10 +122,8 @@ class Loads:
         specifies it, as `standins.recipe` gives it if it is a stand-in."""
         self.opened: dict[tuple[Any, ...], Trace] = {}
         self.ahead = Ahead()
-        self.drawn: dict[tuple[Any, ...], Drawn] = {}
-        """The stand-in that was drawn last ..."""
-        self.placed: dict[Channels | None, tuple[array[int], int]] = {}
-        """... and where its extents lie, for each kind of channels."""
+        self.drawn: dict[tuple[Any, ...], StandIn] = {}
+        """The stand-in that was drawn last."""
 
     def load(self, name: str, paper: Paper) -> Load:
         """Return the load of a name as a paper means it.
@@ -234,7 +233,8 @@ class Loads:
         if asked == Asked():
             self.made.setdefault(load.name, dict(parameters))
         if parameters.pop("apart", False):
-            return opened(*apart(parameters, seed), drive=drive, progress=progress)
+            drawn = draw(apart(parameters), seed, progress)
+            return opened(drawn, drive=drive, progress=progress)
         kind = parameters.pop("preset", None) or parameters.pop("kind")
         parameters["seed"] = seed
         return synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
@@ -269,14 +269,9 @@ class Loads:
         assert load.spec is not None
         key = (load.name, seed, repr(made))
         if key not in self.drawn:
-            self.drawn, self.placed = {key: self.ahead.drawn(made, seed)}, {}
+            self.drawn = {key: self.ahead.drawn(made, seed)}
         drawn = self.drawn[key]
-        if on not in self.placed:
-            # At another rate, or in front of a drive of the same channels, it lies as it lay.
-            self.placed[on] = place(drawn, seed, on)
-        trace = opened(
-            drawn, self.placed[on], intensity=asked.intensity, drive=drive, progress=progress
-        )
+        trace = opened(drawn, on, intensity=asked.intensity, drive=drive, progress=progress)
         if asked.intensity == 1 and load.name not in self.fits:
             self.made[load.name] = {"seed": seed, **made}
             self.fits[load.name] = fits(load.spec, trace.info(), self.scale, trace.page_bytes)

@@ -12,7 +12,7 @@ mod arrivals;
 mod pages;
 mod parameters;
 mod presets;
-mod random;
+pub(crate) mod random;
 mod sizes;
 mod source;
 
