@@ -432,7 +432,8 @@ def test_the_most_is_looked_for_where_something_happened_and_gaps_hide_it() -> N
     assert all("left out: z" in case.note for case in ends.cases)
     # Something that is not a number, or was not run, may have been the most.
     for gap in ([math.nan], [None], [math.inf]):
-        case = one(verdict(compared("~0.5", over="max"), {**cells, ("y", "A"): gap}))
+        gapped = {**cells, ("y", "A"): gap, ("y", "B"): [2.0]}
+        case = one(verdict(compared("~0.5", over="max"), gapped))
         assert case.status == "undefined"
     nothing: Cells = {("z", p): [0.0] for p in "AB"} | {("y", p): [0.0] for p in "AB"}
     found = verdict(compared("~0.5", over="max"), nothing)
