@@ -46,6 +46,7 @@ __all__ = [
     "padding",
     "page_bytes",
     "parquet_bytes",
+    "parquet_columns",
     "parse_policies",
     "policies",
     "policy",
@@ -451,8 +452,13 @@ def conform_own(
     files: Sequence[Path], factory: Callable[[str, int], object], only: str | None = None
 ) -> tuple[str, list[str]]: ...
 def conform_emit(file: Path) -> bytes: ...
+def parquet_columns(
+    path: Path, names: Sequence[str] | None = None
+) -> tuple[list[tuple[str, list[Any]]], dict[str, str]]: ...
 def parquet_bytes(
-    columns: Sequence[tuple[str, Sequence[Any]]], metadata: Mapping[str, str]
+    columns: Sequence[tuple[str, Sequence[Any]]],
+    metadata: Mapping[str, str],
+    kinds: Mapping[str, str] | None = None,
 ) -> bytes: ...
 def end_at_second_signal(signals: Sequence[int]) -> int | None: ...
 def when_stuck(call: Callable[[], object] | None) -> None: ...

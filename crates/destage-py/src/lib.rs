@@ -91,7 +91,7 @@ mod _destage {
     #[pymodule_export]
     use crate::ghosts::GhostList;
     #[pymodule_export]
-    use crate::parquet::parquet_bytes;
+    use crate::parquet::{parquet_bytes, parquet_columns};
     #[pymodule_export]
     use crate::sets::{assembled, read_result};
     #[pymodule_export]
