@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from destage.model.card import Card
 from destage.model.words import percent, size
 from destage.options import ProgressCallback
 
-__all__ = ["DeviceLike", "Drive", "open_device"]
+__all__ = ["DeviceLike", "Drive", "open_device", "restored"]
 
 
 class Drive:
@@ -135,6 +135,10 @@ class Drive:
             raise UsageError(f"pages: expected a number of pages, got {pages!r}")
         return self if pages <= self.logical_pages else Drive(self.raw.extended(pages))
 
+    def __reduce__(self) -> tuple[Callable[..., Drive], tuple[str]]:
+        """Pickle every key of it, and no state: it is filled again where it is needed."""
+        return restored, (self.raw.record(),)
+
     def card(self) -> Card:
         """What the drive is, in a few lines; `record` has every key."""
         device, known = self.record["device"], self.size
@@ -157,6 +161,11 @@ class Drive:
     def _repr_html_(self) -> str:
         """Return the same as a card, for a notebook."""
         return self.card().html()
+
+
+def restored(record: str) -> Drive:
+    """The drive of a record, as results and pickles keep it."""
+    return Drive(_destage.drive_from_record(record, True))
 
 
 def open_shared(path: str, others: Sequence[tuple[str, str]], *, cache: bool = True) -> Drive:

@@ -22,6 +22,8 @@ __all__ = [
     "RunOption",
     "RunOptions",
     "options_json",
+    "page_size_text",
+    "reader_json",
     "run_options",
     "thread_count",
 ]
@@ -101,6 +103,26 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
         raise UsageError(f"options: {e}") from e
     _destage.check_run("[]", text)
     return text
+
+
+def reader_json(options: Mapping[str, Any]) -> str:
+    """Reader options as the boundary takes them: JSON, without the underscore of Python's words."""
+    given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
+    try:
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text.encode()  # bytes of a command line that are no UTF-8 come here as lone surrogates
+        return text
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"reader options: {e}") from e
+
+
+def page_size_text(page_size: int | str | None) -> str | None:
+    """A page size as the boundary takes it."""
+    if page_size is None or isinstance(page_size, str):
+        return page_size
+    if isinstance(page_size, bool) or not isinstance(page_size, int):
+        raise UsageError(f"page_size: expected bytes, such as 4096 or '4KiB', got {page_size!r}")
+    return str(page_size)
 
 
 #: More threads than any machine has processors.

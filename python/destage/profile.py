@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from destage import _destage
+from destage.catalogue import policy
 from destage.errors import UsageError
 from destage.io.files import Destination, write_whole
+from destage.model.naming import canonical
 from destage.model.profile import FIGURES, rows_of, warnings_of
 from destage.tables.frames import Tidy, by_column
 from destage.tables.profile import profile_text
@@ -17,7 +20,7 @@ from destage.tables.trace_info import info_text
 if TYPE_CHECKING:
     from destage.charts.profile_plots import ProfilePlots
 
-__all__ = ["Counted", "TraceInfo", "TraceProfile"]
+__all__ = ["Counted", "TraceInfo", "TraceProfile", "profiled"]
 
 #: What counts as a reference: page writes, or page reads and page writes.
 Counted = Literal["writes", "all"]
@@ -178,3 +181,25 @@ _LONG = ("x", "x_to", "y", "y_to", "value")
 def _real(row: Mapping[str, Any], key: str) -> float | None:
     value = row.get(key)
     return None if value is None else float(value)
+
+
+def profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str, str]]:
+    """The policy whose padding a profile looks at, if any, when its options can be."""
+    if options["counted"] not in ("writes", "all"):
+        raise UsageError(f"counted: expected writes or all, got {options['counted']!r}")
+    for key, value in options.items():
+        if key == "counted":
+            continue
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not 0 <= int(value) < 1 << 32:
+            raise UsageError(f"{key}: expected a whole number below 2^32, got {value!r}")
+    specs = [] if padding is None else _destage.parse_policies(canonical(padding))
+    if padding is not None and len(specs) != 1:
+        raise UsageError(f"padding: expected one policy, got {padding!r}")
+    for name, _ in specs:
+        if policy(name).needs_device:
+            raise UsageError(
+                f"padding: {name} looks at the drive behind the cache, and a profile has none;"
+                " take one such as bplru"
+            )
+    return specs

@@ -19,7 +19,7 @@ from destage.own.files import is_in_a_file
 from destage.policy import OwnPolicy
 from destage.results import Results
 from destage.runs import run_own
-from destage.trace import PathLike, Trace, paths_of, read_decoded, synth_decoded
+from destage.trace import PathLike, Trace, opened_again, paths_of
 
 __all__ = ["Rerun", "rerun"]
 
@@ -90,19 +90,12 @@ def _open(
     cache: bool,
     progress: ProgressCallback | None,
 ) -> Trace:
-    options = identity["options"]
-    page_size = identity["page_bytes"]
-    if "synth" in options:
-        workload = json.dumps(options["synth"])
-        return synth_decoded(workload, str(page_size), cache, progress, options.get("wrap_pages"))
-    if "reader" not in options:
-        raise DataError("result: trace.options: expected how the trace was read (reader or synth)")
+    if "synth" in identity["options"]:
+        return opened_again(identity, (), cache, progress)
     paths = (
         paths_of(given) if given is not None else [_found(s, beside) for s in identity["sources"]]
     )
-    reader = json.dumps(options["reader"])
-    wrap, align = options.get("wrap_pages"), options.get("span_align_bytes")
-    return read_decoded(paths, reader, str(page_size), cache, progress, wrap, align)
+    return opened_again(identity, paths, cache, progress)
 
 
 def _drive(record: Mapping[str, Any] | None, cache: bool) -> Drive | None:

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage.catalogue import policy
 from destage.device import DeviceLike, Drive, open_device
-from destage.errors import UsageError
+from destage.errors import DataError, MissingFile, UsageError
 from destage.io.clash import reading
-from destage.io.names import path_of
+from destage.io.names import PathLike, paths_of
 from destage.model.card import Card
-from destage.model.naming import canonical
 from destage.model.run import trace_name
 from destage.model.words import duration, percent, size
-from destage.profile import Counted, TraceInfo, TraceProfile
+from destage.options import page_size_text, reader_json
+from destage.profile import Counted, TraceInfo, TraceProfile, profiled
 
 __all__ = [
     "PathLike",
@@ -27,16 +26,18 @@ __all__ = [
     "Trace",
     "open_trace",
     "open_volumes",
+    "opened_again",
     "paths_of",
     "read_decoded",
     "reader_json",
+    "reopened",
+    "sources_of",
     "synth",
     "synth_decoded",
     "workload_json",
     "workloads",
 ]
 
-PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int | None, str], object]
 
 
@@ -188,13 +189,17 @@ class Trace:
             "hot_accesses": hot_accesses,
             "cold_accesses": cold_accesses,
         }
-        specs = _profiled(options, padding)
+        specs = profiled(options, padding)
         found = json.loads(self.raw.profile(json.dumps(options), progress))
         for spec in specs:
             sizes = json.dumps([cache])
             text = _destage.padding(self.raw, spec, sizes, pages_per_block, progress)
             found["padding"] = json.loads(text)
         return TraceProfile(found)
+
+    def __reduce__(self) -> tuple[Callable[..., Trace], tuple[Any, ...]]:
+        """Pickle what it is and where it was, never its data: it is opened anew, and held to it."""
+        return reopened, (self.identity, sources_of(self.identity), self.drive, self._said)
 
     def card(self) -> Card:
         """What the trace is, in a few lines; `info` looks at every access."""
@@ -219,57 +224,6 @@ class Trace:
     def _repr_html_(self) -> str:
         """Return the same as a card, for a notebook."""
         return self.card().html()
-
-
-def _profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str, str]]:
-    """The policy whose padding a profile looks at, if any, when its options can be."""
-    if options["counted"] not in ("writes", "all"):
-        raise UsageError(f"counted: expected writes or all, got {options['counted']!r}")
-    for key, value in options.items():
-        if key == "counted":
-            continue
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or not 0 <= int(value) < 1 << 32:
-            raise UsageError(f"{key}: expected a whole number below 2^32, got {value!r}")
-    specs = [] if padding is None else _destage.parse_policies(canonical(padding))
-    if padding is not None and len(specs) != 1:
-        raise UsageError(f"padding: expected one policy, got {padding!r}")
-    for name, _ in specs:
-        if policy(name).needs_device:
-            raise UsageError(
-                f"padding: {name} looks at the drive behind the cache, and a profile has none;"
-                " take one such as bplru"
-            )
-    return specs
-
-
-def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
-    """One path or several, as several. Raises `UsageError` for what is none."""
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    if not isinstance(given, Sequence):
-        raise UsageError(f"paths: expected a path or several, got {paths!r}")
-    if not given:
-        raise UsageError("paths: expected at least one")
-    return [Path(path_of(p, "paths")) for p in given]
-
-
-def _page_size(page_size: int | str | None) -> str | None:
-    if page_size is None or isinstance(page_size, str):
-        return page_size
-    if isinstance(page_size, bool) or not isinstance(page_size, int):
-        raise UsageError(f"page_size: expected bytes, such as 4096 or '4KiB', got {page_size!r}")
-    return str(page_size)
-
-
-def reader_json(options: Mapping[str, Any]) -> str:
-    """Reader options as the boundary takes them: JSON, without the underscore of Python's words."""
-    given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
-    try:
-        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
-        text.encode()  # bytes of a command line that are no UTF-8 come here as lone surrogates
-        return text
-    except (TypeError, ValueError) as e:
-        raise UsageError(f"reader options: {e}") from e
 
 
 #: What becomes of pages beyond the drive.
@@ -358,7 +312,7 @@ def open_trace(
     Raises `MissingFile`, `DataError` with the place of the first malformed record, `UsageError`.
     """
     files = paths_of(paths)
-    opened, size = _for_drive(drive, wrap, _page_size(page_size))
+    opened, size = _for_drive(drive, wrap, page_size_text(page_size))
     given = _reader_options(opened, {**options, "wrap": wrap})
     align = opened.block_bytes if opened else None
 
@@ -383,6 +337,63 @@ def read_decoded(
         paths, reader, page_size, bool(cache), progress, wrap_pages, span_align_bytes
     )
     return Trace(raw, notes)
+
+
+def opened_again(
+    identity: Mapping[str, Any],
+    paths: Sequence[Path],
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Trace:
+    """Open a trace as its identity says that it was; workloads have no files."""
+    options, page_size = identity["options"], str(identity["page_bytes"])
+    wrap, align = options.get("wrap_pages"), options.get("span_align_bytes")
+    if "synth" in options:
+        return synth_decoded(json.dumps(options["synth"]), page_size, cache, progress, wrap)
+    if "reader" not in options:
+        raise DataError("result: trace.options: expected how the trace was read (reader or synth)")
+    return read_decoded(
+        paths, json.dumps(options["reader"]), page_size, cache, progress, wrap, align
+    )
+
+
+def sources_of(identity: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files of a trace by their whole paths; none of a workload."""
+    drawn = "synth" in identity["options"]
+    return () if drawn else tuple(os.path.abspath(name) for name in identity["sources"])
+
+
+def reopened(
+    identity: Mapping[str, Any],
+    paths: Sequence[str],
+    drive: Drive | None = None,
+    notes: Sequence[str] = (),
+) -> Trace:
+    """The trace of this identity, from its files; where they are not, from `$DESTAGE_TRACES`.
+
+    Raises `MissingFile`, and `DataError` if the files hold another trace.
+    """
+    found = [_elsewhere(path) for path in paths]
+    trace = opened_again(identity, found)
+    if trace.fingerprint != identity["fingerprint"]:
+        raise DataError(
+            f"trace {', '.join(map(str, found)) or trace.name}: it is another one here: its"
+            f" fingerprint is {trace.fingerprint}, expected {identity['fingerprint']}"
+        )
+    return Trace(trace.raw, notes, drive)
+
+
+def _elsewhere(path: str) -> Path:
+    """The file, or one of its name in the folder of traces."""
+    held = path.partition("!")[0]
+    if os.path.exists(path) or os.path.exists(held):
+        return Path(path)
+    folder = os.environ.get("DESTAGE_TRACES")
+    other = os.path.join(folder, os.path.basename(held)) if folder else ""
+    if other and os.path.exists(other):
+        return Path(other + path[len(held) :])
+    also = f", nor in DESTAGE_TRACES ({folder})" if folder else ""
+    raise MissingFile(f"trace {path}: no such file here{also}")
 
 
 def synth_decoded(
@@ -462,7 +473,7 @@ def synth(
     1000
     """
     workload = workload_json(kind, parameters)
-    opened, size = _for_drive(drive, wrap, _page_size(page_size))
+    opened, size = _for_drive(drive, wrap, page_size_text(page_size))
 
     def make(wrap_pages: int | None) -> Trace:
         return synth_decoded(workload, size, cache, progress, wrap_pages)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 from destage.errors import UsageError
 
-__all__ = ["path_of", "printable"]
+__all__ = ["PathLike", "path_of", "paths_of", "printable"]
+
+PathLike = str | os.PathLike[str]
 
 
 def printable(text: object) -> str:
@@ -34,3 +38,13 @@ def path_of(name: object, what: str = "file") -> str:
     except UnicodeEncodeError as e:
         raise UsageError(f"{what}: {printable(path)}: no file can have this name") from e
     return path
+
+
+def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    """One path or several, as several. Raises `UsageError` for what is none."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    if not isinstance(given, Sequence):
+        raise UsageError(f"paths: expected a path or several, got {paths!r}")
+    if not given:
+        raise UsageError("paths: expected at least one")
+    return [Path(path_of(p, "paths")) for p in given]
