@@ -35,7 +35,7 @@ $(VENV)/.tools: pyproject.toml
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	@echo "Building Destage (the first time three to ten minutes: the Rust half, optimised; then what has changed) ..."
 	@. $(BIN)/activate && PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		maturin develop --release --quiet --extras report,tune,polars,pandas,sql
+		maturin develop --release --quiet --extras report,tune,polars,pandas,sql,cluster
 	@touch $@
 
 setup: $(VENV)/.built ## build and install into .venv

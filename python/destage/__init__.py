@@ -79,6 +79,11 @@ if TYPE_CHECKING:
     from destage.rerunning import Rerun, rerun
     from destage.results import Metric, Results, Run, TraceIdentity, metrics
     from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
+    from destage.sweep.calls import Swept, sweep
+    from destage.sweep.difference import Difference, Differences, diff
+    from destage.sweep.foretelling import Foretold, foretell
+    from destage.sweep.joining import merge_results, pack_results
+    from destage.sweep.loaded import StoredResults, load_results
     from destage.trace import Trace, open_trace, open_volumes, synth, workloads
     from destage.trace_cache import CacheEntry, TraceCache, trace_cache
     from destage.tuning import Tuned, tune
@@ -134,6 +139,18 @@ __all__ = [
     "Metric",
     "metrics",
     "write_report",
+    # sweeps
+    "sweep",
+    "foretell",
+    "load_results",
+    "merge_results",
+    "pack_results",
+    "diff",
+    "Swept",
+    "Foretold",
+    "StoredResults",
+    "Differences",
+    "Difference",
     # catalogues
     "policies",
     "policy",
@@ -300,6 +317,27 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "compare",
         "plan",
         "run",
+    ),
+    "destage.sweep.calls": (
+        "Swept",
+        "sweep",
+    ),
+    "destage.sweep.difference": (
+        "Difference",
+        "Differences",
+        "diff",
+    ),
+    "destage.sweep.foretelling": (
+        "Foretold",
+        "foretell",
+    ),
+    "destage.sweep.joining": (
+        "merge_results",
+        "pack_results",
+    ),
+    "destage.sweep.loaded": (
+        "StoredResults",
+        "load_results",
     ),
     "destage.trace": (
         "Trace",

@@ -93,6 +93,10 @@ COMMANDS = {
     "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
     "why": Place("destage.cli.why", "why", "Show where two policies part, and what it cost."),
     "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
+    "sweep": Place("destage.cli.sweep", "sweep", "Run a whole grid, and keep every result."),
+    "results": Place(
+        "destage.cli.results", "results", "List, ask, merge and compare stores.", is_group=True
+    ),
     "trace": Place(
         "destage.cli.trace", "trace", "Look at, convert and make traces.", is_group=True
     ),

@@ -1,0 +1,216 @@
+"""`destage results`: list, filter, ask, merge, pack and compare stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, Decorated, Input, apply, flag
+from destage.cli.output import FILES, Outputs, look_at_folder, print_table
+from destage.cli.root import LazyGroup, Place
+from destage.cli.screen import note, warn
+from destage.errors import UsageError
+from destage.io.names import printable
+from destage.model.words import counted, number
+from destage.sweep.loaded import Hole, StoredResults, load_results
+
+__all__ = ["diff", "listed", "merge", "pack", "results"]
+
+#: Commands of the group; every other word is a store.
+PLACES = {
+    "list": Place("destage.cli.results", "listed", "List the runs of a store."),
+    "merge": Place("destage.cli.results", "merge", "Put stores into one; say what is missing."),
+    "pack": Place("destage.cli.results", "pack", "Put the parts of a store into few."),
+    "diff": Place("destage.cli.results", "diff", "Hold two stores or results against each other."),
+}
+
+
+class _Results(LazyGroup):
+    """A group whose first word may be a store."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take what is no command for a store to list."""
+        if args and args[0] not in self.places:
+            args = ["list", *args]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave flags before the store to `list`."""
+        if args and args[0] not in (*self.places, "-h", "--help"):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+EPILOG = """\b
+Examples:
+  destage results runs
+  destage results runs --where "policy == 'lru' and cache >= '10%'" --csv -
+  destage results runs --sql "select label, avg(hit_ratio) from runs group by label"
+  destage results runs --pooled --show hit,writes
+  destage results merge shard-1 shard-2 -o runs
+  destage results pack runs
+  destage results diff before after
+"""
+
+results = _Results(
+    name="results",
+    places=PLACES,
+    help="Look at a store of results: destage results STORE [flags], or a command.",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+FILTERS: list[Decorated] = [
+    flag(
+        "--where",
+        metavar="CONDITION",
+        help="Rows of which it holds: \"policy == 'lru' and cache >= '10%'\".",
+    ),
+    flag("--policy", metavar="NAME,...", help="Rows of these policies, with parameters or not."),
+    flag("--trace", metavar="NAME,...", help="Rows of these traces."),
+    flag("--device", metavar="NAME,...", help="Rows of these drives."),
+    flag("--failed", is_flag=True, help="Runs that failed, with the reason."),
+]
+
+VIEW: list[Decorated] = [
+    flag("--show", metavar="NAME,...", section="Output", help="Columns of the table: metrics."),
+    flag(
+        "--pooled",
+        is_flag=True,
+        help="All traces as one: counters added up, ratios made of the sums.",
+    ),
+    flag("--sql", metavar="QUERY", help="Ask DuckDB; the table is called runs (extra 'sql')."),
+]
+
+
+@click.command(name="list", cls=Command, epilog=EPILOG)
+@click.argument("store", nargs=-1, required=True, type=FOLDER, metavar="STORE...")
+@apply(FILTERS, VIEW, FILES, COMMON)
+def listed(store: tuple[str, ...], **arguments: Any) -> None:
+    """List the runs of a store, or of several as one; filter them, ask DuckDB."""
+    outputs = Outputs.of(arguments)
+    found = load_results(list(store))
+    _say_damaged(found)
+    if arguments["where"] is not None:
+        found = found.where(arguments["where"])
+    found = found.only(**{k: arguments[k] for k in ("policy", "trace", "device")})
+    if arguments["failed"]:
+        found = found.only(status="failed")
+    if arguments["sql"] is not None:
+        if arguments["pooled"] or arguments["show"]:
+            raise UsageError("--sql says itself what is shown: leave out --show and --pooled")
+        answer = found.sql(arguments["sql"])
+        outputs.write(answer)
+        if outputs.to_screen:
+            print_table(answer.as_table())
+        return
+    if arguments["pooled"]:
+        found = found.pooled()
+    table = found.as_table(show=arguments["show"])
+    outputs.write(found, table)
+    if outputs.to_screen:
+        print_table(table)
+    _say_holes(found.holes)
+
+
+def _say_damaged(found: StoredResults) -> None:
+    if found.damaged:
+        warn(
+            f"{counted(found.damaged, 'part')} cannot be read, and their runs are missing:"
+            " destage sweep --resume makes them again"
+        )
+
+
+def _say_holes(holes: Sequence[Hole]) -> None:
+    for hole in holes[:10]:
+        where = f"{hole.trace}, {hole.device}" if hole.device else hole.trace
+        policies = ", ".join(hole.policies)
+        warn(
+            f"{printable(hole.sweep)}: {number(hole.missing)} of {counted(hole.runs, 'run')} of a"
+            f" task are missing: {printable(where)}: {printable(policies)}"
+        )
+    if len(holes) > 10:
+        rest = sum(hole.missing for hole in holes[10:])
+        warn(f"and {counted(rest, 'run')} of {counted(len(holes) - 10, 'other task')}")
+
+
+@click.command(cls=Command)
+@click.argument("store", nargs=-1, required=True, type=FOLDER, metavar="STORE...")
+@apply(
+    [
+        flag(
+            "-o",
+            "--output",
+            type=OUTPUT,
+            metavar="DIR",
+            help="The store that takes all of them. [one store alone: say what is missing]",
+        )
+    ],
+    COMMON,
+)
+def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
+    """Put stores into one, and say which runs of their sweeps are missing (then status 1)."""
+    from destage.sweep.joining import merge_results as put_together
+
+    if output is None and len(store) > 1:
+        raise click.UsageError("-o DIR is missing: the store that takes all of them")
+    if output is not None:
+        look_at_folder(output)
+    found = load_results(store[0]) if output is None else put_together(store, output)
+    _say_damaged(found)
+    missing = sum(hole.missing for hole in found.holes)
+    if not arguments["quiet"]:
+        said = f"{number(missing)} missing" if missing else "nothing missing"
+        note(f"{printable(output or store[0])}: {counted(len(found), 'run')}, {said}")
+    _say_holes(found.holes)
+    if missing:
+        click.get_current_context().exit(1)
+
+
+@click.command(cls=Command)
+@click.argument("store", type=OUTPUT, metavar="STORE")
+@apply(COMMON)
+def pack(store: str, **arguments: Any) -> None:
+    """Put the parts of a store into few; what it holds stays the same."""
+    from destage.sweep.joining import pack_results as put_into_few
+
+    done = put_into_few(store)
+    if done.damaged:
+        warn(
+            f"{counted(done.damaged, 'damaged part')} removed: destage sweep --resume makes it new"
+        )
+    if not arguments["quiet"]:
+        parts = f"{counted(done.before, 'part')} are {number(done.after)} now"
+        note(f"{printable(store)}: {counted(done.runs, 'run')}; {parts}")
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage results diff before after\n"
+    "  destage results diff runs results.json --show hit,p99 --csv -",
+)
+@click.argument("a", metavar="A", type=Input("A"))
+@click.argument("b", metavar="B", type=Input("B"))
+@apply(
+    [flag("--show", metavar="NAME,...", help="Metrics to compare. [those that tables show]")],
+    FILES,
+    COMMON,
+)
+def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
+    """Hold two stores, or JSON files of results, against each other; status 1 if they differ.
+
+    Where runs have seeds, differences have 95 % intervals.
+    """
+    from destage.sweep.difference import diff as held_against
+
+    outputs = Outputs.of(arguments)
+    found = held_against(a, b, show=show)
+    outputs.write(found)
+    if outputs.to_screen:
+        print_table(found.as_table())
+    if not found.same:
+        click.get_current_context().exit(1)

@@ -1,0 +1,122 @@
+"""`destage sweep`: many runs, kept one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from destage.cli import signals
+from destage.cli.compare import JOBS
+from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.output import look_at_folder, print_table
+from destage.cli.screen import note, progress, warn
+from destage.errors import UsageError
+from destage.io.names import printable
+from destage.model.words import counted
+from destage.sweep.calls import ENGINES, Swept, shard_of
+from destage.sweep.calls import sweep as run_sweep
+
+__all__ = ["sweep"]
+
+STORE = [
+    flag(
+        "--store",
+        type=OUTPUT,
+        metavar="DIR",
+        help="The folder that results are kept in, a part for each finished task.",
+    )
+]
+
+WORK = [
+    flag("--resume", is_flag=True, help="Run what is missing in the store, or begin it."),
+    flag("--retry-failed", is_flag=True, help="Run once more what has failed."),
+    flag("--shard", metavar="I/N", help="Only the I-th of N parts of the work, I from 1."),
+    flag("--engine", metavar="|".join(ENGINES), default="local", help="Who works. [local]"),
+    flag(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="The scheduler of a Dask cluster: tcp://host:8786. [a cluster of this machine]",
+    ),
+    flag("--memory", metavar="SIZE", help="What tasks take together. [most of what is free]"),
+    flag(
+        "--dry-run",
+        is_flag=True,
+        help="Count the runs, say how long they take and how much memory, and stop.",
+    ),
+]
+
+EPILOG = """\b
+Examples:
+  destage sweep sweep.toml --dry-run
+  destage sweep sweep.toml --store runs
+  destage sweep sweep.toml --store runs --resume
+  destage sweep sweep.toml --store runs --shard 3/64
+  destage sweep sweep.toml --store runs --engine dask --scheduler tcp://host:8786
+  destage results runs --csv -
+
+SPEC.toml has a table [sweep] with lists: traces, policies, cache, devices, ftls, seeds, ...; paths
+in it are relative to it. docs/sweeps.md has all of it.
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("spec", type=Input("the SPEC"), metavar="SPEC.toml")
+@apply(STORE, WORK, JOBS, COMMON)
+def sweep(spec: str, **arguments: Any) -> None:
+    """Run a grid of traces, policies, sizes, drives and seeds, and keep every result."""
+    shard_of(arguments["shard"])
+    if arguments["dry_run"]:
+        _foretell(spec, arguments)
+        return
+    store = arguments["store"]
+    if store is None:
+        raise click.UsageError("--store DIR is missing: where results are kept")
+    look_at_folder(store)
+    if arguments["engine"] not in ENGINES:
+        raise UsageError(f"--engine {arguments['engine']}: expected {' or '.join(ENGINES)}")
+    try:
+        with progress(arguments["quiet"]) as callback:
+            done = run_sweep(
+                spec,
+                store,
+                resume=arguments["resume"],
+                shard=arguments["shard"],
+                engine=arguments["engine"],
+                scheduler=arguments["scheduler"],
+                jobs=arguments["jobs"],
+                memory=arguments["memory"],
+                retry_failed=arguments["retry_failed"],
+                progress=callback,
+                warn=warn,
+            )
+    except KeyboardInterrupt:
+        note(f"{signals.said()}: what has ended is in {printable(store)}; --resume goes on")
+        click.get_current_context().exit(signals.status())
+    if not arguments["quiet"]:
+        note(_said(done))
+    if done.failed or done.missing:
+        click.get_current_context().exit(1)
+
+
+def _said(done: Swept) -> str:
+    """What has become of a sweep, in a line."""
+    parts = [f"{counted(done.done, 'run')} made"]
+    parts += [f"{done.before:,} there before"] if done.before else []
+    parts += [f"{done.failed:,} failed"] if done.failed else []
+    parts += [f"{done.missing:,} missing"] if done.missing else []
+    return f"{printable(done.store)}: {', '.join(parts)}, of {done.planned:,}"
+
+
+def _foretell(spec: str, arguments: dict[str, Any]) -> None:
+    from destage.sweep.foretelling import foretell
+
+    with progress(arguments["quiet"]) as callback:
+        told = foretell(
+            spec,
+            shard=arguments["shard"],
+            jobs=arguments["jobs"],
+            memory=arguments["memory"],
+            progress=callback,
+        )
+    print_table(told.as_table())

@@ -1,0 +1,73 @@
+"""Rows of a store as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from destage.io.names import printable
+from destage.model.choice import chosen
+from destage.model.metrics import Metric, metrics
+from destage.model.words import cell, counted, number, size, time_unit
+from destage.sweep.rows import FAILED, Row
+from destage.tables.table import Cell, Column, Table
+
+__all__ = ["stored_table"]
+
+
+def _shown(rows: Sequence[Row], show: Any, view: str | None) -> list[Metric]:
+    columns, _ = chosen(show, view, None)
+    if columns:
+        return list(columns)
+    timed = any(row["device"] for row in rows)
+    core = [m for m in metrics() if m.is_core(timed)]
+    return [m for m in core if any(row.get(m.name) is not None for row in rows)]
+
+
+def stored_table(
+    rows: Sequence[Row], show: str | Sequence[str] | None = None, view: str | None = None
+) -> Table:
+    """One row a run, in the order that they are in."""
+    several = {
+        name: len({row[name] for row in rows}) > 1
+        for name in ("device", "ftl", "queue_depth", "seed", "options")
+    }
+    keys = ["trace", *(n for n in ("device", "ftl", "queue_depth", "options") if several[n])]
+    keys += ["label", "cache"] + (["seed"] if several["seed"] else [])
+    columns = [Column({"label": "policy"}.get(n, n), right=False, key=True) for n in keys]
+    columns.append(Column("size"))
+    shown = _shown(rows, show, view)
+    units = {
+        m.name: time_unit(r.get(m.name) for r in rows) if m.kind == "time" else None for m in shown
+    }
+    for metric in shown:
+        unit = units[metric.name]
+        title = metric.title[0].lower() + metric.title[1:]
+        title = metric.title if metric.title.isupper() else title
+        title = f"{title.removesuffix(' ratio')} %" if metric.kind == "ratio" else title
+        columns.append(Column(title if unit is None else f"{title}\n({unit.name})"))
+    groups: dict[tuple[Any, ...], list[list[Cell]]] = {}
+    for row in rows:
+        cells = [Cell("" if row[n] is None else str(row[n])) for n in keys]
+        cells.append(Cell(size(row["cache_bytes"])))
+        if row["status"] == FAILED:
+            cells += [Cell("failed" if k == 0 else "") for k in range(len(shown))]
+        else:
+            cells += [Cell(cell(m, row.get(m.name), units[m.name])) for m in shown]
+        groups.setdefault((row["trace"], row["device"], row["ftl"]), []).append(cells)
+    return Table("", columns, list(groups.values()), list(_notes(rows)))
+
+
+def _notes(rows: Sequence[Row]) -> Iterator[str]:
+    """What a reader of the table should know."""
+    failed = [row for row in rows if row["status"] == FAILED]
+    yield f"{counted(len(rows), 'run')}" + (f", {number(len(failed))} failed" if failed else "")
+    for reason, count in _reasons(failed).items():
+        yield f"failed: {printable(reason)} ({counted(count, 'run')})"
+
+
+def _reasons(rows: Sequence[Row]) -> dict[str, int]:
+    reasons: dict[str, int] = {}
+    for row in rows:
+        reasons[row["reason"]] = reasons.get(row["reason"], 0) + 1
+    return reasons

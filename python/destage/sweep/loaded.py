@@ -1,0 +1,229 @@
+"""A store, or several, as one table: `destage.load_results`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from destage import _destage
+from destage.errors import DataError, UsageError
+from destage.io.files import Destination
+from destage.model.naming import parts
+from destage.options import run_options
+from destage.results import Results
+from destage.sweep.answer import Answer, asked_in_sql
+from destage.sweep.conditions import Condition, NoCondition
+from destage.sweep.listing import stored_table
+from destage.sweep.plan import Key
+from destage.sweep.pooling import pooled_rows
+from destage.sweep.rows import (
+    CONTEXT,
+    DONE,
+    FAILED,
+    RECORD,
+    Row,
+    columns_of,
+    key_of_row,
+    kinds,
+    order_of,
+)
+from destage.sweep.store import Store
+from destage.tables.frames import Tabled
+from destage.tables.table import Table
+
+__all__ = ["Hole", "StoredResults", "load_results"]
+
+#: Columns of every row; the whole results are read only where they are asked for.
+_HEAVY = (RECORD, CONTEXT)
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Runs that a sweep planned and the store has not."""
+
+    sweep: str
+    """The SPEC's name."""
+    trace: str
+    device: str | None
+    policies: tuple[str, ...]
+    missing: int
+    runs: int
+    """Of so many."""
+
+
+class StoredResults(Tabled):
+    """Rows of stores: one a run, in an order that does not depend on who made them."""
+
+    def __init__(self, rows: Sequence[Row], stores: Sequence[Store], damaged: int = 0) -> None:
+        """Take rows; `load_results` makes them."""
+        self.rows = tuple(sorted(rows, key=order_of))
+        self.stores = tuple(stores)
+        self.damaged = damaged
+        """Parts that cannot be read; their runs are missing."""
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Iterate over the rows."""
+        return iter(self.rows)
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """Runs that failed; `reason` says why."""
+        return tuple(row for row in self.rows if row["status"] == FAILED)
+
+    def where(self, condition: str) -> StoredResults:
+        """The rows of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
+
+        Raises `UsageError` for what is none.
+        """
+        known = dict.fromkeys([*(n for n in kinds() if n not in _HEAVY), *_option_names()])
+        try:
+            asked = Condition.of(condition, known, ("params.",))
+            rows = [row for row in self.rows if asked.holds(_values(row))]
+        except NoCondition as e:
+            raise UsageError(f"where: {e}") from None
+        return StoredResults(rows, self.stores, self.damaged)
+
+    def only(self, **given: str | None) -> StoredResults:
+        """The rows with these values; a comma separates several: `policy="lru,arc"`."""
+        rows = list(self.rows)
+        for name, text in given.items():
+            if text is None:
+                continue
+            wanted = _parts(text)
+            also = "label" if name == "policy" else name
+            rows = [r for r in rows if str(r[name]) in wanted or str(r[also]) in wanted]
+        return StoredResults(rows, self.stores, self.damaged)
+
+    def pooled(self) -> StoredResults:
+        """All traces as one: counters added up, ratios made of the sums; no percentiles."""
+        return StoredResults(pooled_rows(self.rows), (), self.damaged)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the rows by column."""
+        names = [name for name in columns_of(self.rows) if name not in _HEAVY]
+        return columns_of(self.rows, names)
+
+    def to_dicts(self) -> list[Row]:
+        """Return the rows; all have the same keys."""
+        names = list(self.columns())
+        return [{name: row.get(name) for name in names} for row in self.rows]
+
+    def _everything(self) -> Any:
+        return self.to_dicts()
+
+    def _provenance(self) -> Mapping[str, str]:
+        return {"destage.store": json.dumps({"version": _destage.VERSION})}
+
+    @cached_property
+    def holes(self) -> tuple[Hole, ...]:
+        """What is missing of the sweeps that the stores have begun."""
+        there = {key_of_row(row) for row in self.rows}
+        found: dict[str, list[Hole]] = {}
+        for sweep in (s for store in self.stores for s in store.sweeps()):
+            if sweep.id not in found:
+                found[sweep.id] = [h for task in sweep.tasks if (h := _hole(sweep, task, there))]
+        return tuple(hole for holes in found.values() for hole in holes)
+
+    def results(self) -> Results:
+        """The runs as `Results`: a set for each trace, drive, options and seed.
+
+        Runs that failed are in none. Raises `DataError` for a store that has not kept them.
+        """
+        sets: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in self._whole_rows():
+            if row["status"] != DONE:
+                continue
+            names = ("trace", "device", "ftl", "queue_depth", "options", "seed", CONTEXT)
+            key = tuple(row[name] for name in names)
+            if key not in sets:
+                sets[key] = {**json.loads(row[CONTEXT]), "runs": []}
+            sets[key]["runs"].append(json.loads(row[RECORD]))
+        return Results(list(sets.values()))
+
+    def _whole_rows(self) -> list[Row]:
+        wanted = {key_of_row(row) for row in self.rows}
+        found: dict[Key, Row] = {}
+        for store in self.stores:
+            for row in store.rows():
+                if key_of_row(row) in wanted:
+                    found[key_of_row(row)] = row
+        if len(found) < len(wanted):
+            raise DataError("the stores have changed since they were read: load them again")
+        return sorted(found.values(), key=order_of)
+
+    def sql(self, query: str) -> Answer:
+        """What DuckDB says to a query; the table is called `runs`.
+
+        Raises `MissingExtra` without the extra `sql`, and `UsageError` for what is no query.
+        """
+        return asked_in_sql(self.columns(), query)
+
+    def as_table(
+        self, *, show: str | Sequence[str] | None = None, view: str | None = None
+    ) -> Table:
+        """Return the table that the command line prints."""
+        return stored_table(self.rows, show, view)
+
+
+def load_results(
+    stores: Destination | Sequence[Destination], where: str | None = None
+) -> StoredResults:
+    """Read a store of results, or several as one; `where` is a condition as in `SPEC`.
+
+    Raises `MissingFile`, `DataError` for what is no store, and `UsageError`.
+    """
+    given = [stores] if isinstance(stores, (str, os.PathLike)) else list(stores)
+    opened = [Store.open(path) for path in given]
+    rows: dict[Key, Row] = {}
+    damaged = 0
+    light = [name for name in kinds() if name not in _HEAVY]
+    for store in opened:
+        whole, bad = store.whole_parts()
+        damaged += len(bad)
+        for row in store.rows(light, whole):
+            key = key_of_row(row)
+            if key not in rows or rows[key]["status"] == FAILED:
+                rows[key] = row
+    found = StoredResults(list(rows.values()), opened, damaged)
+    return found if where is None else found.where(where)
+
+
+def _hole(sweep: Any, task: Mapping[str, Any], there: set[Key]) -> Hole | None:
+    device = task["device"] or ""
+    keys = [(run, task["trace"], device, label, cache) for run, label, cache in task["runs"]]
+    missing = [key for key in keys if key not in there]
+    if not missing:
+        return None
+    policies = tuple(dict.fromkeys(key[3] for key in missing))
+    return Hole(
+        sweep.called, task["trace"], task["device"], policies, len(missing), len(task["runs"])
+    )
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in parts(text)]
+
+
+def _option_names() -> list[str]:
+    return [option.name for option in run_options()]
+
+
+def _values(row: Row) -> dict[str, Any]:
+    """What the names of a condition are worth for a row."""
+    params = json.loads(row["params"] or "{}")
+    options = json.loads(row.get("options") or "{}")
+    return {
+        **options,
+        **row,
+        "unique_pages": row["trace_unique_pages"],
+        "accesses": row["trace_accesses"],
+        **{f"params.{key}": value for key, value in params.items()},
+    }

@@ -1,0 +1,76 @@
+"""How much memory a task takes, known before it runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from destage.errors import UsageError
+from destage.sweep.conditions import bytes_of
+from destage.sweep.plan import Task
+
+__all__ = ["available", "memory_of", "memory_text"]
+
+#: Bytes of the columns of a decoded trace, for each access. They are mapped, and the system may
+#: take them back; a run goes through all of them.
+_AN_ACCESS = 9
+#: Of a page that the trace touches: the policy's table of pages, and what is counted of each.
+_A_PAGE = 24
+#: Of a page that the cache holds or remembers.
+_A_FRAME = 96
+#: Of a physical page of a drive: its state, and the copy that each run works on.
+_OF_A_DRIVE = 8
+#: Of a page in a policy written in Python.
+_AN_OWN_PAGE = 600
+#: What a task takes that does nothing: histograms, windows, results.
+_LEAST = 4 << 20
+
+
+def memory_of(task: Task, threads: int = 1) -> int:
+    """Bytes that a task takes at most, about."""
+    unique = task.trace.unique_pages
+    frames = max(min(size.frames, unique) for entry in task.entries for size in entry.sizes)
+    run = unique * _A_PAGE + frames * _A_FRAME + _LEAST
+    if task.has_own:
+        run += frames * _AN_OWN_PAGE
+    shared = task.trace.accesses * _AN_ACCESS
+    if task.drive is not None:
+        # `raw_pages` is not in the record; an open drive knows it, and opening one fills nothing.
+        raw = int(task.drive.open().size["raw_pages"])
+        run += raw * _OF_A_DRIVE
+        shared += raw * _OF_A_DRIVE
+    return shared + run * threads
+
+
+def available() -> int:
+    """Bytes that this machine can give away; 4 GiB where it does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return min(int(line.split()[1]) << 10, _of_the_group())
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 4 << 30
+
+
+def _of_the_group() -> int:
+    """What a container may take, if it is one."""
+    try:
+        text = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        return max(0, int(text) - used) if text != "max" else 1 << 62
+    except (OSError, ValueError):
+        return 1 << 62
+
+
+def memory_text(given: str | None) -> int:
+    """The bytes that tasks may take together. Raises `UsageError`."""
+    if given is None:
+        return available() * 4 // 5
+    found = bytes_of(given, {})
+    if found is None or found < 1:
+        raise UsageError(f"memory: expected a size such as 8GiB, got {given!r}")
+    return int(found)

@@ -1,0 +1,121 @@
+"""The policies of a sweep: names, and tables with values for each of their parameters."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from destage.errors import UsageError
+from destage.model.naming import parts
+from destage.model.ranges import range_of
+from destage.own.files import is_in_a_file, split
+from destage.policy import OwnPolicy, expanded, policy_specs, spec_label
+
+__all__ = ["PolicyAsked", "policies_asked", "policy_texts"]
+
+Wrong = Callable[[str, object], Exception]
+
+EXPECTED = "a name such as 'lru', or a table with a name and parameters"
+
+
+def policy_texts(given: object, wrong: Wrong) -> list[str]:
+    """Each policy as one types it; a table is as many as its parameters have combinations."""
+    texts: list[str] = []
+    for one in given if isinstance(given, list) else [given]:
+        if isinstance(one, str) and one.strip():
+            texts += [part.strip() for part in parts(one)]
+        elif isinstance(one, Mapping):
+            texts += _combined(one, wrong)
+        else:
+            raise wrong(EXPECTED, one)
+    if not texts:
+        raise wrong("at least one", given)
+    return texts
+
+
+def _combined(table: Mapping[str, Any], wrong: Wrong) -> Iterator[str]:
+    params = dict(table)
+    name = params.pop("name", None)
+    if not isinstance(name, str) or "[" in name or "," in name:
+        raise wrong("a table with the name of one policy (name = '2q')", table)
+    columns = []
+    for key, value in params.items():
+        try:
+            values = range_of(key, value if isinstance(value, (str, list)) else [value]).values
+        except UsageError as e:
+            raise wrong(f"values of {key}", value) from e
+        if not values:
+            raise wrong(f"values of {key}, or A:B:STEP", value)
+        columns.append([(key, one) for one in values])
+    for row in itertools.product(*columns):
+        inside = ";".join(f"{key}={_typed(value)}" for key, value in row)
+        yield f"{name}[{inside}]" if inside else name
+
+
+def _typed(value: object) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True)
+class PolicyAsked:
+    """One policy of a sweep, ready to be run anywhere."""
+
+    name: str
+    """Of the table, or `FILE.py:CLASS` as SPEC has it."""
+    params: str
+    """Those that were given, as JSON."""
+    label: str
+    """Both, as one types them."""
+    file: str | None = None
+    """Where a policy of one's own is: an absolute path."""
+    content: str | None = None
+    """Hash of that file."""
+
+    @property
+    def identity(self) -> list[Any]:
+        """What of it determines results."""
+        given = json.loads(self.params)
+        if self.file is None:
+            return [self.name, given]
+        return [self.name.rpartition(":")[2], given, self.content]
+
+    def own(self) -> OwnPolicy | None:
+        """The class, if it is in a file. Raises `MissingFile`, `DataError` and `UsageError`."""
+        if self.file is None:
+            return None
+        cls = self.name.rpartition(":")[2]
+        return OwnPolicy.in_file(f"{self.file}:{cls}", json.loads(self.params))
+
+
+def policies_asked(texts: list[str], has_drive: bool, folder: Path) -> list[PolicyAsked]:
+    """The policies that these texts name, groups as their members.
+
+    Raises `UsageError` for what there is not, `MissingFile` and `DataError` for files.
+    """
+    found: list[PolicyAsked] = []
+    for text in texts:
+        if is_in_a_file(text):
+            found.append(_in_file(text, folder))
+            continue
+        members, _ = expanded([text], has_drive)
+        assert isinstance(members, list)
+        for spec in policy_specs(members) if members else ():
+            assert not isinstance(spec, OwnPolicy)
+            found.append(PolicyAsked(spec[0], spec[1], spec_label(spec)))
+    return list({one.label: one for one in found}.values())
+
+
+def _in_file(text: str, folder: Path) -> PolicyAsked:
+    path, cls, params = split(text)
+    whole = (folder / Path(path).expanduser()).resolve()
+    bracket = f"[{';'.join(f'{k}={_typed(v)}' for k, v in params.items())}]" if params else ""
+    own = OwnPolicy.in_file(f"{whole}:{cls}" if cls else str(whole))
+    name = f"{path}:{own.name.rpartition(':')[2]}"
+    content = hashlib.sha256(whole.read_bytes()).hexdigest()
+    given = json.dumps(params, sort_keys=True)
+    return PolicyAsked(name, given, f"{name}{bracket}", str(whole), content)

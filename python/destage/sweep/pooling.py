@@ -1,0 +1,83 @@
+"""Rows of several traces as one: counters added up, ratios made of the sums.
+
+Percentiles of parts say nothing of the whole: what cannot be put together is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from destage.model.metrics import metrics
+from destage.model.words import counted
+from destage.sweep.rows import DONE, Row
+
+__all__ = ["pooled_rows"]
+
+#: Runs that are put together differ in their trace alone.
+ALIKE = ("device", "ftl", "queue_depth", "policy", "label", "cache", "seed", "options")
+#: Columns of traces, which are added up.
+OF_TRACES = ("frames", "cache_bytes", "trace_requests", "trace_accesses", "trace_unique_pages")
+
+#: Shares and means, and what is above and below the line; several names are added up.
+RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "read_hit_ratio": (("read_hits",), ("read_hits", "read_misses")),
+    "write_hit_ratio": (("write_hits",), ("write_hits", "write_misses")),
+    "hit_ratio": (
+        ("read_hits", "write_hits"),
+        ("read_hits", "read_misses", "write_hits", "write_misses"),
+    ),
+    "write_debt_ratio": (("physical_writes_owed",), ("physical_writes_incl_owed",)),
+    "mean_destage_pages": (("destaged_pages",), ("destages",)),
+}
+#: Means, and what each is weighted by.
+WEIGHTED = {"response_ns_mean": "requests", "waf": "flash_programs"}
+
+
+def pooled_rows(rows: Sequence[Row]) -> list[Row]:
+    """One row for all traces that have a run of its kind. Runs that failed are left out."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if row["status"] == DONE:
+            groups.setdefault(tuple(row[name] for name in ALIKE), []).append(row)
+    return [_pooled(group) for group in groups.values()]
+
+
+def _pooled(group: Sequence[Row]) -> Row:
+    whole: Row = dict.fromkeys(group[0])
+    whole.update({name: group[0][name] for name in (*ALIKE, "status", "params", "page_bytes")})
+    whole["trace"] = counted(len({row["trace"] for row in group}), "trace")
+    whole["id"] = "+".join(sorted(row["id"] for row in group))
+    whole["warnings"] = ""
+    for name in OF_TRACES:
+        whole[name] = _sum(group, (name,))
+    for metric in metrics():
+        if metric.name.endswith(("_max", "_min")):
+            values = [row[metric.name] for row in group if row.get(metric.name) is not None]
+            choose = max if metric.name.endswith("_max") else min
+            whole[metric.name] = choose(values) if len(values) == len(group) else None
+        elif metric.name in RATIOS:
+            above, below = (_sum(group, names) for names in RATIOS[metric.name])
+            whole[metric.name] = above / below if above is not None and below else None
+        elif metric.name in WEIGHTED:
+            whole[metric.name] = _weighted(group, metric.name, WEIGHTED[metric.name])
+        elif metric.kind == "count" and not metric.name.endswith(("_p50", "_p90")):
+            whole[metric.name] = _sum(group, (metric.name,))
+    share = whole["trace_unique_pages"]
+    whole["cache_share"] = whole["frames"] / share if share else None
+    return whole
+
+
+def _sum(group: Sequence[Row], names: Sequence[str]) -> int | None:
+    """The sum of columns over rows; None where a row has no such number."""
+    values = [row.get(name) for row in group for name in names]
+    return None if any(value is None for value in values) else sum(v for v in values if v)
+
+
+def _weighted(group: Sequence[Row], name: str, weight: str) -> float | None:
+    pairs = [(row.get(name), row.get(weight)) for row in group]
+    known = [(value, count) for value, count in pairs if value is not None and count]
+    # A run without requests, or without writes, has no mean and no weight.
+    if not known or any(value is None and count for value, count in pairs):
+        return None
+    return float(sum(v * count for v, count in known) / sum(count for _, count in known))

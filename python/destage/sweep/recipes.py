@@ -1,0 +1,127 @@
+"""How a trace or a drive comes into being again, in another process or on another machine.
+
+What travels is where it was and what it must turn out to be, never its data: a trace is known by
+its fingerprint, which is the same however its file is named or packed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
+
+from destage.device import Drive, restored
+from destage.trace import Trace, reopened, sources_of
+
+__all__ = ["DriveRecipe", "TraceRecipe"]
+
+T = TypeVar("T")
+
+#: Traces and drives that a process keeps open: neighbours in a plan share them.
+_KEPT = 4
+
+
+class _Kept:
+    """The last few that were made, each made once, whoever asks for it first."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.made: dict[str, tuple[Lock, list[Any]]] = {}
+
+    def get(self, key: str, make: Callable[[], T]) -> T:
+        with self.lock:
+            held = self.made.pop(key) if key in self.made else (Lock(), [])
+            self.made[key] = held
+            lock, made = held
+            while len(self.made) > _KEPT:
+                self.made.pop(next(iter(self.made)))
+        with lock:
+            if not made:
+                made.append(make())
+            found: T = made[0]
+            return found
+
+
+_traces, _drives = _Kept(), _Kept()
+
+
+@dataclass(frozen=True)
+class TraceRecipe:
+    """A trace by what it is and where it was."""
+
+    identity: str
+    """Sources, how they were read, counts and fingerprint, as JSON."""
+    paths: tuple[str, ...]
+    """Its files; none of a workload."""
+
+    @classmethod
+    def of(cls, trace: Trace) -> TraceRecipe:
+        """The recipe of a trace that is open."""
+        paths = tuple(map(str, sources_of(trace.identity)))
+        return cls(json.dumps(trace.identity, sort_keys=True), paths)
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """The identity."""
+        known: dict[str, Any] = json.loads(self.identity)
+        return known
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of its accesses."""
+        return str(self.known["fingerprint"])
+
+    @property
+    def accesses(self) -> int:
+        """Page accesses."""
+        return int(self.known["accesses"])
+
+    @property
+    def unique_pages(self) -> int:
+        """Different pages."""
+        return int(self.known["unique_pages"])
+
+    @property
+    def page_bytes(self) -> int:
+        """Page size."""
+        return int(self.known["page_bytes"])
+
+    def open(self) -> Trace:
+        """The trace. Raises `MissingFile`, and `DataError` if it is another one by now."""
+        return _traces.get(self.identity, lambda: reopened(self.known, self.paths))
+
+
+@dataclass(frozen=True)
+class DriveRecipe:
+    """A drive by all of its keys."""
+
+    record: str
+    """Everything after defaults, as JSON."""
+
+    @classmethod
+    def of(cls, drive: Drive) -> DriveRecipe:
+        """The recipe of a drive."""
+        return cls(json.dumps(drive.record, sort_keys=True))
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """The record."""
+        known: dict[str, Any] = json.loads(self.record)
+        return known
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of it determines results: neither its name, nor what runs are told by themselves."""
+        known = dict(self.known)
+        for key in ("name", "preset", "states_address_mode", "trace"):
+            known.pop(key, None)
+        timing = ("hit_ns", "evict_wait", "read_wait")
+        known["cache"] = {k: v for k, v in known.get("cache", {}).items() if k in timing}
+        return known
+
+    def open(self) -> Drive:
+        """The drive; filled once in a process, for all tasks."""
+        return _drives.get(self.record, lambda: restored(self.record))

@@ -1,0 +1,175 @@
+"""Rows of a store: a run as numbers under fixed names, whoever made it and wherever.
+
+Nothing in a row differs between two ways of making it: no time of a clock, host, process, path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from destage.model.metrics import Metric, metrics
+from destage.model.run import Run
+from destage.sweep.plan import Key, Size, Task
+from destage.sweep.policies import PolicyAsked
+
+__all__ = [
+    "CONTEXT",
+    "DONE",
+    "FAILED",
+    "RECORD",
+    "Row",
+    "columns_of",
+    "failed_row",
+    "key_of_row",
+    "kinds",
+    "order_of",
+    "row_of",
+]
+
+Row = dict[str, Any]
+
+#: What became of a run.
+DONE, FAILED = "done", "failed"
+
+#: Columns that hold the whole result, as JSON: the run, and what it shares with its neighbours.
+RECORD, CONTEXT = "record", "context"
+
+#: Columns before the metrics, with their types.
+BEFORE: Mapping[str, str] = {
+    "id": "text",
+    "status": "text",
+    "reason": "text",
+    "trace": "text",
+    "device": "text",
+    "ftl": "text",
+    "queue_depth": "int",
+    "policy": "text",
+    "label": "text",
+    "params": "text",
+    "cache": "text",
+    "frames": "int",
+    "cache_bytes": "int",
+    "cache_share": "real",
+    "seed": "int",
+}
+#: Columns behind the metrics.
+BEHIND: Mapping[str, str] = {
+    "warmup": "text",
+    "warmup_requests": "int",
+    "fetch_on_write_miss": "bool",
+    "flush_at_end": "bool",
+    "pages_per_block": "int",
+    "cost_read": "int",
+    "cost_write": "int",
+    "options": "text",
+    "page_bytes": "int",
+    "trace_requests": "int",
+    "trace_accesses": "int",
+    "trace_unique_pages": "int",
+    "trace_fingerprint": "text",
+    "warnings": "text",
+}
+
+#: Times that are observed, and so whole; means and deviations are not.
+_WHOLE_TIMES = re.compile(r"(?:.*_(?:p\d+|max)|makespan_ns)")
+
+
+def _kind(metric: Metric) -> str:
+    if metric.kind == "time":
+        return "int" if _WHOLE_TIMES.fullmatch(metric.name) else "real"
+    return "int" if metric.kind == "count" else "real"
+
+
+def kinds() -> dict[str, str]:
+    """Every column and its type, in order."""
+    return {
+        **BEFORE,
+        **{metric.name: _kind(metric) for metric in metrics()},
+        **BEHIND,
+        RECORD: "text",
+        CONTEXT: "text",
+    }
+
+
+def row_of(task: Task, policy: PolicyAsked, size: Size, run: Run, made: Mapping[str, Any]) -> Row:
+    """The row of a run; `made` is the result set that it is in."""
+    row: Row = {**run.to_dict(), **_asked(task, policy, size), "status": DONE, "reason": None}
+    row["params"] = json.dumps(run.params, sort_keys=True)
+    row[RECORD] = json.dumps(made["runs"][run.place], separators=(",", ":"))
+    row[CONTEXT] = json.dumps(_context(made), separators=(",", ":"), sort_keys=True)
+    return row
+
+
+def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
+    """The row of a run that failed."""
+    known = task.trace.known
+    return {
+        **dict.fromkeys(kinds()),
+        **_asked(task, policy, size),
+        "status": FAILED,
+        "reason": reason,
+        "params": policy.params,
+        "frames": size.frames,
+        "cache_bytes": size.frames * task.trace.page_bytes,
+        "page_bytes": task.trace.page_bytes,
+        "trace_requests": known["requests"],
+        "trace_accesses": known["accesses"],
+        "trace_unique_pages": known["unique_pages"],
+        "trace_fingerprint": task.trace.fingerprint,
+        "warnings": "",
+    }
+
+
+def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
+    """What a run was called when it was asked for: results may say it with paths."""
+    return {
+        "id": task.id_of(policy, size.frames),
+        "trace": task.trace_name,
+        "device": task.device,
+        "ftl": task.ftl,
+        "queue_depth": task.queue_depth,
+        "policy": policy.name,
+        "label": policy.label,
+        "cache": size.given,
+        "seed": task.seed,
+        "options": task.options,
+    }
+
+
+def _context(made: Mapping[str, Any]) -> dict[str, Any]:
+    """A result set without its runs, and without the folders that its files were in."""
+    whole = {k: v for k, v in made.items() if k not in ("runs", "differences")}
+    trace = dict(whole["trace"])
+    trace["sources"] = [os.path.basename(str(s)) or str(s) for s in trace["sources"]]
+    return {**whole, "trace": trace}
+
+
+def key_of_row(row: Mapping[str, Any]) -> Key:
+    """How a store knows the run."""
+    return (row["id"], row["trace"], row["device"] or "", row["label"], row["cache"])
+
+
+def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What rows are sorted by: never by who made them, or when."""
+    return (
+        *(str(row.get(name) or "") for name in ("trace", "device", "ftl")),
+        row.get("queue_depth") or 0,
+        *(str(row.get(name) or "") for name in ("options", "label")),
+        row.get("frames") or 0,
+        str(row.get("cache") or ""),
+        -1 if row.get("seed") is None else row["seed"],
+        row["id"],
+    )
+
+
+def columns_of(rows: Sequence[Row], names: Iterable[str] | None = None) -> dict[str, list[Any]]:
+    """Rows by column, in the order of `kinds`; columns that only some have come last."""
+    if names is None:
+        known = kinds()
+        others = sorted({name for row in rows for name in row} - set(known))
+        names = [*known, *others]
+    return {name: [row.get(name) for row in rows] for name in names}

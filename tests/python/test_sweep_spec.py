@@ -1,0 +1,313 @@
+"""SPEC.toml: what a sweep is to run, and what is said of one that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Destage, msr_lines
+
+import destage as ds
+from destage.sweep.conditions import Condition, NoCondition
+from destage.sweep.plan import Plan, planned
+from destage.sweep.spec import load_spec
+
+LOOP = {"synth": "loop", "requests": 600, "pages": 60, "loop_pages": 30}
+
+
+def plan_of(sweep: dict[str, Any], **tables: Any) -> Plan:
+    return planned(load_spec({"sweep": {"traces": [LOOP], **sweep}, **tables}))
+
+
+def asked(plan: Plan) -> list[tuple[str, str | None, str, str, int | None]]:
+    """Every run by its names."""
+    return [
+        (task.trace_name.split()[1], task.device, entry.policy.label, size.given, task.seed)
+        for task in plan.tasks
+        for entry in task.entries
+        for size in entry.sizes
+    ]
+
+
+def test_lists_are_a_grid_and_seeds_repeat_it() -> None:
+    plan = plan_of({"policies": ["lru", "fifo"], "cache": ["5p", "10p", "20%"], "repeat": 2})
+    found = asked(plan)
+    assert plan.runs == len(found) == len(set(found)) == 12
+    assert {(p, c, s) for _, _, p, c, s in found} == {
+        (p, c, s) for p in ("lru", "fifo") for c in ("5p", "10p", "20%") for s in (1, 2)
+    }
+
+
+def test_seeds_are_those_that_are_named_or_follow_the_first() -> None:
+    both = [
+        plan_of({"policies": "lru", "cache": "5p", **more})
+        for more in ({"seeds": [7, 8, 9]}, {"seeds": [7], "repeat": 3})
+    ]
+    assert asked(both[0]) == asked(both[1])
+    assert both[0].id == both[1].id
+
+
+def test_zipped_axes_go_together() -> None:
+    other = {**LOOP, "requests": 500}
+    plan = plan_of(
+        {
+            "traces": [LOOP, other],
+            "policies": ["lru", "fifo"],
+            "cache": ["5p", "10p"],
+            "zip": ["traces", "cache"],
+        }
+    )
+    assert [
+        (t.trace.known["requests"], e.policy.label, e.sizes[0].given)
+        for t in plan.tasks
+        for e in t.entries
+    ] == [
+        (600, "lru", "5p"),
+        (600, "fifo", "5p"),
+        (500, "lru", "10p"),
+        (500, "fifo", "10p"),
+    ]
+
+
+def test_a_table_has_values_for_each_parameter_of_its_policy() -> None:
+    plan = plan_of(
+        {"policies": ["lru", {"name": "cflru", "window_fraction": "0.25:0.75:0.25"}], "cache": "5p"}
+    )
+    assert [label for _, _, label, _, _ in asked(plan)] == [
+        "lru",
+        "cflru[window_fraction=0.25]",
+        "cflru[window_fraction=0.5]",
+        "cflru[window_fraction=0.75]",
+    ]
+
+
+def test_conditions_leave_runs_out() -> None:
+    plan = plan_of(
+        {
+            "policies": ["lru", {"name": "cflru", "window_fraction": [0.25, 0.5]}],
+            "cache": ["5p", "10p"],
+            "where": ["policy != 'lru' or cache >= '10p'", "params.window_fraction != 0.5"],
+        }
+    )
+    assert {(label, size) for _, _, label, size, _ in asked(plan)} == {
+        ("lru", "10p"),
+        ("cflru[window_fraction=0.25]", "5p"),
+        ("cflru[window_fraction=0.25]", "10p"),
+    }
+
+
+def test_drives_take_keys_of_the_spec_and_grids_of_them() -> None:
+    plan = plan_of(
+        {
+            "policies": "lru",
+            "cache": "5p",
+            "devices": ["ecr"],
+            "device": {"gc_mode": ["foreground", "background"]},
+            "queue_depth": [1, 4],
+        },
+        device={"precondition": "sequential"},
+    )
+    assert [
+        (t.device, t.queue_depth, t.drive and t.drive.known["device"]["precondition"])
+        for t in plan.tasks
+    ] == [
+        ("ecr[gc_mode=foreground]", 1, "sequential"),
+        ("ecr[gc_mode=foreground]", 4, "sequential"),
+        ("ecr[gc_mode=background]", 1, "sequential"),
+        ("ecr[gc_mode=background]", 4, "sequential"),
+    ]
+
+
+def test_a_spec_may_describe_its_own_drive(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[sweep]\ntraces = [{synth = "loop", requests = 300, pages = 30}]\npolicies = "lru"\n'
+        'cache = "5p"\nftls = ["page", "bast[log_blocks=8]"]\n'
+        '[device]\npreset = "ecr"\nchannels = 2\nprecondition = "none"\n'
+    )
+    plan = planned(load_spec(path))
+    assert [(t.device, t.ftl) for t in plan.tasks] == [
+        ("mine", "page"),
+        ("mine", "bast[log_blocks=8]"),
+    ]
+    assert all(t.drive and t.drive.known["device"]["channels"] == 2 for t in plan.tasks)
+    assert plan.tasks[1].drive is not None
+    assert plan.tasks[1].drive.known["ftl"]["log_blocks"] == 8
+
+
+def test_paths_are_relative_to_the_spec_and_a_folder_is_all_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "traces").mkdir()
+    for k in range(3):
+        (tmp_path / "traces" / f"t{k}.csv").write_text("".join(msr_lines(60 + k)))
+    spec = tmp_path / "s.toml"
+    names = {}
+    for given in (
+        '"traces"',
+        '"traces/*.csv"',
+        '["traces/t0.csv", "traces/t1.csv", "traces/t2.csv"]',
+    ):
+        spec.write_text(f'[sweep]\ntraces = {given}\npolicies = "lru"\ncache = "4p"\n')
+        names[given] = [t.trace_name for t in planned(load_spec(spec)).tasks]
+    assert set(map(tuple, names.values())) == {("t0.csv", "t1.csv", "t2.csv")}
+
+
+def test_an_id_depends_on_what_determines_the_result_and_on_nothing_else(tmp_path: Path) -> None:
+    one, other = tmp_path / "a.csv", tmp_path / "deeper" / "b.csv"
+    other.parent.mkdir()
+    for path in (one, other):
+        path.write_text("".join(msr_lines(80)))
+
+    def ids(**changes: Any) -> list[str]:
+        sweep = {"traces": str(one), "policies": "lru", "cache": "4p", **changes}
+        return [key[0] for t in planned(load_spec({"sweep": sweep})).tasks for key in t.every_key()]
+
+    base = ids()
+    assert ids(traces=str(other)) == base
+    assert ids(policies=["fifo", "lru"])[1:] == base
+    four_of = planned(load_spec({"sweep": {"traces": str(one), "policies": "lru", "cache": "10%"}}))
+    assert four_of.tasks[0].entries[0].sizes[0].frames == 4
+    assert ids(cache="10%") == base
+    for changes in (
+        {"policies": "fifo"},
+        {"cache": "5p"},
+        {"seeds": 1},
+        {"warmup": "10%"},
+        {"devices": "ecr"},
+        {"traces": [LOOP]},
+    ):
+        assert ids(**changes) != base, changes
+
+
+def test_a_policy_in_a_file_is_known_by_what_the_file_says(tmp_path: Path) -> None:
+    path = ds.new_policy("Mine", tmp_path)
+    spec = tmp_path / "s.toml"
+    spec.write_text(
+        '[sweep]\ntraces = [{synth = "loop", requests = 300, pages = 30}]\n'
+        'policies = ["mine.py:Mine", {name = "mine.py:Mine", clean_first = [2, 4]}]\ncache = "5p"\n'
+    )
+    plans = [planned(load_spec(spec))]
+    assert [label for _, _, label, _, _ in asked(plans[0])] == [
+        "mine.py:Mine",
+        "mine.py:Mine[clean_first=2]",
+        "mine.py:Mine[clean_first=4]",
+    ]
+    path.write_text(path.read_text() + "\n# changed\n")
+    assert planned(load_spec(spec)).id != plans[0].id
+
+
+WRONG = {
+    "[swep]\n": "unknown table 'swep', did you mean sweep?",
+    "[trace]\n": "expected a table [sweep], found none",
+    "[sweep]\n": "[sweep]: expected traces, found none",
+    "[sweep]\ntraces = 3\n": "[sweep] traces: expected a path, or a table",
+    '[sweep]\ntraces = ["none.csv"]\n': "trace none.csv: no such file",
+    '[sweep]\ntrases = "a"\n': "unknown key 'trases', did you mean traces?",
+    "@cache = [3]\n": "[sweep] cache: expected a size such as '32MiB', found 3",
+    '@cache = "12 apples"\n': "[sweep] cache: ",
+    "@policies = []\n": "[sweep] policies: expected at least one",
+    "@policies = [{window = 3}]\n": "policies: expected a table with the name of one policy",
+    '@policies = "lruu"\n': "did you mean lru?",
+    "@seeds = [-1]\n": "[sweep] seeds: expected a whole number from 0, found -1",
+    "@repeat = 0\n": "[sweep] repeat: expected a whole number from 1, found 0",
+    "@seeds = [1, 2]\nrepeat = 2\n": "[sweep] repeat: [sweep] seeds names 2 seeds",
+    "@seeds = [1, 1]\n": "[sweep] seeds: 1 is there twice",
+    '@zip = ["traces", "cache"]\ncache = ["1p", "2p"]\n': (
+        "[sweep] zip: expected axes of the same length: traces has 1, cache has 2"
+    ),
+    '@zip = ["traces", "cash"]\n': "[sweep] zip: unknown axis 'cash', did you mean cache?",
+    '@where = "polic == 1"\n': "where: 'polic == 1': unknown name 'polic', did you mean policy?",
+    '@where = "policy =="\n': "is no condition",
+    '@where = "open(1)"\n': "expected names, numbers, texts",
+    '@where = "policy == 3"\n': "[sweep] where: no run is left",
+    '@ftls = "bast"\n': "[sweep] ftls: it is of a drive, and there is none",
+    '@warmup = "soon"\n': "run options: ",
+    '@[trace]\nformaat = "msr"\n': "[trace]: unknown key 'formaat', did you mean format?",
+    '@[cache]\nsize = "1p"\n': "[cache] size: a sweep has its policies and sizes in [sweep]",
+    '@devices = "nosuch"\n': "nosuch",
+    "@x = = 3\n": "no TOML",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_named_with_its_place(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    base = '[sweep]\ntraces = [{synth = "loop", requests = 100, pages = 20}]\n'
+    path.write_text(text.replace("@", base))
+    with pytest.raises((ds.DataError, ds.MissingFile, ds.UsageError)) as caught:
+        planned(load_spec(path))
+    assert WRONG[text] in str(caught.value)
+
+
+def test_the_command_names_file_and_key(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("[sweep]\ntraces = 3\n")
+    done = destage("sweep", "bad.toml", "--store", "runs")
+    assert done.status == 65
+    assert "bad.toml: [sweep] traces: expected a path" in done.err
+    assert not (tmp_path / "runs").exists()
+    assert destage("sweep", "none.toml", "--store", "runs").status == 66
+    assert destage("sweep", "bad.toml").status == 2
+    assert destage("sweep", "bad.toml", "--store", "runs", "--shard", "3/2").status == 2
+
+
+def test_a_dry_run_counts_and_says_time_and_memory(destage: Destage, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        '[sweep]\ntraces = [{synth = "loop", requests = 900, pages = 60}]\n'
+        'policies = ["lru", "arc"]\ncache = ["5p", "10%"]\nrepeat = 3\n'
+    )
+    done = destage("sweep", "s.toml", "--dry-run")
+    assert done.status == 0, done
+    assert "12 runs in 3 tasks: about" in done.out
+    assert "a task takes up to" in done.out
+    assert not [p for p in tmp_path.iterdir() if p.name != "s.toml"]
+
+
+VALUES = {
+    "policy": "lru",
+    "cache": "10%",
+    "cache_bytes": 40960,
+    "page_bytes": 4096,
+    "unique_pages": 100,
+    "frames": 10,
+    "seed": None,
+    "params.w": 0.5,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("policy == 'lru' and frames > 9", True),
+        ("policy in ['arc', 'fifo']", False),
+        ("cache == '10%'", True),
+        ("cache <= '40KiB' and cache >= '10p' and cache < 0.05 * 1000000", True),
+        ("cache_bytes / 4096 == frames", True),
+        ("not (policy == 'lru') or params.w * 2 == 1", True),
+        ("seed == none", True),
+        ("seed < 3", False),
+        ("1 < frames <= 10", True),
+        ("-frames == -10", True),
+    ],
+)
+def test_conditions_compare_and_reckon(text: str, holds: bool) -> None:
+    assert Condition.of(text, VALUES, ("params.",)).holds(VALUES) is holds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "policy.__class__",
+        "[x for x in policy]",
+        "lambda: 1",
+        "policy[0]",
+        "f'{policy}'",
+        "policy if 1 else 2",
+        "(policy := 1)",
+        "",
+        "9**9**9",
+    ],
+)
+def test_a_condition_can_do_nothing_else(text: str) -> None:
+    with pytest.raises(NoCondition):
+        Condition.of(text, VALUES, ("params.",))
