@@ -14,10 +14,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	&& echo "$$p" && break; done)
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-PYTHON_DIRS := python examples tests/python benches .ci
+PYTHON_DIRS := python examples tests/python benches fuzz .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -67,6 +67,12 @@ lint-python: setup
 lint-supply: $(VENV)/.tools
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
 		else $(BIN)/python .ci/supply.py; fi
+
+# Seconds for each target.
+TIME ?= 10
+fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds for each target
+	$(CARGO) run --release --quiet --locked -p destage-fuzz -- --time $(TIME)
+	$(BIN)/python fuzz/faces.py --time $(TIME)
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)

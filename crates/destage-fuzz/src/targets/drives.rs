@@ -1,0 +1,72 @@
+//! The timed drive against its slow, event-driven twin: completions, decisions, counters.
+
+use crate::Target;
+use crate::drawn::draw;
+use crate::targets::generate::{Caches, Ftls, vector};
+use destage_engine::conform::emit;
+use destage_engine::control::Control;
+use destage_twins::ssd::simulate;
+use proptest::strategy::Strategy;
+use serde_json::Value;
+use std::io::Write;
+
+pub const PAGE: Target = Target {
+    name: "drives",
+    takes: "a byte that chooses the cache; what drive and load follow from",
+    holds: "the drive does what its slow twin does, to the nanosecond",
+    run: |data| run(data, Ftls::Page),
+    samples: Vec::new,
+};
+
+pub const OTHER: Target = Target {
+    name: "drives-ftl",
+    takes: "the same, over one of the other FTLs",
+    holds: "the drive does what its slow twin does, to the nanosecond",
+    run: |data| run(data, Ftls::Other),
+    samples: Vec::new,
+};
+
+/// Any sort of cache that the generator knows.
+const CACHES: &[Caches] = &[
+    Caches::None,
+    Caches::Device,
+    Caches::Page,
+    Caches::Block,
+    Caches::Admission,
+    Caches::DeviceBlock,
+    Caches::Over,
+    Caches::Ahead,
+];
+
+fn run(data: &[u8], ftls: Ftls) {
+    let Some((&chosen, rest)) = data.split_first() else { return };
+    let caches = CACHES[usize::from(chosen) % CACHES.len()];
+    if let Some(vector) = draw(&vector(caches, ftls).boxed(), rest) {
+        compare(&vector);
+    }
+}
+
+fn compare(vector: &Value) {
+    let mut file = tempfile::NamedTempFile::new().expect("room for a small file");
+    writeln!(file, "{vector}").expect("room for a small file");
+    let mut written = Vec::new();
+    let ours = emit(file.path(), &mut written, &Control::default()).map_err(|e| e.to_string());
+    let twin = match (simulate(vector), ours) {
+        (Ok(twin), Ok(())) => twin,
+        // An FTL may run out of blocks; then it does for both.
+        (Err(twin), Err(ours)) if twin == "device full" && ours.contains("device full") => return,
+        (twin, ours) => panic!("{vector}: the twin: {:?}; ours: {ours:?}", twin.err()),
+    };
+    let ours: Value = serde_json::from_slice(&written).expect("a line of JSON");
+    assert!(ours.get("skipped").is_none(), "{vector}: it was skipped");
+    for list in ["decisions", "written", "completions_ns"] {
+        let empty = Value::Array(Vec::new());
+        let (twin, ours) = (twin.get(list).unwrap_or(&empty), ours.get(list).unwrap_or(&empty));
+        assert_eq!(ours, twin, "{vector}: {list}");
+    }
+    for (counter, counted) in twin["counters"].as_object().expect("counters") {
+        if counter != "ftl" {
+            assert_eq!(&ours["counters"][counter], counted, "{vector}: {counter}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The targets, one file each.
+
+mod conformance;
+mod decoded;
+mod drive_file;
+mod drives;
+mod ftls;
+mod opening;
+mod options;
+mod policies;
+mod readers;
+mod specs;
+
+// What the property tests draw their cases from: one generator, two users.
+#[path = "../../../destage-engine/tests/device_twin/generate/mod.rs"]
+#[expect(unreachable_pub)]
+mod generate;
+#[path = "../../../destage-policies/tests/shapes/mod.rs"]
+#[expect(dead_code)] // what only the twins' own tests need
+mod shapes;
+
+use crate::Target;
+
+/// All targets: those that take files as they are first, then those whose input is drawn.
+pub const TARGETS: &[Target] = &[
+    readers::TARGET,
+    opening::TARGET,
+    decoded::TARGET,
+    options::TARGET,
+    drive_file::TARGET,
+    specs::TARGET,
+    conformance::TARGET,
+    policies::TARGET,
+    ftls::TARGET,
+    drives::PAGE,
+    drives::OTHER,
+];

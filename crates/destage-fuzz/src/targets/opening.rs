@@ -1,0 +1,37 @@
+//! Any bytes as a file on the command line: compressions and archives are peeled off, the format is
+//! told, and the records are sorted and merged, as a run does it.
+
+use crate::{Target, files, root};
+use destage_trace::{ReaderOptions, with_stream};
+use std::io::Write;
+
+pub const TARGET: Target = Target {
+    name: "opening",
+    takes: "a file on the command line, packed or not",
+    holds: "times do not decrease",
+    run,
+    samples,
+};
+
+fn run(data: &[u8]) {
+    let mut file = tempfile::NamedTempFile::new().expect("room for a small file");
+    file.write_all(data).expect("room for a small file");
+    let options = ReaderOptions { sort_window_records: 4, ..ReaderOptions::default() };
+    let _ = with_stream(&[file.path().to_owned()], &options, Default::default(), |stream| {
+        let (mut batch, mut last_ns) = (Vec::new(), 0);
+        while stream.next_batch(&mut batch)? {
+            for record in &batch {
+                assert!(record.time_ns >= last_ns, "times do not decrease");
+                last_ns = record.time_ns;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The samples of all formats, and packed ones that `fuzz/corpus` holds.
+fn samples() -> Vec<Vec<u8>> {
+    let plain = files::of(&root().join("tests/data"));
+    let packed = files::of(&root().join("fuzz/corpus/opening"));
+    plain.into_iter().chain(packed).map(|(_, bytes)| bytes).collect()
+}
