@@ -16,6 +16,7 @@ from destage.model.metrics import BASELINE, ORACLE
 
 __all__ = [
     "DARK",
+    "DASHES",
     "LIGHT",
     "MARKERS",
     "PAGE",

@@ -19,6 +19,7 @@ from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, evaluate
 from destage.reproduce.looking import Case
 from destage.reproduce.reading import load_paper, paper
+from destage.reproduce.sums import names
 from destage.reproduce.verdicts import Judgement, Verdict
 
 __all__ = [
@@ -80,15 +81,9 @@ def _in_order(where: str) -> list[tuple[int, str]]:
 
 
 def _is_in(name: str, where: str) -> bool:
-    """Whether `figure 7` is named by `figures 7 and 9` or `section 5, figure 7 (a)`."""
+    """Whether `figure 7` is named by a place in the paper."""
     kind, number = name.split()
-    for found in re.finditer(rf"{kind}s? ((?:\d+|, | and | to |\s|\([^)]*\))+)", where):
-        numbers = [int(n) for n in re.findall(r"\d+", found[1])]
-        if " to " in found[1] and len(numbers) == 2:
-            numbers = list(range(numbers[0], numbers[1] + 1))
-        if int(number) in numbers:
-            return True
-    return False
+    return names(kind, int(number), where)
 
 
 def reproduce(

@@ -26,8 +26,9 @@ from destage.reproduce.claims import Paper
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
 from destage.reproduce.offline import Access, least_cost
-from destage.reproduce.pages import Cells, markdown_table
+from destage.reproduce.pages import markdown_table
 from destage.reproduce.scaling import scaled_size
+from destage.reproduce.tabled import Cells
 from destage.reproduce.told import (
     UNPADDED,
     optimum_told,

@@ -12,6 +12,7 @@ from destage.reproduce.evaluation import SENSITIVITY_SHARE, Evaluation, Options,
 from destage.reproduce.figures import Drawing
 from destage.reproduce.looking import Case
 from destage.reproduce.published import Fit
+from destage.reproduce.sums import Printed, Sums, sums
 from destage.reproduce.verdicts import UNTESTED, Judgement, Verdict
 from destage.reproduce.words import cases_in_words, expected, load_words, measured, number
 from destage.reproduce.workloads import Load, label_of
@@ -76,7 +77,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "summary_elsewhere": evaluation.counts_elsewhere(),
         "claims": [_claim(v, evaluation.faithful.get(v.claim.id)) for v in evaluation.verdicts],
         "faithful": list(paper.faithful.readings) if evaluation.faithful and paper.faithful else [],
-        "figures": [_figure(d) for d in evaluation.drawings],
+        "figures": [_figure(d, sums(d, evaluation.verdicts)) for d in evaluation.drawings],
         "policies": dict(paper.policies),
         "runs": [_runs(evaluation, runs) for runs in paper.runs],
         "loads": [_load(evaluation, load) for load in evaluation.loads],
@@ -140,7 +141,7 @@ def _case(case: Case) -> dict[str, Any]:
     }
 
 
-def _figure(drawn: Drawing) -> dict[str, Any]:
+def _figure(drawn: Drawing, found: Sums) -> dict[str, Any]:
     f = drawn.figure
     return {
         "id": f.id,
@@ -152,6 +153,15 @@ def _figure(drawn: Drawing) -> dict[str, Any]:
         "y_title": f.y_title.strip("-"),
         "note": f.note.strip("-"),
         "relative_to": f.relative,
+        "claims": [v.claim.id for v in found.verdicts],
+        "verdicts": found.counts(),
+        "told": found.told,
+        "panels": {
+            name: {"verdict": p.verdict, "cases_met": p.met, "cases_all": p.cases}
+            for name, p in found.panels.items()
+        },
+        "printed": [_printed(p) for p in found.printed],
+        "printed_in_table": any(p.printed is not None for p in drawn.points),
         "points": [
             {
                 "panel": p.panel,
@@ -161,9 +171,24 @@ def _figure(drawn: Drawing) -> dict[str, Any]:
                 "low": _finite(p.low),
                 "high": _finite(p.high),
                 **({"at": p.at} if p.at is not None else {}),
+                **({"paper": p.printed} if p.printed is not None else {}),
             }
             for p in drawn.points
         ],
+    }
+
+
+def _printed(found: Printed) -> dict[str, Any]:
+    """A number that the paper prints, and ours."""
+    return {
+        "claim": found.claim,
+        "case": found.case,
+        "paper": found.paper,
+        "mean": found.ours.mean,
+        "low": found.ours.low,
+        "high": found.ours.high,
+        "share": found.share,
+        "status": found.status,
     }
 
 

@@ -1,20 +1,17 @@
-"""The papers' figures from our rows: first as data, then as charts in the papers' axes."""
+"""The papers' figures from our rows, as data; `panels` draws them."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from destage.reproduce.claims import AXES, Figure, Paper
+from destage.reproduce.claims import AXES, Check, Figure, Paper
 from destage.reproduce.frame import Cell, Frame
 from destage.reproduce.quantities import quantity
 from destage.reproduce.statistics import estimate
 from destage.reproduce.workloads import own_axis
 
-__all__ = ["Drawing", "Point", "drawing", "svg"]
+__all__ = ["SUFFIX", "Drawing", "Point", "drawing"]
 
 #: Nanoseconds in the unit of an axis.
 _UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3}
@@ -36,6 +33,8 @@ class Point:
     high: float
     at: float | None = None
     """Place on a numerical axis (a distribution's)."""
+    printed: float | None = None
+    """The number of the paper; where it is one against another policy, put on top of our own."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,9 @@ def _points(
         return []
     unit = _UNITS.get(figure.unit, 1.0)
     e = estimate([v / unit for v in values])
-    return [Point(panel, named[figure.x], series, e.mean, e.low, e.high)]
+    paper_has = _printed(figure, frame, paper, cell, policy, metric)
+    printed = paper_has / unit if paper_has is not None else None
+    return [Point(panel, named[figure.x], series, e.mean, e.low, e.high, printed=printed)]
 
 
 def _values(figure: Figure, frame: Frame, cell: Cell, policy: str, metric: str) -> list[float]:
@@ -124,138 +125,48 @@ def _distribution(
     return found
 
 
-def svg(drawn: Drawing) -> str:
-    """Draw a figure. Needs the extra `report`."""
-    from destage.charts.engine import engine
-    from destage.charts.theme import VEGA_LITE
+def _printed(
+    figure: Figure, frame: Frame, paper: Paper, cell: Cell, policy: str, metric: str
+) -> float | None:
+    """The number that the paper prints of a point, as the figure shows it; None if there is none.
 
-    text = engine().vegalite_to_svg(_chart(drawn).to_dict(), vl_version=VEGA_LITE)
-    # The renderer counts its clip paths on from figure to figure.
-    seen: dict[str, str] = {}
-    prefix = re.sub(r"\W", "", drawn.figure.id)
-
-    def renamed(match: re.Match[str]) -> str:
-        return seen.setdefault(match[0], f"{prefix}clip{len(seen) + 1}")
-
-    return re.sub(r"\bclip\d+\b", renamed, text)
-
-
-def _rows(drawn: Drawing) -> list[dict[str, Any]]:
-    """The points as the chart takes them; shares in per cent."""
-    factor = 100.0 if drawn.percent else 1.0
-    return [
-        {
-            "panel": p.panel,
-            "x": p.x,
-            "at": p.at,
-            "series": p.series,
-            "y": factor * p.y,
-            "low": factor * p.low,
-            "high": factor * p.high,
-        }
-        for p in drawn.points
-    ]
+    A number of one policy against another is put on top of what the other has here.
+    """
+    if frame.kinds[cell[0]] in SUFFIX:
+        return None
+    for claim in paper.claims:
+        check = claim.check
+        of_this = check.kind == "compare" and check.over == "each" and not check.base
+        of_this = of_this and figure.runs in check.runs and check.metric == metric
+        if not of_this or policy not in check.of or cell not in frame.places(check.at, check.skip):
+            continue
+        value = _number_of(check, cell, policy)
+        found = None if value is None else _shown(figure, frame, check, cell, value)
+        if found is not None:
+            return found
+    return None
 
 
-def _chart(drawn: Drawing) -> Any:
-    """The chart, in the paper's axes."""
-    import altair as alt
-
-    from destage.charts.comparison import finish
-    from destage.charts.theme import LIGHT, styles
-
-    figure = drawn.figure
-    look = styles(_renamed(drawn.series_order), LIGHT)
-    colours = [look[s].color for s in _renamed(drawn.series_order)]
-    color = alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=list(drawn.series_order), range=colours),
-        legend=alt.Legend(title=None, orient="bottom", labelLimit=240)
-        if len(drawn.series_order) > 1
-        else None,
-    )
-    dashes = [look[s].dash for s in _renamed(drawn.series_order)]
-    dash = alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=list(drawn.series_order), range=dashes), legend=None
-    )
-    y_title = None if figure.y_title == "-" else figure.y_title
-    axis = alt.Axis(title=y_title, tickCount=5, format="~s")
-    zero = figure.mark != "line"
-    y = alt.Y("y:Q", axis=axis, scale=alt.Scale(zero=zero))
-    x_title = None if figure.x_title == "-" else figure.x_title
-    base = alt.Chart(alt.InlineData(values=_rows(drawn)))
-    if figure.mark == "cdf":
-        x: Any = alt.X("at:Q", axis=alt.Axis(title=x_title))
-        share = alt.Y("y:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=y_title))
-        line = base.mark_line(point=True)
-        layers = [line.encode(x=x, y=share, color=color, strokeDash=dash)]
-    else:
-        angle = 0 if len(drawn.x_order) < 7 else -30
-        across = alt.Axis(title=x_title, labelAngle=angle, grid=False)
-        x = alt.X("x:N", sort=list(drawn.x_order), axis=across)
-        layers = _marks(alt, base, figure, drawn, (x, y, color, dash))
-    layer = alt.layer(*layers)
-    width = 210 if len(drawn.panel_order) > 1 else 560
-    if len(drawn.panel_order) > 1:
-        # Every panel has its own scale, as the papers' have.
-        chart = layer.properties(width=width, height=150).facet(
-            facet=alt.Facet("panel:N", sort=list(drawn.panel_order), title=None),
-            columns=_columns(len(drawn.panel_order)),
-        )
-        # An x axis below each: one for a column would also stand below an empty place.
-        chart = chart.resolve_scale(y="independent").resolve_axis(x="independent")
-        return _faceted(alt, chart, figure.title)
-    return finish(layer, LIGHT, figure.id, figure.title, 260, page=False)
+def _number_of(check: Check, cell: Cell, policy: str) -> float | None:
+    named = {
+        **dict(zip(AXES, cell, strict=True)),
+        "of": policy,
+        "to": check.to[0] if check.to else "",
+    }
+    expected = (check.expect or {}).get(named[check.by] if check.by else "")
+    return expected.value if expected else None
 
 
-def _columns(panels: int) -> int:
-    """Panels side by side: four at most, and as few empty places as can be."""
-    return min((4, 3), key=lambda columns: -panels % columns) if panels > 4 else panels
-
-
-def _faceted(alt: Any, chart: Any, about: str) -> Any:
-    """The look of `finish`, which does not take several panels."""
-    from destage.charts.theme import LIGHT
-
-    return chart.properties(description=about).configure(
-        background="white",
-        font="Liberation Sans, Helvetica, Arial, sans-serif",
-        padding=10,
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelColor=LIGHT.faint,
-            titleColor=LIGHT.faint,
-            titleFontWeight="normal",
-            gridColor=LIGHT.grid,
-            domainColor=LIGHT.muted,
-            tickColor=LIGHT.muted,
-        ),
-        legend=alt.LegendConfig(labelColor=LIGHT.ink, labelFontSize=12),
-        header=alt.HeaderConfig(labelColor=LIGHT.ink, labelFontWeight="bold"),
-    )
-
-
-def _marks(alt: Any, base: Any, figure: Figure, drawn: Drawing, channels: Any) -> list[Any]:
-    x, y, color, dash = channels
-    order = list(drawn.series_order)
-    if figure.mark == "line":
-        line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=28))
-        return [
-            line.encode(x=x, y=y, color=color, strokeDash=dash),
-            base.mark_rule().encode(x=x, y="low:Q", y2="high:Q", color=color),
-        ]
-    if figure.mark == "stack":
-        return [base.mark_bar().encode(x=x, y=y, color=color)]
-    offset = alt.XOffset("series:N", sort=order)
-    bars = base.mark_bar().encode(x=x, y=y, color=color, xOffset=offset)
-    # The interval of the mean, where the load was drawn more than once.
-    rule = base.mark_rule(strokeWidth=1, stroke="#1d2129").encode(
-        x=x, y=alt.Y("low:Q"), y2="high:Q", xOffset=offset
-    )
-    return [bars, rule]
-
-
-def _renamed(series: Sequence[str]) -> list[str]:
-    """Labels by which the theme knows the references."""
-    known: Mapping[str, str] = {"LRU": "lru", "MIN": "min"}
-    return [known.get(s, s) for s in series]
+def _shown(figure: Figure, frame: Frame, check: Check, cell: Cell, value: float) -> float | None:
+    """A number of a check in a figure's terms; None if it says something else."""
+    if check.form == "value":
+        return value if figure.relative is None else None
+    if check.form not in ("ratio", "reduction", "gain") or len(check.to) != 1:
+        return None
+    ratio = {"ratio": value, "reduction": 1 - value, "gain": 1 + value}[check.form]
+    if figure.relative == check.to[0]:
+        return {"ratio": ratio, "reduction": 1 - ratio, "gain": ratio - 1}.get(figure.form)
+    if figure.relative is not None:
+        return None
+    base = frame.values(cell, check.to[0], check.metric)
+    return ratio * estimate(list(base.values())).mean if base else None

@@ -14,10 +14,12 @@ from destage.io.files import made_folder, write_whole
 from destage.report.plain import policy
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
-from destage.reproduce.figures import Drawing, svg
+from destage.reproduce.panels import inline, svg
+from destage.reproduce.sums import sums
+from destage.reproduce.tabled import Cells, about_figure, printed_rows, sums_rows, table_of
 from destage.reproduce.words import VERDICTS, number
 
-__all__ = ["markdown_table", "table_of", "write", "write_index"]
+__all__ = ["markdown_table", "write", "write_index"]
 
 
 def write(evaluation: Evaluation, folder: Path) -> list[Path]:
@@ -31,7 +33,9 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
     name = evaluation.paper.name
     data = document(evaluation)
     pictures = {
-        d.figure.id: svg(d) for d in evaluation.drawings if not d.empty and d.figure.mark != "table"
+        d.figure.id: svg(d, sums(d, evaluation.verdicts))
+        for d in evaluation.drawings
+        if not d.empty and d.figure.mark != "table"
     }
     tables = {d.figure.id: table_of(d) for d in evaluation.drawings if d.figure.mark == "table"}
     made_folder(folder)
@@ -86,8 +90,6 @@ def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folde
     return path
 
 
-Cells = list[list[str]]
-
 #: As a title has it.
 NUMBERS = {k: f"{k} papers" for k in range(2, 10)} | {
     1: "A paper",
@@ -118,17 +120,6 @@ FAITHFUL = "most faithful set-up"
 
 #: Heads of the verdicts: each is followed by its own cases.
 COLUMNS = ("the paper's loads", "cases", "elsewhere", "cases")
-
-
-def table_of(drawn: Drawing) -> Cells:
-    """A table of the paper: the head, then a row for each place on its x axis."""
-    series = drawn.series_order
-    found = {(p.x, p.series): p for p in drawn.points}
-    rows: Cells = [["", *series]]
-    for x in drawn.x_order:
-        cells = [found.get((x, s)) for s in series]
-        rows.append([x, *(number(c.y) if c else "-" for c in cells)])
-    return rows
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
@@ -345,8 +336,10 @@ def markdown(
         markdown_table(claims_rows(data)),
     ]
     out += ["## Figures and tables", ""]
+    out += [markdown_table(sums_rows(data))]
     for figure in data["figures"]:
         out += [f"### {figure['where'].capitalize()}: {figure['title']}", ""]
+        out += [about_figure(figure) + ".", ""]
         if figure["id"] in pictures:
             out += [f"![{figure['title']}]({paper['name']}/{figure['id']}.svg)", ""]
         elif figure["id"] in tables and len(tables[figure["id"]]) > 1:
@@ -354,6 +347,8 @@ def markdown(
         else:
             out += ["Nothing to draw: the runs gave no such numbers.", ""]
         out += [figure["note"], ""] if figure["note"] else []
+        printed = printed_rows(figure)
+        out += ["The paper's numbers and ours:", "", markdown_table(printed)] if printed else []
     out += ["## Set-up", "", markdown_table(setup_rows(data)), "### Loads", ""]
     out += [markdown_table(loads_rows(data))]
     fitted = fit_rows(data)
@@ -416,17 +411,26 @@ def sensitivity_lead(data: Mapping[str, Any]) -> str:
 def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[str, Cells]) -> str:
     """Return the HTML page, which loads nothing."""
     figures = [
-        {**f, "svg": _inline(pictures.get(f["id"])), "table": tables.get(f["id"])}
+        {
+            **f,
+            "svg": _inline(pictures.get(f["id"])),
+            "table": tables.get(f["id"]),
+            "numbers": printed_rows(f),
+            "by_claim": [c for c in data["claims"] if c["id"] in f["claims"]],
+        }
         for f in data["figures"]
     ]
     knobs = [{**k, "rows": swing_rows(k)} for k in data["sensitivity"]["knobs"]]
+    drawn_at = {name: f["id"] for f in reversed(data["figures"]) for name in f["claims"]}
     text: str = template("reproduce.html.j2").render(
         data=data,
+        drawn_at=drawn_at,
         summary=summary(data),
         basis=basis(data),
         claims=[c | {"texts": texts_of(c), "columns": all_cells(c, data)} for c in data["claims"]],
         faithful=faithful_lines(data),
         figures=figures,
+        sums=sums_rows(data),
         setup=setup_rows(data),
         loads=loads_rows(data),
         fit=fit_rows(data),
@@ -444,7 +448,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
 def _inline(picture: str | None) -> Any:
     from markupsafe import Markup
 
-    return Markup(picture) if picture else None
+    return Markup(inline(picture)) if picture else None
 
 
 def style() -> Any:
