@@ -421,6 +421,21 @@ def test_mean_and_maximum_are_one_case_over_all_loads() -> None:
     assert verdict(compared(">0.1", over="min"), cells).verdict == "does not hold"
 
 
+def test_a_place_without_any_run_is_a_case_without_a_number() -> None:
+    def row(load: str, cache: str, policy: str, value: float) -> Row:
+        return Row(load, "d", "own", cache, policy, None, "specified", {"m": value})
+
+    rows = [row(w, c, p, v) for w in "vw" for c in ("8p", "9p") for p, v in (("A", 1), ("B", 2))]
+    runs = RunSet("r", ("v", "w"), ("A", "B"), ("8p", "9p"), {"d": "small"}, {})
+    gone = [r for r in rows if (r.workload, r.cache) != ("w", "9p")]
+    found = decide(
+        Claim("c", "section 1", "", compared(">0")), {"r": Frame(Rows(runs, tuple(gone), (), {}))}
+    )
+    assert [c.status for c in found.cases] == ["met", "met", "met", "undefined"]
+    assert found.verdict == "partly"
+    assert cases_in_words(found.claim, found.own) == "undefined: w 9p (no number of A)"
+
+
 def test_the_most_is_looked_for_where_something_happened_and_gaps_hide_it() -> None:
     cells: Cells = {**many(1.0, 1.8), ("z", "A"): [0.0], ("z", "B"): [0.0]}
     for over, wanted in (("max", "~0.5"), ("min", "~0.1")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from destage.reproduce.claims import AXES, Composite, RunSet
 from destage.reproduce.experiments import Row, Rows
@@ -24,12 +25,22 @@ class Frame:
         self.kinds: dict[str, str] = {}
         for row in rows.rows:
             self._put(row)
+        self._fill()
         for composite in composites:
             self._compose(composite)
 
     def _put(self, row: Row) -> None:
         self.cells.setdefault(row.cell, {}).setdefault(row.policy, {})[row.seed] = row.numbers
         self.kinds[row.workload] = row.kind
+
+    def _fill(self) -> None:
+        """Give every load its place on every drive, FTL and cache: runs are done on all of them.
+
+        One of which no run is there is a place without a number, and not no place.
+        """
+        axes = [list(dict.fromkeys(cell[k] for cell in self.cells)) for k in range(len(AXES))]
+        for cell in product(*axes):
+            self.cells.setdefault(cell, {})  # type: ignore[arg-type]
 
     def _compose(self, composite: Composite) -> None:
         for policies in self.cells.values():
