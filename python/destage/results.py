@@ -27,7 +27,7 @@ from destage.tables.table import Table
 if TYPE_CHECKING:
     from destage.charts.plots import Plots
 
-__all__ = ["Metric", "Results", "Run", "TraceIdentity", "metrics"]
+__all__ = ["Metric", "Results", "Run", "TraceIdentity", "incomplete", "metrics", "only_so_many"]
 
 
 class Results(Tabled):
@@ -196,3 +196,19 @@ class Results(Tabled):
         """
         reading("the result", path_of(path, "result"))
         return cls.from_json(read_text(path, "a result"), os.fspath(path))
+
+
+def incomplete(sets: list[dict[str, Any]], every: int) -> list[dict[str, Any]]:
+    """Results with a warning in each run that others are missing; an earlier one is replaced."""
+    ended = sum(len(one["runs"]) for one in sets)
+    said = only_so_many(ended, every)
+    for one in sets:
+        for run in one["runs"]:
+            others = [w for w in run.get("warnings") or () if not w.startswith(INTERRUPTED)]
+            run["warnings"] = [*others, said]
+    return [one for one in sets if one["runs"]]
+
+
+def only_so_many(ended: int, every: int) -> str:
+    """The warning of what an interrupt left."""
+    return f"{INTERRUPTED}only {ended} of {every} runs had ended"

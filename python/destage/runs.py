@@ -30,12 +30,12 @@ from destage.errors import UsageError
 from destage.io.clash import Named, refuse
 from destage.io.files import Destination, written_whole
 from destage.model.card import Card
-from destage.model.run import INTERRUPTED, Run
+from destage.model.run import Run
 from destage.model.words import counted
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
 from destage.own.processes import side_by_side
 from destage.policy import OwnPolicy, PolicyLike, Spec, params_json, spec_label
-from destage.results import Results
+from destage.results import Results, incomplete
 from destage.trace import Trace
 
 if TYPE_CHECKING:
@@ -55,10 +55,13 @@ __all__ = [
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a comparison; `results` are the runs that had ended by then."""
+    """Ctrl-C ended `compare`, `tune` or `mrc`; `results` is what they would have returned.
 
-    def __init__(self, results: Results) -> None:
-        """Keep the runs that had ended."""
+    It has what had ended by then: `Results`, `Tuned` or `Curves`, each with a warning that says so.
+    """
+
+    def __init__(self, results: Any) -> None:
+        """Keep what had ended."""
         super().__init__("interrupted")
         self.results = results
 
@@ -204,18 +207,8 @@ def compare_pairs(
             specs, sizes = asked(policies, cache, drive)
             _compare_one(one, specs, sizes, asked_for, threads, progress, drive, sets)
     except KeyboardInterrupt:
-        raise Interrupted(Results(_incomplete(sets, sum(every)))) from None
+        raise Interrupted(Results(incomplete(sets, sum(every)))) from None
     return Results(sets)
-
-
-def _incomplete(sets: list[dict[str, Any]], every: int) -> list[dict[str, Any]]:
-    """Results with a warning in each run that others are missing."""
-    ended = sum(len(one["runs"]) for one in sets)
-    said = f"{INTERRUPTED}only {ended} of {every} runs had ended"
-    for one in sets:
-        for run in one["runs"]:
-            run["warnings"] = [*(run.get("warnings") or ()), said]
-    return [one for one in sets if one["runs"]]
 
 
 def _compare_one(

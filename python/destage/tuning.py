@@ -26,8 +26,8 @@ from destage.model.run import Run
 from destage.model.tuned import Best, Objective, Point, TunedCurve, objective_of
 from destage.options import ProgressCallback, RunOptions
 from destage.policy import OwnPolicy, PolicyLike, policy_specs
-from destage.results import Results
-from destage.runs import compare
+from destage.results import Results, incomplete
+from destage.runs import Interrupted, compare
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
 from destage.tables.tuned import tuned_table
@@ -162,7 +162,8 @@ def tune(
         seed: of the search.
 
     The others are those of `compare`. The same call gives the same bytes on any number of threads.
-    Raises `UsageError`, `MissingExtra` without Optuna, and what `compare` raises.
+    Raises `UsageError`, `MissingExtra` without Optuna, and what `compare` raises; `Interrupted` on
+    Ctrl-C has the curve of those points that were known by then.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -184,12 +185,36 @@ def tune(
         values = [combination for combination in combinations for _ in range(each)]
         return results, [_point(v, r, goal) for v, r in zip(values, results, strict=True)]
 
-    if trials is None:
-        search, (results, points) = "grid", run(_grid(ranges))
-    else:
-        search = f"Optuna TPE, {trials} trials, seed {seed}"
-        results, points = _search(run, ranges, goal, trials, seed)
-    return Tuned(name, goal, ranges, tuple(points), search, results)
+    search = "grid" if trials is None else f"Optuna TPE, {trials} trials, seed {seed}"
+    blank = Tuned(name, goal, ranges, (), search, Results([]))
+    if trials is not None:
+        return _search(run, blank, trials, seed)
+    grid = _grid(ranges)
+    try:
+        results, points = run(grid)
+    except KeyboardInterrupt as e:
+        raise _interrupted(e, blank) from None
+    return replace(blank, points=tuple(points), results=results)
+
+
+def _interrupted(
+    e: KeyboardInterrupt,
+    blank: Tuned,
+    before: Sequence[Mapping[str, Any]] = (),
+    trials: int | None = None,
+) -> Interrupted:
+    """What to raise: the curve of what had ended, which `before` is if a search was interrupted."""
+    found = e.results if isinstance(e, Interrupted) else Results([])
+    if trials is not None:
+        runs = [dict(run) for one in (*before, *found.sets) for run in one["runs"]]
+        if not runs:
+            return Interrupted(blank)
+        whole = {**(before or found.sets)[0], "runs": runs}
+        (marked,) = incomplete([whole], trials)
+        found = Results([json.loads(_destage.assembled(json.dumps(marked)))])
+    keys, goal = blank.ranges, blank.objective
+    points = [_point({key: run.params[key] for key in keys}, run, goal) for run in found]
+    return Interrupted(replace(blank, points=tuple(points), results=found))
 
 
 def check_tune(
@@ -293,9 +318,7 @@ def _point(values: Mapping[str, Value], run: Run, goal: Objective) -> Point:
 _Run = Callable[[Sequence[Mapping[str, Value]]], tuple[Results, list[Point]]]
 
 
-def _search(
-    run: _Run, ranges: Mapping[str, Range], goal: Objective, trials: int, seed: int
-) -> tuple[Results, list[Point]]:
+def _search(run: _Run, blank: Tuned, trials: int, seed: int) -> Tuned:
     _check_trials(trials)
     try:
         import optuna
@@ -305,27 +328,37 @@ def _search(
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
-        direction="maximize" if goal.largest else "minimize",
+        direction="maximize" if blank.objective.largest else "minimize",
         sampler=optuna.samplers.TPESampler(seed=seed),
     )
     known: dict[str, Point] = {}  # what was run once is not run again
     points: list[Point] = []
     sets: list[Mapping[str, Any]] = []
-    for first in range(0, trials, BATCH):
-        asked = [study.ask() for _ in range(min(BATCH, trials - first))]
-        suggested = [{key: _suggest(t, key, r) for key, r in ranges.items()} for t in asked]
-        new = {_name(values): values for values in suggested if _name(values) not in known}
-        if new:
-            results, found = run(list(new.values()))
-            if len(found) != len(new):
-                raise UsageError("a search is for one cache size: give one, or leave out trials")
-            known |= dict(zip(new, found, strict=True))
-            points += found
-            sets.append(results.sets[0])
-        for trial, values in zip(asked, suggested, strict=True):
-            study.tell(trial, known[_name(values)].objective)
+    try:
+        for first in range(0, trials, BATCH):
+            asked = [study.ask() for _ in range(min(BATCH, trials - first))]
+            suggested = [_suggested(one, blank.ranges) for one in asked]
+            new = {_name(values): values for values in suggested if _name(values) not in known}
+            if new:
+                results, found = run(list(new.values()))
+                if len(found) != len(new):
+                    raise UsageError(
+                        "a search is for one cache size: give one, or leave out trials"
+                    )
+                known |= dict(zip(new, found, strict=True))
+                points += found
+                sets.append(results.sets[0])
+            for trial, values in zip(asked, suggested, strict=True):
+                study.tell(trial, known[_name(values)].objective)
+    except KeyboardInterrupt as e:
+        raise _interrupted(e, blank, sets, trials) from None
     whole = {**sets[0], "runs": [run for s in sets for run in s["runs"]]}
-    return Results([json.loads(_destage.assembled(json.dumps(whole)))]), points
+    results = Results([json.loads(_destage.assembled(json.dumps(whole)))])
+    return replace(blank, points=tuple(points), results=results)
+
+
+def _suggested(trial: Trial, ranges: Mapping[str, Range]) -> dict[str, Value]:
+    return {key: _suggest(trial, key, found) for key, found in ranges.items()}
 
 
 def _name(values: Mapping[str, Value]) -> str:

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -257,3 +258,89 @@ def test_an_interrupt_in_python_keeps_what_had_ended(
         "interrupted: only 2"
     )
     assert not ds.compare(trace, "lru", cache="4p").incomplete
+
+
+def stopped_after(count: int, whole: Callable[..., str]) -> Callable[..., str]:
+    """The engine's `compare` as it ends at a signal: the first policies were done by then."""
+
+    def compare(trace: object, specs: Sequence[object], *others: object) -> str:
+        keep = others[4]
+        assert callable(keep)
+        keep(whole(trace, specs[:count], *others))
+        raise KeyboardInterrupt
+
+    return compare
+
+
+def test_an_interrupt_keeps_the_points_of_a_curve_that_were_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from destage import _destage
+
+    trace = ds.synth("zipf", requests=3000, pages=400, seed=3)
+    values = {"in_fraction": "0.1:0.5:0.1"}
+    everything = ds.tune(trace, "2q", values, cache="10%,20%")
+    monkeypatch.setattr(_destage, "compare", stopped_after(2, _destage.compare))
+    with pytest.raises(ds.Interrupted) as caught:
+        ds.tune(trace, "2q", values, cache="10%,20%")
+    tuned = caught.value.results
+    assert [(p.values, p.objective) for p in tuned.points] == [
+        (p.values, p.objective) for p in everything.points[:4]
+    ]
+    assert "2q: interrupted: only 4 of 10 runs had ended" in tuned.warnings
+    tuned.to_csv(tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open() as file:
+        assert all("only 4 of 10" in row["warnings"] for row in csv.DictReader(file))
+
+
+def test_an_interrupted_search_keeps_earlier_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("optuna")
+    from destage import _destage
+
+    whole, calls = _destage.compare, []
+
+    def compare(*args: object) -> str:
+        calls.append(1)
+        return (whole if len(calls) == 1 else stopped_after(3, whole))(*args)  # type: ignore[operator]
+
+    monkeypatch.setattr(_destage, "compare", compare)
+    trace = ds.synth("zipf", requests=3000, pages=400, seed=3)
+    with pytest.raises(ds.Interrupted) as caught:
+        ds.tune(trace, "2q", {"in_fraction": "0.1:0.9"}, cache="10%", trials=30)
+    tuned = caught.value.results
+    assert 8 < len(tuned.points) <= 11
+    assert f"2q: interrupted: only {len(tuned.points)} of 30 runs had ended" in tuned.warnings
+    assert tuned.best["10%"].point in tuned.points
+
+
+STOPPED = (
+    "from destage import _destage as native\n"
+    "def compare(trace, specs, *others, whole=native.compare):\n"
+    "    others[4](whole(trace, specs[:1], *others))\n"
+    "    raise KeyboardInterrupt\n"
+    "native.compare = compare\n"
+    "from destage.cli import main\n"
+    "main()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("tune", "-p", "2q", "--param", "in_fraction=0.1:0.5:0.1"), "only 1 of 5 runs"),
+    ],
+)
+def test_tune_writes_what_had_ended(
+    command: tuple[str, ...], said: str, msr: Path, tmp_path: Path
+) -> None:
+    name, *flags = command
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED, name, str(msr), *flags, "-c", "4p", "--json", "r.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 130, done.stderr
+    assert "what had ended is written" in done.stderr.decode()
+    assert said in (tmp_path / "r.json").read_text()
+    assert said in done.stdout.decode() + done.stderr.decode()

@@ -25,7 +25,7 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
-from destage.cli.screen import note, progress, warn
+from destage.cli.screen import note, note_interrupted, progress, warn
 from destage.device import Drive
 from destage.errors import UsageError
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named, of_a_drive
@@ -150,7 +150,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         if not e.results:
             raise
         results, interrupted = e.results, True
-        note(f"{signals.said()}: what had ended is written; once more stops at once")
+        note_interrupted()
     if arguments["pe_cycles"] is not None:
         results = results.enduring(arguments["pe_cycles"])
     _write(results, outputs, arguments, [one for one, _ in pairs])

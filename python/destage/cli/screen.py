@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from destage.cli import signals
 from destage.cli.streams import say
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from destage.options import ProgressCallback
 
-__all__ = ["note", "progress", "warn"]
+__all__ = ["note", "note_interrupted", "progress", "warn"]
 
 #: Work that ends sooner shows no bar: it would only flicker.
 PATIENCE_S = 0.3
@@ -29,6 +30,11 @@ def warn(message: str) -> None:
 def note(message: str) -> None:
     """Print what is good to know."""
     say(message)
+
+
+def note_interrupted() -> None:
+    """Say that a signal was heard, and that what had ended is not lost."""
+    say(f"{signals.said()}: what had ended is written; once more stops at once")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from destage.checks import check_request
+from destage.cli import signals
 from destage.cli.compare import JOBS
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -23,9 +24,10 @@ from destage.cli.options import (
 )
 from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.reading import TRACE
-from destage.cli.screen import progress, warn
+from destage.cli.screen import note_interrupted, progress, warn
 from destage.errors import UsageError
 from destage.reports import need_report
+from destage.runs import Interrupted
 from destage.tables.tuned import tuned_table
 from destage.tuning import check_tune
 from destage.tuning import tune as find_best
@@ -102,21 +104,28 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
         trials=arguments["trials"],
     )
     opened = load_one(trace, arguments, drive)
-    with progress(arguments["quiet"]) as callback:
-        tuned = find_best(
-            opened,
-            arguments["policy"],
-            params,
-            arguments["objective"],
-            cache=arguments["cache"],
-            # It may have been made larger for the trace.
-            device=opened.drive,
-            trials=arguments["trials"],
-            seed=arguments["seed"],
-            **run_values(arguments),
-            jobs=arguments["jobs"],
-            progress=callback,
-        )
+    interrupted = False
+    try:
+        with progress(arguments["quiet"]) as callback:
+            tuned = find_best(
+                opened,
+                arguments["policy"],
+                params,
+                arguments["objective"],
+                cache=arguments["cache"],
+                # It may have been made larger for the trace.
+                device=opened.drive,
+                trials=arguments["trials"],
+                seed=arguments["seed"],
+                **run_values(arguments),
+                jobs=arguments["jobs"],
+                progress=callback,
+            )
+    except Interrupted as e:
+        if not e.results.points:
+            raise
+        tuned, interrupted = e.results, True
+        note_interrupted()
     outputs.write(tuned)
     if outputs.to_screen:
         print_table(tuned_table(tuned))
@@ -124,6 +133,8 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
         warn(message)
     if arguments["figures"] is not None:
         tuned.save(arguments["figures"])
+    if interrupted:
+        click.get_current_context().exit(signals.status())
 
 
 def _params(given: tuple[str, ...]) -> dict[str, str]:

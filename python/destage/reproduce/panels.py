@@ -382,7 +382,7 @@ _COLORS = {"holds": LIGHT.best, "partly": LIGHT.warn, "does not hold": LIGHT.ser
 
 def _over(alt: Any, numbers: Sequence[Printed]) -> Any:
     """Our numbers over the paper's: 1 is the same, and within a quarter of it counts as met."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "label": p.label,
             "over": p.ours.mean / p.paper,
