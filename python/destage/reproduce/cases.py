@@ -36,6 +36,9 @@ from destage.reproduce.statistics import Estimate, estimate
 
 __all__ = ["KINDS_OF_CHECK"]
 
+#: Shares from here on read as factors, as everywhere in a report.
+FACTORS = 10.0
+
 # -- compare: a quantity is what is expected -------------------------------------------------------
 
 
@@ -148,7 +151,10 @@ def _mean(look: Look, places: Sequence[tuple[Cell, str, str]]) -> tuple[Quantity
     if any(one.status for one in each):
         return q, "over all loads together"
     mean = math.fsum(one.estimate.mean for one in each) / len(each)
-    return q, f"over all loads together; the mean of their {check.form}s is {mean:.4g}"
+    told = f"{mean:.4g}" if check.form == "ratio" else f"{100 * mean:.3g} %"
+    if check.form != "ratio" and abs(mean) >= FACTORS:
+        told = f"{1 + abs(mean):.4g} times as much"
+    return q, f"over all loads together; the mean of their {check.form}s is {told}"
 
 
 def _summed(
