@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from destage.sweep.foretelling import Foretold, foretell
     from destage.sweep.joining import merge_results, pack_results
     from destage.sweep.loaded import StoredResults, load_results
+    from destage.sweep.splitting import Part, split_trace
     from destage.trace import Trace, open_trace, open_volumes, synth, workloads
     from destage.trace_cache import CacheEntry, TraceCache, trace_cache
     from destage.tuning import Tuned, tune
@@ -103,6 +104,8 @@ __all__ = [
     "trace_info",
     "trace_head",
     "convert",
+    "split_trace",
+    "Part",
     "trace_cache",
     "Trace",
     "TraceInfo",
@@ -338,6 +341,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "destage.sweep.loaded": (
         "StoredResults",
         "load_results",
+    ),
+    "destage.sweep.splitting": (
+        "Part",
+        "split_trace",
     ),
     "destage.trace": (
         "Trace",

@@ -42,6 +42,7 @@ trace = LazyGroup(
         ),
         "head": Place(HERE, "head", "Show its first requests."),
         "convert": Place(HERE, "convert", "Write it in another format."),
+        "split": Place("destage.cli.split", "split", "Write it in parts, each a trace."),
         "synth": Place(HERE, "synth", "Make a workload from a seed."),
         "formats": Place(HERE, "formats", "List the formats that can be read, or describe one."),
         "options": Place(HERE, "options", "List what can be said of how a trace is read."),

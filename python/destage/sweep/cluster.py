@@ -33,7 +33,7 @@ __all__ = ["need_dask", "run_dask"]
 VERSION = (_destage.VERSION, SEMANTICS)
 
 #: How often workers are looked at, and how long an answer is waited for, seconds.
-_LOOK_S, _WAIT_S = 0.5, 0.1
+_LOOK_S, _WAIT_S = 1.0, 0.1
 #: How long the scheduler may be silent.
 _SILENT_S = 10.0
 #: Tasks under way for each thread of a worker: one at work, one waiting.
