@@ -384,6 +384,7 @@ def mrc(
     seed: int,
     jobs: int,
     progress: _Progress = None,
+    partial: Callable[[str, list[tuple[int, tuple[int, bytes]]], int, int], object] | None = None,
 ) -> tuple[str, list[tuple[int, tuple[int, bytes]]]]: ...
 def run_one(
     trace: Trace,

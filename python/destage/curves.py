@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
@@ -18,8 +18,8 @@ from destage.model.run import Run
 from destage.model.words import plain
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
 from destage.policy import OwnPolicy, PolicyLike, Spec
-from destage.results import Results
-from destage.runs import compare
+from destage.results import Results, only_so_many
+from destage.runs import Interrupted, compare
 from destage.tables.curves import curves_summary, curves_table
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
@@ -145,7 +145,7 @@ def mrc(
         options: `RunOptions`, as in `compare`.
         others: as in `compare`; policies of your own are not sampled.
 
-    Raises as `compare`.
+    Raises as `compare`; `Interrupted` on Ctrl-C has the points that were known by then.
     """
     one_trace("mrc", trace, policies)
     specs = asked_curves(policies)
@@ -156,27 +156,55 @@ def mrc(
     table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
     own: list[PolicyLike] = [(spec, {}) for spec in specs if isinstance(spec, OwnPolicy)]
     _check_sample(specs, sample)
+    sizes, text = sizes_json(cache), options_json("mrc", options)
+    # Runs that policies of one's own will take.
+    later = len(own) * len(json.loads(_destage.resolve_sizes(trace.raw, sizes))) if own else 0
     data: dict[str, Any] = {}
     if table:
-        text, every_size = _destage.mrc(
-            trace.raw,
-            table,
-            sizes_json(cache),
-            options_json("mrc", options),
-            sample,
-            seed,
-            thread_count(jobs),
-            progress,
-        )
-        data = json.loads(text)
-        for place, (accesses, hits) in every_size:
-            exact = EverySize.of_bytes(accesses, hits).to_json()
-            data["mrc"]["curves"][place]["every_size"] = exact
+
+        def draw(keep: _Keep) -> tuple[str, _EveryHit]:
+            threads = thread_count(jobs)
+            return _destage.mrc(
+                trace.raw, table, sizes, text, sample, seed, threads, progress, keep
+            )
+
+        data = _of_the_table(draw, later)
     if own:
-        options_json("mrc", options)
-        results = compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)
-        data = _with_own(data, specs, results)
+
+        def run() -> Results:
+            return compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)
+
+        data = _with_own(data, specs, run, later)
     return Curves(data)
+
+
+#: By the place of a curve: accesses that were counted, and the hits at every size.
+_EveryHit = list[tuple[int, tuple[int, bytes]]]
+#: Takes what was known when a signal came: curves, runs that had ended, runs in all.
+_Keep = Callable[[str, _EveryHit, int, int], None]
+
+
+def _of_the_table(draw: Callable[[_Keep], tuple[str, _EveryHit]], later: int) -> dict[str, Any]:
+    """Curves of policies of the table. Raises `Interrupted`; so many runs were to follow."""
+    known: dict[str, Any] = {}
+
+    def keep(text: str, every_size: _EveryHit, ended: int, planned: int) -> None:
+        known.update(_with_every_size(text, every_size))
+        known["mrc"]["warnings"].append(only_so_many(ended, planned + later))
+
+    try:
+        return _with_every_size(*draw(keep))
+    except KeyboardInterrupt:
+        raise Interrupted(Curves(known)) from None
+
+
+def _with_every_size(text: str, every_size: _EveryHit) -> dict[str, Any]:
+    """Curves as the engine tells them, those that are known at every size with it."""
+    data: dict[str, Any] = json.loads(text)
+    for place, (accesses, hits) in every_size:
+        exact = EverySize.of_bytes(accesses, hits).to_json()
+        data["mrc"]["curves"][place]["every_size"] = exact
+    return data
 
 
 def _check_sample(specs: Sequence[Spec], sample: float | None) -> None:
@@ -188,17 +216,43 @@ def _check_sample(specs: Sequence[Spec], sample: float | None) -> None:
         )
 
 
-def _with_own(data: dict[str, Any], specs: Sequence[Spec], results: Results) -> dict[str, Any]:
-    """The curves with those of one's own policies among them, in the order of `specs`."""
+def _with_own(
+    data: dict[str, Any], specs: Sequence[Spec], run: Callable[[], Results], planned: int
+) -> dict[str, Any]:
+    """The curves with those of one's own policies among them. Raises `Interrupted`."""
+    try:
+        results = run()
+    except Interrupted as e:
+        known = _among(data, specs, e.results)
+        if known:
+            ended = sum(len(curve["points"]) for curve in known["mrc"]["curves"])
+            said = only_so_many(ended, ended + planned - len(e.results))
+            known["mrc"]["warnings"].append(said)
+        raise Interrupted(Curves(known)) from None
+    return _among(data, specs, results)
+
+
+def _among(data: dict[str, Any], specs: Sequence[Spec], results: Results) -> dict[str, Any]:
+    """The curves of the table with those of one's own policies among them, as `specs` has them.
+
+    After an interrupt there may be fewer than it asks for.
+    """
+    if not results:
+        return data
+    own = sum(isinstance(spec, OwnPolicy) for spec in specs)
+    each = len(results) // own
+    whole = len(results) == own * each and not results.incomplete
+    runs = (
+        [results[k : k + each] for k in range(0, len(results), each)]
+        if whole
+        else [list(found) for _, found in groupby(results, key=lambda run: run.label)]
+    )
     if not data:
         data = {"trace": results.sets[0]["trace"]}
         data["mrc"] = {"sample": None, "curves": [], "warnings": []}
-    each = len(results) // sum(isinstance(spec, OwnPolicy) for spec in specs)
-    table, runs = iter(data["mrc"]["curves"]), iter(results)
-    curves = [
-        _curve(list(islice(runs, each))) if isinstance(spec, OwnPolicy) else next(table)
-        for spec in specs
-    ]
+    table, mine = iter(data["mrc"]["curves"]), map(_curve, runs)
+    found = [next(mine if isinstance(spec, OwnPolicy) else table, None) for spec in specs]
+    curves = [curve for curve in found if curve is not None]
     return {**data, "mrc": {**data["mrc"], "curves": curves}}
 
 

@@ -313,12 +313,35 @@ def test_an_interrupted_search_keeps_earlier_trials(monkeypatch: pytest.MonkeyPa
     assert tuned.best["10%"].point in tuned.points
 
 
+def test_an_interrupt_keeps_the_curves_that_were_known() -> None:
+    trace = ds.synth("zipf", requests=300_000, pages=20_000, size="1", seed=3)
+
+    def progress(done: int, total: int | None, stage: str) -> None:
+        if stage == "replaying" and done > 1.5 * 300_000:
+            signal.raise_signal(signal.SIGINT)
+
+    # One after another: LRU's pass, then the sizes of MIN, as many as are done by then.
+    sizes = [f"{k}%" for k in range(1, 100)]
+    with pytest.raises(ds.Interrupted) as caught:
+        ds.mrc(trace, "lru,min,lirs", cache=sizes, jobs=1, progress=progress)
+    curves = caught.value.results
+    first = curves.data["mrc"]["curves"][0]
+    assert first == ds.mrc(trace, "lru", cache=sizes).data["mrc"]["curves"][0]
+    points = sum(len(curve["points"]) for curve in curves.data["mrc"]["curves"][1:])
+    assert curves.warnings[-1] == f"interrupted: only {points + 1} of 199 runs had ended"
+    assert curves.warnings[-1] in str(curves)
+
+
 STOPPED = (
     "from destage import _destage as native\n"
     "def compare(trace, specs, *others, whole=native.compare):\n"
     "    others[4](whole(trace, specs[:1], *others))\n"
     "    raise KeyboardInterrupt\n"
     "native.compare = compare\n"
+    "def mrc(trace, specs, *others, whole=native.mrc):\n"
+    "    others[6](*whole(trace, specs[:1], *others[:6]), 1, 9)\n"
+    "    raise KeyboardInterrupt\n"
+    "native.mrc = mrc\n"
     "from destage.cli import main\n"
     "main()\n"
 )
@@ -328,9 +351,10 @@ STOPPED = (
     ("command", "said"),
     [
         (("tune", "-p", "2q", "--param", "in_fraction=0.1:0.5:0.1"), "only 1 of 5 runs"),
+        (("mrc", "-p", "lru,arc"), "only 1 of 9 runs"),
     ],
 )
-def test_tune_writes_what_had_ended(
+def test_tune_and_mrc_write_what_had_ended(
     command: tuple[str, ...], said: str, msr: Path, tmp_path: Path
 ) -> None:
     name, *flags = command

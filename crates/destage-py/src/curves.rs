@@ -6,13 +6,15 @@ use crate::errors::{raise, raise_usage, usage};
 use crate::follow::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::input::Input;
-use destage_engine::mrc::{MrcOptions, Sampling, planned_accesses};
+use destage_engine::mrc::{Mrc, MrcOptions, Sampling, planned_accesses};
 use destage_engine::options::Trim;
 use destage_engine::padding::Padding;
+use destage_engine::sizes::Frames;
 use destage_engine::spec::PolicySpec;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
+use std::sync::{Mutex, PoisonError};
 
 /// Page accesses that were counted, and hits at every cache size from one frame on: an unsigned
 /// 64-bit number each, lowest byte first.
@@ -20,8 +22,13 @@ type EveryHit = (u64, Py<PyBytes>);
 
 /// Curves of hit ratio over cache size, as JSON: `{"trace": ..., "mrc": ...}`; and, by the place of
 /// the curve, what one pass over the whole trace tells of every size.
+///
+/// If a signal ends the call, `partial` is called with the same of the points that were known by
+/// then, if there are any, how many passes and runs had ended, and how many there were to be.
 #[pyfunction]
-#[pyo3(signature = (trace, specs, sizes, options, sample, seed, jobs, progress = None))]
+#[pyo3(signature = (
+    trace, specs, sizes, options, sample, seed, jobs, progress = None, partial = None
+))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn mrc(
     py: Python<'_>,
@@ -33,6 +40,7 @@ pub fn mrc(
     seed: u64,
     jobs: usize,
     progress: Option<Py<PyAny>>,
+    partial: Option<Py<PyAny>>,
 ) -> PyResult<(String, Vec<(usize, EveryHit)>)> {
     let specs: Vec<PolicySpec> = specs
         .iter()
@@ -46,27 +54,62 @@ pub fn mrc(
         jobs,
     };
     let watch = Watch::default();
-    let curves = follow(py, progress.as_ref(), &watch, |mut watch| {
-        let uses = match options.sampling {
-            None => {
-                looked_ahead(trace, &specs, options.run.trim, &mut watch).map_err(Failed::Trace)?
+    let found = Mutex::new(None);
+    let outcome = follow(py, progress.as_ref(), &watch, |watch| {
+        let curves = drawn(trace, &specs, &sizes, &options, watch)?;
+        // Not returned: `follow` drops what comes back after a signal.
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(curves);
+        Ok::<_, Failed>(())
+    });
+    let curves = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let raised = match outcome {
+        Ok(outcome) => {
+            raise(py, outcome)?;
+            None
+        }
+        Err(raised) => Some(raised),
+    };
+    match (curves, raised) {
+        (Some(curves), None) => Ok(told(py, trace, &curves)),
+        (curves, Some(raised)) => {
+            if let (Some(partial), Some(curves)) = (partial, curves) {
+                let (text, every_size) = told(py, trace, &curves);
+                let ended = curves.tasks - curves.unfinished;
+                partial.call1(py, (text, every_size, ended, curves.tasks))?;
             }
-            Some(_) => None,
-        };
-        let accesses = trace.trace.accesses();
-        watch.enter("replaying", planned_accesses(accesses, &specs, &sizes, &options));
-        let input = Input::new(&trace.trace, uses.as_deref());
-        destage_engine::mrc::mrc(&input, &specs, &sizes, &options, &watch.control)
-            .map_err(Failed::Run)
-    })?;
-    let curves = raise(py, curves)?;
+            Err(raised)
+        }
+        (None, None) => unreachable!("work that ends without an error has curves"),
+    }
+}
+
+/// Looks ahead if a policy needs it, and draws the curves.
+fn drawn(
+    trace: &Trace,
+    specs: &[PolicySpec],
+    sizes: &[Frames],
+    options: &MrcOptions,
+    mut watch: &Watch,
+) -> Result<Mrc, Failed> {
+    let uses = match options.sampling {
+        None => looked_ahead(trace, specs, options.run.trim, &mut watch).map_err(Failed::Trace)?,
+        Some(_) => None,
+    };
+    let accesses = trace.trace.accesses();
+    watch.enter("replaying", planned_accesses(accesses, specs, sizes, options));
+    let input = Input::new(&trace.trace, uses.as_deref());
+    destage_engine::mrc::mrc(&input, specs, sizes, options, &watch.control).map_err(Failed::Run)
+}
+
+/// Curves as Python takes them.
+fn told(py: Python<'_>, trace: &Trace, curves: &Mrc) -> (String, Vec<(usize, EveryHit)>) {
     let every_size = curves.curves.iter().enumerate().filter_map(|(place, curve)| {
         let every = curve.every_size.as_ref()?;
         let bytes: Vec<u8> = every.hits.iter().flat_map(|hits| hits.to_le_bytes()).collect();
         Some((place, (every.accesses, PyBytes::new(py, &bytes).unbind())))
     });
     let every_size = every_size.collect();
-    Ok((json!({ "trace": trace.identity(), "mrc": curves }).to_string(), every_size))
+    (json!({ "trace": trace.identity(), "mrc": curves }).to_string(), every_size)
 }
 
 /// What padding does, of one policy at one cache size without a device, as JSON.

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from destage.checks import check_request
+from destage.cli import signals
 from destage.cli.compare import JOBS, REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -20,8 +21,9 @@ from destage.cli.options import (
 )
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.reading import TRACE_ALONE
-from destage.cli.screen import progress, warn
+from destage.cli.screen import note_interrupted, progress, warn
 from destage.curves import mrc as draw_curves
+from destage.runs import Interrupted
 
 __all__ = ["mrc"]
 
@@ -65,17 +67,24 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     if not arguments["quiet"]:
         note_left_out(policies, None)
     opened = load_one(trace, arguments)
-    with progress(arguments["quiet"]) as callback:
-        curves = draw_curves(
-            opened,
-            policies,
-            cache=cache,
-            sample=sample,
-            seed=arguments["seed"],
-            **run_values(arguments),
-            jobs=arguments["jobs"],
-            progress=callback,
-        )
+    interrupted = False
+    try:
+        with progress(arguments["quiet"]) as callback:
+            curves = draw_curves(
+                opened,
+                policies,
+                cache=cache,
+                sample=sample,
+                seed=arguments["seed"],
+                **run_values(arguments),
+                jobs=arguments["jobs"],
+                progress=callback,
+            )
+    except Interrupted as e:
+        if not e.results.data:
+            raise
+        curves, interrupted = e.results, True
+        note_interrupted()
     outputs.write(curves)
     if outputs.to_screen:
         print_table(curves.as_table())
@@ -83,6 +92,8 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         for message in curves.warnings:
             warn(message)
     outputs.write_report((), [opened], [curves])
+    if interrupted:
+        click.get_current_context().exit(signals.status())
 
 
 def _share(text: str | None) -> float | None:

@@ -30,6 +30,12 @@ pub struct Mrc {
     pub curves: Vec<Curve>,
     /// What a reader of these numbers must know.
     pub warnings: Vec<String>,
+    /// Passes and runs that had not ended when it was told to stop.
+    #[serde(skip)]
+    pub unfinished: usize,
+    /// Passes and runs in all.
+    #[serde(skip)]
+    pub tasks: usize,
 }
 
 /// What was sampled.

@@ -51,7 +51,8 @@ fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
     if in_one_pass(spec, options) { 1 } else { sizes.len() }
 }
 
-/// Makes the curves of `specs` over `sizes`.
+/// Makes the curves of `specs` over `sizes`. If it is told to stop meanwhile, those points that
+/// were known by then, if there are any; [`Mrc::unfinished`] says how much is missing.
 ///
 /// `input.next_uses` are needed if a policy asks for them and there is no sampling.
 ///
@@ -101,12 +102,16 @@ pub fn mrc(
     };
     let tasks = tasks(&traces, specs, sizes, options);
     let outcomes = in_parallel(&tasks, options, control)?;
+    let unfinished = outcomes.iter().filter(|outcome| outcome.is_none()).count();
     let found = Found {
         outcomes: outcomes.chunks(tasks.len() / traces.len()).collect(),
         traces: &traces,
         totals: warmup_requests.map(|warm| Totals::of(input.columns, warm)),
     };
     let curves = found.curves(specs, &params, sizes, options, &mut warnings);
+    if unfinished > 0 && curves.is_empty() {
+        return Err(RunError::Interrupted);
+    }
     let sample = options.sampling.map(|sampling| SampleSize {
         rate: sampling.rounded_rate(),
         seed: sampling.seed,
@@ -114,7 +119,7 @@ pub fn mrc(
         accesses: samples[0].first_ids.len() as u64,
         groups: GROUPS,
     });
-    Ok(Mrc { sample, curves, warnings })
+    Ok(Mrc { sample, curves, warnings, unfinished, tasks: tasks.len() })
 }
 
 /// Each sample as a trace of its own; the first is the whole sample, the others are its groups.
@@ -161,8 +166,8 @@ fn tasks<'a>(
 
 /// What the tasks found.
 struct Found<'a> {
-    /// One list for each trace, by policy, then size.
-    outcomes: Vec<&'a [Outcome]>,
+    /// One list for each trace, by policy, then size; `None` where it was told to stop.
+    outcomes: Vec<&'a [Option<Outcome>]>,
     traces: &'a [Trace<'a>],
     totals: Option<Totals>,
 }
@@ -171,7 +176,7 @@ impl Found<'_> {
     /// What the pass over the whole trace tells; `None` of a run, and of a sample.
     fn every_size(&self, task: usize, options: &MrcOptions) -> Option<EverySize> {
         match self.outcomes[0].get(task)? {
-            Outcome::OnePass(curve) if options.sampling.is_none() => Some(curve.every_size()),
+            Some(Outcome::OnePass(curve)) if options.sampling.is_none() => Some(curve.every_size()),
             _ => None,
         }
     }
@@ -188,14 +193,19 @@ impl Found<'_> {
         let mut curves = Vec::new();
         for (spec, params) in specs.iter().zip(params) {
             let passes = passes(spec, sizes, options);
-            let points = sizes.iter().enumerate().map(|(k, size)| {
+            let points = sizes.iter().enumerate().filter_map(|(k, size)| {
                 let task = first + if passes == 1 { 0 } else { k };
                 let of_traces = self.traces.iter().zip(&self.outcomes);
-                let estimates: Vec<Estimate> =
-                    of_traces.map(|(trace, found)| found[task].estimate(size, trace)).collect();
-                point(size, &estimates, self.totals, options)
+                let estimates: Option<Vec<Estimate>> = of_traces
+                    .map(|(trace, found)| Some(found[task].as_ref()?.estimate(size, trace)))
+                    .collect();
+                Some(point(size, &estimates?, self.totals, options))
             });
             let points: Vec<Point> = points.collect();
+            if points.is_empty() && !sizes.is_empty() {
+                first += passes;
+                continue;
+            }
             if let Some(point) = points.iter().find(|point| point.accesses == 0) {
                 warnings.push(format!(
                     "{} at {}: nothing was counted after the warm-up",

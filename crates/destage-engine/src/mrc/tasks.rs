@@ -80,11 +80,13 @@ impl Task<'_> {
 }
 
 /// Runs all tasks; outcomes come in the order of the tasks, whatever the number of threads.
+///
+/// `None` is one that had not ended when it was told to stop.
 pub(super) fn in_parallel(
     tasks: &[Task<'_>],
     options: &MrcOptions,
     control: &Control,
-) -> Result<Vec<Outcome>, RunError> {
+) -> Result<Vec<Option<Outcome>>, RunError> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let outcomes: Mutex<Vec<Option<Result<Outcome, RunError>>>> =
@@ -101,13 +103,9 @@ pub(super) fn in_parallel(
     in_threads(options.jobs.clamp(1, tasks.len().max(1)), &work);
     let outcomes = outcomes.into_inner().expect("all threads have ended");
     // The error that stopped the others is told, not that they were stopped.
-    let mut found = Vec::with_capacity(tasks.len());
-    let mut missing = false;
-    for outcome in outcomes {
-        match outcome {
-            Some(outcome) => found.push(outcome?),
-            None => missing = true,
-        }
-    }
-    if missing { Err(RunError::Interrupted) } else { Ok(found) }
+    let ended = |outcome| match outcome {
+        None | Some(Err(RunError::Interrupted)) => Ok(None),
+        Some(outcome) => outcome.map(Some),
+    };
+    outcomes.into_iter().map(ended).collect()
 }
