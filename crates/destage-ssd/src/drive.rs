@@ -12,6 +12,7 @@
 //! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
 //! the preset gives, key by key. `docs/devices.md` lists keys and presets.
 
+mod changed;
 mod error;
 mod extended;
 mod file;

@@ -32,6 +32,10 @@ pub enum Command {
 pub struct InterfaceCounts {
     /// Sum of all transfers, nanoseconds.
     pub link_busy_ns: Nanos,
+    /// Pages that crossed the link.
+    pub link_transfers: u64,
+    /// How long they waited for it, all together: from when they were ready.
+    pub link_wait_ns_sum: Nanos,
     /// Pages that took a slot.
     pub buffer_writes: u64,
     /// Of these, those that waited for it.
@@ -147,7 +151,7 @@ impl Interface {
 
     pub(crate) fn counts(&self) -> InterfaceCounts {
         let mut counts = self.buffer.as_ref().map_or_else(InterfaceCounts::default, Buffer::counts);
-        counts.link_busy_ns = self.link.busy_ns();
+        self.link.count(&mut counts);
         counts
     }
 }

@@ -15,6 +15,12 @@ pub struct TodayCounters {
     pub trim_misses: u64,
     pub commands: u64,
     pub link_busy_ns: Nanos,
+    /// Pages that crossed the link; like the next one in no vector, since the section has it not.
+    #[serde(default)]
+    pub link_transfers: u64,
+    /// From when they were ready.
+    #[serde(default)]
+    pub link_wait_ns_sum: Nanos,
     pub buffer_writes: u64,
     pub buffer_waits: u64,
     pub buffer_wait_ns_sum: Nanos,
@@ -36,6 +42,9 @@ pub struct TodayCounters {
 }
 
 impl TodayCounters {
+    /// Those that vectors do not have.
+    pub const BEYOND_VECTORS: &'static [&'static str] = &["link_transfers", "link_wait_ns_sum"];
+
     /// What has been counted since `before`.
     #[must_use]
     pub fn since(mut self, before: &TodayCounters) -> Self {
@@ -44,6 +53,8 @@ impl TodayCounters {
             (&mut self.trim_misses, before.trim_misses),
             (&mut self.commands, before.commands),
             (&mut self.link_busy_ns, before.link_busy_ns),
+            (&mut self.link_transfers, before.link_transfers),
+            (&mut self.link_wait_ns_sum, before.link_wait_ns_sum),
             (&mut self.buffer_writes, before.buffer_writes),
             (&mut self.buffer_waits, before.buffer_waits),
             (&mut self.buffer_wait_ns_sum, before.buffer_wait_ns_sum),
@@ -87,6 +98,8 @@ impl<F: Ftl> Device<F> {
             trim_misses,
             commands: self.commands,
             link_busy_ns: interface.link_busy_ns,
+            link_transfers: interface.link_transfers,
+            link_wait_ns_sum: interface.link_wait_ns_sum,
             buffer_writes: interface.buffer_writes,
             buffer_waits: interface.buffer_waits,
             buffer_wait_ns_sum: interface.buffer_wait_ns_sum,

@@ -15,6 +15,13 @@ pub enum Fault {
     Missing,
 }
 
+impl DriveError {
+    /// It has two keys that exclude each other: each of them would do without the other one.
+    pub fn excludes(&self) -> bool {
+        matches!(self, DriveError::Change { error: ConfigError::Together { .. }, .. })
+    }
+}
+
 /// Why there is no such drive.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DriveError {

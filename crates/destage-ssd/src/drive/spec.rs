@@ -35,6 +35,8 @@ pub(super) fn tables(spec: &str, changes: &Changes<'_>) -> Result<Tables, DriveE
     for &(dotted, text) in changes {
         let (table, name) = match dotted.split_once('.') {
             Some((table, name)) => (table, name),
+            // For short, as `--placement` has it: `policy` alone is the cache's.
+            None if dotted == "placement" => ("placement", "policy"),
             None => match tables_with(dotted).next() {
                 Some(table) => (table, dotted),
                 None => {

@@ -1,7 +1,7 @@
 //! Presets, files, changes, and what is said of mistakes in them.
 
 use super::*;
-use crate::config::{EvictWait, GcMode, HostMode, QueueLevel, ReadWait, Sched};
+use crate::config::{EvictWait, FlushMode, GcMode, HostMode, QueueLevel, ReadWait, Sched};
 use crate::geometry::DriveLpn;
 use std::fs;
 use std::path::PathBuf;
@@ -388,4 +388,50 @@ fn any_part_of_a_file_is_a_drive_or_an_error_with_a_place() {
             }
         }
     }
+}
+
+#[test]
+fn another_placement_policy_takes_the_place_of_the_drives_with_its_keys() {
+    let two = "fdp[handles=2;placement=sepbit;window=4]";
+    assert_eq!(spec(two).device.placement_label(), "sepbit[window=4]");
+    for (placement, name, label) in [
+        ("none", "fdp[handles=2]", "none"),
+        ("sepbit", "fdp[handles=2;placement=sepbit]", "sepbit"),
+        ("fk[steps=linear]", "fdp[handles=2;placement=fk;steps=linear]", "fk[steps=linear]"),
+        (
+            " by-size[thresholds=[65536]] ",
+            "fdp[handles=2;placement=by-size;thresholds=[65536]]",
+            "by-size[thresholds=[65536]]",
+        ),
+    ] {
+        let changed = spec(two).with_placement(placement).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((&changed.name[..], &changed.device.placement_label()[..]), (name, label));
+        // The name is one that can be typed, and all but the policy is as it was.
+        let typed = spec(name);
+        assert_eq!(typed.device, changed.device);
+        assert_eq!((&changed.host, &changed.cache), (&spec(two).host, &spec(two).cache));
+        assert_eq!(Drive::from_json(&changed.to_json()).unwrap().device, changed.device);
+    }
+    let file = parsed("[device]\nhandles = 2\n[placement]\npolicy = \"sepbit\"\n");
+    let none = file.with_placement("none").unwrap();
+    assert_eq!(none.name, format!("{}[placement=none]", file.name), "the file says otherwise");
+}
+
+#[test]
+fn what_excludes_itself_is_told_from_what_is_wrong() {
+    let error = |drive: &str, placement: &str| spec(drive).with_placement(placement).unwrap_err();
+    for (drive, placement, excludes, part) in [
+        ("small", "sepbit", true, "policy = sepbit excludes handles = 1"),
+        ("fdp[handles=3]", "by-size[thresholds=[7]]", false, "thresholds = [7]: expected 2"),
+        ("fdp", "sepbit[steps=linear]", false, "steps is a key of policy = fk"),
+        ("fdp", "fkk", false, "unknown placement policy \"fkk\", did you mean fk?"),
+        ("fdp", "sepbit[window=1", false, "the closing ] is missing"),
+    ] {
+        let error = error(drive, placement);
+        assert_eq!(error.excludes(), excludes, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let flush = spec("small[ftl=dftl]").with_flush(FlushMode::Drain).unwrap_err();
+    assert!(flush.excludes() && flush.to_string().contains("flush = drain"), "{flush}");
+    assert_eq!(spec("fdp").with_flush(FlushMode::Drain).unwrap().host.flush, FlushMode::Drain);
 }

@@ -5,6 +5,7 @@
 //! direction keeps its reserved intervals, as a shared channel does. Pages that come in are ready
 //! in the order of their decisions; with a direction of their own they need one number.
 
+use super::InterfaceCounts;
 use crate::bus::Reservations;
 use crate::config::{InterfaceConfig, LinkDuplex};
 use destage_core::Nanos;
@@ -16,6 +17,7 @@ pub(super) struct Link {
     in_until: Nanos,   // full duplex
     out: Reservations, // half duplex: of both directions
     busy_ns: Nanos,
+    wait_ns: Nanos,
 }
 
 impl Link {
@@ -26,6 +28,7 @@ impl Link {
             in_until: 0,
             out: Reservations::default(),
             busy_ns: 0,
+            wait_ns: 0,
         }
     }
 
@@ -37,7 +40,9 @@ impl Link {
         }
         self.busy_ns += self.page_ns;
         self.out.forget(now);
-        self.out.reserve(ready, self.page_ns)
+        let end = self.out.reserve(ready, self.page_ns);
+        self.wait_ns = self.wait_ns.saturating_add(end - self.page_ns - ready);
+        end
     }
 
     /// A page comes from the host, ready no earlier than the one before it.
@@ -50,12 +55,16 @@ impl Link {
             return ready;
         }
         self.busy_ns += self.page_ns;
-        self.in_until = self.in_until.max(ready) + self.page_ns;
+        let begin = self.in_until.max(ready);
+        self.wait_ns = self.wait_ns.saturating_add(begin - ready);
+        self.in_until = begin + self.page_ns;
         self.in_until
     }
 
-    /// Sum of all transfers.
-    pub(super) fn busy_ns(&self) -> Nanos {
-        self.busy_ns
+    /// What has crossed it.
+    pub(super) fn count(&self, counts: &mut InterfaceCounts) {
+        counts.link_busy_ns = self.busy_ns;
+        counts.link_transfers = self.busy_ns.checked_div(self.page_ns).unwrap_or(0);
+        counts.link_wait_ns_sum = self.wait_ns;
     }
 }

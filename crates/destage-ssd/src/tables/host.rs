@@ -105,13 +105,21 @@ impl HostConfig {
         Ok(self)
     }
 
-    /// The same with `trim = drop`.
+    /// The same with this to become of trims.
     ///
     /// # Errors
     ///
     /// As [`from_table`](HostConfig::from_table).
-    pub fn dropping_trims(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
-        device.takes("host", "trim = drop")?;
-        Ok(HostConfig { trim: TrimMode::Drop, ..self })
+    pub fn with_trim(self, trim: TrimMode, device: &DeviceConfig) -> Result<Self, ConfigError> {
+        HostConfig { trim, ..self }.checked(device)
+    }
+
+    /// The same with this to become of flushes.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_table`](HostConfig::from_table).
+    pub fn with_flush(self, flush: FlushMode, device: &DeviceConfig) -> Result<Self, ConfigError> {
+        HostConfig { flush, ..self }.checked(device)
     }
 }

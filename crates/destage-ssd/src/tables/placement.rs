@@ -1,6 +1,6 @@
 //! The table `[placement]` (`docs/spec/device-today.md` 3 and 8).
 
-use super::keys::reader;
+use super::keys::{key_of, reader};
 use crate::config::{
     ConfigError, DeviceConfig, Isolation, PlacementConfig, Reader, Steps, Table, Value,
 };
@@ -40,14 +40,37 @@ impl PlacementConfig {
             "fk" => PlacementConfig::Fk {
                 steps: keys.get::<Steps>("steps")?,
                 base: keys.get("base")?,
-                unit_pages: keys.or(
-                    "unit_pages",
-                    1,
-                    u64::from(device.planes()) * u64::from(device.data_pages()),
-                )?,
+                unit_pages: keys.or("unit_pages", 1, device.first_step())?,
             },
             _ => PlacementConfig::None,
         })
+    }
+}
+
+impl DeviceConfig {
+    /// Its placement policy with what is not its default, as one types it: `by-size[thresholds=..]`.
+    pub fn placement_label(&self) -> String {
+        let mut table = self.placement.to_table();
+        table.remove("policy");
+        if let PlacementConfig::Fk { unit_pages, .. } = self.placement
+            && unit_pages == self.first_step()
+        {
+            table.remove("unit_pages");
+        }
+        let typed = |value: &Value| value.as_text().map_or(value.to_string(), str::to_string);
+        let is_default = |key: &str, value: &Value| {
+            key_of("placement", key).is_some_and(|key| key.default.to_string() == typed(value))
+        };
+        let given = table.iter().filter(|(key, value)| !is_default(key, value));
+        let pairs: Vec<String> =
+            given.map(|(key, value)| format!("{key}={}", typed(value))).collect();
+        let name = self.placement.name();
+        if pairs.is_empty() { name.into() } else { format!("{name}[{}]", pairs.join(";")) }
+    }
+
+    /// What `fk` takes for its first step: the writes that fill one block of every plane.
+    fn first_step(&self) -> u64 {
+        u64::from(self.planes()) * u64::from(self.data_pages())
     }
 }
 
