@@ -129,6 +129,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         device,
         cache: drive.cache.with_policy(None, 0, Default::default()),
         host: drive.host,
+        placement: None,
     };
     let options = RunOptions { drive: Some(Arc::new(mounted)), ..RunOptions::default() };
     let trace = match arguments.traces.is_empty() {

@@ -17,8 +17,10 @@ pub struct Mounted {
     pub device: Device,
     /// When a page has its frame, and its data; `policy` and `frames` are those of each run.
     pub cache: CacheConfig,
-    /// Open or closed loop.
+    /// Open or closed loop, and what becomes of trims and flushes.
     pub host: HostConfig,
+    /// Its placement policy, as one types it, if it has one.
+    pub placement: Option<String>,
 }
 
 impl Mounted {

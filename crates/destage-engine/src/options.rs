@@ -7,6 +7,8 @@ use crate::mounted::Mounted;
 use crate::warmup::Warmup;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::nearest;
+use destage_ssd::HostConfig;
+use destage_ssd::config::TrimMode;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -37,9 +39,9 @@ pub struct RunOptions {
     /// Pages that exist and may be padded; with a drive, the drive's.
     #[serde(deserialize_with = "pages", skip_serializing_if = "Option::is_none")]
     pub device_pages: Option<u64>,
-    /// What becomes of the trace's trims.
-    #[serde(deserialize_with = "trim", skip_serializing_if = "Trim::is_ignored")]
-    pub trim: Trim,
+    /// What becomes of the trace's trims; with a drive, what the drive says unless this does.
+    #[serde(deserialize_with = "trim", skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Trim>,
     /// With a drive: keep how the run developed. Nothing that a result must know: it is there or
     /// it is not.
     #[serde(deserialize_with = "flag", skip_serializing)]
@@ -60,9 +62,21 @@ pub enum Trim {
     Drop,
 }
 
-impl Trim {
-    fn is_ignored(&self) -> bool {
-        *self == Trim::Ignore
+impl From<TrimMode> for Trim {
+    fn from(mode: TrimMode) -> Trim {
+        match mode {
+            TrimMode::Ignore => Trim::Ignore,
+            TrimMode::Drop => Trim::Drop,
+        }
+    }
+}
+
+impl From<Trim> for TrimMode {
+    fn from(trim: Trim) -> TrimMode {
+        match trim {
+            Trim::Ignore => TrimMode::Ignore,
+            Trim::Drop => TrimMode::Drop,
+        }
     }
 }
 
@@ -173,7 +187,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "ignore|drop",
         default: "ignore",
         about: "What the trace's trims (discards) do: nothing, or drop their pages, which then \
-                leave the cache unwritten. [ignore]",
+                leave the cache unwritten. [ignore, or the drive's]",
         commands: EVERY,
     },
     RunOption {
@@ -197,6 +211,17 @@ pub static RUN_OPTIONS: &[RunOption] = &[
 ];
 
 impl RunOptions {
+    /// What becomes of trims in front of this host, or of none: an option goes before a drive.
+    pub fn trims(&self, host: Option<&HostConfig>) -> Trim {
+        let of_host = host.map_or(Trim::Ignore, |host| host.trim.into());
+        self.trim.unwrap_or(of_host)
+    }
+
+    /// The same of the drive that is mounted, if one is.
+    pub(crate) fn drops_trims(&self) -> bool {
+        self.trims(self.drive.as_ref().map(|drive| &drive.host)) == Trim::Drop
+    }
+
     /// Reads a JSON object; what is absent or null is left at its default.
     ///
     /// # Errors
@@ -262,11 +287,11 @@ fn cost<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Cost>, D::Error> {
     Cost::parse(&text).map(Some).map_err(D::Error::custom)
 }
 
-fn trim<'de, D: Deserializer<'de>>(value: D) -> Result<Trim, D::Error> {
+fn trim<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Trim>, D::Error> {
     let found = Value::deserialize(value)?;
     match found.as_str() {
-        Some("ignore") => Ok(Trim::Ignore),
-        Some("drop") => Ok(Trim::Drop),
+        Some("ignore") => Ok(Some(Trim::Ignore)),
+        Some("drop") => Ok(Some(Trim::Drop)),
         _ => Err(expected("ignore or drop", &found)),
     }
 }
@@ -310,6 +335,24 @@ mod tests {
     }
 
     #[test]
+    fn an_option_goes_before_a_drive_and_a_drive_before_the_default() {
+        let read = |text: &str| RunOptions::from_json(text).unwrap();
+        let device = destage_ssd::Drive::preset("small").expect("a preset").device;
+        let ignores = destage_ssd::Drive::preset("small").expect("a preset").host;
+        let drops = ignores.with_trim(TrimMode::Drop, &device).expect("first come, first served");
+        for (text, host, expected) in [
+            ("{}", None, Trim::Ignore),
+            ("{}", Some(&ignores), Trim::Ignore),
+            ("{}", Some(&drops), Trim::Drop),
+            (r#"{"trim": "ignore"}"#, Some(&drops), Trim::Ignore),
+            (r#"{"trim": "drop"}"#, Some(&ignores), Trim::Drop),
+            (r#"{"trim": "drop"}"#, None, Trim::Drop),
+        ] {
+            assert_eq!(read(text).trims(host), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn mistakes_name_the_option_what_was_expected_and_what_was_found() {
         for (text, expected) in [
             (r#"{"cost": 3}"#, "cost: expected text, got 3"),
@@ -338,7 +381,7 @@ mod tests {
         let all = RunOptions {
             pages_per_block: Some(1),
             device_pages: Some(1),
-            trim: Trim::Drop,
+            trim: Some(Trim::Drop),
             ..RunOptions::default()
         };
         let Ok(Value::Object(kept)) = serde_json::to_value(&all) else {

@@ -1,10 +1,11 @@
 //! What a call asks for: policies, cache sizes, options of its runs.
 
 use crate::convert::value_of;
-use crate::errors::{raise, raise_usage, usage};
+use crate::drive::Drive;
+use crate::errors::{Kind, error, raise, raise_usage, usage};
 use crate::trace::Trace;
 use destage_engine::options::{RUN_OPTIONS, RunOptions};
-use destage_engine::run::supplies;
+use destage_engine::run::{own_suits, suits, supplies};
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::{PolicySpec, json_of, label, spelled};
 use destage_engine::warmup::Warmup;
@@ -78,6 +79,20 @@ pub fn check_run(py: Python<'_>, sizes: &str, options: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn check_needs(py: Python<'_>, name: &str, params: &str, has_device: bool) -> PyResult<()> {
     raise(py, supplies(&policy_spec(py, name, params)?, has_device))
+}
+
+/// Raises if a policy, or one of one's own (of no name), and the drive exclude each other.
+#[pyfunction]
+pub fn check_suits(py: Python<'_>, spec: Option<Spec>, drive: &Drive) -> PyResult<()> {
+    let device = &drive.drive.device;
+    let suited = match &spec {
+        None => own_suits(device),
+        Some((name, params)) => {
+            let params = raise(py, policy_spec(py, name, params)?.params(&[]))?;
+            suits(name, &params, device)
+        }
+    };
+    suited.map_err(|e| error(py, Kind::Excluded, e.to_string()))
 }
 
 /// Cache sizes made definite for this trace, as JSON; raises if one is none.

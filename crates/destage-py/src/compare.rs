@@ -89,7 +89,8 @@ pub fn compare(
     let watch = Watch::default();
     let finished = std::sync::Mutex::new(Vec::new());
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
-        let uses = looked_ahead(trace, &specs, options.trim, &mut watch).map_err(Failed::Trace)?;
+        let trim = options.trims(drive.map(|drive| &drive.drive.host));
+        let uses = looked_ahead(trace, &specs, trim, &mut watch).map_err(Failed::Trace)?;
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         let input = Input::new(&trace.trace, uses.as_deref());
         let runs: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();

@@ -92,7 +92,10 @@ fn drawn(
     mut watch: &Watch,
 ) -> Result<Mrc, Failed> {
     let uses = match options.sampling {
-        None => looked_ahead(trace, specs, options.run.trim, &mut watch).map_err(Failed::Trace)?,
+        None => {
+            let trim = options.run.trims(None);
+            looked_ahead(trace, specs, trim, &mut watch).map_err(Failed::Trace)?
+        }
         Some(_) => None,
     };
     let accesses = trace.trace.accesses();

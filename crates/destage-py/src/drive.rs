@@ -1,12 +1,13 @@
 //! Drives: presets, TOML files, and what a run needs of them.
 
-use crate::errors::{IntoPyErr, Kind, error, raise};
+use crate::errors::{IntoPyErr, Kind, error, raise, usage};
 use crate::follow::{Watch, follow};
 use crate::trace::cache_options;
 use destage_engine::error::RunError;
 use destage_engine::run::Mounted;
+use destage_keys::Word;
 use destage_ssd::PRESETS;
-use destage_ssd::config::{Key, Table, takes};
+use destage_ssd::config::{FlushMode, Key, Table, takes};
 use destage_ssd::drive::{DriveError, Fault};
 use destage_ssd::tables::{CacheConfig, KEYS};
 use destage_trace::ReaderOptions;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 impl IntoPyErr for DriveError {
     fn into_py_err(self, py: Python<'_>) -> PyErr {
         let kind = match self.fault() {
+            Fault::Usage if self.excludes() => Kind::Excluded,
             Fault::Usage => Kind::Usage,
             Fault::Data => Kind::Data,
             Fault::Missing => Kind::Missing,
@@ -60,6 +62,7 @@ impl Drive {
                 params: Table::new(),
             },
             host: drive.host,
+            placement: drive.placed().then(|| drive.device.placement_label()),
         });
         *mounted = Some(made.clone());
         Ok(made)
@@ -126,6 +129,26 @@ impl Drive {
     /// The same with another FTL: `bast`, `dftl[cmt_entries=8192]`.
     fn with_ftl(&self, py: Python<'_>, ftl: &str) -> PyResult<Drive> {
         Ok(Drive::new(raise(py, self.drive.with_ftl(ftl))?, self.keep))
+    }
+
+    /// The same with another placement policy: `sepbit`, `by-size[thresholds=[65536]]`.
+    fn with_placement(&self, py: Python<'_>, placement: &str) -> PyResult<Drive> {
+        Ok(Drive::new(raise(py, self.drive.with_placement(placement))?, self.keep))
+    }
+
+    /// The same with this to become of flushes: `ignore`, `drain`.
+    fn with_flush(&self, py: Python<'_>, flush: &str) -> PyResult<Drive> {
+        let Some(mode) = FlushMode::parse(flush) else {
+            let known = FlushMode::NAMES.join(" or ");
+            return Err(usage(py, format!("flush: expected {known}, got {flush:?}")));
+        };
+        Ok(Drive::new(raise(py, self.drive.with_flush(mode))?, self.keep))
+    }
+
+    /// Its placement policy as one types it, `none` too.
+    #[getter]
+    fn placement(&self) -> String {
+        self.drive.device.placement_label()
     }
 
     /// The same with as many more blocks per plane as so many pages take.

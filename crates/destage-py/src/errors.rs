@@ -13,6 +13,8 @@ use pyo3::types::PyType;
 pub enum Kind {
     /// Status 2.
     Usage,
+    /// The same, of two things that exclude each other.
+    Excluded,
     /// Status 65.
     Data,
     /// Status 66.
@@ -28,6 +30,7 @@ pub enum Kind {
 /// The exception of this kind.
 pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
     static USAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static EXCLUDED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static DATA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static MISSING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static OUTPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -35,6 +38,7 @@ pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
     static INTERNAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let (cell, name) = match kind {
         Kind::Usage => (&USAGE, "UsageError"),
+        Kind::Excluded => (&EXCLUDED, "ExcludedError"),
         Kind::Data => (&DATA, "DataError"),
         Kind::Missing => (&MISSING, "MissingFile"),
         Kind::Output => (&OUTPUT, "OutputError"),

@@ -71,7 +71,7 @@ mod _destage {
 
     #[pymodule_export]
     use crate::asked::{
-        check_needs, check_policy, check_run, label_of, parse_policies, resolve_sizes,
+        check_needs, check_policy, check_run, check_suits, label_of, parse_policies, resolve_sizes,
         run_option_rows,
     };
     #[pymodule_export]

@@ -61,7 +61,8 @@ pub fn run_one(
         Wanted { decisions: decisions.as_deref(), period, timeline: timeline.as_deref(), drive };
     let watch = Watch::default();
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
-        let uses = looked_ahead(trace, std::slice::from_ref(&spec), options.trim, &mut watch)
+        let trim = options.trims(drive.map(|drive| &drive.drive.host));
+        let uses = looked_ahead(trace, std::slice::from_ref(&spec), trim, &mut watch)
             .map_err(Failed::Trace)?;
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         watch.enter("replaying", trace.trace.accesses());
@@ -174,7 +175,8 @@ impl Own {
         let watch = Watch::default();
         let uses = if NEXT_USE {
             let uses = follow(py, self.progress.as_ref(), &watch, |mut watch| {
-                ahead(trace, self.options.trim, &mut watch)
+                let host = drive.map(|drive| &drive.drive.host);
+                ahead(trace, self.options.trims(host), &mut watch)
             })?;
             Some(raise(py, uses)?)
         } else {

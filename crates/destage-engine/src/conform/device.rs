@@ -20,7 +20,7 @@ use destage_core::{Nanos, Op, Page, Plan, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, build_any};
 use destage_ssd::config::{FlushMode, Table, TrimMode};
-use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
+use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, TodayCounters};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -296,10 +296,11 @@ fn run_on(vector: &DeviceVector, device: &mut Device) -> Result<DeviceOutcome, R
             replay.run(device, &mut policy, &vector.cache, &mut recorder)?
         }
     };
-    let counters = match serde_json::to_value(&outcome.timing.counters) {
+    let mut counters = match serde_json::to_value(&outcome.timing.counters) {
         Ok(Json::Object(counters)) => counters,
         _ => Map::new(),
     };
+    counters.retain(|name, _| !TodayCounters::BEYOND_VECTORS.contains(&name.as_str()));
     let Recorder { completions_ns, decisions, written, .. } = recorder;
     let written = outcome.pages.idle_writes.map(|_| written);
     Ok(DeviceOutcome { completions_ns, decisions, written, counters })

@@ -10,7 +10,6 @@ use crate::control::Control;
 use crate::cost::Cost;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
-use crate::options::Trim;
 use crate::run::needs_next_use;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
@@ -44,7 +43,7 @@ pub fn planned_accesses(
 /// ends elsewhere at each size; and checking the policy's laws takes a policy that runs.
 fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
     let run = &options.run;
-    spec.name == "lru" && run.warmup != Warmup::Full && !run.check && run.trim == Trim::Ignore
+    spec.name == "lru" && run.warmup != Warmup::Full && !run.check && !run.drops_trims()
 }
 
 fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
@@ -79,7 +78,7 @@ pub fn mrc(
     let samples = match options.sampling {
         None => Vec::new(),
         Some(sampling) => {
-            if options.run.trim == Trim::Drop {
+            if options.run.drops_trims() {
                 return Err(RunError::Impossible(
                     "trim = drop and a sampling rate exclude each other: a sample keeps no trims"
                         .into(),

@@ -25,6 +25,9 @@ pub struct RunConfig {
     /// Name of the drive behind the cache, if there is one; all of it is in the result set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Its placement policy, as one types it, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
 }
 
 impl RunConfig {

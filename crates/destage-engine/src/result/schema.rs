@@ -107,8 +107,10 @@ pub static SCHEMA: &[Object] = &[
         pages_per_block "?": "integer", "pages of an erase block, of a policy that clusters by it, \
             without a drive";
         device_pages "?": "integer", "pages that may be padded, of such a policy; absent: all";
+        trim "?": "text", "`drop`: it was asked that the trace's trims be part of the run; \
+            `ignore`: that they be not, though the drive says so; absent: as the drive says";
         device "?": "text", "name of the drive behind the cache";
-        trim "?": "text", "`drop`: the trace's trims were part of the run; absent if they were not";
+        placement "?": "text", "its placement policy, as one types it; absent if it has none";
     ),
     object!("counters", "Page accesses and what came of them, warm-up left out ([page \
         policies](docs/spec/page-policies.md), 2.5).",
@@ -253,6 +255,9 @@ pub static SCHEMA: &[Object] = &[
         flash_programs: "integer", "programs for the host";
         collection_programs: "integer", "pages moved, and other programs of the FTL's own";
         erases: "integer", "erases";
+        slc_programs "?": "integer", "those of `flash_programs` that went to the SLC cache; absent \
+            if none did";
+        slc_erases "?": "integer", "those of `erases` that were of SLC blocks; absent if none";
     ),
 ];
 

@@ -47,6 +47,7 @@ fn mounted(drive: &Drive, ftl: &str) -> Arc<Mounted> {
             params: destage_ssd::config::Table::new(),
         },
         host: drive.host,
+        placement: drive.placed().then(|| drive.device.placement_label()),
     })
 }
 
@@ -105,7 +106,7 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     let cost = crate::cost::Cost::parse("read=1,write=118").ok();
     let plain = RunOptions { cost, device_pages: Some(1 << 20), ..RunOptions::default() };
     let mut without = runs(&workload, "lru,bpac,acr-h[file_pages=none]", &plain);
-    let drops = RunOptions { trim: Trim::Drop, ..plain.clone() };
+    let drops = RunOptions { trim: Some(Trim::Drop), ..plain.clone() };
     without.extend(runs(&workload, "lru", &drops));
     let mut series = Series::new(500);
     let (lru, frames) =
@@ -120,7 +121,15 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
         ResultSet { device: Some(drive.to_json()), ..set(runs(&workload, "lru,cflru", &with)) };
     let ahead = runs(&workload, "lru,none", &writing(&drive, RunOptions::default()));
     let mut seen = BTreeSet::new();
-    for set in [set(without), with, set(ahead)] {
+    let mut today = Vec::new();
+    for keys in ["slc_blocks=1;slc_pages_per_block=1;slc_policy=fold", "handles=2;placement=sepbit"]
+    {
+        let drive = Drive::from_spec(&format!("small[precondition=none;{keys}]")).unwrap();
+        let drive = Some(mounted(&drive, "page"));
+        let options = RunOptions { drive, profile: true, ..RunOptions::default() };
+        today.extend(runs(&workload, "lru", &options));
+    }
+    for set in [set(without), with, set(ahead), set(today)] {
         let text = set.to_json();
         walk(&serde_json::from_str(&text).unwrap(), "result set", &mut seen);
         let again = ResultSet::from_json(&text).unwrap();

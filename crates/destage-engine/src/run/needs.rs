@@ -51,6 +51,19 @@ pub fn supplies(spec: &PolicySpec, has_device: bool) -> Result<(), RunError> {
     Ok(())
 }
 
+/// A policy of one's own suits the drive.
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which says why not.
+pub fn own_suits(device: &DeviceConfig) -> Result<(), RunError> {
+    if device.placement.is_offline() {
+        let what = "placement: policy = fk runs twice, and a policy of one's own is made once";
+        return Err(RunError::Impossible(what.into()));
+    }
+    Ok(())
+}
+
 /// The policy suits the drive (`docs/spec/device-today.md` 2).
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! One run: a policy, a cache size, a trace.
 
-use super::needs::{caveats, clusters, suits, supplies};
+use super::needs::{caveats, clusters, own_suits, suits, supplies};
 use super::outcome::Outcome;
 use super::record::{Named, record};
 use super::runner::Runner;
@@ -10,14 +10,13 @@ use crate::error::RunError;
 use crate::input::Input;
 use crate::mounted::{Mounted, has_an_order};
 use crate::observe::{Observer, Unobserved};
-use crate::options::{RunOptions, Trim};
+use crate::options::RunOptions;
 use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
 use destage_core::{Dense, Policy};
 use destage_policies::params::Value;
 use destage_policies::{Circumstance, Setup, build, build_any};
-use destage_ssd::config::TrimMode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -121,8 +120,7 @@ pub fn run_own<P: Policy>(
     control: &Control,
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
-    let drive_drops = options.drive.as_ref().is_some_and(|d| d.host.trim == TrimMode::Drop);
-    if (options.trim == Trim::Drop || drive_drops) && !policy.forgets() {
+    if options.drops_trims() && !policy.forgets() {
         return Err(RunError::Impossible(format!(
             "{}: trim = drop needs a policy with a method forget(page), which drops a page that \
              the host has trimmed",
@@ -134,9 +132,8 @@ pub fn run_own<P: Policy>(
         has_an_order(&named.policy)?;
     }
     let options = &RunOptions { check: true, ..options.clone() };
-    if options.drive.as_ref().is_some_and(|drive| drive.device.is_recording()) {
-        let what = "placement: policy = fk runs twice, and a policy of one's own is made once";
-        return Err(RunError::Impossible(what.into()));
+    if let Some(drive) = &options.drive {
+        own_suits(drive.device.config())?;
     }
     let outcome = Runner { input, options, control, observer }.watched(policy);
     let outcome = outcome.map_err(|error| match error {

@@ -7,6 +7,7 @@ use crate::input::Input;
 use crate::options::{RunOptions, Trim};
 use crate::result::{Debt, RunConfig, RunResult};
 use crate::sizes::Frames;
+use destage_ssd::config::TrimMode;
 use std::collections::BTreeMap;
 
 /// A policy of the user's own, as a result names it.
@@ -48,15 +49,20 @@ pub(super) fn record(
                 // Those that the policy and the drive have; whoever runs it knows.
                 pages_per_block: None,
                 device_pages: None,
+                // That they were dropped; or that they were not, though the drive says so.
+                trim: options.trim.filter(|&trim| {
+                    let of_drive = options.drive.as_ref().map(|drive| drive.host.trim);
+                    trim == Trim::Drop || of_drive == Some(TrimMode::Drop)
+                }),
                 drive: None,
                 ..options.clone()
             },
             device: options.drive.as_ref().map(|drive| drive.name.clone()),
+            placement: options.drive.as_ref().and_then(|drive| drive.placement.clone()),
         },
         warmup_requests: outcome.warmup_requests,
         counters: outcome.counters,
-        trims: (options.trim == Trim::Drop && options.drive.is_none())
-            .then_some(outcome.counters.trims),
+        trims: (options.drops_trims() && options.drive.is_none()).then_some(outcome.counters.trims),
         policy_counters: outcome.own.by_name(),
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages,

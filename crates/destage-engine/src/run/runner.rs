@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::input::Input;
 use crate::mounted::Mounted;
 use crate::observe::{Completed, Observer, Unobserved};
-use crate::options::{RunOptions, Trim};
+use crate::options::RunOptions;
 use crate::replay::{Replay, Replayed};
 use crate::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_core::{Nanos, Page, Policy, Request};
@@ -65,10 +65,7 @@ impl<O: Observer> Runner<'_, O> {
             next_uses: self.input.next_uses,
             warmup: self.options.warmup,
             arrivals_ns: self.input.arrivals_ns,
-            trims: match self.options.trim {
-                Trim::Ignore => Asides::NONE,
-                Trim::Drop => self.input.asides,
-            },
+            trims: if self.options.drops_trims() { self.input.asides } else { Asides::NONE },
         };
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
@@ -97,11 +94,9 @@ impl<O: Observer> Runner<'_, O> {
     ) -> Result<Outcome, RunError> {
         drive.holds(self.input.columns.lpns)?;
         let mut device = drive.device.clone();
-        let mut host = drive.host;
-        if self.options.trim == Trim::Drop {
-            let host_drops = host.dropping_trims(device.config());
-            host = host_drops.map_err(|e| RunError::Impossible(e.to_string()))?;
-        }
+        let trim = self.options.trims(Some(&drive.host)).into();
+        let host = drive.host.with_trim(trim, device.config());
+        let host = host.map_err(|e| RunError::Impossible(e.to_string()))?;
         let replay = TimedReplay {
             input: *self.input,
             host,
@@ -109,7 +104,9 @@ impl<O: Observer> Runner<'_, O> {
             fetch_on_write_miss: self.options.fetch_on_write_miss,
             flush_at_end: self.options.flush_at_end,
         };
-        let profiler = self.options.profile.then(|| Profiler::new(device.geometry().units));
+        let geometry = device.geometry();
+        let main_blocks = geometry.planes * geometry.blocks_per_plane;
+        let profiler = self.options.profile.then(|| Profiler::new(geometry.units, main_blocks));
         let followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let mut observers = (followed, profiler);
         let outcome = run(&replay, &mut device, &mut observers)?;

@@ -27,6 +27,17 @@ pub struct Period {
     pub collection_programs: u64,
     /// Erases that began.
     pub erases: u64,
+    /// Of the programs for the host, those to the SLC cache.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub slc_programs: u64,
+    /// Of the erases, those of SLC blocks.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub slc_erases: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Period {
@@ -38,6 +49,8 @@ impl Period {
         self.flash_programs += other.flash_programs;
         self.collection_programs += other.collection_programs;
         self.erases += other.erases;
+        self.slc_programs += other.slc_programs;
+        self.slc_erases += other.slc_erases;
     }
 }
 
@@ -57,15 +70,17 @@ pub struct Profile {
 /// Collects a [`Profile`].
 pub struct Profiler {
     profile: Profile,
+    main_blocks: u32, // those from there on are SLC blocks
 }
 
 impl Profiler {
-    /// Of a drive with so many units.
-    pub fn new(units: u32) -> Self {
+    /// Of a drive with so many units, and so many blocks before those of an SLC cache.
+    pub fn new(units: u32, main_blocks: u32) -> Self {
         let none = vec![Vec::new(); units as usize];
         let (unit_busy_ns, unit_collecting_ns) = (none.clone(), none);
         let (period_ns, periods) = (1 << 10, Vec::new());
-        Profiler { profile: Profile { period_ns, periods, unit_busy_ns, unit_collecting_ns } }
+        let profile = Profile { period_ns, periods, unit_busy_ns, unit_collecting_ns };
+        Profiler { profile, main_blocks }
     }
 
     /// The profile; every period of every unit is there.
@@ -150,12 +165,19 @@ impl Observer for Profiler {
     fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
         for op in operations {
             self.at(op.end_ns); // all of it lies in a period, however far it goes
+            let in_slc = u64::from(op.block.is_some_and(|block| block >= self.main_blocks));
             let began = self.period(op.start_ns);
             match op.kind {
-                Kind::Erase => began.erases += 1,
+                Kind::Erase => {
+                    began.erases += 1;
+                    began.slc_erases += in_slc;
+                }
                 Kind::Read if !op.collection => began.flash_reads += 1,
                 Kind::Read => {}
-                Kind::Write if !op.collection => began.flash_programs += 1,
+                Kind::Write if !op.collection => {
+                    began.flash_programs += 1;
+                    began.slc_programs += in_slc;
+                }
                 Kind::Write | Kind::Move | Kind::Summary => began.collection_programs += 1,
             }
             let Profile { period_ns, unit_busy_ns, unit_collecting_ns, .. } = &mut self.profile;
@@ -173,6 +195,7 @@ mod tests {
     use super::*;
     use destage_core::{NEVER, Op};
 
+    /// Block 9 is one of ten, block 10 an SLC block.
     fn operation(kind: Kind, unit: u32, start_ns: Nanos, end_ns: Nanos) -> OperationRecord {
         let collection = matches!(kind, Kind::Move | Kind::Erase);
         OperationRecord {
@@ -183,7 +206,7 @@ mod tests {
             unit,
             channel: 0,
             plane: 0,
-            block: None,
+            block: Some(9 + (start_ns / 7000 % 2) as u32),
             index: 0,
             submitted_ns: start_ns,
             start_ns,
@@ -193,7 +216,7 @@ mod tests {
 
     #[test]
     fn times_are_kept_when_periods_are_joined() {
-        let mut profiler = Profiler::new(2);
+        let mut profiler = Profiler::new(2, 10);
         let ops: Vec<_> = (0..1000)
             .map(|k| {
                 let kind = if k % 3 == 0 { Kind::Erase } else { Kind::Write };
@@ -223,6 +246,8 @@ mod tests {
         assert_eq!(sum(|p| p.requests), 1000);
         assert_eq!(sum(|p| p.response_ns_sum), 999 * 1000 / 2);
         assert_eq!(sum(|p| p.erases), 334);
+        assert_eq!(sum(|p| p.flash_programs), 666);
+        assert_eq!((sum(|p| p.slc_erases), sum(|p| p.slc_programs)), (167, 333));
         assert_eq!(profile.periods.iter().map(|p| p.response_ns_max).max(), Some(999));
         for unit in &profile.unit_busy_ns {
             assert_eq!(unit.len(), profile.periods.len());

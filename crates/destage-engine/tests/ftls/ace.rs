@@ -60,6 +60,7 @@ fn runs(units: i128) -> Vec<RunResult> {
         device: Device::new(&config),
         cache: cache.with_policy(None, 0, Table::new()),
         host: HostConfig::from_table(&host, &config).expect("closed"),
+        placement: None,
     };
     let options = RunOptions {
         drive: Some(Arc::new(mounted)),

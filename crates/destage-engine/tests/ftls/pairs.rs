@@ -33,6 +33,7 @@ fn every_policy_runs_over_every_ftl_and_programs_what_the_document_says() {
             device: Device::new(&config),
             cache: cache.with_policy(None, 0, Table::new()),
             host,
+            placement: None,
         };
         let options =
             RunOptions { drive: Some(Arc::new(mounted)), check: true, ..RunOptions::default() };

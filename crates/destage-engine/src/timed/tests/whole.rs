@@ -26,6 +26,7 @@ fn mounted(changes: &str) -> Arc<Mounted> {
         device: Device::new(&drive.device),
         cache: drive.cache.with_policy(None, 0, Table::new()),
         host: drive.host,
+        placement: None,
     })
 }
 
