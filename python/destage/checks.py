@@ -5,28 +5,32 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, Unpack
 
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
-from destage.errors import DataError, UsageError
+from destage.errors import DataError, ExcludedError, UsageError
 from destage.options import RunOptions, options_json, thread_count
 from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, is_none, policy_specs
 from destage.trace import Trace
 
 __all__ = [
     "USUAL",
+    "Left",
     "asked",
     "asked_curves",
     "asked_once",
     "check_in_front",
     "check_request",
     "check_run",
+    "combined",
     "drive_of",
     "drives_of",
     "in_order",
     "one_trace",
     "sizes_json",
+    "suiting",
     "traces_of",
 ]
 
@@ -49,28 +53,106 @@ def sizes_json(cache: str | Sequence[str]) -> str:
     return json.dumps(sizes)
 
 
-def drive_of(device: DeviceLike | None, ftl: str | None, queue_depth: int | None) -> Drive | None:
+def drive_of(
+    device: DeviceLike | None,
+    ftl: str | None,
+    queue_depth: int | None,
+    placement: str | None = None,
+    flush: str | None = None,
+) -> Drive | None:
     """The drive of a run, if it has one."""
+    of_a_drive = {"ftl": ftl, "queue_depth": queue_depth, "placement": placement, "flush": flush}
     if device is not None:
-        return open_device(device, ftl=ftl, queue_depth=queue_depth)
-    for what, value in (("ftl", ftl), ("queue_depth", queue_depth)):
+        return open_device(device, **of_a_drive)  # type: ignore[arg-type]
+    for what, value in of_a_drive.items():
         if value is not None:
             raise UsageError(f"{what}: it is of a drive: add a device")
     return None
+
+
+@dataclass
+class Left:
+    """What a grid leaves out, since it excludes itself; of two sentences that are alike, one."""
+
+    why: dict[str, ExcludedError] = field(default_factory=dict)
+
+    def out(self, error: ExcludedError) -> None:
+        """Leave out what has this error."""
+        self.why.setdefault(str(error), error)
+
+    def kept(self, what: list[T]) -> list[T]:
+        """What remains. Raises `ExcludedError` where that is nothing."""
+        if not what and self.why:
+            raise next(iter(self.why.values()))
+        return what
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was left out, and why."""
+        return [f"left out: {why}" for why in self.why]
+
+
+def combined(
+    devices: Sequence[T],
+    layers: Sequence[str | None],
+    placements: Sequence[str | None],
+    made: Callable[[T, str | None, str | None], Drive | None],
+    left: Left,
+) -> list[Drive | None]:
+    """Each device with each FTL and each placement policy, but for those that exclude themselves.
+
+    Only where placement policies are asked for is anything left out (`docs/spec/device-today.md`
+    2); elsewhere it is an error.
+    """
+    drives: list[Drive | None] = []
+    for device in devices:
+        for layer in layers:
+            for placement in placements:
+                try:
+                    drives.append(made(device, layer, placement))
+                except ExcludedError as e:
+                    if placement is None:
+                        raise
+                    left.out(e)
+    return left.kept(drives)
 
 
 def drives_of(
     device: DeviceLike | Sequence[DeviceLike] | None,
     ftl: str | Sequence[str] | None,
     queue_depth: int | None,
+    placement: str | Sequence[str] | None = None,
+    flush: str | None = None,
+    left: Left | None = None,
 ) -> list[Drive | None]:
-    """The drives of a grid: each of the devices with each of the FTLs; no drive is one as well."""
+    """The drives of a grid: devices, FTLs, placement policies; no drive is one as well."""
     devices: list[Any] = list(device) if isinstance(device, (list, tuple)) else [device]
     layers: list[Any] = list(ftl) if isinstance(ftl, (list, tuple)) else [ftl]
-    for what, given in (("device", devices), ("ftl", layers)):
+    placements: list[Any] = list(placement) if isinstance(placement, (list, tuple)) else [placement]
+    for what, given in (("device", devices), ("ftl", layers), ("placement", placements)):
         if not given:
             raise UsageError(f"{what}: expected at least one, got an empty list")
-    return [drive_of(one, layer, queue_depth) for one in devices for layer in layers]
+
+    def made(one: Any, layer: str | None, policy: str | None) -> Drive | None:
+        return drive_of(one, layer, queue_depth, policy, flush)
+
+    return combined(devices, layers, placements, made, Left() if left is None else left)
+
+
+def suiting(specs: Sequence[Spec], drive: Drive | None, left: Left) -> list[Spec]:
+    """The policies that the drive does not exclude."""
+    if drive is None:
+        return list(specs)
+    found: list[Spec] = []
+    for spec in specs:
+        name, known = (spec.name, None) if isinstance(spec, OwnPolicy) else (spec[0], spec)
+        try:
+            _destage.check_suits(known, drive.raw)
+        except ExcludedError as e:
+            left.out(ExcludedError(f"{name} in front of {drive.name}: {e}"))
+        else:
+            found.append(spec)
+    return found
 
 
 def asked(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.errors import ExcludedError, UsageError
 from destage.io.clash import reading
 from destage.io.names import path_of
 from destage.model.card import Card
@@ -101,6 +102,11 @@ class Drive:
         return int(host["queue_depth"]) if host["mode"] == "closed" else None
 
     @property
+    def placement(self) -> str:
+        """Who assigns the handle of a written page, as one types it: `"none"`, `"sepbit"`."""
+        return self.raw.placement
+
+    @property
     def wrap(self) -> str | None:
         """`modulo` or `error` if the drive's file says what becomes of pages beyond it."""
         return {"wrap": "modulo", "error": "error"}.get(self.raw.address_mode or "")
@@ -125,6 +131,25 @@ class Drive:
         if not isinstance(ftl, str):
             raise UsageError(f"ftl: expected a name such as 'page', got {ftl!r}")
         return Drive(self.raw.with_ftl(ftl))
+
+    def with_placement(self, placement: str) -> Drive:
+        """Return the same drive with another placement policy: `"sepbit"`, `"NAME[key=value]"`.
+
+        Raises `UsageError` for one that there is not, for a key that it has not, and
+        `ExcludedError` where the drive and it exclude each other.
+        """
+        if not isinstance(placement, str):
+            raise UsageError(f"placement: expected a name such as 'sepbit', got {placement!r}")
+        return Drive(self.raw.with_placement(placement))
+
+    def with_flush(self, flush: str) -> Drive:
+        """Return the same drive with the trace's flushes waited for (`"drain"`), or `"ignore"`.
+
+        Raises `UsageError` for another word, and `ExcludedError` where that cannot be.
+        """
+        if not isinstance(flush, str):
+            raise UsageError(f"flush: expected 'ignore' or 'drain', got {flush!r}")
+        return Drive(self.raw.with_flush(flush))
 
     def extended(self, pages: int) -> Drive:
         """Return the same drive with as many more blocks per plane as `pages` logical pages take.
@@ -152,6 +177,8 @@ class Drive:
             ("At time 0", FILLED[device["precondition"]]),
             ("Host", "as the trace says" if depth is None else f"{depth} requests outstanding"),
         ]
+        if self.placement != "none":
+            facts.append(("Placement", self.placement))
         return Card(f"Drive {self.name}", facts)
 
     def __repr__(self) -> str:
@@ -173,6 +200,23 @@ def open_shared(path: str, others: Sequence[tuple[str, str]], *, cache: bool = T
     return Drive(_destage.open_shared_drive(path, list(others), cache))
 
 
+def _opened(spec: str, placement: str | None, cache: bool) -> tuple[Drive, str | None]:
+    """A drive by name, and the placement policy that it is still to have."""
+    try:
+        return Drive(_destage.open_drive(spec, cache)), placement
+    except ExcludedError:
+        # With `isolation = assigned` there is no such drive but with a placement policy.
+        if not isinstance(placement, str) or not spec.rstrip().endswith("]"):
+            raise
+        policy, _, keys = placement.strip().partition("[")
+        given = [key for key in keys.removesuffix("]").split(";") if key.strip()]
+        changes = [f"placement={policy}", *(f"placement.{key.strip()}" for key in given)]
+        with suppress(UsageError):
+            whole = f"{spec.rstrip()[:-1]};{';'.join(changes)}]"
+            return Drive(_destage.open_drive(whole, cache)), None
+        raise
+
+
 #: What a drive holds before the first request, in a word.
 FILLED = {"none": "empty", "sequential": "full", "random": "full, overwritten at random"}
 
@@ -188,6 +232,8 @@ def open_device(
     *,
     ftl: str | None = None,
     queue_depth: int | None = None,
+    placement: str | None = None,
+    flush: str | None = None,
     cache: bool = True,
 ) -> Drive:
     """Open a preset or a TOML file as a drive.
@@ -199,6 +245,10 @@ def open_device(
             `"dftl[cmt_entries=8192]"`; by default the drive's.
         queue_depth: requests outstanding in a closed loop; by default the drive's host section
             decides, and without one requests come when the trace says so.
+        placement: who assigns the handle of a written page, on a drive with several: `"sepbit"`,
+            `"by-size[thresholds=[65536]]"`; by default the drive's.
+        flush: what the trace's flushes do: nothing (`"ignore"`), or wait for the host's programs
+            (`"drain"`); by default the drive's.
         cache: keep the filled drive for the next time if filling it takes long
             (`$DESTAGE_CACHE`).
 
@@ -212,9 +262,13 @@ def open_device(
         drive = spec
     elif isinstance(spec, (str, os.PathLike)) and isinstance(os.fspath(spec), str):
         reading("the drive", path_of(spec, "device"))
-        drive = Drive(_destage.open_drive(os.fspath(spec), bool(cache)))
+        drive, placement = _opened(os.fspath(spec), placement, bool(cache))
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")
     if ftl is not None:
         drive = drive.with_ftl(ftl)
+    if placement is not None:
+        drive = drive.with_placement(placement)
+    if flush is not None:
+        drive = drive.with_flush(flush)
     return drive if queue_depth is None else drive.closed(queue_depth)

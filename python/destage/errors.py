@@ -9,6 +9,7 @@ __all__ = [
     "CheckFailed",
     "DataError",
     "DestageError",
+    "ExcludedError",
     "InternalError",
     "MissingExtra",
     "MissingFile",
@@ -28,6 +29,10 @@ class UsageError(DestageError, ValueError):
     """What was asked for cannot be: an unknown policy, a parameter out of range. Status 2."""
 
     exit_status = 2
+
+
+class ExcludedError(UsageError):
+    """Two things that exclude each other, which a grid leaves out. Status 2."""
 
 
 class MissingExtra(DestageError, ImportError):

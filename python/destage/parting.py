@@ -131,6 +131,8 @@ def why(
     device: DeviceLike | None = None,
     ftl: str | None = None,
     queue_depth: int | None = None,
+    placement: str | None = None,
+    flush: str | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
 ) -> Why:
@@ -151,7 +153,7 @@ def why(
     (10, 0, True)
     """
     traces_of(trace)
-    drive = drive_of(device, ftl, queue_depth)
+    drive = drive_of(device, ftl, queue_depth, placement, flush)
     check_why(a, b, cache=cache, device=drive, **options)
     check_in_front([trace], drive)
     shared: Any = {"cache": cache, "device": drive, "progress": progress, **options}

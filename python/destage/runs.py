@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
 from destage.checks import (
+    Left,
     asked,
     asked_once,
     check_in_front,
@@ -23,13 +21,16 @@ from destage.checks import (
     drives_of,
     in_order,
     one_trace,
+    suiting,
     traces_of,
 )
 from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
 from destage.io.clash import Named, refuse
-from destage.io.files import Destination, written_whole
+from destage.io.files import Destination
+from destage.io.recording import recording
 from destage.model.card import Card
+from destage.model.planned import Planned
 from destage.model.run import Run
 from destage.model.words import counted
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
@@ -66,28 +67,6 @@ class Interrupted(KeyboardInterrupt):
         self.results = results
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A run that `compare` would do."""
-
-    trace: str
-    """What tables call the trace."""
-    policy: str
-    """Policy with the parameters that were given."""
-    cache: str
-    """The cache size as it was given."""
-    frames: int
-    """Pages that the cache has room for."""
-    cache_bytes: int
-    """The same in bytes."""
-    accesses: int
-    """Page accesses to replay."""
-    device: str | None = None
-    """The drive behind the cache; None without one."""
-    ftl: str | None = None
-    """Its flash translation layer."""
-
-
 def plan(
     trace: Trace | Sequence[Trace],
     policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
@@ -95,15 +74,16 @@ def plan(
     cache: str | Sequence[str] | None = None,
     device: DeviceLike | Sequence[DeviceLike] | None = None,
     ftl: str | Sequence[str] | None = None,
+    placement: str | Sequence[str] | None = None,
 ) -> list[Planned]:
     """Return what `compare` would run, in its order, without running it.
 
     Parameters and errors as in `compare`.
     """
     in_order("plan", trace, policies)
-    drives = drives_of(device, ftl, None)
+    drives = drives_of(device, ftl, None, placement)
     pairs = [(one, drive) for one in traces_of(trace) for drive in drives]
-    return plan_pairs(pairs, policies, cache)
+    return plan_pairs(pairs, policies, cache, grid=placement is not None)
 
 
 #: A trace, and the drive that it runs in front of.
@@ -114,22 +94,46 @@ def plan_pairs(
     pairs: Sequence[Pair],
     policies: str | PolicyLike | Sequence[PolicyLike] | None,
     cache: str | Sequence[str] | None,
+    *,
+    grid: bool = False,
 ) -> list[Planned]:
-    """As `plan`, with traces that were opened each for its drive."""
+    """As `plan`, with traces that were opened each for its drive; `grid` as in `compare_pairs`."""
     planned = []
-    for one, drive in pairs:
-        specs, sizes = asked(policies, cache, drive)
+    for one, drive, specs, sizes in _parts(pairs, policies, cache, Left(), grid):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
-        name = drive.name if drive else None
-        ftl = str(drive.record["device"]["ftl"]) if drive else None
+        name, ftl, placement = None, None, None
+        if drive is not None:
+            name, placement = drive.name, drive.placement
+            ftl = str(drive.record["device"]["ftl"])
         for label in map(spec_label, specs):
             for size in resolved:
                 frames = int(size["frames"])
-                large = frames * one.page_bytes
-                planned.append(
-                    Planned(one.name, label, size["given"], frames, large, one.accesses, name, ftl)
-                )
+                sizes_of = (size["given"], frames, frames * one.page_bytes)
+                behind = (name, ftl, placement)
+                planned.append(Planned(one.name, label, *sizes_of, one.accesses, *behind))
     return planned
+
+
+#: Part of a comparison: a trace, the drive, policies, sizes.
+_Part = tuple[Trace, Drive | None, list[Spec], str]
+
+
+def _parts(
+    pairs: Sequence[Pair],
+    policies: str | PolicyLike | Sequence[PolicyLike] | None,
+    cache: str | Sequence[str] | None,
+    left: Left,
+    grid: bool,
+) -> list[_Part]:
+    """What runs on each drive; in a `grid` without policies that it excludes."""
+    parts: list[_Part] = []
+    for one, drive in pairs:
+        specs, sizes = asked(policies, cache, drive)
+        if grid:
+            specs = suiting(specs, drive, left)
+        if specs:
+            parts.append((one, drive, specs, sizes))
+    return left.kept(parts)
 
 
 def compare(
@@ -140,6 +144,8 @@ def compare(
     device: DeviceLike | Sequence[DeviceLike] | None = None,
     ftl: str | Sequence[str] | None = None,
     queue_depth: int | None = None,
+    placement: str | Sequence[str] | None = None,
+    flush: str | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -158,7 +164,9 @@ def compare(
             gives response times, and what the drive did; the trace must have been opened with its
             page size (`open_trace(..., drive=...)`). Several are a grid: each is behind the cache
             once, with each of the FTLs.
-        ftl, queue_depth: as in `open_device`; several FTLs are a grid too.
+        ftl, queue_depth, placement, flush: as in `open_device`; several FTLs are a grid too, and so
+            are several placement policies. What they exclude is then left out: a `UserWarning` says
+            so, and why.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
@@ -178,9 +186,15 @@ def compare(
     True
     """
     in_order("compare", trace, policies)
-    traces, drives = traces_of(trace), drives_of(device, ftl, queue_depth)
+    left = Left()
+    traces, drives = traces_of(trace), drives_of(device, ftl, queue_depth, placement, flush, left)
     pairs = [(one, drive) for one in traces for drive in drives]
-    return compare_pairs(pairs, policies, cache=cache, jobs=jobs, progress=progress, **options)
+    grid = placement is not None
+    _parts(pairs, policies, cache, left, grid)
+    for sentence in left.sentences:
+        warnings.warn(sentence, stacklevel=2)
+    shared: Any = {"cache": cache, "grid": grid, "jobs": jobs, "progress": progress}
+    return compare_pairs(pairs, policies, **shared, **options)
 
 
 def compare_pairs(
@@ -188,23 +202,27 @@ def compare_pairs(
     policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     *,
     cache: str | Sequence[str] | None = None,
+    grid: bool = False,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
-    """As `compare`, with traces that were opened each for its drive."""
+    """As `compare`, with traces that were opened each for its drive.
+
+    In a `grid` a policy that excludes a drive's placement is not run there; elsewhere it is an
+    error.
+    """
     asked_for = options_json("compare", options)
     threads = thread_count(jobs)
+    parts = _parts(pairs, policies, cache, Left(), grid)
     # A size that one trace cannot have should show before another has run for an hour.
     every = []
-    for one, drive in pairs:
-        specs, sizes = asked(policies, cache, drive)
+    for one, drive, specs, sizes in parts:
         check_in_front([one], drive)
         every.append(len(specs) * len(json.loads(_destage.resolve_sizes(one.raw, sizes))))
     sets: list[dict[str, Any]] = []
     try:
-        for one, drive in pairs:
-            specs, sizes = asked(policies, cache, drive)
+        for one, drive, specs, sizes in parts:
             _compare_one(one, specs, sizes, asked_for, threads, progress, drive, sets)
     except KeyboardInterrupt:
         raise Interrupted(Results(incomplete(sets, sum(every)))) from None
@@ -394,6 +412,8 @@ def run(
     device: DeviceLike | None = None,
     ftl: str | None = None,
     queue_depth: int | None = None,
+    placement: str | None = None,
+    flush: str | None = None,
     decisions: Destination | None = None,
     timeline: Destination | None = None,
     series: int | None = None,
@@ -403,7 +423,7 @@ def run(
     """Run one policy at one size and record it.
 
     Parameters:
-        trace, device, ftl, queue_depth, progress, options: as in `compare`.
+        trace, device, ftl, queue_depth, placement, flush, progress, options: as in `compare`.
         policy: one policy, as in `compare`; needed unless the drive's file names one.
         cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
         decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
@@ -423,14 +443,14 @@ def run(
     20
     """
     one_trace("run", trace, policy)
-    drive = drive_of(device, ftl, queue_depth)
+    drive = drive_of(device, ftl, queue_depth, placement, flush)
     spec, size = asked_once(policy, cache, drive)
     _check_recording(spec, drive, series, timeline)
     asked_for = options_json("run", options)
     check_in_front([trace], drive)
 
     _apart(trace, decisions=decisions, timeline=timeline)
-    with _recording(decisions) as log, _recording(timeline) as tracks:
+    with recording(decisions) as log, recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
             text = _own(trace, spec, size, asked_for, log, series, progress, drive)
         else:
@@ -462,27 +482,3 @@ def _apart(trace: Trace, **outputs: Destination | None) -> None:
     """Raise `UsageError` if what is recorded would replace the trace, or one the other."""
     given = [Named.output(name, os.fspath(path)) for name, path in outputs.items() if path]
     refuse(given, [Named.input("the trace", source) for source in trace.identity["sources"]])
-
-
-@contextmanager
-def _recording(path: Destination | None) -> Iterator[Path | None]:
-    """Where to write what is recorded, which becomes `path` when it is whole."""
-    if path is None:
-        yield None
-    elif os.fspath(path) == "-":
-        yield Path("-")
-    else:
-        with written_whole(path) as temporary:
-            if not os.fspath(path).endswith(".gz"):
-                yield temporary
-                return
-            with TemporaryDirectory(dir=temporary.parent, prefix=temporary.name) as folder:
-                whole = Path(folder) / "recorded"
-                yield whole
-                # No name and no time: the same run gives the same bytes.
-                with (
-                    whole.open("rb") as source,
-                    temporary.open("wb") as target,
-                    gzip.GzipFile("", "wb", 6, target, mtime=0) as packed,
-                ):
-                    shutil.copyfileobj(source, packed, 1 << 20)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
 from destage.catalogue import policy as policy_info
-from destage.checks import one_trace
+from destage.checks import drive_of, one_trace
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
 from destage.io.files import Destination
@@ -140,6 +140,8 @@ def tune(
     device: DeviceLike | None = None,
     ftl: str | None = None,
     queue_depth: int | None = None,
+    placement: str | None = None,
+    flush: str | None = None,
     trials: int | None = None,
     seed: int = 1,
     jobs: int | None = None,
@@ -157,13 +159,12 @@ def tune(
             (both ends included), `"16:4096:*2"`, `"lru,fifo"`; `"0:1"` needs `trials`.
         objective: a metric, also for short (`"p99"`), `"min:NAME"` or `"max:NAME"`; by default the
             mean response with a device, else the hit ratio.
-        trials: without it, every combination is run; with it, a search by Optuna's TPE runs so many
+        trials, seed: without, every combination is run; with, a search by Optuna's TPE runs so many
             (the extra `tune`), at one cache size.
-        seed: of the search.
 
-    The others are those of `compare`. The same call gives the same bytes on any number of threads.
-    Raises `UsageError`, `MissingExtra` without Optuna, and what `compare` raises; `Interrupted` on
-    Ctrl-C has the curve of those points that were known by then.
+    The others are those of `compare`. Same call, same bytes, on any number of threads. Raises
+    `UsageError`, `MissingExtra` without Optuna, and what `compare` raises; `Interrupted` on Ctrl-C
+    has the curve of those points that were known by then.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -176,20 +177,24 @@ def tune(
     _check_goal(goal.metric, device is not None, options.get("cost") is not None)
     own, name, fixed = _policy(policy)
     ranges = _ranges(own or name, fixed, params)
+    drive = drive_of(device, ftl, queue_depth, placement, flush)
 
     def run(combinations: Sequence[Mapping[str, Value]]) -> tuple[Results, list[Point]]:
         asked = [(own or name, {**fixed, **values}) for values in combinations]
-        where: Any = {"cache": cache, "device": device, "ftl": ftl, "queue_depth": queue_depth}
-        results = compare(trace, asked, **where, jobs=jobs, progress=progress, **options)
+        where: Any = {"cache": cache, "device": drive, **options}
+        results = compare(trace, asked, jobs=jobs, progress=progress, **where)
         each = len(results) // len(combinations)
         values = [combination for combination in combinations for _ in range(each)]
         return results, [_point(v, r, goal) for v, r in zip(values, results, strict=True)]
 
     search = "grid" if trials is None else f"Optuna TPE, {trials} trials, seed {seed}"
     blank = Tuned(name, goal, ranges, (), search, Results([]))
-    if trials is not None:
-        return _search(run, blank, trials, seed)
-    grid = _grid(ranges)
+    return _every(run, blank) if trials is None else _search(run, blank, trials, seed)
+
+
+def _every(run: _Run, blank: Tuned) -> Tuned:
+    """The whole grid."""
+    grid = _grid(blank.ranges)
     try:
         results, points = run(grid)
     except KeyboardInterrupt as e:

@@ -66,8 +66,9 @@ fn waf(device: &Device) -> f64 {
 fn writes_fall_to_the_speed_of_the_main_area_where_the_slc_cache_is_full() {
     // Eight planes of 3 SLC blocks of 128 pages: 3072 pages at 50 us, all others at 200 us.
     let config = drive(
-        "planes_per_die = 8\nqueue_level = \"plane\"\nblocks_per_plane = 40\npages_per_block = 384\n\
-         op_permille = 200\nprogram_ns = [200_000]\nslc_blocks = 3\nslc_program_ns = 50_000\n\
+        "planes_per_die = 8\nqueue_level = \"plane\"\nblocks_per_plane = 40\n\
+         pages_per_block = 384\nop_permille = 200\nprogram_ns = [200_000]\n\
+         slc_blocks = 3\nslc_program_ns = 50_000\n\
          slc_idle = false\nbus_ps_per_byte = 0",
     );
     let mut device = Device::new(&config);
@@ -114,7 +115,8 @@ fn speeds(preset: &str, slc_blocks: u64) -> (f64, f64) {
 
 #[test]
 fn the_presets_with_an_slc_cache_write_as_fast_as_was_published_and_fall_as_far() {
-    // `docs/spec/device-today.md` 11: over 2 GB/s and a little over 600 MB/s, 1.8 GB/s and 100 MB/s.
+    // `docs/spec/device-today.md` 11: over 2 GB/s and then a little over 600 MB/s, 1.8 GB/s and
+    // then 100 MB/s.
     for (preset, slc_blocks, published) in
         [("tlc-client", 4, (2300.0, 600.0)), ("qlc-client", 10, (1800.0, 100.0))]
     {
@@ -195,8 +197,8 @@ fn in_the_long_run_folding_and_collection_multiply() {
 #[test]
 fn a_link_that_is_the_narrowest_place_passes_a_page_in_its_own_time() {
     let lines = "chips_per_channel = 16\nplanes_per_die = 2\nqueue_level = \"plane\"\n\
-                 read_ns = [1000]\nprogram_ns = [1000]\nbus_ps_per_byte = 0\nlink_ps_per_byte = 1000\n\
-                 op_permille = 300";
+                 read_ns = [1000]\nprogram_ns = [1000]\nbus_ps_per_byte = 0\n\
+                 link_ps_per_byte = 1000\nop_permille = 300";
     let filled = format!("{lines}\nprecondition = \"sequential\"");
     // 4096 ns a page: 1000 MB/s, whatever the flash could do.
     let reads = (0..2000).map(|k| k % 1000);

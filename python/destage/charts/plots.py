@@ -29,11 +29,12 @@ from destage.io.files import made_folder, write_whole
 from destage.model import drive as data
 from destage.model.metrics import METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
+from destage.model.today import handle_wafs, slc_developments
 
 if TYPE_CHECKING:
     from altair import LayerChart, VConcatChart
 
-    from destage.charts.drive import DeviceCharts
+    from destage.charts.today import TodayCharts
 
 __all__ = ["Plots", "rows_text", "save_figures", "write_figure"]
 
@@ -262,6 +263,18 @@ class Plots(Figures):
         """Erases of a block: mean, one deviation to each side, least and most worn."""
         return self._detail("wear", frames)
 
+    def throughput_over_time(self, *, frames: int | None = None) -> LayerChart:
+        """What was programmed for the host in each period: where an SLC cache is full, less."""
+        return self._detail("throughput_over_time", frames)
+
+    def slc_over_time(self, *, frames: int | None = None) -> LayerChart:
+        """How far the SLC cache is filled, over the run."""
+        return self._detail("slc_over_time", frames)
+
+    def handle_wafs(self, *, frames: int | None = None) -> LayerChart:
+        """WAF of each placement handle, as bars."""
+        return self._detail("handle_wafs", frames)
+
     def units(self, label: str | None = None, *, frames: int | None = None) -> VConcatChart:
         """What each unit of the drive was busy with over time, as heat maps.
 
@@ -282,13 +295,13 @@ class Plots(Figures):
         if name not in self._names:
             raise DataError(f"these results have no {name}; they have {', '.join(self._names)}")
 
-    def _charts(self, frames: int | None) -> DeviceCharts:
-        from destage.charts.drive import DeviceCharts
+    def _charts(self, frames: int | None) -> TodayCharts:
+        from destage.charts.today import TodayCharts
 
         if frames is not None and frames not in self._results.sizes:
             sizes = ", ".join(map(str, self._results.sizes))
             raise UsageError(f"no run has a cache of {frames} pages; the sizes are {sizes}")
-        return DeviceCharts(self._results, frames=frames)
+        return TodayCharts(self._results, frames=frames)
 
     def _chart(self, name: str) -> LayerChart:
         self._must_have(name)
@@ -359,6 +372,15 @@ _DETAILS: dict[str, _Detail] = {
         lambda result: data.flat(data.destage_curves(result)),
     ),
     "wear": _Detail(lambda charts: charts.wear(), lambda result: data.wear(result)),
+    "throughput_over_time": _Detail(
+        lambda charts: charts.slc_over_time("mb_s"),
+        lambda result: [r for r in data.flat(slc_developments(result)) if r["mb_s"] is not None],
+    ),
+    "slc_over_time": _Detail(
+        lambda charts: charts.slc_over_time("filled"),
+        lambda result: data.flat(slc_developments(result)),
+    ),
+    "handle_wafs": _Detail(lambda charts: charts.handle_wafs(), handle_wafs),
     "units": _Detail(
         lambda charts, label=None: charts.utilisation(label),
         lambda result: data.flat(data.utilisations(result, None)),

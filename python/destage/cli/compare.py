@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from destage.checks import USUAL, check_request
+from destage.checks import USUAL, Left, asked, check_request, suiting
 from destage.cli import signals
 from destage.cli.load import TRACES, load_for
 from destage.cli.options import (
@@ -116,20 +116,25 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
     *(JOBS, RUN, DRY, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Compare policies over cache sizes on a trace; several drives and FTLs are a grid."""
+    """Compare policies over cache sizes on a trace; drives, FTLs and placements are a grid."""
     outputs = Outputs.of(arguments)
-    drives = drives_of(arguments)
+    policies, left, grid = arguments["policy"], Left(), arguments["placement"] is not None
+    drives = drives_of(arguments, left)
     for drive in drives:
         check_request(
-            arguments["policy"],
+            policies,
             cache=arguments["cache"],
             device=drive,
             jobs=arguments["jobs"],
             **run_values(arguments),
         )
         _check_table(arguments, drive)
+    if grid:
+        left.kept([s for d in drives for s in suiting(asked(policies, None, d)[0], d, left)])
     if not arguments["quiet"]:
-        note_left_out(arguments["policy"], drives[0])
+        note_left_out(policies, drives[0])
+        for sentence in left.sentences if grid else ():
+            note(sentence)
     pairs = load_for(trace, arguments, drives)
     if arguments["dry_run"]:
         print_table(planned_table(pairs, arguments))
@@ -140,8 +145,9 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         with progress(arguments["quiet"]) as callback:
             results = compare_pairs(
                 pairs,
-                arguments["policy"],
+                policies,
                 cache=arguments["cache"],
+                grid=grid,
                 **run_values(arguments, profile=profile),
                 jobs=arguments["jobs"],
                 progress=callback,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from destage.cli.output import print_table
 from destage.device import open_device
 from destage.errors import UsageError
 from destage.io.files import write_whole
+from destage.model.today import parts_of_today
 from destage.model.words import number, plain, printable, size
 from destage.tables.table import Cell, Column, Table
 
@@ -124,30 +126,11 @@ def _collection(sizes: Mapping[str, Any]) -> str:
 ROOMY_BYTES = 16 << 30
 
 
-def _today(drive: Mapping[str, Any]) -> dict[str, str]:
-    """What the drive has of `docs/spec/device-today.md`: interface, SLC cache, handles."""
-    found = {}
-    front = []
-    if command_ns := drive.get("command_ns"):
-        front.append(f"{number(round(1e9 / command_ns))} commands/s")
-    if ps := drive.get("link_ps_per_byte"):
-        duplex = drive.get("link_duplex", "full")
-        front.append(f"link of {number(round(1e6 / ps))} MB/s, {duplex} duplex")
-    if pages := drive.get("buffer_pages"):
-        front.append(f"write buffer of {pages:,} pages")
-    if front:
-        found["Interface"] = "; ".join(front)
-    if blocks := drive.get("slc_blocks"):
-        planes = drive["channels"] * drive["chips_per_channel"]
-        planes *= drive["dies_per_chip"] * drive["planes_per_die"]
-        room = planes * blocks * drive["slc_pages_per_block"] * drive["page_bytes"]
-        full = {"direct": "past it", "fold": "a block is folded first"}[drive["slc_policy"]]
-        found["SLC"] = f"{plain(size(room))}; when it is full: {full}"
-    handles = drive.get("handles", 1)
-    if handles > 1 or drive.get("gc_stream"):
-        streams = drive.get("gc_stream", "shared")
-        found["Handles"] = f"{handles}, {drive.get('isolation', 'initial')}; gc_stream {streams}"
-    return found
+def _placement(record: Mapping[str, Any]) -> str:
+    """The placement policy with its keys."""
+    table = dict(record.get("placement") or {})
+    policy = table.pop("policy", "none")
+    return ", ".join([policy, *(f"{key} {value}" for key, value in table.items())])
 
 
 def _describe(d: DeviceInfo) -> None:
@@ -179,23 +162,44 @@ def _describe(d: DeviceInfo) -> None:
         "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
         "FTL": _ftl(d.record),
         **({"Collection": _collection(d.size)} if "greedy_waf" in d.size else {}),
-        **_today(drive),
+        **parts_of_today(drive, _placement(d.record)),
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
         "Host": host["mode"]
         + (f" loop, {host['queue_depth']} outstanding" if host["mode"] == "closed" else " loop")
-        + (f"; writes {host['writer_low_pages']} pages ahead" if "writer" in host else ""),
+        + (f"; writes {host['writer_low_pages']} pages ahead" if "writer" in host else "")
+        + (f"; trims: {host['trim']}" if "trim" in host else "")
+        + (f"; flushes: {host['flush']}" if "flush" in host else ""),
     }
     click.echo(f"{d.name}: {d.about}")
     click.echo(wrapped(f"Source: {d.source}"))
     for title, text in facts.items():
         lines = wrapped(text, indent=13).lstrip()
         click.echo(f"  {title:<10} {lines}")
+    for line in _origins(d.toml):
+        click.echo(line)
     given = d.name if d.toml else shlex.quote(d.source)
     wrap = " --wrap modulo" if int(d.size["logical_bytes"]) < ROOMY_BYTES else ""
     click.echo(f"\n  destage compare TRACE -p lru,ecr --device {given}{wrap}")
     if d.toml:
         click.echo(f"  destage devices {d.name} --toml > mine.toml")
+
+
+def _origins(toml: str) -> list[str]:
+    """What a preset's file says of its sources, and of each key where it is from."""
+    text = toml.partition("[device]")[0]
+    paragraphs = re.split(r"^#\s*$", text, flags=re.M)
+    sources = " ".join(
+        " ".join(line.removeprefix("#").strip() for line in paragraph.splitlines()).strip()
+        for paragraph in paragraphs
+        if "Sources:" in paragraph
+    )
+    notes = re.findall(r"^(\w+) = ([^\n#]*?)\s*# (.+)$", toml, re.M)
+    if not notes:
+        return []
+    lines = ["", "  Where the values are from (--toml writes them all)"]
+    lines += [f"    {key} = {value.strip()}  # {note}" for key, value, note in notes]
+    return [*lines, wrapped(sources, indent=4)] if sources else lines
 
 
 def _list_keys(found: tuple[DeviceKey, ...]) -> None:

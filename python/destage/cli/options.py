@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from destage import _destage
+from destage.checks import Left, combined
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.device import Drive, open_device, open_shared
@@ -340,6 +341,19 @@ DEVICE = [
         help="Closed loop: so many requests are outstanding, whatever times the trace has."
         " [requests come when the trace says so]",
     ),
+    flag(
+        "--placement",
+        metavar="NAME,...",
+        section="Drive",
+        help="Who assigns a drive's handles: none, by-cache, sepbit, fk (offline),"
+        " 'by-size[thresholds=[65536]]'; compare takes several. [the drive's]",
+    ),
+    flag(
+        "--flush",
+        metavar="ignore|drain",
+        section="Drive",
+        help="The trace's flushes do nothing, or wait for writes. [ignore, or the drive's]",
+    ),
 ]
 
 
@@ -353,23 +367,30 @@ def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
     drives = drives_of(arguments)
     if len(drives) > 1:
         raise UsageError(
-            f"expected one drive and one FTL, got {len(drives)}: compare takes several"
+            f"expected one drive, FTL and placement, got {len(drives)}: compare takes several"
         )
     return drives[0]
 
 
-def drives_of(arguments: Mapping[str, Any]) -> list[Drive | None]:
-    """The drives that a command's arguments name: each device with each FTL."""
+def drives_of(arguments: Mapping[str, Any], left: Left | None = None) -> list[Drive | None]:
+    """The drives that a command's arguments name: each device, each FTL, each placement."""
     devices = [None] if arguments["device"] is None else listed(arguments["device"])
-    layers = (
-        [None] if arguments["ftl"] is None else [one.strip() for one in parts(arguments["ftl"])]
+    layers, placements = (
+        [None] if arguments[key] is None else [one.strip() for one in parts(arguments[key])]
+        for key in ("ftl", "placement")
     )
-    return [_drive_of(device, ftl, arguments) for device in devices for ftl in layers]
+
+    def made(device: str | None, ftl: str | None, placement: str | None) -> Drive | None:
+        return _drive_of(device, ftl, placement, arguments)
+
+    return combined(devices, layers, placements, made, Left() if left is None else left)
 
 
-def _drive_of(device: str | None, ftl: str | None, arguments: Mapping[str, Any]) -> Drive | None:
+def _drive_of(
+    device: str | None, ftl: str | None, placement: str | None, arguments: Mapping[str, Any]
+) -> Drive | None:
     if device is None:
-        for name in ("ftl", "queue_depth"):
+        for name in ("ftl", "queue_depth", "placement", "flush"):
             if arguments[name] is not None:
                 raise UsageError(f"--{name.replace('_', '-')} is of a drive: add --device")
         if _is_on_the_command_line(f"{READER}wrap"):
@@ -377,11 +398,12 @@ def _drive_of(device: str | None, ftl: str | None, arguments: Mapping[str, Any])
             raise UsageError("--wrap is of a drive: add --device")
         return None
     cache = bool(arguments.get("trace_cache", True))
+    changes: Any = {"ftl": ftl, "placement": placement}
+    changes |= {key: arguments[key] for key in ("queue_depth", "flush")}
     shared = click.get_current_context().meta.get(SHARED)
     if shared is not None and shared[0] == device:
-        drive = open_shared(*shared, cache=cache)
-        return open_device(drive, ftl=ftl, queue_depth=arguments["queue_depth"])
-    return open_device(device, ftl=ftl, queue_depth=arguments["queue_depth"], cache=cache)
+        return open_device(open_shared(*shared, cache=cache), **changes)
+    return open_device(device, **changes, cache=cache)
 
 
 def sizes_flag(default: str) -> list[Decorated]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage.device import Drive
+from destage.model.naming import is_foreseeing, without_placement
 from destage.model.words import counted, duration, number, plain, size
 from destage.options import thread_count
 from destage.runs import Pair, plan_pairs
@@ -28,16 +29,21 @@ SLOWEST_FILLED_PER_S = 4e6
 
 def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
     """One row a run, and under it how long all of it takes, drive by drive."""
-    planned = plan_pairs(pairs, arguments["policy"], arguments["cache"])
-    several = len({p.device for p in planned}) > 1
-    keys = ("trace", *(("drive",) if several else ()), "policy")
+    grid = arguments["placement"] is not None
+    planned = plan_pairs(pairs, arguments["policy"], arguments["cache"], grid=grid)
+    bases = {p.device and without_placement(p.device) for p in planned}
+    ways = [p.placement for p in planned if p.placement is not None]
+    drives = ("drive",) if len(bases) > 1 else ()
+    keys = ("trace", *drives, *(("placement",) if len(set(ways)) > 1 else ()), "policy")
     columns = [Column(key, right=False, key=True) for key in keys]
     columns += [Column("cache", key=True), Column("pages"), Column("size"), Column("accesses")]
     rows = []
     for p in planned:
         sizes = (p.cache, number(p.frames), size(p.cache_bytes))
         sizes = ("-", "-", "-") if p.policy == "none" else sizes
-        names = (p.trace, *((p.device or "none",) if several else ()), p.policy)
+        of = {"trace": p.trace, "policy": p.policy, "placement": p.placement or "none"}
+        of["drive"] = without_placement(p.device) if p.device else "none"
+        names = [of[key] for key in keys]
         rows.append([Cell(t) for t in (*names, *sizes, number(p.accesses))])
     notes = []
     for name in dict.fromkeys(p.device for p in planned):
@@ -53,7 +59,8 @@ def _told(drive: Drive | None, accesses: Sequence[int], arguments: Mapping[str, 
     """How long the runs of a drive take, and to fill it."""
     threads = min(thread_count(arguments["jobs"]), len(accesses))
     rate = ACCESSES_PER_S if drive is None else TIMED_ACCESSES_PER_S
-    seconds = sum(accesses) / rate / threads * (CHECKED if arguments["check"] else 1)
+    times = (CHECKED if arguments["check"] else 1) * (2 if _foresees(drive) else 1)
+    seconds = sum(accesses) / rate / threads * times
     runs = (
         f"{counted(len(accesses), 'run')} on {counted(threads, 'thread')}: about {_guess(seconds)}"
     )
@@ -65,8 +72,14 @@ def _told(drive: Drive | None, accesses: Sequence[int], arguments: Mapping[str, 
     )
     filling = writes / FILLED_PER_S.get(device["ftl"], SLOWEST_FILLED_PER_S)
     fill = f"about {_guess(filling)} to fill it" if writes else "it begins empty"
+    twice = ", each twice to know the future" if _foresees(drive) else ""
     layer = "" if "[ftl=" in drive.name else f", FTL {device['ftl']}"
-    return f"{drive.name}{layer}: {fill}; {runs}"
+    return f"{drive.name}{layer}: {fill}; {runs}{twice}"
+
+
+def _foresees(drive: Drive | None) -> bool:
+    """Each run in front of it is done twice: its placement knows the future."""
+    return drive is not None and is_foreseeing(drive.placement)
 
 
 def _guess(seconds: float) -> str:

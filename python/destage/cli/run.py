@@ -148,6 +148,8 @@ def _text(run: Run) -> str:
         head += f", {run.queue_depth} outstanding"
     lines = [head]
     for group, members in grouped(m for m in metrics() if run[m.name] is not None):
+        if group.is_rare and not any(run[m.name] for m in members):
+            continue
         lines.append("")
         about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
         lines.append(textwrap.fill(about, 80))

@@ -22,6 +22,7 @@ __all__ = [
     "chosen",
     "full_name",
     "grouped",
+    "is_rare",
     "metric_named",
     "of_a_drive",
 ]
@@ -46,8 +47,14 @@ LIFE = "life"
 
 #: What `--view` shows.
 VIEWS: Mapping[str, tuple[str, ...]] = {
-    "latency": ("mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"),
-    "endurance": ("writes", "waf", "erases", "gc_moves", "wear", "block_erases_mean", LIFE),
+    "latency": (
+        *("mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"),
+        *("buffer_wait_ns_mean", "link_wait_ns_mean"),
+    ),
+    "endurance": (
+        *("writes", "waf", *(f"waf_handle_{k}" for k in range(8)), "erases", "gc_moves"),
+        *("slc_programs", "slc_migrations", "slc_folds", "wear", "block_erases_mean", LIFE),
+    ),
     "hits": ("hit", "read_hit_ratio", "write_hit_ratio", "misses", "physical_reads", "writes"),
 }
 
@@ -61,6 +68,8 @@ class Group:
     of_a_drive: bool
     #: Names, or how they begin.
     begins: tuple[str, ...]
+    #: What few drives have: left out where all of it is 0.
+    is_rare: bool = False
 
     def holds(self, name: str) -> bool:
         """Whether a metric stands here."""
@@ -72,6 +81,9 @@ _FLASH = ("physical_", "running_time", "dirty_left", "write_debt", "padding_", "
 _PIECES = ("destage", "mean_destage", "evictions", "clean_evictions", "bypasses", "written_")
 _VICTIMS = ("eviction_wait", "dirty_victim", "victim_", "unbalance_", "max_deviation")
 _MERGES = ("switch_", "partial_", "full_", "merge_", "log_block", "translation_", "cmt_")
+_WAY = ("commands", "buffer_", "link_")
+_SLC = ("slc_",)
+_ASIDE = ("trim", "flush_")
 _DRIVE = ("waf", "flash_reads", "flash_programs", "gc_", "summary_", "utilisation", "makespan")
 
 #: Groups in the order in which `destage run` shows them; the first that holds a number has it.
@@ -93,6 +105,16 @@ _GROUPS = (
           "Deviation (SAC) is how unevenly channels share the work: 0 is even", True, _VICTIMS),
     Group("SAC's latencies", "of reads that the cache did not answer, and spread over all reads",
           True, ("missed_latency", "average_latency")),
+    Group("From the host to the drive", "a write waits for a slot of the drive's write buffer, "
+          "then for the link; the slot is free again when the page is programmed", True,
+          _WAY, True),
+    Group("SLC cache", "writes go to blocks in SLC mode first; a fold moves what is still valid of "
+          "one to the rest, and erases it", True, _SLC, True),
+    Group("Placement handles", "pages that the host writes with unlike handles lie in "
+          "unlike blocks; a moved page counts for the handle that it was last written with", True,
+          ("waf_handle_",), True),
+    Group("Trims and flushes", "a trimmed page leaves cache and drive unwritten; a flush waits for "
+          "the programs before it", True, _ASIDE, True),
     Group("Inside the drive", "the host is whoever is in front of the drive, here the cache; the "
           "drive's own writes are collections (gc), merges of log blocks, and its mapping table",
           True, (*_DRIVE, *_MERGES)),
@@ -106,6 +128,11 @@ _OTHER = Group("What only this policy counts", "", False, ("",))
 def of_a_drive(metric: Metric) -> bool:
     """Whether only a run in front of a drive has this number."""
     return _group_of(metric).of_a_drive
+
+
+def is_rare(metric: Metric) -> bool:
+    """Whether few drives have it: a table that was not asked for it by name has no column of 0."""
+    return _group_of(metric).is_rare
 
 
 def _group_of(metric: Metric) -> Group:

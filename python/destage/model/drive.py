@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from destage.model.metrics import BASELINE, METRICS, offline
+from destage.model.metrics import BASELINE, METRICS
 from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.winners import winners
@@ -250,7 +250,7 @@ def telling_runs(result: ResultSet, frames: int) -> list[tuple[str, int]]:
     if not labels:
         labels = [r.label for r in at[:1]]
     if len(labels) == 1:
-        labels += [r.label for r in at if r.label not in labels and r.policy not in offline()][:1]
+        labels += [r.label for r in at if r.label not in labels and not r.knows_the_future][:1]
     return [(label, frames) for label in labels]
 
 

@@ -13,7 +13,17 @@ from typing import Any
 
 from destage import _destage
 
-__all__ = ["FAMILIES", "GROUPS", "canonical", "family_of", "members", "need_a_drive", "parts"]
+__all__ = [
+    "FAMILIES",
+    "GROUPS",
+    "canonical",
+    "family_of",
+    "is_foreseeing",
+    "members",
+    "need_a_drive",
+    "parts",
+    "without_placement",
+]
 
 #: Families of policies, in the order of lists and of the README: key, and what they have in common.
 FAMILIES: Mapping[str, str] = {
@@ -92,6 +102,33 @@ def parts(text: str) -> Iterator[str]:
             yield text[start:k]
             start = k + 1
     yield text[start:]
+
+
+@cache
+def _placement_keys() -> frozenset[str]:
+    """Keys of `[placement]`, as the name of a drive has them."""
+    keys = json.loads(_destage.drive_keys())
+    return frozenset(k["name"] for k in keys if k["table"] == "placement") | {"placement"}
+
+
+def without_placement(drive: str) -> str:
+    """The name of a drive without what it says of placement: `fdp[placement=sepbit]` is `fdp`."""
+    base, bracket, rest = drive.partition("[")
+    if not bracket or not rest.endswith("]"):
+        return drive
+    changes = rest[:-1].split(";")
+
+    def is_of_placement(change: str) -> bool:
+        key = change.partition("=")[0]
+        return key.startswith("placement.") or (key != "policy" and key in _placement_keys())
+
+    kept = [change for change in changes if not is_of_placement(change)]
+    return f"{base}[{';'.join(kept)}]" if kept else base
+
+
+def is_foreseeing(placement: str | None) -> bool:
+    """A placement policy that knows the future: a reference, nothing to build."""
+    return placement is not None and placement.partition("[")[0] == "fk"
 
 
 def canonical(text: str) -> str:

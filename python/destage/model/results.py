@@ -189,6 +189,7 @@ def _run(
         warnings=tuple(data.get("warnings") or ()),
         warmup_requests=data.get("warmup_requests") or 0,
         ftl=(drive or {}).get("device", {}).get("ftl"),
+        placement=None if drive is None else printable(config.get("placement") or "none"),
         queue_depth=host.get("queue_depth") if host.get("mode") == "closed" else None,
         timing=data.get("timing"),
         profile=data.get("profile"),

@@ -14,7 +14,8 @@ from destage.model.card import Card
 from destage.model.choice import full_name
 from destage.model.differences import Differences
 from destage.model.life import Life
-from destage.model.metrics import WRITES, Metric, metrics
+from destage.model.metrics import WRITES, Metric, metrics, offline
+from destage.model.naming import is_foreseeing
 from destage.model.words import counted, printable, size, valued
 
 __all__ = ["INTERRUPTED", "Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
@@ -108,6 +109,8 @@ class Run:
     """With a drive, if it was asked for: how the run developed, period by period."""
     ftl: str | None = None
     """Flash translation layer of the drive; None without one."""
+    placement: str | None = None
+    """Who assigns the handles of written pages, as one types it; None without a drive."""
     queue_depth: int | None = None
     """Requests outstanding in a closed loop; None if they came when the trace said so."""
     destage_pages: Mapping[str, Any] | None = None
@@ -176,6 +179,11 @@ class Run:
         """Whether their differences have intervals: both runs are of one set, and long enough."""
         shared = self.differences is other.differences
         return shared and self.differences.compares(self.place, other.place)
+
+    @property
+    def knows_the_future(self) -> bool:
+        """Whether the policy does (`min`), or the placement (`fk`): a reference, no competitor."""
+        return self.policy in offline() or is_foreseeing(self.placement)
 
     @property
     def write_debt(self) -> float:
@@ -292,6 +300,7 @@ class Run:
         }
         row.update(self.metrics)
         row |= {
+            "placement": self.placement,
             "warmup": _warmup_text(config["warmup"]),
             "warmup_requests": self.warmup_requests,
             "fetch_on_write_miss": config["fetch_on_write_miss"],

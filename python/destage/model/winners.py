@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, offline
+from destage.model.metrics import LARGEST_DEBT, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 
@@ -59,7 +59,7 @@ class Winner:
 
 def winner(runs: Sequence[Run], metric: Metric) -> Winner | None:
     """The best of some runs at one cache size; None where fewer than two compare."""
-    rivals = [r for r in runs if r.policy not in offline() and r[metric.name] is not None]
+    rivals = [r for r in runs if not r.knows_the_future and r[metric.name] is not None]
     if len(rivals) < 2 or metric.better == "neither":
         return None
     if metric.name in _OWING and any(r.write_debt > LARGEST_DEBT for r in rivals):

@@ -13,6 +13,7 @@ from destage.charts.comparison import Charts, chart_rows
 from destage.charts.drive import DeviceCharts
 from destage.charts.engine import engine
 from destage.charts.theme import MARKERS, PAGE, VEGA_LITE, styles
+from destage.charts.today import TodayCharts
 from destage.model.drive import (
     destage_curves,
     developments,
@@ -23,6 +24,7 @@ from destage.model.drive import (
 )
 from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
+from destage.model.today import handle_wafs, slc_developments
 from destage.model.winners import winners
 from destage.model.words import number, size
 from destage.report.plain import lines, means, points
@@ -168,9 +170,9 @@ def _arrange(drawn: list[Part], *, hero: bool) -> None:
 
 
 def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
-    """Four parts: response times, the same in detail, what lies behind them, the drive."""
+    """Parts: response times, the same in detail, what lies behind them, the drive."""
     group = model["id"]
-    charts = DeviceCharts(result, PAGE, page=True, shown=shown)
+    charts = TodayCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
     one = len(result.sizes) == 1
     over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
@@ -204,6 +206,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
         _section(f"What lies behind it, {over}", behind, legend),
         _written_back(model, charts),
         _section(f"What the drive did, {over}", drive, legend),
+        _of_today(model, charts),
         _section(f"What the FTL did besides, {over}", ftl, legend),
         _units(model, charts),
     ]
@@ -279,6 +282,39 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     return _section(
         f"In detail, at {at}", drawn, _legend(result, charts.shown, lines=True), choices=choices
     )
+
+
+def _of_today(model: Part, charts: TodayCharts) -> Part:
+    """The SLC cache over time, and WAF by handle, at the size that the reader chooses."""
+    group, result, data = model["id"], charts.result, model["data"]
+    drawn: list[Part] = []
+    several = len(result.by_size) > MOST_DEVELOPMENTS
+    slc = slc_developments(result, charts.shown if several else None)
+    if slc:
+        data["slc"] = slc
+        for what, name, title in (
+            ("mb_s", "throughput_over_time", "What is written, over time"),
+            ("filled", "slc_over_time", "The SLC cache, over time"),
+        ):
+            part = chart_part(group, name, title, charts.slc_over_time(what), result.name)
+            other = {"mb_s": "filled", "filled": "mb_s"}[what]
+            table = lines([{k: v for k, v in row.items() if k != other} for row in slc])
+            drawn.append(part | {"wide": True, "points": table})
+    handles = handle_wafs(result)
+    if handles:
+        data["handles"] = handles
+        chart = charts.handle_wafs()
+        part = chart_part(group, "handle_wafs", "WAF of each handle", chart, result.name)
+        note = "a moved page counts for the handle that it was last written with; 1 is none moved"
+        drawn.append(part | {"wide": True, "points": points(handles), "note": note})
+    if not drawn:
+        return _section("", [], [])
+    one = len(result.sizes) == 1
+    at = size(result.by_size[0].cache_bytes) if one else "one cache size"
+    title = "Its SLC cache" if slc else "Its handles"
+    choices = [] if one else [_sizes_choice(charts, "Cache size")]
+    legend = _legend(result, charts.shown, lines=True)
+    return _section(f"{title}, at {at}", drawn, legend, choices=choices)
 
 
 def _pair(drawn: Sequence[Part]) -> None:

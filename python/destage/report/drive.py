@@ -9,6 +9,7 @@ from typing import Any
 from destage import _destage
 from destage.errors import DestageError
 from destage.model.results import ResultSet
+from destage.model.today import parts_of_today
 from destage.model.words import duration, finite, number, percent, printable, significant, size
 
 __all__ = ["drive_facts", "drive_name"]
@@ -40,6 +41,9 @@ def drive_facts(result: ResultSet) -> dict[str, Any] | None:
     based = f"{name}, on the preset {printable(preset)}" if preset and preset != name else name
     facts = [{"title": "Drive", "value": based, "note": ""}]
     facts += _described(tables.get("device", {}))
+    policy = next((run.placement for run in result.runs if run.placement), "none")
+    today = parts_of_today(tables.get("device", {}), policy)
+    facts += [{"title": title, "value": value, "note": ""} for title, value in today.items()]
     facts += _saturation(result)
     facts += _in_front(tables.get("cache", {}), tables.get("host", {}))
     return {"name": name, "facts": facts, "every": every}

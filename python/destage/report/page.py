@@ -62,8 +62,11 @@ def page(
             if k < len(results) and k < len(series):
                 section["over_time"] = _over_time(f"o{k}", series[k], groups)
             sections.append(section)
-    names = [s["name"] for s in sections]
+    names = list(dict.fromkeys(s["name"] for s in sections))
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
+    if len(names) < len(sections):  # One trace in front of several drives.
+        for s in sections:
+            s["name"] += f", {s['drive']['name']}" if s["drive"] else ""
     version = next((str(r.source.get("version", "")) for r in results), "")
     style = f"{style_variables()}\n{asset('report.css')}"
     scripts = [_vega(), asset("report.js")]

@@ -58,6 +58,7 @@ BEFORE: Mapping[str, str] = {
 }
 #: Columns behind the metrics.
 BEHIND: Mapping[str, str] = {
+    "placement": "text",
     "warmup": "text",
     "warmup_requests": "int",
     "fetch_on_write_miss": "bool",

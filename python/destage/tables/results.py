@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from destage.model.choice import chosen, metric_named
+from destage.model.choice import chosen, is_rare, metric_named
 from destage.model.life import Life
 from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
+from destage.model.naming import is_foreseeing, without_placement
 from destage.model.run import INTERRUPTED, Run
 from destage.model.winners import winner
 from destage.model.words import (
@@ -28,7 +29,8 @@ __all__ = ["Numbers", "life_texts", "results_table"]
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
 
-#: Trace, drive (its name says which FTL) and frames: what runs have in common that are compared.
+#: Trace, drive (its name says which FTL) and frames: what runs have in common that are compared,
+#: by cache policy and by placement policy.
 Place = tuple[str, str | None, int]
 
 
@@ -57,7 +59,7 @@ class Numbers:
     def of(cls, metric: Metric, runs: Sequence[Run]) -> Numbers:
         """Choose the unit that suits all runs."""
         title = metric.title[0].lower() + metric.title[1:]
-        title = metric.title if metric.title.isupper() else title
+        title = metric.title if metric.title.split()[0].isupper() else title
         unit = time_unit(r[metric.name] for r in runs) if metric.kind == "time" else None
         if metric.kind == "ratio":
             title = f"{title.removesuffix(' ratio')} %"
@@ -91,6 +93,8 @@ def results_table(
     keys = _keys(runs)
     order = None if sort is None else metric_named(sort)
     asked, life = chosen(show, view, sort)
+    if view is not None and asked is not None:
+        asked = [m for m in asked if not is_rare(m) or any(r[m.name] for r in runs)]
     said, zeros = _shown(runs) if asked is None else (asked, [])
     if order is not None and order not in said:
         said = [*said, order]
@@ -105,7 +109,9 @@ def results_table(
     by_size: dict[Place, list[Run]] = {}
     for run in runs:
         identity = run.trace.fingerprint + run.trace.name
-        by_size.setdefault((identity, run.device, run.frames), []).append(run)
+        # Placement policies compare like cache policies: on one drive.
+        base = None if run.device is None else without_placement(run.device)
+        by_size.setdefault((identity, base, run.frames), []).append(run)
     one_each = all(len(group) == 1 for group in by_size.values())
     if order is not None:
         by_size = _sorted(by_size, order, one_each)
@@ -178,6 +184,8 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             else "by 1 % or more"
         )
         notes.append(f"{MARK} best of its size, {by}")
+    if len({r.placement for r in runs}) > 1 and any(is_foreseeing(r.placement) for r in runs):
+        notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
     if any(r.response_ns_mean is not None and r.unwaited > LARGEST_DEBT for r in runs):
         notes.append(
             f"no {MARK} for a lead in time within the share of the writes that are owed,"
@@ -204,15 +212,20 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
 #: What tells rows of a table apart beside policy and size, and how it is called.
 _KEYS: Mapping[str, Callable[[Run], str]] = {
     "trace": lambda run: run.trace.name,
-    "drive": lambda run: run.device or "none",
+    "drive": lambda run: without_placement(run.device) if run.device else "none",
+    "placement": lambda run: f"{run.placement}{OFFLINE * is_foreseeing(run.placement)}",
 }
+
+#: Behind a placement policy that knows the future.
+OFFLINE = " (offline)"
 
 
 def _keys(runs: Sequence[Run]) -> list[str]:
     """The columns without which two rows would look alike."""
     of: dict[str, set[str | None]] = {
         "trace": {r.trace.fingerprint + r.trace.name for r in runs},
-        "drive": {r.device for r in runs},
+        "drive": {r.device and without_placement(r.device) for r in runs},
+        "placement": {r.placement for r in runs if r.device},
     }
     return [key for key, values in of.items() if len(values) > 1]
 
@@ -230,6 +243,8 @@ def _title(runs: Sequence[Run]) -> str:
         return f"{len(runs)} runs over {len(traces)} traces"
     trace = traces[0]
     drives = list(dict.fromkeys(r.device for r in runs))
+    if len({r.placement for r in runs}) > 1:
+        drives = list(dict.fromkeys(d and without_placement(d) for d in drives))
     front = f", in front of {drives[0]}" if len(drives) == 1 and drives[0] else ""
     depths = {r.queue_depth for r in runs}
     depth = depths.pop() if len(depths) == 1 else None

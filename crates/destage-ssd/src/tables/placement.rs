@@ -48,7 +48,7 @@ impl PlacementConfig {
 }
 
 impl DeviceConfig {
-    /// Its placement policy with what is not its default, as one types it: `by-size[thresholds=..]`.
+    /// Its placement policy with what is not its default, as one types it: `sepbit[window=4]`.
     pub fn placement_label(&self) -> String {
         let mut table = self.placement.to_table();
         table.remove("policy");
