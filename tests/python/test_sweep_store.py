@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +278,68 @@ def test_seeds_make_other_traces_drives_and_policies() -> None:
     assert len(set(prints.values())) == len(prints) == 6
     seeds = {t.seed: t.drive.known["device"]["precondition_seed"] for t in tasks if t.drive}
     assert seeds == {1: 1, 2: 2, 3: 3}
+
+
+def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
+    from destage.sweep.rows import kinds
+
+    drive = ds.open_device("ecr")
+    run = ds.run(ds.synth("loop", requests=90, drive=drive), "aalru", cache="9p", device=drive).run
+    assert set(run.to_dict()) <= set(kinds()), "give a new column its type in sweep/rows.py"
+    store = Store.begin(tmp_path / "runs")
+    row = dict.fromkeys(kinds()) | {"id": "a", "status": "done"}
+    row |= {"trace": "t", "label": "lru", "cache": "1p", "options": "{}", "params": "{}"}
+    store.add([{**row, "shiny": 3}])
+    store.add([{**row, "id": "b"}])
+    found = ds.load_results(store.folder)
+    assert found.columns()["shiny"] == [3, None]
+    assert "record" not in found.columns()
+
+
+#: What a task takes beyond what was there when it began, and what was foretold, bytes.
+MEASURED = """
+import resource, sys
+from destage.sweep.execute import execute
+from destage.sweep.memory import memory_of
+from destage.sweep.plan import planned
+from destage.sweep.spec import load_spec
+sweep = {"traces": [{"synth": "uniform", "requests": 200_000, "pages": 100_000}], "cache": "50%",
+         "policies": sys.argv[1], "devices": sys.argv[2]}
+(task,) = planned(load_spec({"sweep": sweep, "trace": {"wrap": "modulo"}})).tasks
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+execute(task)
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(grown * (1 if sys.platform == "darwin" else 1024), memory_of(task))
+"""
+
+
+@pytest.mark.parametrize(("policies", "device"), [("lirs,bplru", "none"), ("lru", "ecr")])
+def test_a_task_takes_no_more_memory_than_was_foretold(policies: str, device: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, policies, device],
+        capture_output=True,
+        check=True,
+        timeout=300,
+    )
+    taken, foretold = map(int, done.stdout.split())
+    assert taken <= foretold
+    if device != "none":  # A drive is most of it, and known to the page.
+        assert foretold < 4 * taken
+
+
+def test_a_policy_whose_file_has_changed_since_it_was_planned_is_not_run(tmp_path: Path) -> None:
+    from destage.sweep.execute import execute
+    from destage.sweep.plan import planned
+
+    path = ds.new_policy("Mine", tmp_path)
+    sweep = {"traces": [SWEEP["traces"][1]], "policies": f"{path}:Mine", "cache": "5p"}
+    (task,) = planned(load_spec({"sweep": sweep})).tasks
+    path.write_text(path.read_text() + "# changed\n")
+    with pytest.raises(ds.DataError, match="another one here"):
+        execute(task)
+    path.unlink()
+    with pytest.raises(ds.MissingFile, match="no such file"):
+        execute(task)
 
 
 def test_traces_and_drives_are_pickled_by_what_they_are(msr: Path, tmp_path: Path) -> None:

@@ -32,9 +32,11 @@ class Stopped(BaseException):
 def execute(task: Task, jobs: int = 1, watch: Watch | None = None) -> list[Row]:
     """Do a task with so many threads; its rows, in its order.
 
-    Raises `MissingFile` and `DataError` where the trace is not, or is another one: no row can be
-    made then. Every other failure is in the rows.
+    Raises `MissingFile` and `DataError` where the trace, or the file of a policy, is not, or is
+    another one: no row can be made then. Every other failure is in the rows.
     """
+    for entry in task.entries:
+        entry.policy.check()
     trace = task.trace.open()
     drive = None if task.drive is None else task.drive.open()
     worker = _Worker(task, trace, drive, jobs, watch or (lambda _: None))

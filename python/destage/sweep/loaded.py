@@ -184,11 +184,10 @@ def load_results(
     opened = [Store.open(path) for path in given]
     rows: dict[Key, Row] = {}
     damaged = 0
-    light = [name for name in kinds() if name not in _HEAVY]
     for store in opened:
         whole, bad = store.whole_parts()
         damaged += len(bad)
-        for row in store.rows(light, whole):
+        for row in store.rows(parts=whole, without=_HEAVY):
             key = key_of_row(row)
             if key not in rows or rows[key]["status"] == FAILED:
                 rows[key] = row

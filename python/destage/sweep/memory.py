@@ -22,8 +22,10 @@ _A_FRAME = 96
 _OF_A_DRIVE = 8
 #: Of a page in a policy written in Python.
 _AN_OWN_PAGE = 600
-#: What a task takes that does nothing: histograms, windows, results.
+#: What a run takes that does nothing: histograms, windows.
 _LEAST = 4 << 20
+#: What a task takes for its results, and the first one for what makes them.
+_RESULTS = 24 << 20
 
 
 def memory_of(task: Task, threads: int = 1) -> int:
@@ -33,7 +35,7 @@ def memory_of(task: Task, threads: int = 1) -> int:
     run = unique * _A_PAGE + frames * _A_FRAME + _LEAST
     if task.has_own:
         run += frames * _AN_OWN_PAGE
-    shared = task.trace.accesses * _AN_ACCESS
+    shared = task.trace.accesses * _AN_ACCESS + _RESULTS
     if task.drive is not None:
         # `raw_pages` is not in the record; an open drive knows it, and opening one fills nothing.
         raw = int(task.drive.open().size["raw_pages"])

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from destage.errors import UsageError
+from destage.errors import DataError, UsageError
+from destage.io.files import unreadable
 from destage.model.naming import parts
 from destage.model.ranges import range_of
 from destage.own.files import is_in_a_file, split
@@ -83,6 +84,20 @@ class PolicyAsked:
         if self.file is None:
             return [self.name, given]
         return [self.name.rpartition(":")[2], given, self.content]
+
+    def check(self) -> None:
+        """See that the file of one's own policy is here, and says what it said.
+
+        Raises `MissingFile` and `DataError`.
+        """
+        if self.file is None:
+            return
+        try:
+            found = hashlib.sha256(Path(self.file).read_bytes()).hexdigest()
+        except OSError as e:
+            raise unreadable(self.file, e) from e
+        if found != self.content:
+            raise DataError(f"policy {self.name}: its file is another one here: {self.file}")
 
     def own(self) -> OwnPolicy | None:
         """The class, if it is in a file. Raises `MissingFile`, `DataError` and `UsageError`."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from destage import _destage
 from destage.errors import DestageError, OutputError, UsageError
@@ -200,8 +200,8 @@ class _Parts:
         shared: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
         if self.packed:
             # Members of gzip one after the other are one file.
-            return gzip.open(path, "at", 6, **shared)
-        return open(path, "a", **shared)
+            return cast("IO[str]", gzip.open(path, "at", 6, **shared))
+        return cast("IO[str]", open(path, "a", **shared))
 
     def finish(self, stem: str, of: int | None) -> list[Part]:
         """Give every part its name; in the order of parts."""

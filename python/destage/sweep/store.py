@@ -165,16 +165,19 @@ class Store:
         return whole, damaged
 
     def rows(
-        self, names: Sequence[str] | None = None, parts: Iterable[Path] | None = None
+        self,
+        names: Sequence[str] | None = None,
+        parts: Iterable[Path] | None = None,
+        without: Sequence[str] = (),
     ) -> Iterator[Row]:
-        """Every run once, part by part, with these columns or all of them."""
+        """Every run once, part by part, with these columns, or all of them but some."""
         wanted = None
         if names is not None:
             wanted = list(dict.fromkeys([*names, *_KEY_COLUMNS]))
         seen: dict[Key, bool] = {}
         later: list[Row] = []
         for path in self.whole_parts()[0] if parts is None else parts:
-            for row in _rows_of(path, wanted):
+            for row in _rows_of(path, wanted, without):
                 key, failed = key_of_row(row), row["status"] != "done"
                 if key not in seen or (seen[key] and not failed):
                     # A failure counts only until the run is done after all.
@@ -306,13 +309,20 @@ def part_bytes(rows: Sequence[Row]) -> bytes:
     """Rows as the bytes of a part; always the same schema, whatever is in them."""
     columns = columns_of(rows)
     known = {name: kind for name, kind in kinds().items() if name in columns}
-    for name, kind in known.items():
-        if kind == "int" and any(isinstance(v, float) for v in columns[name]):
+    for name, values in columns.items():
+        if known.get(name) == "int" and any(isinstance(v, float) for v in values):
             known[name] = "real"
-    return _destage.parquet_bytes(list(columns.items()), {FORMAT: str(VERSION)}, known)
+        if all(value is None for value in values):
+            known.setdefault(name, "text")
+    told = {FORMAT: str(VERSION), "columns": json.dumps(list(columns))}
+    return _destage.parquet_bytes(list(columns.items()), told, known)
 
 
-def _rows_of(path: Path, names: Sequence[str] | None) -> list[Row]:
+def _rows_of(path: Path, names: Sequence[str] | None, without: Sequence[str] = ()) -> list[Row]:
+    if names is None and without:
+        _, told = _destage.parquet_columns(path, [])
+        every = json.loads(told.get("columns", "[]")) or list(kinds())
+        names = [name for name in every if name not in without]
     columns, _ = _destage.parquet_columns(path, names)
     keys = [name for name, _ in columns]
     each = zip(*(values for _, values in columns), strict=True)
