@@ -34,19 +34,24 @@
 //!
 //! `priority_fraction = 0` is LRU, and a test says so.
 //!
-//! Cost. O(log c) per page that enters or leaves one of c clusters. For equal (n, IPD) the order of
-//! clusters is that of their timestamps at any `globaltime`: one ordered set per pair, and choosing
-//! compares their heads, once per drained cluster. `cfdc/clusters.rs` chains the pages,
-//! `cfdc/waiting.rs` chooses.
+//! Cost. O(log c) per page that enters or leaves one of c clusters, O(1) for most. For equal (n,
+//! IPD) the order of clusters is that of their timestamps at any `globaltime`: one queue per pair,
+//! and choosing compares their heads, once per drained cluster. `cfdc/clusters.rs` chains the
+//! pages, `cfdc/waiting.rs` chooses.
+//!
+//! What is linked is frames, not pages: a buffer has far fewer frames than a trace has pages, and
+//! so they stay in the processor's caches.
 
 mod clusters;
 mod waiting;
 
 use crate::params::{IfAbsent, Kind, Param};
+use crate::ring::Ring;
 use crate::{BuildError, Info, Setup};
 use clusters::Clusters;
+use destage_core::pages::prefetch;
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, Entry, Lookup, Page, Plan, Policy, Request, Slot, Table, huge, share,
 };
 
 /// Catalogue entry.
@@ -81,31 +86,65 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-const WORKING: u8 = 1;
-const CLEAN: u8 = 2;
-/// On no list: in a cluster.
-const CLUSTERED: u8 = 3;
+// Where a page is, if not in the cluster of that index.
+const WORKING: u32 = u32::MAX;
+const CLEAN: u32 = u32::MAX - 1;
+
+/// No cluster.
+const NONE: u32 = u32::MAX;
+
+/// The frame that holds no page.
+const NO_FRAME: u32 = 0;
+
+/// Room for a page, and what is kept of the page in it.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(align(32))] // in one line of the processor's caches
+struct Frame {
+    lpn: u64,
+    slot: u32,
+    list: u32,    // WORKING, CLEAN, or the index of its cluster
+    earlier: u32, // frame of the page that entered the cluster before it; its place in a list
+    later: u32,   // frame of the page that entered the cluster after it, or NO_FRAME
+    dirty: bool,
+}
+
+/// Frame of a page, or [`NO_FRAME`]: it is not resident.
+#[derive(Clone, Copy, Default)]
+struct At(u32);
+
+impl Entry for At {
+    #[inline(always)]
+    fn known(&self) -> bool {
+        self.0 != NO_FRAME
+    }
+}
 
 /// The policy.
 pub struct Cfdc<D> {
-    pages: Pages<D>,    // every resident page
-    working: List,      // W, MRU to LRU
-    clean: List,        // clean pages of the priority region, MRU to LRU
-    clusters: Clusters, // dirty pages of the priority region, and globaltime
-    working_max: u32,   // Wmax
+    pages: Table<D, At>, // every resident page
+    slab: Vec<Frame>,    // NO_FRAME, and frames as many as were ever taken
+    free: Vec<u32>,      // of those that have been in use
+    working: Ring,       // W, LRU to MRU
+    clean: Ring,         // clean pages of the priority region, LRU to MRU
+    clusters: Clusters,  // dirty pages of the priority region, and globaltime
+    working_max: u32,    // Wmax
     frames: u32,
 }
 
 impl<D: Directory> Cfdc<D> {
     /// For `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
-        let pages = Pages::new(directory, 3);
+        let pages = Table::new(directory);
         let priority = share(setup.params.real("priority_fraction"), setup.frames);
+        let mut slab = huge::room(pages.slots().min(setup.frames as usize) + 1);
+        slab.push(Frame::default());
         Cfdc {
-            working: List::new(&pages, WORKING),
-            clean: List::new(&pages, CLEAN),
-            clusters: Clusters::new(&pages, setup.params.int("cluster_size")),
+            slab,
             pages,
+            free: Vec::new(),
+            working: Ring::new(),
+            clean: Ring::new(),
+            clusters: Clusters::new(setup.params.int("cluster_size")),
             working_max: setup.frames - priority,
             frames: setup.frames,
         }
@@ -116,20 +155,52 @@ impl<D: Directory> Cfdc<D> {
     }
 
     #[inline(always)]
+    fn find(&self, page: Page) -> Option<(Slot, u32)> {
+        let slot = self.pages.find(page)?;
+        Some((slot, self.pages[slot].0))
+    }
+
+    /// Puts a page that is in no list to the MRU end of one.
+    #[inline(always)]
+    fn push(&mut self, at: u32, list: u32) {
+        let Cfdc { slab, working, clean, .. } = self;
+        let ring = if list == WORKING { working } else { clean };
+        let place = ring.push(at, |other, place| slab[other as usize].earlier = place);
+        let frame = &mut slab[at as usize];
+        (frame.list, frame.earlier) = (list, place);
+    }
+
+    #[inline(always)]
     fn demote(&mut self) {
         while self.working.len() > self.working_max {
-            let x = self.working.pop_lru(&mut self.pages).expect("a list too long has a page");
-            if self.pages[x].dirty {
-                self.pages[x].list = CLUSTERED;
-                self.clusters.join(x);
+            let x = self.working.pop(|soon| warm(&self.slab, soon));
+            let x = x.expect("a list too long has a page");
+            if self.slab[x as usize].dirty {
+                self.clusters.join(&mut self.slab, x);
             } else {
-                self.clean.push_mru(&mut self.pages, x);
-            }
-            if let Some(soon) = self.working.nth_lru(&self.pages, 1) {
-                self.clusters.warm_slot(soon);
+                self.push(x, CLEAN);
             }
         }
     }
+
+    /// Takes a page out of where it is.
+    #[inline(always)]
+    fn take(&mut self, at: u32, is_hit: bool) {
+        let Frame { list, earlier: place, .. } = self.slab[at as usize];
+        match list {
+            WORKING => self.working.take(place),
+            CLEAN => self.clean.take(place),
+            _ if is_hit => self.clusters.leave(&mut self.slab, at),
+            _ => self.clusters.take_out(&mut self.slab, at),
+        }
+    }
+}
+
+/// Prefetches a frame whose turn comes soon; what is none asks for one past the last, since no
+/// branch could tell.
+#[inline(always)]
+fn warm(slab: &[Frame], soon: u32) {
+    prefetch(slab, (soon as usize).min(slab.len()));
 }
 
 impl<D: Directory> Policy for Cfdc<D> {
@@ -139,14 +210,10 @@ impl<D: Directory> Policy for Cfdc<D> {
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
-        let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(()) };
-        match self.pages[slot].list {
-            WORKING => self.working.unlink(&mut self.pages, slot),
-            CLEAN => self.clean.unlink(&mut self.pages, slot),
-            _ => self.clusters.leave(slot),
-        }
-        self.pages[slot].dirty |= r.op.is_write();
-        self.working.push_mru(&mut self.pages, slot);
+        let Some((slot, at)) = self.find(r.page) else { return Lookup::Miss(()) };
+        self.take(at, true);
+        self.slab[at as usize].dirty |= r.op.is_write();
+        self.push(at, WORKING);
         self.demote();
         Lookup::Hit(slot)
     }
@@ -155,23 +222,26 @@ impl<D: Directory> Policy for Cfdc<D> {
     fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self
             .clean
-            .pop_lru(&mut self.pages)
-            .or_else(|| self.clusters.pop_victim())
-            .or_else(|| self.working.pop_lru(&mut self.pages))
+            .pop(|soon| warm(&self.slab, soon))
+            .or_else(|| self.clusters.pop_victim(&self.slab))
+            .or_else(|| self.working.pop(|_| ()))
             .expect("evict is only called on a full buffer");
-        if let Some(coming) = self.clusters.coming() {
-            self.pages.warm_slot(coming);
-        }
-        let dirty = self.pages[victim].dirty;
-        plan.evict(self.pages.remove(victim), dirty);
+        let Frame { slot, dirty, .. } = self.slab[victim as usize];
+        self.free.push(victim);
+        plan.evict(self.pages.remove(Slot(slot)), dirty);
     }
 
     #[inline(always)]
     fn admit(&mut self, r: &Request, (): ()) -> Slot {
-        let slot = self.pages.insert(r.page);
-        self.pages[slot].dirty = r.op.is_write();
-        self.clusters.admit(slot, r.lpn);
-        self.working.push_mru(&mut self.pages, slot);
+        let at = self.free.pop().unwrap_or(self.slab.len() as u32);
+        let slot = self.pages.insert(r.page, At(at));
+        let frame =
+            Frame { lpn: r.lpn.0, slot: slot.0, dirty: r.op.is_write(), ..Frame::default() };
+        match self.slab.get_mut(at as usize) {
+            Some(free) => *free = frame,
+            None => self.slab.push(frame),
+        }
+        self.push(at, WORKING);
         self.demote();
         slot
     }
@@ -186,45 +256,47 @@ impl<D: Directory> Policy for Cfdc<D> {
     }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for list in [&self.working, &self.clean] {
-            list.iter(&self.pages)
-                .for_each(|slot| visit(self.pages.page(slot), self.pages[slot].dirty));
+        for slot in self.pages.iter() {
+            visit(self.pages.page(slot), self.slab[self.pages[slot].0 as usize].dirty);
         }
-        self.clusters.iter().for_each(|slot| visit(self.pages.page(slot), true));
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let slot = self.pages.find(page)?;
-        let dirty = self.pages[slot].dirty;
-        match self.pages[slot].list {
-            WORKING => self.working.unlink(&mut self.pages, slot),
-            CLEAN => self.clean.unlink(&mut self.pages, slot),
-            _ => self.clusters.forget(slot),
-        }
+        let (slot, at) = self.find(page)?;
+        self.take(at, false);
+        self.free.push(at);
         self.pages.remove(slot);
-        Some(dirty)
+        Some(self.slab[at as usize].dirty)
     }
 
     #[inline(always)]
     fn warm(&self, page: Page) {
         self.pages.warm(page);
-        self.clusters.warm(page);
     }
 
     #[inline(always)]
     fn warm_links(&self, page: Page) {
-        self.pages.warm_links(page);
+        if let Some(At(at)) = self.pages.near(page) {
+            prefetch(&self.slab, *at as usize);
+        }
     }
 
     fn check(&self) {
-        self.working.check(&self.pages);
-        self.clean.check(&self.pages);
-        assert!(self.clean.iter(&self.pages).all(|slot| !self.pages[slot].dirty));
         assert!(self.working.len() <= self.working_max, "W is demoted after each access");
-        self.clusters.check();
-        let clustered = |slot| self.pages[slot].list == CLUSTERED && self.pages[slot].dirty;
-        assert!(self.clusters.iter().all(clustered), "clusters hold dirty pages");
         assert!(self.resident() <= self.frames);
+        assert_eq!(self.slab.len(), 1 + self.resident() as usize + self.free.len());
+        for (ring, list) in [(&self.working, WORKING), (&self.clean, CLEAN)] {
+            ring.check(|at| self.slab[at as usize].earlier);
+            assert!(ring.iter().all(|at| self.slab[at as usize].list == list));
+        }
+        assert!(self.clean.iter().all(|at| !self.slab[at as usize].dirty));
+        self.clusters.check(&self.slab);
+        for slot in self.pages.iter() {
+            let frame = &self.slab[self.pages[slot].0 as usize];
+            assert_eq!(frame.slot, slot.0, "a page and its frame know each other");
+            assert!(frame.dirty || [WORKING, CLEAN].contains(&frame.list), "clusters are dirty");
+        }
+        assert_eq!(self.pages.iter().count(), self.resident() as usize);
     }
 }
 
@@ -244,12 +316,17 @@ mod tests {
         Cfdc::new(&setup("cfdc", frames, &params), Dense::new(64))
     }
 
+    /// Lists from MRU to LRU.
     fn lists(p: &Cfdc<Dense>) -> String {
+        let pages = |ring: &Ring| {
+            let oldest_first: Vec<u32> = ring.iter().collect();
+            oldest_first.into_iter().rev().map(|at| p.slab[at as usize].slot).collect::<Vec<_>>()
+        };
         format!(
             "W[{}] clean[{}] {}",
-            show(p.working.iter(&p.pages).map(|slot| slot.0)),
-            show(p.clean.iter(&p.pages).map(|slot| slot.0)),
-            p.clusters.show()
+            show(pages(&p.working)),
+            show(pages(&p.clean)),
+            p.clusters.show(&p.slab)
         )
     }
 

@@ -30,6 +30,7 @@ mod frames;
 pub mod info;
 pub mod params;
 mod ranks;
+mod ring;
 mod sample;
 #[cfg(test)]
 mod testing;

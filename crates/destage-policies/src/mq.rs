@@ -19,16 +19,14 @@
 //! * A move to a lower queue leaves the count, so the next hit puts the page back where it was.
 //!
 //! Cost. O(m) for an access at which a page may expire, else O(1); a count and a place per page,
-//! resident or ghost, and up to eight words of twelve bytes per page of a queue (`mq/ring.rs`).
-
-mod ring;
+//! resident or ghost, and up to eight words of twelve bytes per page of a queue (`ring.rs`).
 
 use crate::params::{IfAbsent, Kind, Param};
+use crate::ring::Ring;
 use crate::{BuildError, Info, Setup};
 use destage_core::{
     DeviceView, Directory, Entry, Lookup, NEVER, Page, Plan, Policy, Request, Slot, Table, share,
 };
-use ring::Ring;
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -71,9 +69,6 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// Pages ahead of their turn, in a queue, that are asked for.
-const SOON: u32 = 8;
-
 /// What MQ keeps of a page, resident or ghost.
 #[derive(Clone, Copy, Default)]
 struct Known {
@@ -110,7 +105,9 @@ impl<D: Directory> Mq<D> {
         let m = setup.params.int("queues") as usize; // 1..=64
         Mq {
             pages: Table::new(directory),
-            queues: (0..=m).map(|k| Ring::new(0 < k && k < m)).collect(),
+            queues: (0..=m)
+                .map(|k| if 0 < k && k < m { Ring::with_expiries() } else { Ring::new() })
+                .collect(),
             due: vec![NEVER; m],
             earliest: (NEVER, 0),
             m,
@@ -130,7 +127,8 @@ impl<D: Directory> Mq<D> {
     #[inline(always)]
     fn push(&mut self, slot: Slot, queue: usize, expiry: u64) {
         let Mq { pages, queues, .. } = self;
-        let place = queues[queue].push(slot, expiry, |slot, place| pages[slot].place = place);
+        let place =
+            queues[queue].push_until(slot.0, expiry, |at, place| pages[Slot(at)].place = place);
         let page = &mut pages[slot];
         (page.place, page.queue) = (place, queue as u8);
     }
@@ -163,13 +161,13 @@ impl<D: Directory> Mq<D> {
     /// The order of the queues does not matter: each gets at most one page so, which stays.
     #[inline(never)]
     fn age(&mut self, k: usize) {
-        let queue = &mut self.queues[k];
-        if let Some((oldest, expiry)) = queue.oldest()
+        let Mq { pages, queues, .. } = self;
+        let queue = &mut queues[k];
+        if let Some((oldest, expiry)) = queue.oldest(|soon| warm(pages, soon))
             && expiry < self.now
         {
-            queue.pop();
-            self.pages.warm_slot(queue.ahead(SOON));
-            self.append(oldest, k - 1);
+            queue.pop(|soon| warm(pages, soon));
+            self.append(Slot(oldest), k - 1);
         }
         self.due[k] = self.queues[k].due().max(self.now);
         self.earliest = (NEVER, 0);
@@ -179,6 +177,13 @@ impl<D: Directory> Mq<D> {
             }
         }
     }
+}
+
+/// Prefetches what is kept of a page whose turn comes soon; what is no slot asks for the last one,
+/// since no branch could tell.
+#[inline(always)]
+fn warm<D: Directory>(pages: &Table<D, Known>, soon: u32) {
+    pages.warm_slot(Slot(soon.min(pages.slots() as u32)));
 }
 
 impl<D: Directory> Policy for Mq<D> {
@@ -201,21 +206,20 @@ impl<D: Directory> Policy for Mq<D> {
 
     #[inline(always)]
     fn evict(&mut self, _: &mut u64, _: &dyn DeviceView, plan: &mut Plan) {
-        let lowest = self.queues.iter_mut().find(|queue| !queue.is_empty());
+        let Mq { pages, queues, .. } = self;
+        let lowest = queues.iter_mut().find(|queue| !queue.is_empty());
         let lowest = lowest.expect("a full buffer has pages");
-        let victim = lowest.pop().expect("the queue is not empty");
-        self.pages.warm_slot(lowest.ahead(SOON));
+        let victim = Slot(lowest.pop(|soon| warm(pages, soon)).expect("the queue is not empty"));
         self.resident -= 1;
-        plan.evict(self.pages.page(victim), self.pages[victim].dirty);
+        plan.evict(pages.page(victim), pages[victim].dirty);
         if self.qout_max == 0 {
-            self.pages.remove(victim);
+            pages.remove(victim);
             return;
         }
-        let qout = &mut self.queues[self.m];
+        let qout = &mut queues[self.m];
         if qout.len() == self.qout_max {
-            let oldest = qout.pop().expect("a full Qout has an oldest entry");
-            self.pages.remove(oldest);
-            self.pages.warm_slot(qout.ahead(SOON));
+            let oldest = qout.pop(|soon| warm(pages, soon));
+            pages.remove(Slot(oldest.expect("a full Qout has an oldest entry")));
         }
         self.push(victim, self.m, NEVER);
     }
@@ -239,7 +243,7 @@ impl<D: Directory> Policy for Mq<D> {
     }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        for (slot, _) in self.queues[..self.m].iter().flat_map(Ring::iter) {
+        for slot in self.queues[..self.m].iter().flat_map(Ring::iter).map(Slot) {
             visit(self.pages.page(slot), self.pages[slot].dirty);
         }
     }
@@ -276,9 +280,9 @@ impl<D: Directory> Policy for Mq<D> {
         assert_eq!(queues.iter().map(Ring::len).sum::<u32>(), self.resident);
         assert_eq!(self.due.iter().min(), Some(&self.earliest.0));
         for (k, queue) in self.queues.iter().enumerate() {
-            queue.check(|slot| self.pages[slot].place);
-            for (slot, expiry) in queue.iter() {
-                let known = self.pages[slot];
+            queue.check(|slot| self.pages[Slot(slot)].place);
+            for (slot, expiry) in queue.expiring() {
+                let known = self.pages[Slot(slot)];
                 assert_eq!(usize::from(known.queue), k, "a page knows its queue");
                 let in_qout = k == self.m;
                 assert!(
@@ -312,9 +316,9 @@ mod tests {
         let mut shown = String::new();
         let (qout, queues) = p.queues.split_last().unwrap();
         for (k, queue) in queues.iter().enumerate().filter(|(_, queue)| !queue.is_empty()) {
-            shown += &format!("Q{k}[{}] ", show(queue.iter().map(|(slot, _)| slot.0)));
+            shown += &format!("Q{k}[{}] ", show(queue.iter()));
         }
-        shown + &format!("Qout[{}]", show(qout.iter().map(|(slot, _)| slot.0)))
+        shown + &format!("Qout[{}]", show(qout.iter()))
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Which of CFDC's clusters has the lowest priority `IPD / (n^2 (globaltime - timestamp))`.
 //!
 //! Clusters of equal n and IPD are in the order of their timestamps, whatever `globaltime` is. So
-//! there is one heap for each such pair, and choosing compares the oldest of each: first rounded
+//! there is one queue for each such pair, and choosing compares the oldest of each: first rounded
 //! and many at a time, then exactly those that are within a rounding of the lowest.
 
 use destage_core::{Directory, Hashed, Page, Slot};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Size n and IPD of a cluster, in one word.
 ///
@@ -37,24 +37,83 @@ pub(super) struct Entry {
     pub(super) index: u32,
 }
 
-/// The clusters of one pair. Of those that have left, all but the oldest may still be in the heap.
+/// The clusters of one pair. Of those that have left, all but the oldest may still be in here.
+///
+/// Most come in the order of their timestamps, since those are of late; a heap has the others.
 #[derive(Default)]
 struct Peers {
-    heap: BinaryHeap<Reverse<Entry>>,
+    in_order: VecDeque<Entry>,
+    late: BinaryHeap<Reverse<Entry>>,
     live: usize,
 }
 
-/// Pairs that choosing looks at together.
-const TOGETHER: usize = 8;
+impl Peers {
+    fn push(&mut self, entry: Entry) {
+        self.live += 1;
+        if self.in_order.back().is_none_or(|last| *last < entry) {
+            self.in_order.push_back(entry);
+        } else {
+            self.late.push(Reverse(entry));
+        }
+    }
+
+    fn oldest(&self) -> Option<&Entry> {
+        let first = self.in_order.front();
+        match self.late.peek() {
+            Some(Reverse(late)) if first.is_none_or(|first| late < first) => Some(late),
+            _ => first,
+        }
+    }
+
+    fn pop(&mut self) {
+        let oldest = self.oldest();
+        if oldest == self.in_order.front() {
+            self.in_order.pop_front();
+        } else {
+            self.late.pop();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.in_order.len() + self.late.len()
+    }
+
+    fn retain(&mut self, waits: impl Fn(&Entry) -> bool) {
+        self.in_order.retain(|entry| waits(entry));
+        self.late.retain(|Reverse(entry)| waits(entry));
+    }
+}
+
+/// Pairs that have a bound together.
+const TOGETHER: usize = 16;
 
 /// All clusters that wait to be chosen, in sets of equal pairs.
+///
+/// Of each set, the inverse priority of its oldest is a line over `globaltime`. A group of sets has
+/// a line that none of theirs is above, from the time at which the group was looked at; most groups
+/// stay below the highest set by that for long.
 pub(super) struct Waiting {
     pairs: Hashed, // pair -> index of a set
     sets: Vec<Peers>,
-    // Per set, filled up to whole groups, what choosing looks at.
+    // Per set, filled up to whole groups.
     gains: Vec<f64>, // n^2 / IPD, rounded: what a unit of age adds to the inverse priority; 0: gone
     since: Vec<f64>, // timestamp of the oldest; below 2^53, hence exact
-    best: Vec<f64>,  // the highest inverse priority of each group
+    bounds: Vec<Bound>, // per group
+}
+
+/// A line over time.
+#[derive(Clone, Copy, Default)]
+struct Bound {
+    height: f64, // at time `at`
+    at: f64,
+    slope: f64,
+}
+
+impl Bound {
+    #[inline(always)]
+    fn height(&self, now: f64) -> f64 {
+        self.height + self.slope * (now - self.at)
+    }
 }
 
 impl Waiting {
@@ -64,25 +123,32 @@ impl Waiting {
             sets: Vec::new(),
             gains: Vec::new(),
             since: Vec::new(),
-            best: Vec::new(),
+            bounds: Vec::new(),
         }
     }
 
     /// Takes a cluster in; the set that it waits in.
-    pub(super) fn insert(&mut self, pair: Pair, entry: Entry) -> u32 {
+    pub(super) fn insert(&mut self, pair: Pair, entry: Entry, globaltime: u64) -> u32 {
         let key = Page(pair.0);
         let set = match self.pairs.slot(key) {
             Some(slot) => slot.0,
             None => self.insert_pair(pair),
         };
         let i = set as usize;
-        self.sets[i].heap.push(Reverse(entry));
-        self.sets[i].live += 1;
-        self.since[i] = self.since[i].min(entry.timestamp as f64);
+        self.sets[i].push(entry);
+        if (entry.timestamp as f64) < self.since[i] {
+            self.since[i] = entry.timestamp as f64;
+            let (gain, now) = (self.gains[i], globaltime as f64);
+            let bound = &mut self.bounds[i / TOGETHER];
+            *bound = Bound {
+                height: larger(bound.height(now), (now - self.since[i]) * gain),
+                at: now,
+                slope: larger(bound.slope, gain),
+            };
+        }
         set
     }
 
-    #[cold]
     fn insert_pair(&mut self, pair: Pair) -> u32 {
         let i = self.pairs.insert(Page(pair.0)).index();
         if i == self.sets.len() {
@@ -90,7 +156,7 @@ impl Waiting {
             let groups = self.sets.len().div_ceil(TOGETHER);
             self.gains.resize(groups * TOGETHER, 0.0);
             self.since.resize(groups * TOGETHER, 0.0);
-            self.best.resize(groups, 0.0);
+            self.bounds.resize(groups, Bound::default());
         }
         self.gains[i] = (pair.n() * pair.n()) as f64 / pair.ipd() as f64;
         self.since[i] = f64::INFINITY;
@@ -99,30 +165,20 @@ impl Waiting {
 
     /// A cluster of this set, filed at this time, has left; `waits` says which entries of the set
     /// still stand for one.
-    ///
-    /// Returns the oldest of the set if that was the one that left.
-    pub(super) fn remove(
-        &mut self,
-        set: u32,
-        timestamp: u64,
-        waits: impl Fn(&Entry) -> bool,
-    ) -> Option<Entry> {
+    pub(super) fn remove(&mut self, set: u32, timestamp: u64, waits: impl Fn(&Entry) -> bool) {
         let i = set as usize;
         let peers = &mut self.sets[i];
         peers.live -= 1;
         if timestamp as f64 > self.since[i] {
-            if peers.heap.len() > 2 * peers.live + 64 {
-                peers.heap.retain(|Reverse(entry)| waits(entry));
+            if peers.len() > 2 * peers.live + 64 {
+                peers.retain(waits);
             }
-            return None;
+            return;
         }
-        while let Some(Reverse(entry)) = peers.heap.peek()
-            && !waits(entry)
-        {
-            peers.heap.pop();
+        while peers.oldest().is_some_and(|entry| !waits(entry)) {
+            peers.pop();
         }
-        let oldest = peers.heap.peek().map(|&Reverse(oldest)| oldest);
-        match oldest {
+        match peers.oldest() {
             Some(oldest) => self.since[i] = oldest.timestamp as f64,
             None => {
                 self.gains[i] = 0.0;
@@ -130,7 +186,6 @@ impl Waiting {
                 self.pairs.remove(Slot(set));
             }
         }
-        oldest
     }
 
     /// Index of the cluster of lowest priority; ties: smaller timestamp, then smaller number.
@@ -138,32 +193,60 @@ impl Waiting {
     /// The comparison is exact; rounded values only pass over sets that are clearly behind.
     pub(super) fn lowest(&mut self, globaltime: u64) -> Option<u32> {
         let now = globaltime as f64;
-        let groups = self.gains.chunks_exact(TOGETHER).zip(self.since.chunks_exact(TOGETHER));
-        let mut most = 0.0;
-        for (best, (gains, since)) in self.best.iter_mut().zip(groups) {
-            let mut inverse = [0.0; TOGETHER];
-            for ((inverse, gain), since) in inverse.iter_mut().zip(gains).zip(since) {
-                *inverse = (now - since) * gain;
-            }
-            *best = inverse.into_iter().fold(0.0, larger);
-            most = larger(most, *best);
-        }
-        // Rounding errors are below 2^-50 of the value.
-        let behind = most * (1.0 - 1.0 / (1u64 << 40) as f64);
-        let mut lowest: Option<(Priority, Entry)> = None;
-        for (group, _) in self.best.iter().enumerate().filter(|&(_, &best)| best > behind) {
-            let sets = group * TOGETHER..((group + 1) * TOGETHER).min(self.sets.len());
-            for i in sets.filter(|&i| (now - self.since[i]) * self.gains[i] > behind) {
-                let Some(&Reverse(oldest)) = self.sets[i].heap.peek() else { continue };
-                let pair = Pair(self.pairs.page(Slot(i as u32)).0);
-                let age = globaltime - oldest.timestamp;
-                let priority = Priority { ipd: pair.ipd(), n: pair.n(), age };
-                if lowest.is_none_or(|(p, e)| priority.cmp(p).then(oldest.cmp(&e)).is_lt()) {
-                    lowest = Some((priority, oldest));
-                }
+        let by_bound = |a: &usize, b: &usize| {
+            self.bounds[*a].height(now).total_cmp(&self.bounds[*b].height(now))
+        };
+        let likely = (0..self.bounds.len()).max_by(by_bound)?;
+        let mut most = self.look_at(likely, now);
+        let mut lowest = None;
+        for group in 0..self.bounds.len() {
+            if self.bounds[group].height(now) > behind(most) {
+                most = larger(most, self.look_at(group, now));
             }
         }
-        lowest.map(|(_, entry)| entry.index)
+        for group in 0..self.bounds.len() {
+            if self.bounds[group].height(now) > behind(most) {
+                self.compare(group, globaltime, behind(most), &mut lowest);
+            }
+        }
+        lowest.map(|(_, entry): (Priority, Entry)| entry.index)
+    }
+
+    /// Brings the bound of a group up to date; its height.
+    #[inline(always)]
+    fn look_at(&mut self, group: usize, now: f64) -> f64 {
+        let sets = group * TOGETHER..(group + 1) * TOGETHER;
+        let (gains, since) = (&self.gains[sets.clone()], &self.since[sets]);
+        let (mut heights, mut slopes) = ([0.0; 4], [0.0; 4]);
+        for (gains, since) in gains.chunks_exact(4).zip(since.chunks_exact(4)) {
+            for k in 0..4 {
+                heights[k] = larger(heights[k], (now - since[k]) * gains[k]);
+                slopes[k] = larger(slopes[k], gains[k]);
+            }
+        }
+        let [height, slope] = [heights, slopes].map(|four| four.into_iter().fold(0.0, larger));
+        self.bounds[group] = Bound { height, at: now, slope };
+        height
+    }
+
+    /// Compares the sets of a group that are not behind.
+    fn compare(
+        &self,
+        group: usize,
+        globaltime: u64,
+        behind: f64,
+        lowest: &mut Option<(Priority, Entry)>,
+    ) {
+        let sets = group * TOGETHER..((group + 1) * TOGETHER).min(self.sets.len());
+        for i in sets.filter(|&i| (globaltime as f64 - self.since[i]) * self.gains[i] > behind) {
+            let Some(&oldest) = self.sets[i].oldest() else { continue };
+            let pair = Pair(self.pairs.page(Slot(i as u32)).0);
+            let age = globaltime - oldest.timestamp;
+            let priority = Priority { ipd: pair.ipd(), n: pair.n(), age };
+            if lowest.is_none_or(|(p, e)| priority.cmp(p).then(oldest.cmp(&e)).is_lt()) {
+                *lowest = Some((priority, oldest));
+            }
+        }
     }
 
     /// Pair of a set.
@@ -178,17 +261,25 @@ impl Waiting {
             let own =
                 || filed.iter().filter(|&&(set, _)| set as usize == i).map(|(_, entry)| entry);
             assert_eq!(own().count(), peers.live, "a set knows how many wait in it");
-            assert_eq!(own().min(), peers.heap.peek().map(|Reverse(oldest)| oldest));
+            assert_eq!(own().min(), peers.oldest());
             assert_eq!(self.gains[i] > 0.0, peers.live > 0, "an empty set has no pair");
             if let Some(oldest) = own().min() {
                 assert_eq!(self.since[i], oldest.timestamp as f64);
                 let key = self.pairs.page(Slot(i as u32));
                 assert_eq!(self.pairs.slot(key).map(Slot::index), Some(i));
             }
-            let in_heap = |entry| peers.heap.iter().any(|Reverse(e)| e == entry);
-            assert!(own().all(in_heap), "a cluster that waits is in its set");
+            let all = || peers.in_order.iter().chain(peers.late.iter().map(|Reverse(e)| e));
+            let is_there = |entry| all().any(|e| e == entry);
+            assert!(own().all(is_there), "a cluster that waits is in its set");
+            assert!(peers.in_order.iter().is_sorted());
         }
     }
+}
+
+/// What is not above this is clearly behind: rounding errors are below 2^-50 of a height.
+#[inline(always)]
+fn behind(most: f64) -> f64 {
+    most * (1.0 - 1.0 / (1u64 << 40) as f64)
 }
 
 /// The larger of two numbers, in the form that the processor has an instruction for.
@@ -223,7 +314,7 @@ mod tests {
     fn waiting(clusters: &[(u64, u64, u64, u64)]) -> Waiting {
         let mut waiting = Waiting::new();
         for (index, &(n, ipd, timestamp, number)) in (0..).zip(clusters) {
-            waiting.insert(Pair::new(n, ipd), Entry { timestamp, number, index });
+            waiting.insert(Pair::new(n, ipd), Entry { timestamp, number, index }, timestamp);
         }
         waiting
     }
@@ -263,7 +354,7 @@ mod tests {
         let mut waiting = waiting(&[(1, 1, 0, 0), (2, 9, 0, 1)]);
         waiting.remove(0, 0, |entry| entry.index != 0);
         assert_eq!(waiting.lowest(10), Some(1));
-        waiting.insert(Pair::new(3, 2), Entry { timestamp: 4, number: 7, index: 2 });
+        waiting.insert(Pair::new(3, 2), Entry { timestamp: 4, number: 7, index: 2 }, 10);
         assert_eq!(waiting.lowest(10), Some(2));
         assert_eq!(waiting.sets.len(), 2);
     }
@@ -273,10 +364,10 @@ mod tests {
         let mut waiting = waiting(&[(1, 1, 0, 0)]);
         for index in 1..1000 {
             let entry = Entry { timestamp: u64::from(index), number: index.into(), index };
-            let set = waiting.insert(Pair::new(1, 1), entry);
+            let set = waiting.insert(Pair::new(1, 1), entry, entry.timestamp);
             waiting.remove(set, entry.timestamp, |entry| entry.index == 0);
         }
-        assert!(waiting.sets[0].heap.len() < 100);
+        assert!(waiting.sets[0].len() < 100);
         assert_eq!(waiting.lowest(1000), Some(0));
     }
 }
