@@ -279,6 +279,13 @@ impl<D: Directory> Pages<D> {
         prefetch(&self.nodes, slot.index());
     }
 
+    /// Prefetches the node of a slot and its links.
+    #[inline(always)]
+    pub fn warm_node(&self, slot: Slot) {
+        prefetch(&self.nodes, slot.index());
+        prefetch(&self.links, slot.index());
+    }
+
     /// Prefetches the links of the page's neighbours; its own should be near already.
     #[inline(always)]
     pub fn warm_links(&self, page: Page) {
