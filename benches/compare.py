@@ -366,16 +366,28 @@ def record(rows: list[dict[str, object]]) -> None:
     say(f"\nkept in {path.relative_to(ROOT)}")
 
 
+def parts(text: str) -> set[str]:
+    """What `--only` names."""
+    named = set(text.split(","))
+    if unknown := named - set(PARTS):
+        raise argparse.ArgumentTypeError(
+            f"expected some of {', '.join(PARTS)}, got {', '.join(sorted(unknown))}"
+        )
+    return named
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", action="store_true", help="keep the numbers in benches/record")
-    parser.add_argument("--only", choices=PARTS, help="one part only")
+    parser.add_argument(
+        "--only", metavar="PART[,PART]", type=parts, help=f"some parts only: {', '.join(PARTS)}"
+    )
     arguments = parser.parse_args()
     if shutil.which("cargo") is None:
         raise SystemExit("benches need cargo on the path")
     binary = build()
     rows: list[dict[str, object]] = []
-    wanted = {arguments.only} if arguments.only else set(PARTS)
+    wanted = arguments.only or set(PARTS)
     if "zipf" in wanted:
         replay(binary, "zipf(1.0)", zipf_file(), rows)
     if "arc" in wanted:
