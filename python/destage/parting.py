@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -59,7 +59,8 @@ class PageShare:
     only_b: int
     """Accesses that hit with B and missed with A."""
     written_a: int
-    """Times that it was written to flash with A, where the two decided differently."""
+    """Times that it was written to flash with A, where the two decided differently or in an idle
+    instant."""
     written_b: int
 
 
@@ -214,11 +215,20 @@ class _Difference:
 
     def read(self, log_a: Path, log_b: Path) -> None:
         with log_a.open("rb") as lines_a, log_b.open("rb") as lines_b:
-            for line_a, line_b in zip(lines_a, lines_b, strict=True):
+            both = zip(self._decisions(lines_a, 2), self._decisions(lines_b, 3), strict=True)
+            for line_a, line_b in both:
                 self.accesses += 1
                 # Lines are written alike: most are equal, and need not be understood.
                 if line_a != line_b:
                     self._differ(json.loads(line_a), json.loads(line_b))
+
+    def _decisions(self, lines: Iterable[bytes], written: int) -> Iterator[bytes]:
+        """The lines of accesses; a page written in an idle instant counts as a write."""
+        for line in lines:
+            if line.startswith(b'{"index":'):
+                yield line
+            else:
+                self._of(json.loads(line)["idle_write"])[written] += 1
 
     def _differ(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> None:
         self.differing += 1

@@ -427,7 +427,8 @@ def run(
         policy: one policy, as in `compare`; needed unless the drive's file names one.
         cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
         decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
-            hit, evicted pages, flush groups. `-` is standard output.
+            hit, evicted pages, flush groups; between them `at_ns` and `idle_write`, a page written
+            while a unit was idle. `-` is standard output.
         timeline: with a drive, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
             a track for each unit with its reads, programs, moves and erases, and the requests.
             `-` is standard output; a name that ends in `.gz` is packed, which both open, and a

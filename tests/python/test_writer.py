@@ -98,6 +98,30 @@ def test_it_is_shown_and_what_it_needs_is_said(destage: Destage, msr: Path, tmp_
     assert "writer = trickle excludes arc, which shows no order of eviction" in refused.err
 
 
+def test_the_log_of_decisions_has_its_writes_between_those_of_accesses(tmp_path: Path) -> None:
+    trace = ds.synth("oltp", requests=300, pages=200, read_ratio=0.4, seed=5)
+    log = tmp_path / "d.jsonl"
+    recorded = ds.run(trace, "lru", cache="60p", device=ON, decisions=log)
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    written = [line for line in lines if "index" not in line]
+    assert len(written) == recorded.run["idle_writes"] > 0
+    assert all(line.keys() == {"at_ns", "idle_write"} for line in written)
+    instants = [line["at_ns"] for line in written]
+    assert instants == sorted(instants)
+    accesses = [line for line in lines if "index" in line]
+    assert [line["index"] for line in accesses] == list(range(recorded.run["accesses"]))
+    seen: set[int] = set()
+    for line in lines:
+        assert line.get("idle_write") in {None, *seen}, "only a page that was there is written"
+        seen.add(line.get("page", line.get("idle_write")))
+
+
+def test_why_counts_what_was_written_in_idle_instants() -> None:
+    trace = ds.synth("oltp", requests=300, pages=200, read_ratio=0.4, seed=5)
+    parting = ds.why(trace, "lru", "fifo", cache="60p", device=ON)
+    assert parting.accesses == parting.a["accesses"] > parting.differing > 0
+
+
 class Fifo(ds.Policy):
     """One that has an order, which nobody can ask it for."""
 

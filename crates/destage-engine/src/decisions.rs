@@ -1,11 +1,12 @@
 //! Every decision of a run as JSON lines (`docs/spec/page-policies.md` 2.4): index, operation,
-//! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs.
+//! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs. Between
+//! these, what was written while a unit was idle: instant and page (`docs/spec/writer.md` 6).
 
 use crate::observe::Observer;
-use destage_core::{Op, Page, Plan, Request};
+use destage_core::{Nanos, Op, Page, Plan, Request};
 use std::io::{self, Write};
 
-/// Writes one line per access.
+/// Writes one line per access, and one per page that is written in an idle instant.
 pub struct DecisionLog<'a, W> {
     out: W,
     lpns: &'a [u64],
@@ -41,7 +42,7 @@ impl<'a, W: Write> DecisionLog<'a, W> {
             r#"{{"index":{},"op":"{op}","page":{},"hit":{hit},"evicted":["#,
             self.index, r.lpn.0
         )?;
-        let lpn = |page: Page| self.lpns.get(page.0 as usize).copied().unwrap_or(page.0);
+        let lpn = |page| lpn_of(self.lpns, page);
         list(line, plan.iter().flat_map(|p| p.evicted()).map(|e| lpn(e.page)))?;
         line.extend_from_slice(br#"],"flushed":["#);
         for (k, (pages, _)) in plan.iter().flat_map(|p| p.groups()).enumerate() {
@@ -64,6 +65,15 @@ impl<'a, W: Write> DecisionLog<'a, W> {
         self.index += 1;
         Ok(())
     }
+
+    fn write_idle(&mut self, at_ns: Nanos, page: Page) -> io::Result<()> {
+        let lpn = lpn_of(self.lpns, page);
+        writeln!(self.out, r#"{{"at_ns":{at_ns},"idle_write":{lpn}}}"#)
+    }
+}
+
+fn lpn_of(lpns: &[u64], page: Page) -> u64 {
+    lpns.get(page.0 as usize).copied().unwrap_or(page.0)
 }
 
 fn list(line: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) -> io::Result<()> {
@@ -83,6 +93,12 @@ impl<W: Write> Observer for DecisionLog<'_, W> {
         }
     }
 
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        if self.failed.is_none() {
+            self.failed = self.write_idle(at_ns, page).err();
+        }
+    }
+
     fn progress(&mut self, _: u64) -> bool {
         self.failed.is_none()
     }
@@ -94,12 +110,13 @@ mod tests {
     use destage_core::Lpn;
 
     #[test]
-    fn a_line_says_what_an_access_decided() {
+    fn a_line_says_what_an_access_decided_or_what_an_idle_instant_wrote() {
         let lpns = [100, 200, 300];
         let mut log = DecisionLog::new(Vec::new(), &lpns);
         log.access(&Request::new(Page(0), Lpn(100), Op::Read), true, None);
+        log.idle_write(41_000, Page(2));
         let mut plan = Plan::new();
-        plan.evict(Page(2), true);
+        plan.evict(Page(2), false);
         log.access(&Request::new(Page(1), Lpn(200), Op::Write), false, Some(&plan));
         plan.clear();
         plan.open_group();
@@ -112,7 +129,8 @@ mod tests {
             lines,
             [
                 r#"{"index":0,"op":"r","page":100,"hit":true,"evicted":[],"flushed":[]}"#,
-                r#"{"index":1,"op":"w","page":200,"hit":false,"evicted":[300],"flushed":[[300]]}"#,
+                r#"{"at_ns":41000,"idle_write":300}"#,
+                r#"{"index":1,"op":"w","page":200,"hit":false,"evicted":[300],"flushed":[]}"#,
                 r#"{"index":2,"op":"w","page":200,"hit":false,"evicted":[100],"flushed":[[100]],"padded":[[101]]}"#,
             ]
         );

@@ -50,6 +50,9 @@ impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
     }
 
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        if let Some(log) = &mut self.log {
+            log.idle_write(at_ns, page);
+        }
         self.series.idle_write(at_ns, page);
     }
 
