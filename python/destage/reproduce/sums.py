@@ -57,7 +57,7 @@ class Printed:
     def label(self) -> str:
         """The case and both numbers."""
         paper, ours = number(self.paper, self.share), number(self.ours.mean, self.share)
-        return f"{self.claim}, {self.case}: {paper}, ours {ours}"
+        return f"{self.claim}, {self.case}: paper {paper}, ours {ours}"
 
 
 @dataclass(frozen=True)
