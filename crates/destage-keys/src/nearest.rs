@@ -28,20 +28,26 @@ fn closest<'a>(
     known.into_iter().map(move |known| (edits(&word, &plain(known)), known))
 }
 
-/// Levenshtein distance: letters added, dropped or replaced.
+/// Letters added, dropped or replaced, or two neighbours swapped, as quick fingers do: Damerau, A
+/// technique for computer detection and correction of spelling errors, CACM 7(3), 1964.
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, in_a) in a.chars().enumerate() {
-        let mut replaced = row[0];
-        row[0] = i + 1;
-        for (j, &in_b) in b.iter().enumerate() {
-            let replace = replaced + usize::from(in_a != in_b);
-            replaced = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(replaced + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let first: Vec<usize> = (0..=b.len()).collect();
+    // Distances of what stands before each letter of `b`: two letters of `a` ago, one ago.
+    let (mut older, mut old) = (first.clone(), first);
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let replace = old[j] + usize::from(a[i] != b[j]);
+            let mut least = replace.min(row[j] + 1).min(old[j + 1] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(older[j - 1] + 1);
+            }
+            row.push(least);
         }
+        older = std::mem::replace(&mut old, row);
     }
-    row[b.len()]
+    old[b.len()]
 }
 
 #[cfg(test)]
@@ -61,12 +67,14 @@ mod tests {
         ] {
             assert_eq!(nearest(word, KNOWN), meant, "{word}");
         }
+        assert_eq!(nearest("lur", ["car", "lru"]), Some("lru"), "letters swapped are one slip");
     }
 
     #[test]
     fn a_guess_in_place_of_the_list_is_a_better_one() {
         assert_eq!(nearest_alone("clok", KNOWN), Some("clock"));
-        assert_eq!(nearest_alone("lur", KNOWN), None, "two letters of three");
+        assert_eq!(nearest_alone("lur", KNOWN), Some("lru"), "two letters swapped");
+        assert_eq!(nearest_alone("lxy", KNOWN), None, "two letters of three");
         assert_eq!(nearest_alone("t9", ["t4", "t1"]), Some("t4"), "the first listed");
         assert_eq!(nearest("t9", ["t4", "t1"]), Some("t1"), "the first in the alphabet");
     }
@@ -74,7 +82,7 @@ mod tests {
     #[test]
     fn every_edit_counts_once() {
         for (a, b, distance) in
-            [("", "", 0), ("", "ab", 2), ("ab", "", 2), ("kitten", "sitting", 3), ("ab", "ba", 2)]
+            [("", "", 0), ("", "ab", 2), ("ab", "", 2), ("kitten", "sitting", 3), ("ab", "ba", 1)]
         {
             assert_eq!(edits(a, b), distance, "{a} {b}");
         }

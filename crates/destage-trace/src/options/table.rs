@@ -15,7 +15,9 @@ const BYTES: Kind = Kind::Form("a whole number of bytes");
 const UNIT: Kind = Kind::Form("byte, sector, page, or a number of bytes");
 const TEXTS: Kind = Kind::Form("a text, or several");
 const ADDRESS: Kind = Kind::Form("a size in bytes");
-const COLUMNS: Kind = Kind::Form("a table such as { time = \"ts\", offset = 3 }");
+const COLUMNS: Kind = Kind::Form(
+    "time, device, op, offset, length or response, each with its column: time=ts,offset=3",
+);
 const FIELDS: Kind = Kind::Form("fields such as \"<u32 time,u64 offset,u32 length,u8 op\"");
 const SEPARATOR: Kind = Kind::Form("one character, tab or blank");
 const RESPONSE_UNITS: &[&str] = &["s", "ms", "us", "ns", "ps", "filetime"];
@@ -115,8 +117,7 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("each tenant is a device"),
     field!(O.columns, COLUMNS, Nothing, columns, Columns::value)
         .of(MAPPED)
-        .about("which column is what: time, device, op, offset, length, response; by name or \
-            number from 0"),
+        .about("which column is what, by name or number from 0"),
     field!(O.offset_unit, UNIT, Nothing, unit, unit_value)
         .of(UNITS)
         .about("unit of the offset column"),
