@@ -138,7 +138,7 @@ def test_a_run_that_fails_is_kept_with_its_reason_and_the_others_go_on(tmp_path:
     reasons = {(row["policy"], row["cache"]): row["reason"] for row in found.failed}
     assert "add a device" in reasons["ecr", "5p"]
     assert reasons[f"{own}:Breaks", "5p"] == "ValueError: out of luck"
-    assert found.results().runs[0].policy == f"{own}:Breaks"
+    assert found.results().runs[0].policy == "breaks.py:Breaks"
     # A failure is no hole; it is made once more only when that is asked for.
     assert ds.sweep({"sweep": sweep}, tmp_path / "runs", resume=True).done == 0
     assert ds.sweep({"sweep": sweep}, tmp_path / "runs", retry_failed=True).done == 3
@@ -280,6 +280,31 @@ def test_seeds_make_other_traces_drives_and_policies() -> None:
     assert seeds == {1: 1, 2: 2, 3: 3}
 
 
+def test_parts_do_not_say_where_anything_was(tmp_path: Path) -> None:
+    """Drives, traces and policies in files: the same bytes, wherever the files are."""
+    stores = []
+    for folder in (tmp_path / "here", tmp_path / "elsewhere" / "deep"):
+        folder.mkdir(parents=True)
+        ds.new_policy("Mine", folder)
+        ds.write_workload("loop", folder / "t.csv", requests=200, pages=40)
+        (folder / "drive.toml").write_text('[device]\npreset = "ecr"\nprecondition = "none"\n')
+        shared = 'traces = "t.csv"\npolicies = ["lru", "mine.py:Mine"]\ncache = ["5p", "9p"]\n'
+        (folder / "a.toml").write_text(f'[sweep]\n{shared}devices = "drive.toml"\n')
+        own = '[device]\npreset = "ecr"\nprecondition = "none"\n'
+        (folder / "b.toml").write_text(f"[sweep]\n{shared}{own}")
+        for name in ("a.toml", "b.toml"):
+            assert ds.sweep(folder / name, folder / "runs").failed == 0
+        stores.append(folder / "runs")
+    assert parts(stores[0]) == parts(stores[1])
+    assert len(ds.load_results(stores[0])) == 8
+    # Two drives of the same keys have the same results, and are told apart by their names.
+    assert {row["device"] for row in ds.load_results(stores[0])} == {"drive.toml", "b"}
+    for path in stores[0].glob("part-*.parquet"):
+        for row in Store(stores[0]).rows(parts=[path]):
+            assert str(tmp_path) not in json.dumps(row)
+            assert "/tmp" not in json.dumps(row)
+
+
 def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
     from destage.sweep.rows import kinds
 
@@ -323,8 +348,6 @@ def test_a_task_takes_no_more_memory_than_was_foretold(policies: str, device: st
     )
     taken, foretold = map(int, done.stdout.split())
     assert taken <= foretold
-    if device != "none":  # A drive is most of it, and known to the page.
-        assert foretold < 4 * taken
 
 
 def test_a_policy_whose_file_has_changed_since_it_was_planned_is_not_run(tmp_path: Path) -> None:

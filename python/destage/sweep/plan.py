@@ -16,7 +16,6 @@ from typing import Any
 
 from destage import _destage
 from destage.checks import USUAL
-from destage.device import Drive
 from destage.errors import DataError, DestageError, UsageError
 from destage.options import ProgressCallback, RunOptions, options_json, run_options
 from destage.sweep.axes import Point, points
@@ -211,13 +210,14 @@ class _Maker:
         trace: TraceAsked = point["traces"]
         seed = point["seeds"] if trace.is_drawn else None
         drive = None if asked is None else asked.drive
-        key = (trace.key, seed, "" if drive is None else json.dumps(drive.record))
+        behind = "" if asked is None else json.dumps([asked.device, asked.drive.record])
+        key = (trace.key, seed, behind)
         if key not in self.traces:
             try:
                 found = trace.open(self.spec.reader, drive, seed, self.progress)
             except TypeError as e:
                 raise DataError(f"{self.spec.called}: trace {trace.name}: {e}") from e
-            self.traces[key] = [_Opened.of(name, one, drive) for name, one in found]
+            self.traces[key] = [_Opened.of(name, one, asked) for name, one in found]
         return self.traces[key]
 
     def _options(self, point: Point) -> str:
@@ -290,10 +290,12 @@ class _Opened:
     drive: DriveRecipe | None
 
     @classmethod
-    def of(cls, name: str, trace: Trace, drive: Drive | None) -> _Opened:
+    def of(cls, name: str, trace: Trace, asked: DriveAsked | None) -> _Opened:
+        recipe = TraceRecipe.of(trace)
+        if asked is None or trace.drive is None:
+            return cls(name, recipe, None)
         # It may have been made larger for the trace.
-        behind = trace.drive if drive is not None else None
-        return cls(name, TraceRecipe.of(trace), None if behind is None else DriveRecipe.of(behind))
+        return cls(name, recipe, DriveRecipe.of(trace.drive, asked.device))
 
 
 def _values(

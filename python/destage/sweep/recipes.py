@@ -102,9 +102,9 @@ class DriveRecipe:
     """Everything after defaults, as JSON."""
 
     @classmethod
-    def of(cls, drive: Drive) -> DriveRecipe:
-        """The recipe of a drive."""
-        return cls(json.dumps(drive.record, sort_keys=True))
+    def of(cls, drive: Drive, called: str) -> DriveRecipe:
+        """The recipe of a drive, under the name that rows have: not where its file was."""
+        return cls(json.dumps({**drive.record, "name": called}, sort_keys=True))
 
     @cached_property
     def known(self) -> dict[str, Any]:

@@ -100,9 +100,32 @@ def row_of(task: Task, policy: PolicyAsked, size: Size, run: Run, made: Mapping[
     """The row of a run; `made` is the result set that it is in."""
     row: Row = {**run.to_dict(), **_asked(task, policy, size), "status": DONE, "reason": None}
     row["params"] = json.dumps(run.params, sort_keys=True)
-    row[RECORD] = json.dumps(made["runs"][run.place], separators=(",", ":"))
-    row[CONTEXT] = json.dumps(_context(made), separators=(",", ":"), sort_keys=True)
+    whole = made["runs"][run.place]
+    if policy.file is not None:
+        # A result says where the file is; a row, what it was called.
+        config = {**whole["config"], "policy": policy.name}
+        whole = {**whole, "label": policy.label, "config": config}
+    row[RECORD] = _nowhere(json.dumps(whole, separators=(",", ":")), task, policy, made)
+    context = {key: value for key, value in made.items() if key not in ("runs", "differences")}
+    text = json.dumps(context, separators=(",", ":"), sort_keys=True)
+    row[CONTEXT] = _nowhere(text, task, policy, made)
+    row["warnings"] = _nowhere(str(row["warnings"]), task, policy, made)
     return row
+
+
+def _nowhere(
+    text: str, task: Task, policy: PolicyAsked, made: Mapping[str, Any] | None = None
+) -> str:
+    """A text without the folders that files were in: those differ from machine to machine."""
+    files = [*task.trace.paths, *map(str, task.trace.known["sources"])]
+    # A decoded trace that was kept says where its file was when it was decoded.
+    read = (made or {}).get("reading") or {}
+    files += [str(file["name"]) for file in read.get("files") or () if "name" in file]
+    files += [policy.file] if policy.file is not None else []
+    for path in sorted(files, key=len, reverse=True):
+        for said in (json.dumps(path)[1:-1], path):
+            text = text.replace(said, os.path.basename(said) or said)
+    return text
 
 
 def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
@@ -112,7 +135,7 @@ def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
         **dict.fromkeys(kinds()),
         **_asked(task, policy, size),
         "status": FAILED,
-        "reason": reason,
+        "reason": _nowhere(reason, task, policy),
         "params": policy.params,
         "frames": size.frames,
         "cache_bytes": size.frames * task.trace.page_bytes,
@@ -139,14 +162,6 @@ def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
         "seed": task.seed,
         "options": task.options,
     }
-
-
-def _context(made: Mapping[str, Any]) -> dict[str, Any]:
-    """A result set without its runs, and without the folders that its files were in."""
-    whole = {k: v for k, v in made.items() if k not in ("runs", "differences")}
-    trace = dict(whole["trace"])
-    trace["sources"] = [os.path.basename(str(s)) or str(s) for s in trace["sources"]]
-    return {**whole, "trace": trace}
 
 
 def key_of_row(row: Mapping[str, Any]) -> Key:
