@@ -399,6 +399,19 @@ def test_waf_of_each_handle_is_a_figure_and_its_parts_sum_up(trace: Path, drive:
     assert "handle_wafs" not in ds.compare(opened, "lru", **where).plot.names()
 
 
+def test_the_page_of_a_grid_tells_its_drives_apart(trace: Path, drive: Path) -> None:
+    opened = ds.open_trace(trace, drive=drive)
+    ways = ["none", "by-size[thresholds=[65536]]"]
+    results = ds.compare(opened, "lru", cache="64p", device=drive, queue_depth=4, placement=ways)
+    page = trace.parent / "page.html"
+    ds.write_report(page, results)
+    html = page.read_text(encoding="utf-8")
+    assert "<h2>two</h2>" in html
+    assert "<h2>two[placement=by-size;thresholds=[65536]]</h2>" in html
+    assert "<title>t.log: 2 drives - Destage</title>" in html
+    assert "WAF of each handle" in html
+
+
 def test_a_run_prints_these_numbers_in_groups_of_their_own(
     destage: Destage, trace: Path, drive: Path
 ) -> None:

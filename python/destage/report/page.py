@@ -62,11 +62,14 @@ def page(
             if k < len(results) and k < len(series):
                 section["over_time"] = _over_time(f"o{k}", series[k], groups)
             sections.append(section)
-    names = list(dict.fromkeys(s["name"] for s in sections))
+    names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
-    if len(names) < len(sections):  # One trace in front of several drives.
-        for s in sections:
-            s["name"] += f", {s['drive']['name']}" if s["drive"] else ""
+    drives = [s["drive"]["name"] if s["drive"] else "no drive" for s in sections]
+    if len(names) > 1 and len(set(names)) == 1 and len(set(drives)) == len(names):
+        # One trace in front of several drives.
+        title = f"{names[0]}: {len(names)} drives"
+        for section, drive in zip(sections, drives, strict=True):
+            section["name"] = drive
     version = next((str(r.source.get("version", "")) for r in results), "")
     style = f"{style_variables()}\n{asset('report.css')}"
     scripts = [_vega(), asset("report.js")]
