@@ -6,12 +6,17 @@
 //!     --only steady,reads
 //! ```
 //!
+//! Cases from `interface` on and `large-handles` are drives of today
+//! (`docs/spec/device-today.md`): promised are 10 M page operations with handles, buffer and link,
+//! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB.
+//!
 //! The drive is the preset `ecr`: 64 GiB raw on 64 chips, 4-KiB pages, random writes over the whole
 //! drive, 2 L of them before the clock starts. `--blocks` makes its planes smaller.
 
-use destage_ssd::config::{Table, Value};
+use destage_core::Op;
+use destage_ssd::config::{PlacementConfig, Table, Value};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::{Device, DeviceConfig, DeviceCounters, DriveLpn};
+use destage_ssd::{Command, Device, DeviceConfig, DeviceCounters, DriveLpn, WriteHint};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -122,8 +127,43 @@ fn ecr(blocks: u64, keys: &[(&str, Value)]) -> Result<DeviceConfig, String> {
     Ok(config)
 }
 
+/// Command processor, link and write buffer: those of a data-centre drive, about.
+fn interface() -> Vec<(&'static str, Value)> {
+    vec![
+        ("command_ns", int(500)),
+        ("firmware_read_ns", int(4_000)),
+        ("firmware_write_ns", int(4_000)),
+        ("link_ps_per_byte", int(150)),
+        ("buffer_pages", int(1024)),
+    ]
+}
+
+/// The same with handles; pages of two sizes of requests.
+fn handles(handles: u64, isolation: &str) -> Vec<(&'static str, Value)> {
+    [("handles", int(handles)), ("isolation", word(isolation))]
+        .into_iter()
+        .chain(interface())
+        .collect()
+}
+
+/// The same with an SLC cache of 64 blocks a plane.
+fn slc(policy: &str) -> Vec<(&'static str, Value)> {
+    let keys =
+        [("slc_blocks", int(64)), ("slc_policy", word(policy)), ("gc_idle_ns", int(200_000))];
+    keys.into_iter().chain(interface()).collect()
+}
+
+/// What assigns handles in a case.
+fn placement(case: &str) -> PlacementConfig {
+    match case {
+        "handles" | "handles-mixed" => PlacementConfig::BySize { thresholds: vec![16_384] },
+        "sepbit" | "large-handles" => PlacementConfig::Sepbit { window: 16 },
+        _ => PlacementConfig::None,
+    }
+}
+
 /// A large drive of 4-KiB pages, written once from end to end.
-fn large(gib: u64) -> Result<DeviceConfig, String> {
+fn large(gib: u64, keys: &[(&str, Value)]) -> Result<DeviceConfig, String> {
     let mut table = Table::new();
     // Raw capacity such that the logical one is `gib` at 7 % over-provisioning.
     let blocks = (gib << 18).div_ceil(128 * 256).div_ceil(93) * 100;
@@ -136,10 +176,12 @@ fn large(gib: u64) -> Result<DeviceConfig, String> {
         ("pages_per_block", int(256)),
         ("logical_pages", int(gib << 18)),
         ("precondition", word("sequential")),
-        ("gc_low_pages", int(blocks * 256 / 100)),
+        // With six write points a plane at least as many blocks.
+        ("gc_low_pages", int((blocks * 256 / 100).max(6 * 256))),
     ] {
         table.insert(key.into(), value);
     }
+    table.extend(keys.iter().map(|(key, value)| ((*key).into(), value.clone())));
     DeviceConfig::from_table(&table).map_err(|e| e.to_string())
 }
 
@@ -162,6 +204,7 @@ fn run(device: &mut Device, load: Load) {
     let mut draw = || DriveLpn(random.below(pages));
     let mut next: [DriveLpn; AHEAD] = std::array::from_fn(|_| draw());
     let mut coin = SplitMix64::new(78);
+    let commands = device.counters().today.is_some();
     for i in 0..load.operations as usize {
         let lpn = std::mem::replace(&mut next[i % AHEAD], draw());
         device.warm(next[i % AHEAD]);
@@ -169,8 +212,16 @@ fn run(device: &mut Device, load: Load) {
         now += load.gap_ns;
         device.advance(now);
         if coin.next() % 1000 < load.writes_permille {
-            device.write(lpn);
+            if commands {
+                device.command(Command::Access(Op::Write));
+            }
+            // A third of the pages belongs to large objects.
+            let bytes = if lpn.0 % 3 == 0 { 65_536 } else { 4096 };
+            device.write_as(lpn, WriteHint { bytes, label: 0 });
         } else {
+            if commands {
+                device.command(Command::Access(Op::Read));
+            }
             device.read(lpn);
         }
     }
@@ -227,37 +278,57 @@ fn rate(case: &str, prepared: &Device, load: Load, rounds: u32) -> Result<(), St
     Ok(())
 }
 
+/// Makes a drive, and says what that takes.
+fn prepare(case: &str, config: &DeviceConfig) -> Device {
+    let ((device, live, peak), cpu) = timed(|| heap(|| Device::new(config)));
+    print(serde_json::json!({
+        "what": "precondition",
+        "case": case,
+        "cpu_s": cpu.as_secs_f64(),
+        "logical_bytes": u64::from(config.logical_pages) * 4096,
+        "writes": u64::from(config.logical_pages) + config.precondition_writes,
+        "heap_bytes": live,
+        "heap_bytes_peak": peak,
+    }));
+    device
+}
+
 /// Name, load, and what the drive has beside the preset.
-type Case<'a> = (&'a str, Load, &'a [(&'a str, Value)]);
+type Case<'a> = (&'a str, Load, Vec<(&'a str, Value)>);
 
 fn measure(arguments: &Arguments) -> Result<(), String> {
-    if arguments.wants("large") {
-        let config = large(arguments.large_gib)?;
-        let ((device, live, peak), cpu) = timed(|| heap(|| Device::new(&config)));
-        print(serde_json::json!({
-            "what": "precondition",
-            "case": "large-sequential",
-            "cpu_s": cpu.as_secs_f64(),
-            "logical_bytes": u64::from(device.geometry().logical_pages) * 4096,
-            "writes": config.logical_pages,
-            "heap_bytes": live,
-            "heap_bytes_peak": peak,
-        }));
+    for case in ["large", "large-handles"] {
+        if arguments.wants(case) {
+            let keys = if case == "large" { vec![] } else { handles(6, "persistent") };
+            let config = large(arguments.large_gib, &keys)?;
+            prepare(case, &DeviceConfig { placement: placement(case), ..config });
+        }
     }
     let writes = Load { operations: arguments.writes, writes_permille: 1000, gap_ns: 25_000 };
-    let cases: [Case; 8] = [
-        ("steady", writes, &[]),
-        ("reads", Load { writes_permille: 0, gap_ns: 4_000, ..writes }, &[]),
-        ("mixed", Load { writes_permille: 300, gap_ns: 10_000, ..writes }, &[]),
-        ("background", writes, &[("gc_mode", word("background"))]),
-        ("idle", writes, &[("gc_mode", word("idle"))]),
-        ("shared-bus", writes, &[("bus", word("shared"))]),
+    let cases: Vec<Case> = vec![
+        ("steady", writes, vec![]),
+        ("reads", Load { writes_permille: 0, gap_ns: 4_000, ..writes }, vec![]),
+        ("mixed", Load { writes_permille: 300, gap_ns: 10_000, ..writes }, vec![]),
+        ("background", writes, vec![("gc_mode", word("background"))]),
+        ("idle", writes, vec![("gc_mode", word("idle"))]),
+        ("shared-bus", writes, vec![("bus", word("shared"))]),
         (
             "read-first",
             Load { writes_permille: 300, gap_ns: 10_000, ..writes },
-            &[("sched", word("read_first"))],
+            vec![("sched", word("read_first"))],
         ),
-        ("dynamic", writes, &[("alloc", word("dynamic"))]),
+        ("dynamic", writes, vec![("alloc", word("dynamic"))]),
+        ("interface", writes, interface()),
+        ("handles", writes, handles(2, "persistent")),
+        (
+            "handles-mixed",
+            Load { writes_permille: 300, gap_ns: 10_000, ..writes },
+            handles(2, "initial"),
+        ),
+        // Six open blocks a plane leave small drives less room.
+        ("sepbit", writes, [handles(6, "assigned"), vec![("op_permille", int(400))]].concat()),
+        ("slc-idle", Load { gap_ns: 40_000, ..writes }, slc("direct")),
+        ("slc-fold", Load { gap_ns: 40_000, ..writes }, slc("fold")),
     ];
     let mut prepared: Option<(DeviceConfig, Device)> = None;
     for (case, load, keys) in cases {
@@ -265,19 +336,10 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         if !(arguments.wants(case) || case == "steady" && arguments.wants("random")) {
             continue;
         }
-        let config = ecr(arguments.blocks, keys)?;
+        let config = DeviceConfig { placement: placement(case), ..ecr(arguments.blocks, &keys)? };
         if prepared.as_ref().is_none_or(|(made, _)| *made != config) {
             drop(prepared.take());
-            let ((device, live, peak), cpu) = timed(|| heap(|| Device::new(&config)));
-            print(serde_json::json!({
-                "what": "precondition",
-                "case": case,
-                "cpu_s": cpu.as_secs_f64(),
-                "logical_bytes": u64::from(config.logical_pages) * 4096,
-                "writes": u64::from(config.logical_pages) + config.precondition_writes,
-                "heap_bytes": live,
-                "heap_bytes_peak": peak,
-            }));
+            let device = prepare(case, &config);
             prepared = Some((config, device));
         }
         if let Some((_, device)) = prepared.as_ref().filter(|_| arguments.wants(case)) {

@@ -118,6 +118,16 @@ impl Placement {
         }
     }
 
+    /// A hint that the page of a slot is asked for soon: brings near what is known of it.
+    #[inline(always)]
+    pub(crate) fn warm(&self, slot: u32) {
+        match self {
+            Placement::Sepbit(sepbit) => sepbit.warm(slot),
+            Placement::Fk(fk) => fk.warm(slot),
+            _ => {}
+        }
+    }
+
     /// Every page that is written in order for the first time by one request of a page has this
     /// handle, if that is so.
     pub(crate) fn of_filling(&self, page_bytes: u32) -> Option<u32> {

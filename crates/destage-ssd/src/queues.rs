@@ -37,10 +37,12 @@ pub struct Served {
 pub struct Queues {
     now: Nanos,
     plain: bool, // private bus, first come, first served, no timers, and nobody listens
+    sums: bool,  // the same, but for timers and who listens to the host's operations
     tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
     own: Vec<Own>,      // by unit
     timers: Vec<Nanos>, // per unit, next idle collection; NEVER if none is due
+    no_timer_before: Nanos,
     collections: u64,
     program_wait_ns: Nanos,
     read_latency_ns: Nanos,
@@ -56,8 +58,7 @@ pub struct Queues {
     log: Option<Vec<VecDeque<(Nanos, Kind)>>>,
     // Ends of host operations and how long they were served, if a policy wants to hear of them.
     ends: Option<BinaryHeap<Reverse<(Nanos, u64, Nanos)>>>,
-    // By unit: the page of the host that it worked for last, and when it began to. Kept with
-    // `ends`.
+    // By unit: the page of the host that it worked for last, and how long. Kept with `ends`.
     works: Vec<(u64, Nanos)>,
     pages: u64, // pages that the host has read or written
     // What every operation did and when, if someone wants to look at it.
@@ -91,14 +92,16 @@ impl Queues {
         let idle_ns = (folds || config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
         let channels = geometry.channels as usize;
         let units = geometry.units as usize;
-        let plain = (config.sched, config.bus, idle_ns) == (Sched::Fcfs, Bus::Private, None);
+        let sums = (config.sched, config.bus) == (Sched::Fcfs, Bus::Private);
         Queues {
             now: 0,
-            plain,
+            plain: sums && idle_ns.is_none(),
+            sums,
             tails: vec![0; units],
             units: vec![Unit::default(); units],
             own: vec![Own::default(); units],
             timers: vec![idle_ns.unwrap_or(NEVER); units],
+            no_timer_before: 0,
             collections: 0,
             program_wait_ns: 0,
             read_latency_ns: 0,
@@ -132,7 +135,7 @@ impl Queues {
     pub fn keep_unfinished(&mut self) {
         debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
         if !matches!(self.order, Order::ReadFirst(_)) {
-            self.plain = false;
+            (self.plain, self.sums) = (false, false);
             self.log = Some(vec![VecDeque::new(); self.units.len()]);
         }
     }
@@ -175,12 +178,14 @@ impl Queues {
         self.pages += 1;
     }
 
-    /// When the unit began what the host's page at hand makes it do: collections, merges, the page.
-    fn begun_ns(&mut self, unit: UnitId, start: Nanos) -> Nanos {
-        let Some(work) = self.works.get_mut(unit.index()) else { return start };
+    /// What the unit has worked so far for the host's page at hand: collections, merges, the page.
+    /// Doing nothing until data are there is no work.
+    fn worked_ns(&mut self, unit: UnitId, duration: Nanos) -> Nanos {
+        let Some(work) = self.works.get_mut(unit.index()) else { return duration };
         if work.0 != self.pages {
-            *work = (self.pages, start);
+            *work = (self.pages, 0);
         }
+        work.1 += duration;
         work.1
     }
 
@@ -195,7 +200,7 @@ impl Queues {
     /// fetches them. Before the first operation.
     pub fn keep_operations(&mut self) {
         debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
-        self.plain = false;
+        (self.plain, self.sums) = (false, false);
         self.recorder = Some(Box::default());
     }
 
@@ -364,14 +369,27 @@ impl Queues {
     }
 
     /// The first idle timer before `now`, lowest unit first (5.5).
-    pub(crate) fn next_timer(&self, now: Nanos) -> Option<(Nanos, UnitId)> {
+    #[inline]
+    pub(crate) fn next_timer(&mut self, now: Nanos) -> Option<(Nanos, UnitId)> {
+        // As a rule timers are only put off: all are looked at when the first can be due.
+        if now <= self.no_timer_before {
+            return None;
+        }
         let timers = self.timers.iter().copied().zip((0..).map(UnitId));
-        timers.min().filter(|&(due, _)| due < now)
+        let first = timers.min()?;
+        self.no_timer_before = first.0;
+        (first.0 < now).then_some(first)
+    }
+
+    #[inline(always)]
+    fn set_timer(&mut self, at: usize, due: Nanos) {
+        self.timers[at] = due;
+        self.no_timer_before = self.no_timer_before.min(due);
     }
 
     /// After a timer: the next is due when the collection has ended, or after the next operation.
     pub(crate) fn rearm(&mut self, unit: UnitId, collected: bool) {
         let at = unit.index();
-        self.timers[at] = if collected { self.tails[at] } else { NEVER };
+        self.set_timer(at, if collected { self.tails[at] } else { NEVER });
     }
 }

@@ -204,7 +204,11 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     #[inline(always)]
     fn warm(&self, lpn: DriveLpn) {
-        prefetch(&self.map, self.home_and_slot(lpn).1 as usize);
+        let (_, slot) = self.home_and_slot(lpn);
+        prefetch(&self.map, slot as usize);
+        if TODAY {
+            self.points.warm(slot);
+        }
     }
 
     #[inline(always)]

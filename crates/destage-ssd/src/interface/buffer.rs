@@ -66,7 +66,7 @@ impl Buffer {
         if (self.slots.len() as u64) < self.pages {
             return acting; // one that nobody has had yet
         }
-        let Reverse(free) = self.slots.pop().unwrap_or(Reverse(0));
+        let Reverse(free) = self.slots.peek().copied().unwrap_or(Reverse(0));
         if free > acting {
             self.counts.buffer_waits += 1;
             self.counts.buffer_wait_ns_sum =
@@ -78,7 +78,11 @@ impl Buffer {
     /// The page has its slot until its program ends.
     #[inline]
     pub(super) fn keep(&mut self, lpn: DriveLpn, arrives_ns: Nanos, until_ns: Nanos, now: Nanos) {
-        self.slots.push(Reverse(until_ns));
+        if (self.slots.len() as u64) < self.pages {
+            self.slots.push(Reverse(until_ns));
+        } else if let Some(mut earliest) = self.slots.peek_mut() {
+            *earliest = Reverse(until_ns); // that which `take_slot` took
+        }
         while let Some(&(end, page)) = self.leaving.front().filter(|(end, _)| *end <= now) {
             self.leaving.pop_front();
             if let Entry::Occupied(held) = self.held.entry(page)

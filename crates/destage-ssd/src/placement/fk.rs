@@ -12,6 +12,7 @@
 
 use super::{Assigns, Victim, WriteHint};
 use crate::config::Steps;
+use destage_core::pages::prefetch;
 use std::sync::Arc;
 
 /// At which clock the data of every host page write die, as the first run saw it.
@@ -71,6 +72,12 @@ pub(crate) struct Fk {
 impl Fk {
     pub(super) fn new((steps, base, unit): (Steps, u64, u64), handles: u32, slots: usize) -> Self {
         Fk { steps, base, unit, last_class: handles - 1, deaths: vec![NEVER; slots], future: None }
+    }
+
+    /// Brings near what is known of a page.
+    #[inline(always)]
+    pub(super) fn warm(&self, slot: u32) {
+        prefetch(&self.deaths, slot as usize);
     }
 
     pub(super) fn foresee(&mut self, future: Future) {

@@ -14,21 +14,70 @@
 //! `x < k l` is `x * window < k * sum`.
 
 use super::{Assigns, Victim, WriteHint};
+use destage_core::pages::prefetch;
+
+/// By slot, the clock of its last host write; 0: none. Four bytes a page until the clock needs
+/// more, which is after 2^32 page writes: a drive of 1 TiB shall not take more than 4 GiB.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Clocks {
+    Short(Vec<u32>),
+    Long(Vec<u64>),
+}
+
+impl Clocks {
+    #[inline(always)]
+    fn get(&self, slot: u32) -> u64 {
+        match self {
+            Clocks::Short(clocks) => clocks[slot as usize].into(),
+            Clocks::Long(clocks) => clocks[slot as usize],
+        }
+    }
+
+    /// Sets one; what it was.
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: u32, clock: u64) -> u64 {
+        match self {
+            Clocks::Short(clocks) => match u32::try_from(clock) {
+                Ok(clock) => std::mem::replace(&mut clocks[slot as usize], clock).into(),
+                Err(_) => self.lengthen().set(slot, clock),
+            },
+            Clocks::Long(clocks) => std::mem::replace(&mut clocks[slot as usize], clock),
+        }
+    }
+
+    #[cold]
+    fn lengthen(&mut self) -> &mut Self {
+        if let Clocks::Short(clocks) = self {
+            *self = Clocks::Long(clocks.iter().copied().map(u64::from).collect());
+        }
+        self
+    }
+}
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Sepbit {
     window: u64,
     last_class: u32,
-    pub(super) last: Vec<u64>, // by slot, the clock of its last host write; 0: none
-    lifetimes: u64,            // of the window that is being filled
-    blocks: u64,               // of it
+    pub(super) last: Clocks,
+    lifetimes: u64,               // of the window that is being filled
+    blocks: u64,                  // of it
     pub(super) sum: Option<u128>, // window * l; `None`: l is infinite
 }
 
 impl Sepbit {
     pub(super) fn new(window: u64, handles: u32, slots: usize) -> Self {
         let last_class = handles - 1;
-        Sepbit { window, last_class, last: vec![0; slots], lifetimes: 0, blocks: 0, sum: None }
+        let last = Clocks::Short(vec![0; slots]);
+        Sepbit { window, last_class, last, lifetimes: 0, blocks: 0, sum: None }
+    }
+
+    /// Brings near what is known of a page.
+    #[inline(always)]
+    pub(super) fn warm(&self, slot: u32) {
+        match &self.last {
+            Clocks::Short(clocks) => prefetch(clocks, slot as usize),
+            Clocks::Long(clocks) => prefetch(clocks, slot as usize),
+        }
     }
 
     /// x < k l.
@@ -41,7 +90,7 @@ impl Sepbit {
 
 impl Assigns for Sepbit {
     fn written(&mut self, slot: u32, _: WriteHint, clock: u64) -> u32 {
-        let last = std::mem::replace(&mut self.last[slot as usize], clock);
+        let last = self.last.set(slot, clock);
         u32::from(last == 0 || !self.is_below(clock - last, 1))
     }
 
@@ -61,7 +110,7 @@ impl Assigns for Sepbit {
         if victim.point == 0 {
             return 2;
         }
-        let age = clock - self.last[slot as usize];
+        let age = clock - self.last.get(slot);
         let mut limit = 4; // times l
         (3..self.last_class)
             .find(|_| {
@@ -73,6 +122,6 @@ impl Assigns for Sepbit {
     }
 
     fn trimmed(&mut self, slot: u32, _: u64) {
-        self.last[slot as usize] = 0;
+        self.last.set(slot, 0);
     }
 }

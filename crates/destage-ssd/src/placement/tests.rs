@@ -30,17 +30,29 @@ fn the_example_of_sepbit_has_its_classes() {
     sepbit.collected(Victim { point: 0, opened: 93 }, 100);
     assert_eq!(sepbit.sum, Some(12));
     for (gap, class) in [(5, 0), (6, 1)] {
-        sepbit.last[1] = 200 - gap;
+        sepbit.last.set(1, 200 - gap);
         assert_eq!(sepbit.written(1, NO_HINT, 200), class, "written {gap} writes ago");
     }
     let other = Victim { point: 3, opened: 0 };
     for (age, class) in [(5, 3), (23, 3), (24, 4), (95, 4), (96, 5), (5000, 5)] {
-        sepbit.last[2] = 10_000 - age;
+        sepbit.last.set(2, 10_000 - age);
         assert_eq!(sepbit.moved(2, other, 10_000), class, "age {age}");
     }
     assert_eq!(sepbit.moved(2, Victim { point: 0, opened: 0 }, 10_000), 2);
     sepbit.trimmed(1, 201);
     assert_eq!(sepbit.written(1, NO_HINT, 202), 1, "what was trimmed was never written");
+}
+
+#[test]
+fn clocks_beyond_32_bits_are_kept_as_they_are() {
+    let mut sepbit = Sepbit::new(1, 6, 2);
+    let many = u64::from(u32::MAX);
+    sepbit.written(0, NO_HINT, 7);
+    sepbit.collected(Victim { point: 0, opened: 1 }, 11);
+    assert_eq!(sepbit.written(1, NO_HINT, many), 1, "never written before");
+    assert_eq!(sepbit.written(1, NO_HINT, many + 3), 0, "3 writes ago, and l is 10");
+    assert_eq!(sepbit.written(1, NO_HINT, many + 15), 1, "12 writes ago");
+    assert_eq!(sepbit.written(0, NO_HINT, many + 16), 1, "as many ago as it lived");
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Queues {
                 }
             }
         }
-        let begun = self.begun_ns(unit, start);
+        let worked = self.worked_ns(unit, end - start);
         self.tails[at] = end;
         self.count(at, &op, 1);
         let unit = &mut self.units[at];
@@ -85,7 +85,7 @@ impl Queues {
             unit.gc_until = end;
         }
         if let Some(idle_ns) = self.idle_ns {
-            self.timers[at] = end + idle_ns;
+            self.set_timer(at, end + idle_ns);
         }
         if let Some(log) = &mut self.log {
             let log = &mut log[at];
@@ -103,7 +103,7 @@ impl Queues {
             recorder.served.push(record.served(now, start, end));
         }
         if submission != NEVER {
-            self.note_end(&op, submission, [start, end, begun]);
+            self.note_end(&op, submission, [start, end, worked]);
         }
         let transferred =
             transferred.unwrap_or_else(|| end.saturating_sub(self.after_transfer(&op)));
@@ -112,8 +112,8 @@ impl Queues {
 
     /// An operation of the host: its latency, and its end for whoever listens. Where something
     /// stands before the flash, when the host sees it done is said later.
-    fn note_end(&mut self, op: &Operation, submission: u64, [start, end, begun]: [Nanos; 3]) {
-        let (is_read, service_ns) = (op.kind == Kind::Read, end - begun);
+    fn note_end(&mut self, op: &Operation, submission: u64, [start, end, service_ns]: [Nanos; 3]) {
+        let is_read = op.kind == Kind::Read;
         if !self.fronted || !is_read {
             self.count_latency(op.kind, start, end);
         }
@@ -179,7 +179,7 @@ impl Sink for Queues {
 
     #[inline(always)]
     fn submit_moves(&mut self, moves: Moves) {
-        if !self.plain {
+        if !self.sums {
             moves.operations().for_each(|op| {
                 self.submit_watched(op);
             });
@@ -198,6 +198,12 @@ impl Sink for Queues {
         unit.count(Kind::Move, moves.from.len() as u64);
         unit.busy += duration;
         unit.gc_until = end;
+        if !self.plain {
+            self.worked_ns(UnitId(at as u32), duration);
+            if let Some(idle_ns) = self.idle_ns {
+                self.set_timer(at, end + idle_ns);
+            }
+        }
     }
 
     #[inline(always)]

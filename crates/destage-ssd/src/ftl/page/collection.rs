@@ -42,6 +42,9 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             for bit in bits(std::mem::take(&mut self.valid[word])) {
                 let slot = self.owners[(first + start + bit) as usize];
                 prefetch(&self.map, slot as usize);
+                if TODAY {
+                    self.points.warm(slot);
+                }
                 moving.from.push(start + bit);
                 moving.slots.push(slot);
             }

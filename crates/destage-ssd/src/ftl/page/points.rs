@@ -9,6 +9,7 @@ use crate::config::{DeviceConfig, GcStream, Isolation, StreamsConfig};
 use crate::geometry::{BlockId, Geometry};
 use crate::placement::{Assigns, Placement, Unassigned, Victim, WriteHint};
 use destage_core::PlaneId;
+use destage_core::pages::prefetch;
 
 /// Counts by handle and by write point; of the measured part only.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -29,7 +30,9 @@ pub(super) struct Points {
     open: Vec<Point>, // by plane, then by write point
     openers: Vec<u8>, // by block, the write point that opened it last
     opened: Vec<u64>, // by block, the clock at which that was; empty if nobody asks
-    handles: Vec<u8>, // by slot, of the last host write; empty with one handle
+    // By slot, of the last host write; empty with one handle, and where a block has pages of one.
+    handles: Vec<u8>,
+    writing: (u32, u32), // slot and handle of the last host write
     pub(super) placement: Placement,
     pub(super) clock: u64, // host page writes so far
     counts: StreamCounts,
@@ -43,13 +46,16 @@ impl Points {
         let placement = Placement::new(config, slots);
         let many = if points > 1 { points as usize } else { 0 };
         let handles = if streams.handles > 1 { streams.handles as usize } else { 0 };
+        // "a page stays where its last host write put it"
+        let mixes = handles > 0 && streams.isolation != Isolation::Persistent;
         Points {
             config: streams,
             points,
             open: vec![Point::NONE; geometry.planes as usize * points as usize],
             openers: vec![0; blocks],
             opened: vec![0; if placement.looks_at_blocks() { blocks } else { 0 }],
-            handles: vec![0; if handles > 0 { slots } else { 0 }],
+            handles: vec![0; if mixes { slots } else { 0 }],
+            writing: (u32::MAX, 0),
             placement,
             clock: 0,
             counts: StreamCounts {
@@ -69,6 +75,7 @@ impl Points {
             openers: Vec::new(),
             opened: Vec::new(),
             handles: Vec::new(),
+            writing: (u32::MAX, 0),
             placement: Placement::Unassigned(Unassigned),
             clock: 0,
             counts: StreamCounts::default(),
@@ -99,9 +106,12 @@ impl Points {
     pub(super) fn assign(&mut self, slot: u32, hint: WriteHint) -> u32 {
         self.clock += 1;
         let handle = self.placement.written(slot, hint, self.clock);
+        self.writing = (slot, handle);
         if let Some(of_page) = self.handles.get_mut(slot as usize) {
             *of_page = handle as u8;
-            self.counts.handle_programs[handle as usize] += 1;
+        }
+        if let Some(programs) = self.counts.handle_programs.get_mut(handle as usize) {
+            *programs += 1;
         }
         handle
     }
@@ -130,12 +140,31 @@ impl Points {
         let opened = self.opened.get(block.index()).copied().unwrap_or(0);
         let victim = Victim { point: self.openers[block.index()].into(), opened };
         self.placement.collected(victim, self.clock);
+        let moves = &mut self.counts.handle_moves;
         if !self.handles.is_empty() {
             for &slot in slots {
-                self.counts.handle_moves[self.handles[slot as usize] as usize] += 1;
+                moves[self.handles[slot as usize] as usize] += 1;
+            }
+        } else if let Some(of_handle) = moves.get_mut((victim.point % self.config.handles) as usize)
+        {
+            *of_handle += slots.len() as u64;
+            // The old version of the page that is being written has its new handle already.
+            let (writing, handle) = self.writing;
+            if slots.contains(&writing) {
+                *of_handle -= 1;
+                moves[handle as usize] += 1;
             }
         }
         victim
+    }
+
+    /// Brings near what is said of a page.
+    #[inline(always)]
+    pub(super) fn warm(&self, slot: u32) {
+        if !self.handles.is_empty() {
+            prefetch(&self.handles, slot as usize);
+        }
+        self.placement.warm(slot);
     }
 
     /// Where the next of these pages of the victim go, and how many of them (7.3).
