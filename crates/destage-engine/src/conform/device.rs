@@ -140,6 +140,7 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let host = HostConfig::from_table(&table(line.host), &device);
     let host = host.map_err(|e| config("host", &e))?;
     let workload = workload(line.requests.0, &device)?;
+    let workload = if host.trim == TrimMode::Drop { workload.dropping_trims() } else { workload };
     let setup = setup(&cache, &device, &workload).map_err(|e| config("cache", &e))?;
     if let (Some(policy), Some(_)) = (&cache.policy, host.writer) {
         has_an_order(policy).map_err(|e| malformed("", e.to_string()))?;

@@ -88,7 +88,8 @@ impl Workload {
                 Ask::Trim => AsideKind::Trim,
             };
             let aside = Aside::new(kind, pieces.len() as u64, arrival_ns, 0);
-            workload.asides.push(aside.over(offset, length, page));
+            let covers = if kind == AsideKind::Trim { length } else { 0 };
+            workload.asides.push(aside.over(offset, covers, page));
         }
         let pages = |&(first, pages): &(u64, u64)| first..first + pages;
         workload.lpns = pieces.iter().flat_map(pages).collect();
@@ -98,8 +99,15 @@ impl Workload {
             workload.lpns.partition_point(|&lpn| lpn < first) as u32 // fewer than 2^32 pages
         };
         workload.first_ids = pieces.iter().map(rank).collect();
-        workload.next_uses = next_uses(&workload);
+        workload.next_uses = next_uses(&workload, &[]);
         Ok(workload)
+    }
+
+    /// The same for a run that drops what is trimmed: a page has no next use beyond its trim.
+    #[must_use]
+    pub fn dropping_trims(self) -> Self {
+        let next_uses = next_uses(&self, &self.asides);
+        Workload { next_uses, ..self }
     }
 
     /// The rows of an access: its first page, how many, and its length in bytes.
@@ -167,15 +175,30 @@ impl Workload {
     }
 }
 
-/// Number of the next access to the same page, for each access; `NEVER` if there is none.
-fn next_uses(workload: &Workload) -> Vec<u64> {
-    let rows = workload.first_ids.iter().zip(&workload.extents);
-    let ids = rows.flat_map(|(&first, &extent)| first..first + Extent(extent).pages());
-    let ids: Vec<u32> = ids.collect();
+/// Number of the next access to the same page, for each access; `NEVER` if there is none, or if a
+/// trim among these comes first.
+fn next_uses(workload: &Workload, trims: &[Aside]) -> Vec<u64> {
+    let asides = Asides { list: trims, logical_pages: Some(workload.logical_pages) };
+    let rows = workload.first_ids.iter().zip(&workload.extents).enumerate();
+    let pages = |extent: u32| Extent(extent).pages() as usize;
+    let accesses: usize = workload.extents.iter().map(|&extent| pages(extent)).sum();
     let mut next = vec![destage_core::NEVER; workload.lpns.len()];
-    let mut uses = vec![destage_core::NEVER; ids.len()];
-    for (k, &id) in ids.iter().enumerate().rev() {
-        uses[k] = std::mem::replace(&mut next[id as usize], k as u64);
+    let mut uses = vec![destage_core::NEVER; accesses];
+    let (mut trims, mut access) = (trims, uses.len());
+    for (row, (&first, &extent)) in rows.rev() {
+        // Those that come after this row, and before the one that was done last.
+        while let Some((trim, before)) =
+            trims.split_last().filter(|(trim, _)| trim.row > row as u64)
+        {
+            for ids in asides.ids(trim, &workload.lpns) {
+                next[ids.start as usize..ids.end as usize].fill(destage_core::NEVER);
+            }
+            trims = before;
+        }
+        for id in (first..first + Extent(extent).pages()).rev() {
+            access -= 1;
+            uses[access] = std::mem::replace(&mut next[id as usize], access as u64);
+        }
     }
     uses
 }
