@@ -15,6 +15,7 @@ pub(crate) struct Arc {
     b2: VecDeque<u64>,
     p: f64, // target size of T1
     c: usize,
+    label: u64, // of the last victim: 0 if it left T1, 1 if it left T2
 }
 
 impl Arc {
@@ -27,6 +28,7 @@ impl Arc {
             b2: VecDeque::new(),
             p: 0.0,
             c: frames,
+            label: 0,
         }
     }
 
@@ -38,10 +40,12 @@ impl Arc {
         if !self.t1.is_empty() && (t1 > self.p || (in_b2 && t1 == self.p)) {
             let victim = self.t1.pop_back().expect("T1 is not empty");
             self.b1.push_front(victim);
+            self.label = 0;
             self.buffer.evict(victim)
         } else {
             let victim = self.t2.pop_back().expect("REPLACE always finds a page");
             self.b2.push_front(victim);
+            self.label = 1;
             self.buffer.evict(victim)
         }
     }
@@ -85,6 +89,7 @@ impl Arc {
                 decision = self.replace(false);
             } else {
                 let victim = self.t1.pop_back().expect("T1 holds c pages");
+                self.label = 0;
                 decision = self.buffer.evict(victim);
             }
         } else if l1 + l2 >= self.c {
@@ -111,6 +116,10 @@ impl Twin for Arc {
         } else {
             self.miss_otherwise(op, page)
         }
+    }
+
+    fn label(&self) -> u64 {
+        self.label
     }
 
     fn forget(&mut self, page: u64) -> Option<bool> {

@@ -111,6 +111,11 @@ pub trait Twin {
     /// The resident pages that are dirty, in ascending order.
     fn dirty_pages(&self) -> Vec<u64>;
 
+    /// What the list is called that the last victim left (`docs/spec/device-today.md` 8.4).
+    fn label(&self) -> u64 {
+        0
+    }
+
     /// The page of the last access was not admitted.
     fn refused(&self) -> bool {
         false

@@ -13,6 +13,7 @@ pub(crate) struct TwoQ {
     a1out: VecDeque<u64>, // FIFO of ghosts
     kin: usize,
     kout: usize,
+    label: u64, // of the last victim: 0 if it left A1in, 1 if it left Am
 }
 
 impl TwoQ {
@@ -24,6 +25,7 @@ impl TwoQ {
             a1out: VecDeque::new(),
             kin: share(params.fraction("in_fraction", 0.25), frames),
             kout: share(params.fraction("out_fraction", 0.5), frames),
+            label: 0,
         }
     }
 
@@ -31,8 +33,10 @@ impl TwoQ {
         if self.a1in.len() > self.kin || self.am.is_empty() {
             let victim = self.a1in.pop_back().expect("A1in is all there is, or too long");
             remember(&mut self.a1out, victim, self.kout);
+            self.label = 0;
             victim
         } else {
+            self.label = 1;
             self.am.pop_back().expect("Am is not empty")
         }
     }
@@ -61,6 +65,10 @@ impl Twin for TwoQ {
             self.a1in.push_front(page);
         }
         decision
+    }
+
+    fn label(&self) -> u64 {
+        self.label
     }
 
     fn forget(&mut self, page: u64) -> Option<bool> {

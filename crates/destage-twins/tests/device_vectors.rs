@@ -1,5 +1,5 @@
-//! The conformance vectors of the device and of its policies: every completion, decision and
-//! counter.
+//! The conformance vectors of the device, of its policies and of drives of today: every completion,
+//! decision and counter.
 
 use destage_twins::ssd::{DEVICE_POLICIES, simulate};
 use serde_json::{Value, json};
@@ -39,7 +39,9 @@ fn differences(vector: &Value) -> Vec<String> {
     }
     let expected = vector["counters"].as_object().expect("counters");
     let counters = got["counters"].as_object().expect("counters");
-    for counter in expected.keys().chain(counters.keys()) {
+    // Every run has commands; vectors of the papers' drives do not count them.
+    let counted = counters.keys().filter(|counter| *counter != "commands");
+    for counter in expected.keys().chain(counted) {
         let zero = json!(0);
         let expected = expected.get(counter).unwrap_or(&zero);
         let got = counters.get(counter).unwrap_or(&Value::Null);
@@ -63,6 +65,11 @@ fn every_device_vector_is_timed_and_counted_as_written() {
 #[test]
 fn every_policy_vector_is_timed_decided_and_counted_as_written() {
     all_agree("device-policies.jsonl", 30);
+}
+
+#[test]
+fn every_vector_of_a_drive_of_today_is_timed_decided_and_counted_as_written() {
+    all_agree("device-today.jsonl", 40);
 }
 
 #[test]

@@ -7,7 +7,9 @@
 mod generate;
 mod product;
 mod reach;
+mod reach_today;
 mod refuse;
+mod today;
 
 use destage_twins::ssd::simulate;
 use generate::{Caches, Ftls};

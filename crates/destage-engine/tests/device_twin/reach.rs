@@ -10,31 +10,34 @@ use std::collections::BTreeMap;
 
 /// The same vectors each time.
 fn vectors(caches: Caches, ftls: Ftls, count: usize) -> Vec<Value> {
+    drawn(&generate::vector(caches, ftls), count)
+}
+
+pub(crate) fn drawn(strategy: &impl Strategy<Value = Value>, count: usize) -> Vec<Value> {
     let mut runner = TestRunner::deterministic();
-    let strategy = generate::vector(caches, ftls);
     (0..count).map(|_| strategy.new_tree(&mut runner).expect("a vector").current()).collect()
 }
 
-fn results(vector: &Value) -> Value {
+pub(crate) fn results(vector: &Value) -> Value {
     simulate(vector).expect("a vector that the specification allows")
 }
 
 /// The same vector with one key of one table changed, and its results.
-fn with(vector: &Value, table: &str, key: &str, value: Value) -> Value {
+pub(crate) fn with(vector: &Value, table: &str, key: &str, value: Value) -> Value {
     let mut other = vector.clone();
     other[table][key] = value;
     results(&other)
 }
 
-struct Reached(BTreeMap<String, u32>);
+pub(crate) struct Reached(pub(crate) BTreeMap<String, u32>);
 
 impl Reached {
-    fn note(&mut self, what: impl Into<String>, reached: bool) {
+    pub(crate) fn note(&mut self, what: impl Into<String>, reached: bool) {
         *self.0.entry(what.into()).or_default() += u32::from(reached);
     }
 
     /// Each of them at least so many times.
-    fn all(&self, times: u32) {
+    pub(crate) fn all(&self, times: u32) {
         let missed: Vec<_> = self.0.iter().filter(|&(_, &count)| count < times).collect();
         assert!(missed.is_empty(), "reached too seldom: {missed:?}");
     }

@@ -94,7 +94,7 @@ fn runs(vector: &Value) -> Result<bool, TestCaseError> {
     }
 }
 
-fn both_refuse(vectors: impl Strategy<Value = Value>) {
+pub(crate) fn both_refuse(vectors: impl Strategy<Value = Value>) {
     let verdict = runner(300).run(&vectors.prop_map(Line), |Line(vector)| {
         prop_assert!(!runs(&vector)?, "both run it");
         Ok(())

@@ -59,10 +59,10 @@ impl Clusters {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         self.issued.retain(|&number| {
             let operation = &ssd.operations[number];
-            let Some(end) = operation.end.filter(|&end| end <= ssd.now) else { return true };
+            let Some(done) = operation.done_by(ssd.now) else { return true };
             let latency = Some(match self.service_only {
                 true => ssd.service(number),
-                false => end - operation.submitted,
+                false => done - operation.submitted,
             });
             match operation.kind {
                 Kind::R { .. } => reads.push(latency),
@@ -89,7 +89,7 @@ impl Cache for Clusters {
         let (reads, writes) = self.ended(ssd);
         self.twin.after(&reads, &writes);
         let bypassed = self.write_only && op == Op::Read;
-        Answer { hit, admitted: !hit && !bypassed, dropped, group, batch: Vec::new() }
+        Answer { hit, admitted: !hit && !bypassed, dropped, group, ..Answer::miss(None) }
     }
 
     fn forget(&mut self, page: u64) -> Option<bool> {

@@ -2,6 +2,7 @@
 //! (`docs/spec/device.md` 3, 5.1), and where things are in the geometry.
 
 pub(crate) use super::section::Section;
+use super::today::{self, Today};
 use serde_json::{Map, Value, json};
 
 /// Which level of the geometry has the queues.
@@ -64,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) cap: u64, // valid pages that a plane may hold; with the FTL `page` only
     /// Another FTL, with all its parameters (12).
     pub(crate) ftl: Option<OtherFtl>,
+    /// What drives of today add (`docs/spec/device-today.md`).
+    pub(crate) today: Today,
 }
 
 /// Name and parameters of an FTL of `docs/spec/ftl.md`.
@@ -131,10 +134,11 @@ struct Extent {
     data_pages: u64,
     summary_page: bool,
     stripe_pages: u64,
+    write_points: u64, // A
 }
 
 impl Extent {
-    fn of(s: &Section<'_>) -> Result<Extent, String> {
+    fn of(s: &Section<'_>, write_points: usize) -> Result<Extent, String> {
         let pages_per_block = s.integer("pages_per_block", 64, 1)?;
         let summary_page = s.flag("summary_page", false)?;
         if summary_page && pages_per_block < 2 {
@@ -150,6 +154,7 @@ impl Extent {
             data_pages: if summary_page { pages_per_block - 1 } else { pages_per_block },
             summary_page,
             stripe_pages: s.integer("stripe_pages", 1, 1)?,
+            write_points: write_points as u64,
         })
     }
 
@@ -174,21 +179,26 @@ impl Extent {
         }
     }
 
+    /// The pages of as many blocks as a plane may have open, A*D.
+    fn open_pages(&self) -> u64 {
+        self.write_points * self.data_pages
+    }
+
     /// The least and the greatest number of free pages between which a plane collects.
     fn thresholds(&self, s: &Section<'_>) -> Result<(u64, u64), String> {
-        let smallest = self.data_pages.max(self.blocks_per_plane * self.data_pages * 5 / 100);
-        let low = s.integer("gc_low_pages", smallest, 0)?;
-        if low < self.data_pages {
-            return Err(format!("device: gc_low_pages: {low} is less than a block"));
+        let share = self.blocks_per_plane * self.data_pages * 5 / 100;
+        let low = s.integer("gc_low_pages", self.open_pages().max(share), 0)?;
+        if low < self.open_pages() {
+            return Err(format!("device: gc_low_pages: {low} is less than the open blocks"));
         }
         Ok((low, s.integer("gc_high_pages", low.saturating_mul(2), 0)?))
     }
 
-    /// "cap = B*D - F - D", which may be nothing or less.
+    /// "cap = B*D - F - A*D", which may be nothing or less.
     fn room(&self, gc_low_pages: u64) -> i128 {
         i128::from(self.blocks_per_plane * self.data_pages)
             - i128::from(gc_low_pages)
-            - i128::from(self.data_pages)
+            - i128::from(self.open_pages())
     }
 
     /// Collection always finds something to do: no plane has to hold more than its room.
@@ -256,7 +266,7 @@ impl Config {
     /// The device section of a vector.
     pub(crate) fn of(vector: &Value) -> Result<Config, String> {
         let s = Section::of(vector, "device")?;
-        s.only(DEVICE_KEYS)?;
+        s.only(&[DEVICE_KEYS, today::DEVICE_KEYS].concat())?;
         let ftl = s.word("ftl", &["page", "dftl", "bast", "fast", "page-ideal"])?;
         if ftl == "page" {
             return Config::of_section(vector, &s, ftl);
@@ -266,7 +276,9 @@ impl Config {
     }
 
     fn of_section(vector: &Value, s: &Section<'_>, ftl: &'static str) -> Result<Config, String> {
-        let extent = Extent::of(s)?;
+        let page_bytes = s.integer("page_bytes", 4096, 1)?;
+        let today = Today::of(s, page_bytes, s.integer("pages_per_block", 64, 1)?)?;
+        let extent = Extent::of(s, today.write_points())?;
         let logical_pages = extent.logical_pages(s)?;
         let read_first = s.word("sched", &["fcfs", "read_first"])? == "read_first";
         let shared_bus = s.word("bus", &["private", "shared"])? == "shared";
@@ -282,7 +294,6 @@ impl Config {
         }
         let bus_ps_per_byte = s.integer("bus_ps_per_byte", 25_000, 0)?;
         let transfer = |bytes: u64| (bytes * bus_ps_per_byte).div_ceil(1000);
-        let page_bytes = s.integer("page_bytes", 4096, 1)?;
         Ok(Config {
             channels: extent.channels,
             chips_per_channel: extent.chips_per_channel,
@@ -318,7 +329,13 @@ impl Config {
             precondition_seed: s.integer("precondition_seed", 1, 0)?,
             cap: u64::try_from(room).unwrap_or(0),
             ftl,
+            today,
         })
+    }
+
+    /// Whether idle units have something to do (5.5, `docs/spec/device-today.md` 9.4).
+    pub(crate) fn has_timers(&self) -> bool {
+        self.gc_mode == GcMode::Idle || self.today.folds_when_idle()
     }
 
     /// Where a write goes is decided when it is written (`docs/spec/device-policies.md` 2.2).
@@ -464,33 +481,4 @@ fn striping(value: Option<&Value>) -> Result<String, String> {
     } else {
         Err(format!("device: striping: expected 0 to 3 or a permutation of CWDP, found {value}"))
     }
-}
-
-/// How requests are issued (7.5, 7.6): `None` at their arrivals, else with this queue depth.
-pub(crate) fn queue_depth(vector: &Value, device: &Config) -> Result<Option<u64>, String> {
-    let s = Section::of(vector, "host")?;
-    s.only(&["mode", "queue_depth", "writer", "writer_low_pages", "writer_batch"])?;
-    let depth = s.integer("queue_depth", 1, 1)?;
-    if s.word("mode", &["open", "closed"])? == "open" {
-        return Ok(None);
-    }
-    if device.read_first {
-        return Err("host: mode=closed needs device: sched=fcfs".to_string());
-    }
-    Ok(Some(depth))
-}
-
-/// The background writer (`docs/spec/writer.md`, 1): n_low and n_b.
-pub(crate) struct Writer {
-    pub(crate) low_pages: u64,
-    pub(crate) batch: u64,
-}
-
-/// The writer of a vector, if it has one.
-pub(crate) fn writer(vector: &Value, device: &Config) -> Result<Option<Writer>, String> {
-    let s = Section::of(vector, "host")?;
-    let low_pages = s.integer("writer_low_pages", 64, 1)?;
-    let batch = s.integer("writer_batch", device.units() as u64, 1)?;
-    let is_on = s.word("writer", &["none", "trickle"])? == "trickle";
-    Ok(is_on.then_some(Writer { low_pages, batch }))
 }

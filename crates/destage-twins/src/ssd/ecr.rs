@@ -94,7 +94,7 @@ fn counted(ssd: &Ssd, unit: usize) -> u64 {
         Kind::R { .. } => l.r,
         Kind::W { .. } => l.w,
         Kind::M { .. } => l.r + l.w,
-        Kind::E => l.gc,
+        Kind::E { .. } => l.gc,
         Kind::S => l.sp,
     };
     ssd.unfinished(unit).map(|operation| latency(operation.kind)).sum()

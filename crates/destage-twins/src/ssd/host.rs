@@ -1,14 +1,24 @@
 //! The host: requests, frames, what waits for what, and the counters (`docs/spec/device.md` 7 and
 //! 8).
 
+mod options;
+mod requests;
 mod results;
+mod when;
 mod writer;
 
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::config::{Config, Section, Writer, queue_depth};
+use self::options::{Writer, queue_depth};
+use self::requests::{Asked, Request, requests, steps};
+use self::when::{Until, When};
+use super::config::{Config, Section};
+use super::placement::{Event, Unplaced, placement, policy};
 use super::policies::{Answer, Cache, cache};
 use super::queue::{Full, Ssd};
+use super::today::{Isolation, refuse};
+use super::way::{Command, Sent};
 use crate::Op;
 use crate::block::Group;
 
@@ -20,64 +30,6 @@ enum EvictWait {
     None,
 }
 
-/// An instant that may lie ahead: `at_least`, and not before some operations have come so far.
-#[derive(Clone)]
-struct When {
-    at_least: u64,
-    operations: Vec<(usize, Until)>,
-}
-
-/// How far an operation has to be.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Until {
-    Transferred,
-    Ended,
-}
-
-impl When {
-    fn at(instant: u64) -> When {
-        When { at_least: instant, operations: Vec::new() }
-    }
-
-    fn after(instant: u64, operation: Option<usize>) -> When {
-        let operations = operation.into_iter().map(|number| (number, Until::Ended)).collect();
-        When { at_least: instant, operations }
-    }
-
-    fn max(&self, other: &When) -> When {
-        // Frames that one group left wait for the same operations.
-        let mut operations = [&self.operations[..], &other.operations[..]].concat();
-        operations.sort_unstable();
-        operations.dedup();
-        When { at_least: self.at_least.max(other.at_least), operations }
-    }
-
-    /// The instant as far as it is known: operations that tell theirs are not waited for any more.
-    fn known(&self, ssd: &Ssd) -> When {
-        let mut when = When::at(self.at_least);
-        for &(number, until) in &self.operations {
-            let operation = &ssd.operations[number];
-            match ssd.start(number) {
-                Some(start) => {
-                    let take = match until {
-                        Until::Transferred => operation.until_transferred,
-                        Until::Ended => operation.duration,
-                    };
-                    when.at_least = when.at_least.max(start + take);
-                }
-                None => when.operations.push((number, until)),
-            }
-        }
-        when
-    }
-
-    fn value(&self, ssd: &Ssd) -> u64 {
-        let known = self.known(ssd);
-        assert!(known.operations.is_empty(), "an instant is asked for before it is known");
-        known.at_least
-    }
-}
-
 /// A cached page with its two times.
 struct Frame {
     page: u64,
@@ -85,16 +37,9 @@ struct Frame {
     ready: When,
 }
 
-/// One request with its page numbers in `0 .. L-1`.
-struct Request {
-    arrival: u64,
-    op: Op,
-    pages: Vec<u64>,
-}
-
 /// A request that has been issued: when, and when each of its parts is complete.
 struct Issued {
-    op: Op,
+    asked: Asked,
     now: u64,
     parts: Vec<Part>,
 }
@@ -122,6 +67,8 @@ struct Host {
     read_waits_for_data: bool,
     issued: Vec<Issued>,
     decisions: Vec<Value>,
+    /// By resident page, the bytes of the last request that wrote it.
+    sizes: BTreeMap<u64, u64>,
     host_reads: Vec<usize>,
     write_backs: Vec<usize>,
     writer: Option<Writer>,
@@ -143,9 +90,13 @@ struct Counts {
     dirty_evictions_in_gc: u64,
     unbalance_samples: u64,
     unbalance_gt10: u64,
+    trimmed_pages: u64,
+    trim_misses: u64,
+    trim_cache_drops: u64,
+    trim_dirty_drops: u64,
 }
 
-/// Runs the input of a conformance vector, `{device, ftl, cache, host, requests}`, and gives
+/// Runs the input of a vector, `{device, ftl, cache, host, placement, requests}`, and gives
 /// `{completions_ns, decisions, counters}`. `ftl` has the parameters of another FTL.
 ///
 /// # Errors
@@ -158,23 +109,40 @@ struct Counts {
 /// On requests that are not in the layout of the vectors, and on a parameter of a page policy of
 /// the wrong type, as [`crate::twin`].
 pub fn simulate(vector: &Value) -> Result<Value, String> {
+    refuse(vector, &Config::of(vector)?)?;
+    let mut history = Vec::new();
+    if policy(vector)? == "fk" {
+        // "it is taken from a first run with placement=none and isolation=initial"
+        let mut unplaced = Config::of(vector)?;
+        unplaced.today.isolation = Isolation::Initial;
+        let first = run(vector, Ssd::new(unplaced, Box::new(Unplaced)).map_err(full)?)?;
+        history = first.ssd.history;
+    }
     let config = Config::of(vector)?;
-    let depth = queue_depth(vector, &config)?;
-    let requests = requests(vector, &config)?;
-    let trace: Vec<(Op, u64)> = requests
-        .iter()
-        .flat_map(|request| request.pages.iter().map(|&page| (request.op, page)))
-        .collect();
+    let placement = placement(vector, &config, &history)?;
+    let host = run(vector, Ssd::new(config, placement).map_err(full)?)?;
+    let same = |(a, b): (&Event, &Event)| a == b;
+    assert!(history.iter().zip(&host.ssd.history).all(same), "the run writes what was foreseen");
+    Ok(host.results())
+}
 
+fn full(_: Full) -> String {
+    "device full".to_string()
+}
+
+/// Runs the requests of a vector on a drive at time 0.
+fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
+    let config = &ssd.config;
+    let depth = queue_depth(vector, config)?;
+    let requests = requests(vector, config)?;
     let s = Section::of(vector, "cache")?;
-    let mut cache = cache(vector, &config, &trace)?;
-    let writer = super::config::writer(vector, &config)?;
+    let mut cache = cache(vector, config, &steps(&requests))?;
+    let writer = options::writer(vector, config)?;
     if writer.is_some() && cache.as_mut().is_some_and(|cache| cache.order().is_none()) {
         let policy = &vector["cache"]["policy"];
         return Err(format!("host: writer=trickle excludes policy={policy}: it has no order"));
     }
     let frames = if cache.is_some() { s.integer("frames", 1, 1)? } else { 0 };
-    let full = |Full| "device full".to_string();
     let mut host = Host {
         cache,
         frames: Vec::new(),
@@ -186,9 +154,10 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
             _ => EvictWait::Program,
         },
         read_waits_for_data: s.word("read_wait", &["frame", "data"])? == "data",
-        ssd: Ssd::new(config).map_err(full)?,
+        ssd,
         issued: Vec::new(),
         decisions: Vec::new(),
+        sizes: BTreeMap::new(),
         host_reads: Vec::new(),
         write_backs: Vec::new(),
         writer,
@@ -203,36 +172,7 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
     };
     done.map_err(full)?;
     host.ssd.finish();
-    Ok(host.results())
-}
-
-/// The requests of a vector (7.1).
-fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, String> {
-    let list = vector["requests"].as_array().expect("a list of requests");
-    let mut requests: Vec<Request> = Vec::new();
-    for (index, request) in list.iter().enumerate() {
-        let number = |at: usize| request[at].as_u64().expect("an integer");
-        let (arrival, offset, length) = (number(0), number(2), number(3));
-        let op = match request[1].as_str() {
-            Some("r") => Op::Read,
-            Some("w") => Op::Write,
-            _ => return Err(format!("requests: {index}: expected r or w, found {}", request[1])),
-        };
-        if requests.last().is_some_and(|previous| previous.arrival > arrival) {
-            return Err(format!("requests: {index}: arrives before the one before it"));
-        }
-        let mut pages = Vec::new();
-        if length > 0 {
-            for page in offset / config.page_bytes..=(offset + length - 1) / config.page_bytes {
-                if page >= config.logical_pages && !config.wrap {
-                    return Err(format!("requests: {index}: page {page} is beyond the device"));
-                }
-                pages.push(page % config.logical_pages);
-            }
-        }
-        requests.push(Request { arrival, op, pages });
-    }
-    Ok(requests)
+    Ok(host)
 }
 
 impl Host {
@@ -255,51 +195,113 @@ impl Host {
 
     fn issue(&mut self, now: u64, request: &Request) -> Result<(), Full> {
         self.wait(now)?;
-        let mut parts = Vec::new();
-        for &page in &request.pages {
-            self.counts.page_accesses += 1;
-            parts.push(match self.cache.take() {
-                None => self.uncached(request.op, page)?,
-                Some(mut cache) => {
-                    let complete = self.cached(&mut *cache, request.op, page)?;
-                    self.cache = Some(cache);
-                    complete
+        let parts = match request.asked {
+            Asked::Access(op) if self.cache.is_none() => self.uncached(op, request)?,
+            Asked::Access(op) => {
+                let mut cache = self.cache.take().expect("a cache");
+                let mut parts = Vec::new();
+                for &page in &request.pages {
+                    parts.push(self.cached(&mut *cache, op, page, request.length)?);
                 }
-            });
+                self.cache = Some(cache);
+                parts
+            }
+            Asked::Trim => self.trim(request),
+            Asked::Flush => vec![self.flush()],
+        };
+        if matches!(request.asked, Asked::Access(_)) {
+            self.counts.page_accesses += request.pages.len() as u64;
         }
-        self.issued.push(Issued { op: request.op, now, parts });
+        self.issued.push(Issued { asked: request.asked, now, parts });
         self.offer_due = Some(now);
         Ok(())
     }
 
-    /// A page read of the host.
-    fn host_read(&mut self, page: u64) -> Result<Option<usize>, Full> {
-        let read = self.ssd.read(page)?;
-        self.host_reads.extend(read);
+    /// A page read of the host by a command of its own.
+    fn host_read(&mut self, page: u64) -> Result<Sent, Full> {
+        let acting = self.ssd.command(Command::Read);
+        let read = self.ssd.host_read(page, acting)?;
+        self.host_reads.extend(read.operation);
         Ok(read)
     }
 
-    /// 7.2.
-    fn uncached(&mut self, op: Op, page: u64) -> Result<Part, Full> {
-        let operation = match op {
-            Op::Read => self.host_read(page)?,
-            Op::Write => self.ssd.write(page)?,
-        };
-        Ok(Part { when: When::after(self.ssd.now, operation), plus: 0 })
+    /// 7.2: "one command per request that touches a page".
+    fn uncached(&mut self, op: Op, request: &Request) -> Result<Vec<Part>, Full> {
+        if request.pages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let command = if op == Op::Read { Command::Read } else { Command::Write };
+        let acting = self.ssd.command(command);
+        let mut parts = Vec::new();
+        for &page in &request.pages {
+            let sent = match op {
+                Op::Read => self.ssd.host_read(page, acting)?,
+                Op::Write => self.ssd.host_write(page, acting, request.length, 0)?,
+            };
+            if op == Op::Read {
+                self.host_reads.extend(sent.operation);
+            }
+            parts.push(Part { when: When::of(sent, Until::Ended), plus: 0 });
+        }
+        Ok(parts)
     }
 
-    /// 7.3 and 7.4: one page access; when it is complete.
-    fn cached(&mut self, cache: &mut dyn Cache, op: Op, page: u64) -> Result<Part, Full> {
+    /// `docs/spec/device-today.md` 4.1 and 4.2.
+    fn trim(&mut self, request: &Request) -> Vec<Part> {
+        if request.length == 0 {
+            return Vec::new();
+        }
+        let processed = self.ssd.command(Command::Other);
+        for &page in &request.pages {
+            if let Some(mut cache) = self.cache.take() {
+                let dropped = cache.forget(page);
+                self.cache = Some(cache);
+                if let Some(dirty) = dropped {
+                    self.counts.trim_cache_drops += 1;
+                    self.counts.trim_dirty_drops += u64::from(dirty);
+                    let frame = self.leave(page);
+                    self.free.push(frame);
+                }
+            }
+            match self.ssd.host_trim(page) {
+                true => self.counts.trimmed_pages += 1,
+                false => self.counts.trim_misses += 1,
+            }
+        }
+        vec![Part { when: When::at(processed), plus: 0 }]
+    }
+
+    /// `docs/spec/device-today.md` 6.4: complete with every host program submitted so far.
+    fn flush(&mut self) -> Part {
+        let processed = self.ssd.command(Command::Other);
+        let programs = self.ssd.host_programs().map(|number| self.ssd.end(number));
+        let last = programs.max().unwrap_or(0);
+        Part { when: When::at(processed.max(last)), plus: 0 }
+    }
+
+    /// 7.3 and 7.4: one page access, of a request of so many bytes; when it is complete.
+    fn cached(
+        &mut self,
+        cache: &mut dyn Cache,
+        op: Op,
+        page: u64,
+        length: u64,
+    ) -> Result<Part, Full> {
         let now = self.ssd.now;
         let resident = self.frames.iter().position(|frame| frame.page == page);
         let mut read = None;
         if resident.is_none() && op == Op::Read {
-            read = self.host_read(page)?;
-            read.into_iter().for_each(|read| cache.submitted(read));
+            let sent = self.host_read(page)?;
+            sent.operation.into_iter().for_each(|read| cache.submitted(read));
+            read = Some(sent);
         }
-        let answer = cache.access(op, page, read, &self.ssd);
+        let operation = read.and_then(|sent| sent.operation);
+        let answer = cache.access(op, page, operation, &self.ssd);
         assert_eq!(answer.hit, resident.is_some(), "a policy forgets or invents page {page}");
         self.record(op, page, &answer);
+        if op == Op::Write && (answer.hit || answer.admitted) {
+            self.sizes.insert(page, length);
+        }
 
         if let Some(at) = resident {
             match op {
@@ -310,24 +312,29 @@ impl Host {
             return Ok(Part { when: ready, plus: self.hit_ns });
         }
 
-        let data = When::after(now, read);
+        let data = read.map_or(When::at(now), |sent| When::of(sent, Until::Ended));
+        let data = data.max(&When::at(now));
         if !answer.admitted {
             // A write buffer refuses reads; an admission policy also writes, which go through
             // (`docs/spec/further-policies.md`, 2.1). Such a write is no dirty victim.
-            let through = if op == Op::Write { self.ssd.write(page)? } else { None };
-            through.into_iter().for_each(|program| cache.submitted(program));
-            let when = data.max(&When::after(now, through));
+            if op == Op::Read {
+                return Ok(Part { when: data, plus: self.hit_ns });
+            }
+            let acting = self.ssd.command(Command::Write);
+            let through = self.ssd.host_write(page, acting, length, 0)?;
+            through.operation.into_iter().for_each(|program| cache.submitted(program));
+            let when = When::of(through, Until::Ended).max(&When::at(now));
             return Ok(Part { when, plus: self.hit_ns });
         }
         if answer.dropped.is_some() || answer.group.is_some() {
             assert!(self.free.is_empty(), "a policy evicts while frames are free");
         }
         if let Some(victim) = answer.dropped {
-            let left = self.leave(victim);
+            let left = self.evict(victim);
             self.free.push(left);
         }
         if let Some(group) = answer.group {
-            self.destage(cache, &group)?;
+            self.destage(cache, &group, answer.label)?;
         }
         for page in answer.batch {
             self.write_and_keep(cache, page)?;
@@ -340,35 +347,62 @@ impl Host {
         Ok(Part { when, plus: self.hit_ns })
     }
 
-    /// A page leaves the cache; when its frame was its own.
-    fn leave(&mut self, victim: u64) -> When {
+    /// A victim leaves the cache; when its frame was its own.
+    fn evict(&mut self, victim: u64) -> When {
         self.counts.evictions += 1;
-        let at = self.frames.iter().position(|frame| frame.page == victim);
-        self.frames.remove(at.expect("a victim is resident")).frame
+        self.leave(victim)
+    }
+
+    /// A page leaves the cache; when its frame was its own.
+    fn leave(&mut self, page: u64) -> When {
+        self.sizes.remove(&page);
+        let at = self.frames.iter().position(|frame| frame.page == page);
+        self.frames.remove(at.expect("a page that leaves is resident")).frame
+    }
+
+    /// What a frame waits for once its page is written.
+    fn until(&self) -> Until {
+        match self.evict_wait {
+            EvictWait::Transfer => Until::Transferred,
+            _ => Until::Ended,
+        }
+    }
+
+    /// A page is written back; 0 bytes of it are a request's if it is only padding.
+    fn write_back(
+        &mut self,
+        cache: &mut dyn Cache,
+        page: u64,
+        acting: u64,
+        label: u64,
+        is_padding: bool,
+    ) -> Result<Sent, Full> {
+        let size = if is_padding { 0 } else { self.sizes[&page] };
+        let sent = self.ssd.host_write(page, acting, size, label)?;
+        sent.operation.into_iter().for_each(|program| cache.submitted(program));
+        Ok(sent)
     }
 
     /// Writes a group; its frames are free when all of it has been programmed (12).
-    fn destage(&mut self, cache: &mut dyn Cache, group: &Group) -> Result<(), Full> {
+    fn destage(&mut self, cache: &mut dyn Cache, group: &Group, label: u64) -> Result<(), Full> {
         for &page in group.padding.difference(&group.in_buffer) {
-            let read = self.ssd.read(page)?;
-            read.into_iter().for_each(|read| cache.submitted(read));
+            let acting = self.ssd.command(Command::Read);
+            let read = self.ssd.host_read(page, acting)?;
+            read.operation.into_iter().for_each(|read| cache.submitted(read));
         }
+        let acting = self.ssd.command(Command::Write);
         let mut free = When::at(self.ssd.now);
         for &page in group.pages.union(&group.padding) {
-            if group.pages.contains(&page) {
+            let leaves = group.pages.contains(&page);
+            if leaves {
                 self.sample(page);
             }
-            let program = self.ssd.write(page)?.expect("the run has begun");
-            cache.submitted(program);
-            if group.pages.contains(&page) {
-                self.write_backs.push(program);
-                free = free.max(&self.leave(page));
+            let sent = self.write_back(cache, page, acting, label, !leaves)?;
+            if leaves {
+                self.write_backs.extend(sent.operation);
+                free = free.max(&self.evict(page));
             }
-            let until = match self.evict_wait {
-                EvictWait::Transfer => Until::Transferred,
-                _ => Until::Ended,
-            };
-            free.operations.push((program, until));
+            free = free.max(&When::of(sent, self.until()));
         }
         self.free.extend(group.pages.iter().map(|_| free.clone()));
         Ok(())
@@ -377,29 +411,34 @@ impl Host {
     /// Writes a page that stays (`docs/spec/ace.md`, 4): a write-back like that of a victim.
     fn write_and_keep(&mut self, cache: &mut dyn Cache, page: u64) -> Result<(), Full> {
         self.sample(page);
-        let program = self.write_ahead(cache, page)?;
-        self.write_backs.push(program);
+        let sent = self.write_ahead(cache, page)?;
+        self.write_backs.extend(sent.operation);
         Ok(())
     }
 
-    /// Writes a page that stays: only its own frame waits for that. Says which operation it is.
-    fn write_ahead(&mut self, cache: &mut dyn Cache, page: u64) -> Result<usize, Full> {
-        let program = self.ssd.write(page)?.expect("the run has begun");
-        cache.submitted(program);
-        let until = match self.evict_wait {
-            EvictWait::Program => Until::Ended,
-            EvictWait::Transfer => Until::Transferred,
-            EvictWait::None => return Ok(program),
-        };
-        let held = self.frames.iter_mut().find(|frame| frame.page == page);
-        held.expect("it is resident").frame.operations.push((program, until));
-        Ok(program)
+    /// Writes a page that stays: only its own frame waits for that.
+    fn write_ahead(&mut self, cache: &mut dyn Cache, page: u64) -> Result<Sent, Full> {
+        let acting = self.ssd.command(Command::Write);
+        let sent = self.write_back(cache, page, acting, 0, false)?;
+        if self.evict_wait != EvictWait::None {
+            let written = When::of(sent, self.until());
+            let held = self.frames.iter_mut().find(|frame| frame.page == page);
+            let frame = &mut held.expect("it is resident").frame;
+            *frame = frame.max(&written);
+        }
+        Ok(sent)
     }
 
-    /// Takes the frame that is free earliest. Frames are left only by the group of a full cache, so
-    /// all that are free are free at the same time.
+    /// Takes the frame that is free earliest. Reads first there are no trims, frames are left only
+    /// by the group of a full cache, and all that are free are free at the same time.
     fn take_frame(&mut self) -> When {
-        let frame = self.free.pop().expect("a policy has a frame free");
+        let mut at = self.free.len() - 1;
+        if !self.ssd.config.read_first {
+            let frames = 0..self.free.len();
+            let earliest = frames.min_by_key(|&frame| self.free[frame].value(&self.ssd));
+            at = earliest.expect("a policy has a frame free");
+        }
+        let frame = self.free.swap_remove(at);
         match self.evict_wait {
             EvictWait::None => When::at(0),
             _ => frame,

@@ -95,7 +95,7 @@ impl Ssd {
                 Work::Program { to, host: false } => _ = self.submit_program(to, true),
                 Work::Copy { from, to } => self.submit_copy(from, to),
                 Work::Erase { block } => {
-                    self.submit(Kind::E, self.plane_of_block(block), true, None);
+                    self.submit(Kind::E { slc: false }, self.plane_of_block(block), true, None, 0);
                     let mapped = self.mapped.as_mut().expect("another FTL");
                     mapped.programmed_by.retain(|&(other, _), _| other != block);
                 }
@@ -108,12 +108,18 @@ impl Ssd {
         let mapped = self.mapped.as_ref().expect("another FTL");
         let by = mapped.programmed_by.get(&(block, slot)).copied();
         let page = slot as u64;
-        self.submit(Kind::R { page }, self.plane_of_block(block), collection, by)
+        self.submit(Kind::R { page, slc: false }, self.plane_of_block(block), collection, by, 0)
     }
 
     fn submit_program(&mut self, (block, slot): Place, collection: bool) -> Option<usize> {
         let page = slot as u64;
-        let by = self.submit(Kind::W { page }, self.plane_of_block(block), collection, None);
+        let by = self.submit(
+            Kind::W { page, slc: false },
+            self.plane_of_block(block),
+            collection,
+            None,
+            0,
+        );
         self.note_program((block, slot), by);
         by
     }
@@ -127,8 +133,8 @@ impl Ssd {
             self.submit_program(to, true);
             return;
         }
-        let kind = Kind::M { from: from.1 as u64, to: to.1 as u64 };
-        let by = self.submit(kind, plane, true, None);
+        let kind = Kind::M { from: from.1 as u64, to: to.1 as u64, fold: false };
+        let by = self.submit(kind, plane, true, None, 0);
         self.note_program(to, by);
     }
 

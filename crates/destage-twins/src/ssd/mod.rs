@@ -1,11 +1,11 @@
 //! A slow, obvious twin of the timed SSD, of the host in front of it, and of the cache policies
 //! that look into it.
 //!
-//! Written from `docs/spec/device.md` and `docs/spec/device-policies.md` alone, section by section,
-//! and event-driven: every unit has a queue of operations that really wait, start and end. What the
-//! specification says can be computed ahead (ends, remaining work, who is collecting) is here found
-//! by looking at what has happened. It is meant to be compared with the product on as many random
-//! devices as one likes.
+//! Written from `docs/spec/device.md`, `docs/spec/device-policies.md` and
+//! `docs/spec/device-today.md` alone, section by section, and event-driven: every unit has a queue
+//! of operations that really wait, start and end. What the specification says can be computed ahead
+//! (ends, remaining work, who is collecting) is here found by looking at what has happened. It is
+//! meant to be compared with the product on as many random devices as one likes.
 //!
 //! [`simulate`] takes the input of one conformance vector (`docs/spec/device.md` section 10) and
 //! gives its results in the same layout. A configuration that the specification excludes is an
@@ -20,6 +20,11 @@
 //! | `mapped.rs` | 12: the FTLs of `docs/spec/ftl.md` |
 //! | `host.rs` | 7, 8, 12: requests, frames, groups, closed loop, counters |
 //! | `host/writer.rs` | `docs/spec/writer.md`: the background writer |
+//! | `today.rs` | `docs/spec/device-today.md` 2, 3: keys and what excludes what |
+//! | `way.rs` | 5, 6 there: commands, link, write buffer |
+//! | `flash.rs` | 4.1, 7, 9 there: trims, write points, the SLC cache |
+//! | `placement.rs` | 8 there: who assigns the handle |
+//! | `host.rs` | 4.2, 5.3, 6.4 there: what a trim, a flush and the host's waiting mean |
 //! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `docs/spec/device-policies.md` |
 //! | `clusters.rs` | `docs/spec/block-policies.md` 1.7: policies of erase blocks, told what ended |
 
@@ -31,10 +36,13 @@ mod gcar;
 mod host;
 mod mapped;
 mod operation;
+mod placement;
 mod policies;
 mod queue;
 mod sac;
 mod section;
+mod today;
+mod way;
 
 pub use host::simulate;
 pub use policies::DEVICE_POLICIES;

@@ -14,16 +14,16 @@ pub(crate) enum Phase {
 /// What an operation does; page numbers count within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Host read of a page.
-    R { page: u64 },
+    /// Host read of a page; `slc` if its block is one of the SLC cache.
+    R { page: u64, slc: bool },
     /// Host program of a page.
-    W { page: u64 },
-    /// A collection moves a page.
-    M { from: u64, to: u64 },
+    W { page: u64, slc: bool },
+    /// A collection moves a page; a fold moves it out of the SLC cache.
+    M { from: u64, to: u64, fold: bool },
     /// Summary page.
     S,
     /// Block erase.
-    E,
+    E { slc: bool },
 }
 
 /// One entry of a unit's queue, from its submission to the end of the run.
@@ -37,6 +37,10 @@ pub(crate) struct Operation {
     /// The page read or written by the host that made the device do it, by number.
     pub(crate) caused_by: u64,
     pub(crate) submitted: u64,
+    /// The earliest instant at which it may start (`docs/spec/device-today.md` 2).
+    pub(crate) ready: u64,
+    /// How long its unit does nothing before it, because it is not ready.
+    pub(crate) gap: u64,
     /// From start to end, waiting for a shared bus included.
     pub(crate) duration: u64,
     /// From start to the end of the last bus phase.
@@ -45,15 +49,30 @@ pub(crate) struct Operation {
     pub(crate) reads_after: Option<usize>,
     pub(crate) start: Option<u64>,
     pub(crate) end: Option<u64>,
+    /// When the host sees it done, if that is not its end (`docs/spec/device-today.md` 5.3).
+    pub(crate) done: Option<u64>,
+}
+
+impl Operation {
+    /// When the host has seen it done, if it has by now.
+    pub(crate) fn done_by(&self, now: u64) -> Option<u64> {
+        self.done.or(self.end).filter(|&done| done <= now)
+    }
 }
 
 impl Config {
-    fn read(&self, page: u64) -> u64 {
+    fn read(&self, page: u64, slc: bool) -> u64 {
+        if slc {
+            return self.today.slc_read_ns; // one page type
+        }
         let types = self.read_ns.len() as u64;
         self.read_ns[usize::try_from(page % types).expect("few types")]
     }
 
-    fn program(&self, page: u64) -> u64 {
+    fn program(&self, page: u64, slc: bool) -> u64 {
+        if slc {
+            return self.today.slc_program_ns;
+        }
         let types = self.program_ns.len() as u64;
         self.program_ns[usize::try_from(page % types).expect("few types")]
     }
@@ -64,19 +83,22 @@ impl Config {
         let c = self.cmd_ns;
         let x = self.page_transfer_ns;
         match kind {
-            Kind::R { page } => vec![Cell(c + self.read(page)), Bus(x)],
-            Kind::W { page } => vec![Cell(c), Bus(x), Cell(self.program(page))],
-            Kind::M { from, to } if self.copyback => {
-                vec![Cell(2 * c + self.read(from) + self.program(to))]
-            }
-            Kind::M { from, to } => {
-                vec![Cell(c + self.read(from)), Bus(x), Cell(c), Bus(x), Cell(self.program(to))]
+            Kind::R { page, slc } => vec![Cell(c + self.read(page, slc)), Bus(x)],
+            Kind::W { page, slc } => vec![Cell(c), Bus(x), Cell(self.program(page, slc))],
+            Kind::M { from, to, fold } => {
+                // A page that is folded comes from a block in SLC mode; all go to the main area.
+                let (read, program) = (self.read(from, fold), self.program(to, false));
+                match self.copyback {
+                    true => vec![Cell(2 * c + read + program)],
+                    false => vec![Cell(c + read), Bus(x), Cell(c), Bus(x), Cell(program)],
+                }
             }
             Kind::S => {
                 let last = self.pages_per_block - 1;
-                vec![Cell(c), Bus(self.summary_transfer_ns), Cell(self.program(last))]
+                vec![Cell(c), Bus(self.summary_transfer_ns), Cell(self.program(last, false))]
             }
-            Kind::E => vec![Cell(c + self.erase_ns)],
+            Kind::E { slc: false } => vec![Cell(c + self.erase_ns)],
+            Kind::E { slc: true } => vec![Cell(c + self.today.slc_erase_ns)],
         }
     }
 

@@ -11,7 +11,7 @@ use super::queue::Ssd;
 use super::sac::Sac;
 use crate::ace::Ordered;
 use crate::block::{self, Group};
-use crate::{NAMES, Op, Params, Twin, WRAPPERS, ordered, parameters, share, twin};
+use crate::{NAMES, Op, Params, Step, Twin, WRAPPERS, ordered, parameters, share, twin_with_trims};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
@@ -25,20 +25,23 @@ pub(crate) struct Answer {
     pub(crate) dropped: Option<u64>,
     /// The victims that are dirty, with what is written beside them.
     pub(crate) group: Option<Group>,
+    /// The list that they leave (`docs/spec/device-today.md` 8.4).
+    pub(crate) label: u64,
     /// Pages that are written after that, and stay (`docs/spec/ace.md`).
     pub(crate) batch: Vec<u64>,
 }
 
 impl Answer {
     pub(crate) fn hit() -> Answer {
-        Answer { hit: true, admitted: false, dropped: None, group: None, batch: Vec::new() }
+        Answer { hit: true, admitted: false, ..Answer::miss(None) }
     }
 
     /// A page policy: at most one victim, a group of its own if it is dirty.
     pub(crate) fn miss(victim: Option<(u64, bool)>) -> Answer {
         let of = |wanted| victim.filter(|&(_, dirty)| dirty == wanted).map(|(page, _)| page);
         let group = of(true).map(|page| Group { pages: [page].into(), ..Group::default() });
-        Answer { hit: false, admitted: true, dropped: of(false), group, batch: Vec::new() }
+        let (dropped, batch) = (of(false), Vec::new());
+        Answer { hit: false, admitted: true, dropped, group, label: 0, batch }
     }
 }
 
@@ -53,7 +56,6 @@ pub(crate) trait Cache {
 
     /// The page is trimmed, resident or not (`docs/spec/device-today.md` 4.2). Its dirty bit, if it
     /// was resident.
-    #[expect(dead_code, reason = "the slow drive has no trims yet: it will be asked for them")]
     fn forget(&mut self, page: u64) -> Option<bool>;
 
     /// A host page operation was submitted to the device.
@@ -119,6 +121,7 @@ fn blind<T: Twin + ?Sized>(policy: &mut T, op: Op, page: u64) -> Answer {
     let batch = decision.flushed.concat().into_iter();
     Answer {
         batch: batch.filter(|page| !decision.evicted.contains(page)).collect(),
+        label: policy.label(),
         ..Answer::miss(decision.evicted.first().map(|&victim| (victim, dirty(victim))))
     }
 }
@@ -245,11 +248,11 @@ fn cqct(s: &Section) -> Result<Cqct, String> {
 }
 
 /// The cache of a vector in front of a device; `None` with `policy = "none"`. `trace` is the
-/// sequence of all page accesses to come.
+/// sequence of all page accesses and trims to come.
 pub(crate) fn cache(
     vector: &Value,
     device: &Config,
-    trace: &[(Op, u64)],
+    trace: &[Step],
 ) -> Result<Option<Box<dyn Cache>>, String> {
     let s = Section::of(vector, "cache")?;
     let policy = match s.get("policy") {
@@ -290,9 +293,9 @@ pub(crate) fn cache(
             }
             match ordered(name, frames, &Params(&own)) {
                 Some(policy) => Box::new(InOrder(policy)),
-                None => {
-                    Box::new(Blind(twin(name, frames, &own, trace).expect("a policy of the table")))
-                }
+                None => Box::new(Blind(
+                    twin_with_trims(name, frames, &own, trace).expect("a policy of the table"),
+                )),
             }
         }
     }))

@@ -7,11 +7,13 @@ use super::config::{Config, GcMode};
 use super::flash::Plane;
 use super::mapped::Mapped;
 use super::operation::{Kind, Operation, Phase};
+use super::placement::{Event, Placement};
+use super::way::Way;
 
 /// One queue with the one operation that is being served.
 pub(crate) struct Unit {
     waiting: VecDeque<usize>, // in the order of submission
-    waiting_ns: u64,          // the sum of their durations
+    waiting_ns: u64,          // the sum of their durations, and of the gaps before them
     in_service: Option<usize>,
     /// When the unit, idle since before, may collect on its own.
     timer: Option<u64>,
@@ -38,17 +40,39 @@ pub(crate) struct Ssd {
     timer_fires: bool,
     /// An operation has ended after which its unit had nothing left to do.
     pub(crate) went_idle: bool,
-    pub(crate) gc_runs: u64,
     /// Pages read and written for the host so far.
     pub(super) host_pages: u64,
+    /// Host page writes so far, those of the preconditioning included
+    /// (`docs/spec/device-today.md` 1).
+    pub(crate) clock: u64,
+    /// What was written and trimmed, in order.
+    pub(crate) history: Vec<Event>,
+    /// Who assigns the handle of a page (`docs/spec/device-today.md` 8).
+    pub(crate) placement: Box<dyn Placement>,
+    /// By logical page, the handle of its last host write.
+    pub(crate) handles: Vec<usize>,
+    pub(crate) tallies: Tallies,
+    pub(crate) way: Way,
     /// Another FTL, in whose place `planes` and `places` stay as they are.
     pub(crate) mapped: Option<Mapped>,
 }
 
+/// What no operation tells.
+#[derive(Default)]
+pub(crate) struct Tallies {
+    pub(crate) gc_runs: u64,
+    pub(crate) slc_folds: u64,
+    /// W by handle, and M but for folds by the handle of the page's last host write.
+    pub(crate) handle_programs: Vec<u64>,
+    pub(crate) handle_moves: Vec<u64>,
+    /// W and M by write point.
+    pub(crate) stream_programs: Vec<u64>,
+}
+
 impl Ssd {
-    pub(crate) fn new(config: Config) -> Result<Ssd, Full> {
+    pub(crate) fn new(config: Config, placement: Box<dyn Placement>) -> Result<Ssd, Full> {
         // "at the start of the run, for gc_idle_ns"
-        let timer = (config.gc_mode == GcMode::Idle).then_some(config.gc_idle_ns);
+        let timer = config.has_timers().then_some(config.gc_idle_ns);
         let unit = || Unit { waiting: VecDeque::new(), waiting_ns: 0, in_service: None, timer };
         let logical_pages = usize::try_from(config.logical_pages).expect("few pages");
         let mut ssd = Ssd {
@@ -61,8 +85,18 @@ impl Ssd {
             preconditioning: true,
             timer_fires: false,
             went_idle: false,
-            gc_runs: 0,
             host_pages: 0,
+            clock: 0,
+            history: Vec::new(),
+            placement,
+            handles: vec![0; logical_pages],
+            tallies: Tallies {
+                handle_programs: vec![0; config.today.handles],
+                handle_moves: vec![0; config.today.handles],
+                stream_programs: vec![0; config.today.write_points()],
+                ..Tallies::default()
+            },
+            way: Way::new(&config.today),
             mapped: Mapped::new(&config),
             config,
         };
@@ -81,12 +115,14 @@ impl Ssd {
         plane: usize,
         collection: bool,
         reads_after: Option<usize>,
+        ready: u64,
     ) -> Option<usize> {
         if self.preconditioning {
             return None;
         }
         let unit = self.config.unit_of_plane(plane);
-        let (duration, until_transferred) = self.lay_out(kind, plane);
+        let gap = ready.saturating_sub(self.now + self.backlog(unit));
+        let (duration, until_transferred) = self.lay_out(kind, plane, gap);
         let number = self.operations.len();
         self.operations.push(Operation {
             kind,
@@ -94,16 +130,19 @@ impl Ssd {
             plane,
             caused_by: self.host_pages,
             submitted: self.now,
+            ready,
+            gap,
             duration,
             until_transferred,
             by_timer: self.timer_fires,
             reads_after,
             start: None,
             end: None,
+            done: None,
         });
         self.units[unit].timer = None;
         self.units[unit].waiting.push_back(number);
-        self.units[unit].waiting_ns += duration;
+        self.units[unit].waiting_ns += gap + duration;
         if self.units[unit].in_service.is_none() {
             self.serve_next(unit);
         }
@@ -115,8 +154,8 @@ impl Ssd {
     }
 
     /// Duration of an operation submitted now, and the part of it until its data are transferred.
-    fn lay_out(&mut self, kind: Kind, plane: usize) -> (u64, u64) {
-        let start = self.now + self.backlog(self.config.unit_of_plane(plane));
+    fn lay_out(&mut self, kind: Kind, plane: usize, gap: u64) -> (u64, u64) {
+        let start = self.now + self.backlog(self.config.unit_of_plane(plane)) + gap;
         let channel = self.config.channel_of_plane(plane);
         let mut at = start;
         let mut transferred = start;
@@ -124,30 +163,17 @@ impl Ssd {
             match phase {
                 Phase::Cell(ns) => at += ns,
                 Phase::Bus(ns) => {
-                    at = if self.config.shared_bus { self.reserve(channel, at, ns) } else { at };
+                    at = if self.config.shared_bus {
+                        reserve(&mut self.reserved[channel], at, ns)
+                    } else {
+                        at
+                    };
                     at += ns;
                     transferred = at;
                 }
             }
         }
         (at - start, transferred - start)
-    }
-
-    /// Reserves the bus for `ns` from the earliest instant from `ready` on at which it is free.
-    fn reserve(&mut self, channel: usize, ready: u64, ns: u64) -> u64 {
-        if ns == 0 {
-            return ready;
-        }
-        let taken = &mut self.reserved[channel];
-        // The first gap that is long enough, among those that end after `ready`.
-        let mut place = taken.partition_point(|&(_, to)| to <= ready);
-        let mut at = ready;
-        while let Some(&(_, to)) = taken.get(place).filter(|&&(from, _)| from < at + ns) {
-            at = to;
-            place += 1;
-        }
-        taken.insert(place, (at, at + ns));
-        at
     }
 
     /// The unit is free and takes its next operation, or becomes idle.
@@ -170,9 +196,11 @@ impl Ssd {
             return;
         };
         let next = self.units[unit].waiting.remove(at).expect("it waits there");
-        self.units[unit].waiting_ns -= self.operations[next].duration;
+        let operation = &mut self.operations[next];
+        self.units[unit].waiting_ns -= operation.gap + operation.duration;
         self.units[unit].in_service = Some(next);
-        self.operations[next].start = Some(self.now);
+        // "one whose data are still on the way holds up those behind it"
+        operation.start = Some(operation.ready.max(self.now));
     }
 
     /// The earliest end of all operations in service.
@@ -195,10 +223,10 @@ impl Ssd {
         self.operations[ended].end = Some(end);
         self.serve_next(unit);
         self.went_idle |= self.units[unit].in_service.is_none();
-        if self.units[unit].in_service.is_none() && self.config.gc_mode == GcMode::Idle {
+        if self.units[unit].in_service.is_none() && self.config.has_timers() {
             // "without another idle time"
             let ended = &self.operations[ended];
-            let again = ended.kind == Kind::E && ended.by_timer;
+            let again = matches!(ended.kind, Kind::E { .. }) && ended.by_timer;
             self.units[unit].timer = Some(if again { end } else { end + self.config.gc_idle_ns });
         }
     }
@@ -209,10 +237,24 @@ impl Ssd {
         timers.filter_map(|(unit, state)| Some((state.timer?, unit))).min()
     }
 
-    /// The timer of an idle unit fires: one collection, if there is one worth it (5.5).
+    /// The timer of an idle unit fires: one fold (`docs/spec/device-today.md` 9.4), or else one
+    /// collection, if there is one worth it (5.5).
     fn fire(&mut self, at: u64, unit: usize) {
         self.now = at;
         self.units[unit].timer = None;
+        if self.config.today.folds_when_idle() {
+            let planes = self.config.planes_of(unit);
+            let planes = planes.filter(|&plane| !self.planes[plane].slc_sealed.is_empty());
+            if let Some(plane) = planes.min_by_key(|&plane| (self.slc_free_pages(plane), plane)) {
+                self.timer_fires = true;
+                self.fold(plane);
+                self.timer_fires = false;
+                return;
+            }
+        }
+        if self.config.gc_mode != GcMode::Idle {
+            return;
+        }
         let worth_it = |&plane: &usize| {
             self.free_pages(plane) < self.config.gc_high_pages && self.victim(plane).is_some()
         };
@@ -276,17 +318,18 @@ impl Ssd {
         self.unfinished(unit).any(|operation| operation.collection)
     }
 
-    /// How long a unit worked for the page of an operation that has ended: for the operation and,
-    /// but where reads overtake, for what the FTL had to do on that unit before it.
+    /// How long a unit worked for the page of an operation: for the operation and, but where reads
+    /// overtake, for what the FTL had to do on that unit before it.
     pub(crate) fn service(&self, number: usize) -> u64 {
         let operation = &self.operations[number];
+        if self.config.read_first {
+            return operation.duration;
+        }
         let unit = |operation: &Operation| self.config.unit_of_plane(operation.plane);
         let same = |other: &&Operation| {
             other.caused_by == operation.caused_by && unit(other) == unit(operation)
         };
-        let first = self.operations[..=number].iter().find(same).expect("it is one of them");
-        let first = if self.config.read_first { operation } else { first };
-        operation.end.expect("it has ended") - first.start.expect("it has ended")
+        self.operations[..=number].iter().filter(same).map(|operation| operation.duration).sum()
     }
 
     /// When an operation starts: known if it has, and ahead of time where nothing overtakes.
@@ -299,7 +342,31 @@ impl Ssd {
         }
         let unit = &self.units[self.config.unit_of_plane(self.operations[number].plane)];
         let ahead = unit.waiting.iter().take_while(|&&other| other != number);
-        let ahead: u64 = ahead.map(|&other| self.operations[other].duration).sum();
-        Some(self.end_of_service(unit).expect("one waits for it") + ahead)
+        let taken = |operation: &Operation| operation.gap + operation.duration;
+        let ahead: u64 = ahead.map(|&other| taken(&self.operations[other])).sum();
+        let free = self.end_of_service(unit).expect("one waits for it") + ahead;
+        Some(free + self.operations[number].gap)
     }
+
+    /// When an operation ends, where nothing overtakes.
+    pub(crate) fn end(&self, number: usize) -> u64 {
+        self.start(number).expect("nothing overtakes it") + self.operations[number].duration
+    }
+}
+
+/// Reserves `ns` of a resource from the earliest instant from `ready` on at which it is free; says
+/// that instant. `taken` has the intervals reserved before, disjoint and in time order.
+pub(super) fn reserve(taken: &mut Vec<(u64, u64)>, ready: u64, ns: u64) -> u64 {
+    if ns == 0 {
+        return ready;
+    }
+    // The first gap that is long enough, among those that end after `ready`.
+    let mut place = taken.partition_point(|&(_, to)| to <= ready);
+    let mut at = ready;
+    while let Some(&(_, to)) = taken.get(place).filter(|&&(from, _)| from < at + ns) {
+        at = to;
+        place += 1;
+    }
+    taken.insert(place, (at, at + ns));
+    at
 }

@@ -52,11 +52,12 @@ impl Sac {
         self.pq.iter_mut().chain(self.q.iter_mut().flatten())
     }
 
-    /// Takes all completions up to now, in order of (end, stamp) (5.1).
+    /// Takes all completions up to now, in order of (end, stamp) (5.1); what ends for SAC is what
+    /// the host sees done (`docs/spec/device-today.md` 5.3).
     fn complete(&mut self, ssd: &Ssd) {
         let ends = |&(stamp, operation): &(u64, usize)| {
-            let end = ssd.operations[operation].end.filter(|&end| end <= ssd.now);
-            end.map(|end| (end, stamp, operation))
+            let done = ssd.operations[operation].done_by(ssd.now);
+            done.map(|done| (done, stamp, operation))
         };
         let mut ended: Vec<_> = self.waiting.iter().filter_map(ends).collect();
         ended.sort_unstable();

@@ -28,6 +28,7 @@ pub struct Drive {
     unmapped: &'static str,
     strict: bool,
     ftl: Option<Ftl>,
+    write_points: u64, // of a plane
 }
 
 /// An FTL of `docs/spec/ftl.md`; each takes of the parameters what it has.
@@ -172,6 +173,7 @@ pub fn drive() -> impl Strategy<Value = Drive> {
             unmapped,
             strict,
             ftl: None,
+            write_points: 1,
         }
     })
 }
@@ -180,6 +182,19 @@ impl Drive {
     /// The same over another FTL than its own.
     pub fn with_ftl(self, ftl: Option<Ftl>) -> Drive {
         Drive { ftl, ..self }
+    }
+
+    /// The same first come, first served, with so many open blocks a plane and room for them.
+    pub fn with_write_points(self, write_points: u64) -> Drive {
+        let (_, bus, gc_mode) = self.modes;
+        let blocks = self.blocks + 2 * (write_points - 1);
+        // More blocks make collections rare, fewer planes do not.
+        let (channels, chips, dies, planes) = self.geometry;
+        let geometry = match write_points {
+            1 => self.geometry,
+            _ => (channels.min(2), chips.min(1), dies.min(2), planes.min(1)),
+        };
+        Drive { write_points, blocks, geometry, modes: ("fcfs", bus, gc_mode), ..self }
     }
 
     /// Whether all times are multiples of one tick.
@@ -197,22 +212,27 @@ impl Drive {
         channels * chips * dies * planes
     }
 
+    /// Pages of a block, the summary page included.
+    pub fn pages_per_block(&self) -> u64 {
+        self.pages
+    }
+
     fn data_pages(&self) -> u64 {
         self.pages - u64::from(self.summary_page)
     }
 
     /// F: as a rule the default, at most what leaves a plane room for two valid pages.
     fn low_pages(&self) -> u64 {
-        let d = self.data_pages();
+        let (all, open) = (self.blocks * self.data_pages(), self.write_points * self.data_pages());
         match self.low {
-            None => d.max(self.blocks * d * 5 / 100),
-            Some(low) => d + low.index((self.blocks * d - 2 * d - 1) as usize) as u64,
+            None => open.max(all * 5 / 100),
+            Some(low) => open + low.index((all - 2 * open - 1) as usize) as u64,
         }
     }
 
     /// Valid pages that a plane may hold, at least 2.
     fn cap(&self) -> u64 {
-        self.blocks * self.data_pages() - self.low_pages() - self.data_pages()
+        (self.blocks - self.write_points) * self.data_pages() - self.low_pages()
     }
 
     fn stripe_pages(&self) -> u64 {

@@ -5,6 +5,7 @@
 //! that a failing vector shrinks towards a small drive and few requests.
 
 mod drive;
+mod today;
 
 use destage_policies::params::{Kind, Param};
 use destage_policies::{ORDERED, POLICIES, info};
@@ -12,6 +13,7 @@ use drive::{Drive, drive, ftl};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
+use today::today;
 
 /// Policies that see the device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = destage_twins::ssd::DEVICE_POLICIES;
@@ -74,6 +76,37 @@ pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
     })
 }
 
+/// A vector of a drive of today that `docs/spec/device-today.md` 2 allows.
+pub fn vector_of_today(caches: Caches) -> impl Strategy<Value = Value> {
+    let writer = match caches {
+        Caches::Ahead => writer().prop_map(Some).boxed(),
+        _ => Just(None).boxed(),
+    };
+    let parts = (drive(), today(), load(), cache(caches), writer);
+    parts.prop_map(|(drive, today, load, mut cache, writer)| {
+        let looks = cache.looks_at_the_drive() || writer.is_some();
+        let today = if looks { today.without_future() } else { today };
+        let drive = drive.with_write_points(today.write_points());
+        if !today.foresees() {
+            cache.params.remove("cqct");
+        }
+        let requests = load.with_asides(&drive, drive.logical_pages());
+        let mut vector = json!({
+            "device": drive.table(),
+            "cache": cache.table(drive.tick_ns()),
+            "requests": requests,
+        });
+        if let Some(depth) = load.queue_depth {
+            vector["host"] = json!({"mode": "closed", "queue_depth": depth});
+        }
+        today.add_to(&mut vector, &drive);
+        for (key, value) in writer.into_iter().flatten() {
+            vector["host"][key] = value;
+        }
+        vector
+    })
+}
+
 /// Keys of a background writer; those that it can do without may be absent.
 fn writer() -> impl Strategy<Value = Map<String, Value>> {
     let pages = || prop_oneof![1 => Just(None), 3 => (1..20_u64).prop_map(Some)];
@@ -107,14 +140,23 @@ struct Shape {
     pages: u64,
     /// Where in its first page it begins and in its last page it ends, in eighths.
     edges: (u64, u64),
+    /// Whether it is a trim or a flush, where there are any.
+    aside: u8,
 }
 
 fn load() -> impl Strategy<Value = Load> {
     let pages = prop_oneof![1 => Just(0), 8 => Just(1), 4 => 2..8_u64];
     let edges = prop_oneof![2 => Just((0, 8)), 1 => (0..8_u64, 1..9_u64)];
-    let shape = ((0..10_u8, 0..32_u64), 0..100_u8, (0..10_u8, any::<Index>()), pages, edges);
-    let shape =
-        shape.prop_map(|(gap, op, place, pages, edges)| Shape { gap, op, place, pages, edges });
+    let ops = (0..100_u8, 0..100_u8);
+    let shape = ((0..10_u8, 0..32_u64), ops, (0..10_u8, any::<Index>()), pages, edges);
+    let shape = shape.prop_map(|(gap, (op, aside), place, pages, edges)| Shape {
+        gap,
+        op,
+        place,
+        pages,
+        edges,
+        aside,
+    });
     let requests = prop_oneof![
         1 => prop::collection::vec(shape.clone(), 1..40),
         3 => prop::collection::vec(shape, 100..400),
@@ -135,6 +177,15 @@ fn load() -> impl Strategy<Value = Load> {
 impl Load {
     /// `[arrival_ns, op, offset_bytes, length_bytes]`.
     fn requests(&self, drive: &Drive, logical_pages: u64) -> Vec<Value> {
+        self.lines(drive, logical_pages, false)
+    }
+
+    /// The same with trims and flushes among them.
+    fn with_asides(&self, drive: &Drive, logical_pages: u64) -> Vec<Value> {
+        self.lines(drive, logical_pages, true)
+    }
+
+    fn lines(&self, drive: &Drive, logical_pages: u64, asides: bool) -> Vec<Value> {
         let tick = drive.tick_ns();
         let page_bytes = drive.page_bytes();
         let hot = self.hot.index(logical_pages as usize) as u64 + 1;
@@ -160,7 +211,16 @@ impl Load {
                 // Beyond the drive's last page, where that is allowed.
                 _ => place.index(4 * logical_pages as usize) as u64,
             };
+            let access = if shape.op < self.written_percent { "w" } else { "r" };
+            let op = match shape.aside {
+                0..10 if asides => "t",
+                10..14 if asides => "f",
+                _ => access,
+            };
             let mut pages = shape.pages;
+            if op == "t" {
+                pages *= 1 + place.index(4) as u64;
+            }
             if drive.is_strict() {
                 pages = pages.min(logical_pages);
                 first = (first % logical_pages).min(logical_pages - pages);
@@ -170,7 +230,6 @@ impl Load {
             let from = from * page_bytes / 8;
             let to = pages.saturating_sub(1) * page_bytes + (to * page_bytes).div_ceil(8);
             let length = if pages == 0 { 0 } else { to.saturating_sub(from).max(1) };
-            let op = if shape.op < self.written_percent { "w" } else { "r" };
             requests.push(json!([now, op, first * page_bytes + from, length]));
         }
         requests
@@ -277,6 +336,13 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
 }
 
 impl Cache {
+    /// Whether what it writes depends on the drive.
+    fn looks_at_the_drive(&self) -> bool {
+        self.policy == "aalru"
+            || (DEVICE_POLICIES.contains(&self.policy) && self.policy != "cflru-e")
+            || self.policy == "gcar-bplru"
+    }
+
     fn table(&self, tick: u64) -> Value {
         if self.policy == "none" {
             return json!({"policy": "none"});

@@ -1,10 +1,10 @@
 //! What a run leaves, in the layout of the vectors (`docs/spec/device.md` 8).
 
-use super::{Host, Issued};
+use super::{Asked, Host, Issued};
 use crate::Op;
 use crate::ssd::operation::{Kind, Operation};
 use crate::ssd::queue::Ssd;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn is_r(kind: Kind) -> bool {
     matches!(kind, Kind::R { .. })
@@ -14,8 +14,9 @@ fn is_w(kind: Kind) -> bool {
     matches!(kind, Kind::W { .. })
 }
 
-fn is_m(kind: Kind) -> bool {
-    matches!(kind, Kind::M { .. })
+/// Of a collection of the main area, no fold.
+fn is_move(kind: Kind) -> bool {
+    matches!(kind, Kind::M { fold: false, .. })
 }
 
 fn count(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
@@ -51,19 +52,22 @@ fn unit_busy(ssd: &Ssd) -> Vec<u64> {
     (0..ssd.config.units()).map(busy).collect()
 }
 
-fn erase_counts(ssd: &Ssd) -> Vec<u64> {
-    match &ssd.mapped {
-        Some(mapped) => mapped.erase_counts().to_vec(),
-        None => ssd.planes.iter().flat_map(|plane| &plane.blocks).map(|b| b.erases).collect(),
+/// Erase counts of the main area, and of the SLC cache.
+fn erase_counts(ssd: &Ssd) -> (Vec<u64>, Vec<u64>) {
+    if let Some(mapped) = &ssd.mapped {
+        return (mapped.erase_counts().to_vec(), Vec::new());
     }
+    let (main, slc): (Vec<_>, Vec<_>) = ssd.planes.iter().map(|p| p.erase_counts()).unzip();
+    (main.concat(), slc.concat())
 }
 
 fn waited(operation: &Operation) -> u64 {
     operation.start.expect("all have ended") - operation.submitted
 }
 
-fn latency(operation: &Operation) -> u64 {
-    operation.end.expect("all have ended") - operation.submitted
+/// As the host sees it.
+fn host_latency(operation: &Operation) -> u64 {
+    operation.done.or(operation.end).expect("all have ended") - operation.submitted
 }
 
 /// Of the operations of these numbers.
@@ -80,9 +84,9 @@ fn max(list: &[u64]) -> u64 {
 }
 
 impl Host {
-    fn responses(&self, op: Op, completions: &[u64]) -> Vec<u64> {
+    fn responses(&self, asked: Asked, completions: &[u64]) -> Vec<u64> {
         let requests = self.issued.iter().zip(completions);
-        let of_op = requests.filter(|(request, _)| request.op == op);
+        let of_op = requests.filter(|(request, _)| request.asked == asked);
         of_op.map(|(request, completion)| completion - request.now).collect()
     }
 
@@ -102,16 +106,20 @@ impl Host {
         }
         match &ssd.mapped {
             Some(mapped) => results["counters"]["ftl"] = json!(mapped.counters()),
-            None => results["counters"]["gc_runs"] = ssd.gc_runs.into(),
+            None => {
+                let counters = results["counters"].as_object_mut().expect("an object");
+                counters.insert("gc_runs".to_string(), ssd.tallies.gc_runs.into());
+                counters.extend(self.today(&completions));
+            }
         }
         results
     }
 
     fn counters(&self, completions: &[u64]) -> Value {
         let (ssd, c) = (&self.ssd, &self.counts);
-        let reads = self.responses(Op::Read, completions);
-        let writes = self.responses(Op::Write, completions);
-        let erases = erase_counts(ssd);
+        let reads = self.responses(Asked::Access(Op::Read), completions);
+        let writes = self.responses(Asked::Access(Op::Write), completions);
+        let (erases, _) = erase_counts(ssd);
         let transfer = |o: &Operation| ssd.config.transfer(o.kind);
         let transfers: Vec<u64> = per_channel(ssd, |operations| operations.map(transfer).sum());
         json!({
@@ -127,9 +135,9 @@ impl Host {
             "unbalance_gt10": c.unbalance_gt10,
             "flash_reads": of_host(ssd, is_r),
             "flash_programs": of_host(ssd, is_w),
-            "gc_moves": count(ssd, is_m),
+            "gc_moves": count(ssd, is_move),
             "summary_programs": count(ssd, |kind| kind == Kind::S),
-            "erases": count(ssd, |kind| kind == Kind::E),
+            "erases": count(ssd, |kind| kind == Kind::E { slc: false }),
             "read_requests": reads.len(),
             "read_response_ns_sum": sum(&reads),
             "read_response_ns_max": max(&reads),
@@ -138,7 +146,7 @@ impl Host {
             "write_response_ns_max": max(&writes),
             "eviction_wait_ns_sum": sum_of(ssd, &self.write_backs, waited),
             "read_misses": self.host_reads.len(),
-            "read_miss_latency_ns_sum": sum_of(ssd, &self.host_reads, latency),
+            "read_miss_latency_ns_sum": sum_of(ssd, &self.host_reads, host_latency),
             "unit_busy_ns": unit_busy(ssd),
             "channel_transfer_ns": transfers,
             "channel_reads": per_channel_count(ssd, is_r),
@@ -147,5 +155,44 @@ impl Host {
             "block_erases_min": erases.iter().min(),
             "makespan_ns": max(completions),
         })
+    }
+
+    /// The counters of `docs/spec/device-today.md` 10.
+    fn today(&self, completions: &[u64]) -> Map<String, Value> {
+        let (ssd, c) = (&self.ssd, &self.counts);
+        let (way, tallies) = (&ssd.way, &ssd.tallies);
+        let flushes = self.responses(Asked::Flush, completions);
+        let (_, slc_erases) = erase_counts(ssd);
+        let mut counters = json!({
+            "trim_requests": self.responses(Asked::Trim, completions).len(),
+            "trimmed_pages": c.trimmed_pages,
+            "trim_misses": c.trim_misses,
+            "trim_cache_drops": c.trim_cache_drops,
+            "trim_dirty_drops": c.trim_dirty_drops,
+            "flush_requests": flushes.len(),
+            "flush_wait_ns_sum": sum(&flushes),
+            "commands": way.commands,
+            "link_busy_ns": way.link_busy_ns,
+            "buffer_writes": way.buffer_writes,
+            "buffer_waits": way.buffer_waits,
+            "buffer_wait_ns_sum": way.buffer_wait_ns,
+            "buffer_reads": way.buffer_reads,
+            "slc_programs": count(ssd, |kind| matches!(kind, Kind::W { slc: true, .. })),
+            "slc_migrations": count(ssd, |kind| matches!(kind, Kind::M { fold: true, .. })),
+            "slc_folds": tallies.slc_folds,
+            "slc_erases": count(ssd, |kind| kind == Kind::E { slc: true }),
+            "slc_block_erases_max": max(&slc_erases),
+        });
+        if ssd.config.today.handles > 1 {
+            counters["handle_programs"] = json!(tallies.handle_programs);
+            counters["handle_moves"] = json!(tallies.handle_moves);
+        }
+        if ssd.config.today.write_points() > 1 {
+            counters["stream_programs"] = json!(tallies.stream_programs);
+        }
+        match counters {
+            Value::Object(counters) => counters,
+            _ => unreachable!("an object"),
+        }
     }
 }

@@ -1,0 +1,76 @@
+//! The requests of a vector (`docs/spec/device.md` 7.1, `docs/spec/device-today.md` 4).
+
+use super::options::part_of_the_run;
+use crate::ssd::config::Config;
+use crate::{Op, Step};
+use serde_json::Value;
+
+/// What a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Access(Op),
+    Trim,
+    Flush,
+}
+
+/// One request with its page numbers in `0 .. L-1`.
+pub(super) struct Request {
+    pub(super) arrival: u64,
+    pub(super) asked: Asked,
+    pub(super) length: u64, // bytes
+    /// Those that an access touches, or that a trim covers whole.
+    pub(super) pages: Vec<u64>,
+}
+
+/// Those that are part of the run (`docs/spec/device-today.md` 4.3).
+pub(super) fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, String> {
+    let (trims, flushes) = part_of_the_run(vector)?;
+    let list = vector["requests"].as_array().expect("a list of requests");
+    let mut requests: Vec<Request> = Vec::new();
+    let mut latest = 0;
+    for (index, request) in list.iter().enumerate() {
+        let number = |at: usize| request[at].as_u64().expect("an integer");
+        let (arrival, offset, length) = (number(0), number(2), number(3));
+        let asked = match request[1].as_str() {
+            Some("r") => Asked::Access(Op::Read),
+            Some("w") => Asked::Access(Op::Write),
+            Some("t") => Asked::Trim,
+            Some("f") => Asked::Flush,
+            _ => return Err(format!("requests: {index}: expected r, w, t or f: {}", request[1])),
+        };
+        if latest > arrival {
+            return Err(format!("requests: {index}: arrives before the one before it"));
+        }
+        latest = arrival;
+        if (asked == Asked::Trim && !trims) || (asked == Asked::Flush && !flushes) {
+            continue;
+        }
+        let bytes = config.page_bytes;
+        let touched = match asked {
+            Asked::Access(_) if length > 0 => offset / bytes..(offset + length - 1) / bytes + 1,
+            Asked::Trim => offset.div_ceil(bytes)..(offset + length) / bytes,
+            _ => 0..0,
+        };
+        let mut pages = Vec::new();
+        for page in touched {
+            if page >= config.logical_pages && !config.wrap {
+                return Err(format!("requests: {index}: page {page} is beyond the device"));
+            }
+            pages.push(page % config.logical_pages);
+        }
+        requests.push(Request { arrival, asked, length, pages });
+    }
+    Ok(requests)
+}
+
+/// What a page policy is shown beforehand: one that looks ahead needs all of it.
+pub(super) fn steps(requests: &[Request]) -> Vec<Step> {
+    let of = |request: &Request| -> Vec<Step> {
+        let step = |&page: &u64| match request.asked {
+            Asked::Access(op) => Step::Access(op, page),
+            _ => Step::Trim(page),
+        };
+        request.pages.iter().map(step).collect()
+    };
+    requests.iter().flat_map(of).collect()
+}
