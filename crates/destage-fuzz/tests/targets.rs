@@ -50,6 +50,7 @@ targets! {
     ftls: "ftls";
     drives: "drives";
     drives_of_other_ftls: "drives-ftl";
+    drives_of_today: "drives-today";
 }
 
 /// Breaks on `!`, hangs on `?`.

@@ -34,4 +34,5 @@ pub const TARGETS: &[Target] = &[
     ftls::TARGET,
     drives::PAGE,
     drives::OTHER,
+    drives::TODAY,
 ];

@@ -7,6 +7,8 @@ mod results;
 mod when;
 mod writer;
 
+pub use results::COUNTERS_OF_TODAY;
+
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -315,15 +317,10 @@ impl Host {
         let data = read.map_or(When::at(now), |sent| When::of(sent, Until::Ended));
         let data = data.max(&When::at(now));
         if !answer.admitted {
-            // A write buffer refuses reads; an admission policy also writes, which go through
-            // (`docs/spec/further-policies.md`, 2.1). Such a write is no dirty victim.
-            if op == Op::Read {
-                return Ok(Part { when: data, plus: self.hit_ns });
-            }
-            let acting = self.ssd.command(Command::Write);
-            let through = self.ssd.host_write(page, acting, length, 0)?;
-            through.operation.into_iter().for_each(|program| cache.submitted(program));
-            let when = When::of(through, Until::Ended).max(&When::at(now));
+            let when = match op {
+                Op::Read => data,
+                Op::Write => self.write_past(cache, page, length)?,
+            };
             return Ok(Part { when, plus: self.hit_ns });
         }
         if answer.dropped.is_some() || answer.group.is_some() {
@@ -345,6 +342,15 @@ impl Host {
         self.frames.push(Frame { page, frame, ready: ready.clone() });
         let when = if op == Op::Read && self.read_waits_for_data { data } else { ready };
         Ok(Part { when, plus: self.hit_ns })
+    }
+
+    /// A write buffer refuses reads; an admission policy also writes, which go through
+    /// (`docs/spec/further-policies.md`, 2.1). Such a write is no dirty victim.
+    fn write_past(&mut self, cache: &mut dyn Cache, page: u64, length: u64) -> Result<When, Full> {
+        let acting = self.ssd.command(Command::Write);
+        let sent = self.ssd.host_write(page, acting, length, 0)?;
+        sent.operation.into_iter().for_each(|program| cache.submitted(program));
+        Ok(When::of(sent, Until::Ended).max(&When::at(self.ssd.now)))
     }
 
     /// A victim leaves the cache; when its frame was its own.

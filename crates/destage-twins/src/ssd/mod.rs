@@ -44,5 +44,5 @@ mod section;
 mod today;
 mod way;
 
-pub use host::simulate;
+pub use host::{COUNTERS_OF_TODAY, simulate};
 pub use policies::DEVICE_POLICIES;

@@ -6,6 +6,29 @@ use crate::ssd::operation::{Kind, Operation};
 use crate::ssd::queue::Ssd;
 use serde_json::{Map, Value, json};
 
+/// Counters that a drive has for what `docs/spec/device-today.md` adds (its section 10); nobody else
+/// need count them.
+pub const COUNTERS_OF_TODAY: &[&str] = &[
+    "trim_requests",
+    "trimmed_pages",
+    "trim_misses",
+    "trim_cache_drops",
+    "trim_dirty_drops",
+    "flush_requests",
+    "flush_wait_ns_sum",
+    "commands",
+    "link_busy_ns",
+    "buffer_writes",
+    "buffer_waits",
+    "buffer_wait_ns_sum",
+    "buffer_reads",
+    "slc_programs",
+    "slc_migrations",
+    "slc_folds",
+    "slc_erases",
+    "slc_block_erases_max",
+];
+
 fn is_r(kind: Kind) -> bool {
     matches!(kind, Kind::R { .. })
 }
