@@ -9,8 +9,9 @@
 //!    drawn    policies  ftls  drives  replays
 //! ```
 //!
-//! Two drivers run them: the one in `main.rs`, on the stable toolchain and everywhere, which damages
-//! samples at random; and libFuzzer (`fuzz/`), which is guided by coverage and wants a nightly one.
+//! Two drivers run them: the one in `main.rs`, on the stable toolchain and everywhere, which
+//! damages samples at random; and libFuzzer (`fuzz/`), which is guided by coverage and wants a
+//! nightly one.
 
 use std::path::PathBuf;
 

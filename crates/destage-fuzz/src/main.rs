@@ -1,4 +1,5 @@
-//! Runs fuzz targets on the stable toolchain: `destage-fuzz [--time SECONDS] [--seed N] [TARGET...]`.
+//! Runs fuzz targets on the stable toolchain:
+//! `destage-fuzz [--time SECONDS] [--seed N] [TARGET...]`.
 //!
 //! Inputs follow from the seed alone. What breaks a target is cut down and written to
 //! `fuzz/finds/TARGET/`, and the status is 1; `destage-fuzz TARGET --input FILE` feeds one file.

@@ -1,5 +1,5 @@
-//! Every target over what was found before, over its samples, and over a few hundred inputs; and the
-//! driver notices what it is there to notice.
+//! Every target over what was found before, over its samples, and over a few hundred inputs; and
+//! the driver notices what it is there to notice.
 
 use destage_fuzz::{Mutator, TARGETS, Target, Watch, regressions};
 use std::sync::mpsc;

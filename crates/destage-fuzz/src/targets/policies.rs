@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 pub const TARGET: Target = Target {
     name: "policies",
-    takes: "a byte that chooses the policy; what frames, parameters, accesses and trims follow from",
+    takes: "a byte that chooses a policy; what frames, parameters, accesses, trims follow from",
     holds: "every law that the engine checks (`destage_engine::checked`)",
     run,
     samples: Vec::new,
