@@ -297,8 +297,7 @@ impl Host {
             sent.operation.into_iter().for_each(|read| cache.submitted(read));
             read = Some(sent);
         }
-        let operation = read.and_then(|sent| sent.operation);
-        let answer = cache.access(op, page, operation, &self.ssd);
+        let answer = cache.access(op, page, read.and_then(|sent| sent.operation), &self.ssd);
         assert_eq!(answer.hit, resident.is_some(), "a policy forgets or invents page {page}");
         self.record(op, page, &answer);
         if op == Op::Write && (answer.hit || answer.admitted) {
@@ -314,8 +313,8 @@ impl Host {
             return Ok(Part { when: ready, plus: self.hit_ns });
         }
 
-        let data = read.map_or(When::at(now), |sent| When::of(sent, Until::Ended));
-        let data = data.max(&When::at(now));
+        let data = read.map(|sent| When::of(sent, Until::Ended).max(&When::at(now)));
+        let data = data.unwrap_or(When::at(now));
         if !answer.admitted {
             let when = match op {
                 Op::Read => data,

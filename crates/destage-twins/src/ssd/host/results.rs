@@ -6,8 +6,8 @@ use crate::ssd::operation::{Kind, Operation};
 use crate::ssd::queue::Ssd;
 use serde_json::{Map, Value, json};
 
-/// Counters that a drive has for what `docs/spec/device-today.md` adds (its section 10); nobody else
-/// need count them.
+/// Counters that a drive has for what `docs/spec/device-today.md` adds (its section 10); nobody
+/// else need count them.
 pub const COUNTERS_OF_TODAY: &[&str] = &[
     "trim_requests",
     "trimmed_pages",
