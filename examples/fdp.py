@@ -72,9 +72,9 @@ def lmcache(order: str, rates: str, mib: int, seed: int = 1) -> Iterator[Write]:
     base = 0
     for object_mib, area_gib in classes:
         pages = object_mib * mib
-        objects = area_gib * 1024 // object_mib
-        writers.append((base, pages, list(range(objects))))
-        base += objects * pages
+        count = area_gib * 1024 // object_mib
+        writers.append((base, pages, list(range(count))))
+        base += count * pages
     written = [0] * len(writers)
     rounds = [0] * len(writers)
     left = 4 * 960 * 1024 * mib
