@@ -373,7 +373,11 @@ def test_traces_and_drives_are_pickled_by_what_they_are(msr: Path, tmp_path: Pat
     assert len(kept) < 8_000
     again, behind = pickle.loads(kept)
     assert again.fingerprint == trace.fingerprint
-    assert ds.compare(again, "lru", cache="8p") == ds.compare(trace, "lru", cache="8p")
+    there, here = (json.loads(ds.compare(t, "lru", cache="8p").to_json()) for t in (again, trace))
+    for result in (there, here):
+        # The decoder's report names the files as whoever decoded them first had called them.
+        del result["reading"]["files"]
+    assert there == here
     assert behind.record == drive.record
     msr.write_text(msr.read_text().replace("Read", "Write", 1))
     with pytest.raises(ds.DataError, match="another one here"):
