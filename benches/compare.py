@@ -63,7 +63,7 @@ COSTS = (
     *((name, None if name in ("watt", "hyperbolic", "lecar") else 3.0) for name, _ in FURTHER),
 )
 COST_SIZES = "0.1%,0.243%,0.59%,1.434%,3.486%,8.469%,20.58%,50%"
-PARTS = ("zipf", "arc", "further", "costs", "growth", "text", "drive", "ftls", "peers")
+PARTS = ("zipf", "arc", "curve", "further", "costs", "growth", "text", "drive", "ftls", "peers")
 
 
 def say(text: str = "") -> None:
@@ -270,6 +270,20 @@ def costs(binary: Path, rows: list[dict[str, object]]) -> None:
         say(f"  {name:<12} {total[name] / total['lru']:>6.2f}x  {promise}")
 
 
+def curve(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) -> None:
+    """LRU at every size in one pass, against runs of it at single sizes in the same process."""
+    reader = ("--format", "oracle-general", "--object", "opaque", "--no-trace-cache", "--curve")
+    sizes = ("0.1%", "1%", "10%", "50%")
+    asked = ("--policies", "lru", "--cache", ",".join(sizes), "--rounds", str(ROUNDS))
+    lines = bench(binary, str(file), *reader, *asked)
+    runs = [line for line in lines if line["what"] == "replay" and line["policy"] != "bare-lru"]
+    rows.extend({"workload": f"{name} curve", **run} for run in runs)
+    every, *single = runs
+    say(f"\nLRU at every size, {name}: {every['frames']:,} sizes in one pass")
+    for size, run in zip(sizes, single, strict=True):
+        say(f"  {every['cpu_s'] / run['cpu_s']:>6.2f} runs at {size}  (promised 2 at 10 %)")
+
+
 def growth(binary: Path, rows: list[dict[str, object]]) -> None:
     say("\ngrowth: time per access over the same 100,000 pages, LRU, 1 %")
     for requests in (1_000_000, 10_000_000, 100_000_000):
@@ -396,6 +410,8 @@ def main() -> None:
             replay(binary, "arc_P6", file, rows)
         else:
             say("\narc_P6: skipped, arc_P6.lis.xz is not in DESTAGE_TRACES")
+    if "curve" in wanted:
+        curve(binary, "zipf(1.0)", zipf_file(), rows)
     if "further" in wanted:
         further(binary, "zipf(1.0)", zipf_file(), rows)
     if "costs" in wanted:

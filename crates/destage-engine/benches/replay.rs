@@ -8,7 +8,9 @@
 
 use destage_core::{Dense, Policy};
 use destage_engine::asides::Asides;
+use destage_engine::control::Control;
 use destage_engine::input::Input;
+use destage_engine::mrc::LruCurve;
 use destage_engine::run::needs_next_use;
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
@@ -60,6 +62,7 @@ struct Arguments {
     policies: String,
     cache: String,
     rounds: u32,
+    curve: bool,
     decode_only: bool,
     export: Option<PathBuf>,
     trace_cache: bool,
@@ -73,6 +76,7 @@ fn arguments() -> Result<Arguments, String> {
         policies: "lru,fifo,clock,sieve,arc,2q,lirs,s3-fifo,w-tinylfu,min".into(),
         cache: "1%,10%".into(),
         rounds: 3,
+        curve: false,
         decode_only: false,
         export: None,
         trace_cache: true,
@@ -91,6 +95,7 @@ fn arguments() -> Result<Arguments, String> {
                 parsed.page_bytes =
                     Some(value()?.parse().map_err(|_| "--page-bytes: a whole number")?);
             }
+            "--curve" => parsed.curve = true,
             "--decode-only" => parsed.decode_only = true,
             "--export" => parsed.export = Some(value()?.into()),
             "--no-trace-cache" => parsed.trace_cache = false,
@@ -145,6 +150,32 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         None
     };
     let input = Input::new(&trace, next.as_deref());
+    if arguments.curve {
+        curve(&trace, &input, arguments.rounds);
+    }
+    runs(&trace, &input, &specs, arguments)
+}
+
+/// LRU at every size in one pass.
+fn curve(trace: &Trace, input: &Input<'_>, rounds: u32) {
+    let mut peak = 0;
+    let (misses, cpu) = best(rounds, || {
+        let live = LIVE.load(Relaxed);
+        PEAK.store(live, Relaxed);
+        let curve = LruCurve::new(input.columns, 0, &Control::default());
+        peak = PEAK.load(Relaxed) - live;
+        curve.map_or(0, |curve| curve.counters(curve.pages()).misses())
+    });
+    report("lru-curve", trace.pages(), trace, misses, cpu, peak);
+}
+
+/// Each policy at each size, and the bare loop beside them.
+fn runs(
+    trace: &Trace,
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    arguments: &Arguments,
+) -> Result<(), String> {
     for size in arguments.cache.split(',') {
         let frames = CacheSize::parse(size)?
             .resolve(trace.page_bytes(), trace.pages().into())?
@@ -152,8 +183,8 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             .ok_or("a cache size")?
             .frames;
         let (misses, cpu) = best(arguments.rounds, || bare_lru(input.columns, frames));
-        report("bare-lru", frames, &trace, misses, cpu, 0);
-        for spec in &specs {
+        report("bare-lru", frames, trace, misses, cpu, 0);
+        for spec in specs {
             let params = spec.params(&[]).map_err(|e| e.to_string())?;
             let setup =
                 Setup { params, trace_pages: Some(trace.pages().into()), ..Setup::new(frames) }
@@ -162,12 +193,12 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             let (misses, cpu) = best(arguments.rounds, || {
                 let live = LIVE.load(Relaxed);
                 PEAK.store(live, Relaxed);
-                let misses = build(spec.name, &setup, Dense::new(trace.pages()), Misses(&input))
-                    .unwrap_or(0);
+                let misses =
+                    build(spec.name, &setup, Dense::new(trace.pages()), Misses(input)).unwrap_or(0);
                 peak = PEAK.load(Relaxed) - live;
                 misses
             });
-            report(&spec.label(), frames, &trace, misses, cpu, peak);
+            report(&spec.label(), frames, trace, misses, cpu, peak);
         }
     }
     Ok(())
