@@ -19,6 +19,7 @@ __all__ = [
     "Trace",
     "VERSION",
     "assembled",
+    "check_every_size",
     "check_needs",
     "check_policy",
     "check_run",
@@ -30,6 +31,7 @@ __all__ = [
     "convert",
     "convert_targets",
     "convert_workload",
+    "counts_parquet",
     "draw_standin",
     "drive_from_record",
     "drive_keys",
@@ -70,6 +72,7 @@ VERSION: str
 
 _Progress = Callable[[int, int | None, str], object] | None
 _Spec = tuple[str, str]
+_EverySize = list[tuple[int, tuple[int, bytes, bytes, bytes | None]]]
 
 @final
 class Trace:
@@ -385,13 +388,15 @@ def mrc(
     trace: Trace,
     specs: Sequence[_Spec],
     sizes: str,
+    every_size: bool,
     options: str,
     sample: float | None,
     seed: int,
     jobs: int,
     progress: _Progress = None,
-    partial: Callable[[str, list[tuple[int, tuple[int, bytes]]], int, int], object] | None = None,
-) -> tuple[str, list[tuple[int, tuple[int, bytes]]]]: ...
+    partial: Callable[[str, _EverySize, int, int], object] | None = None,
+) -> tuple[str, _EverySize]: ...
+def check_every_size(spec: _Spec, options: str) -> None: ...
 def run_one(
     trace: Trace,
     spec: _Spec,
@@ -459,6 +464,11 @@ def conform_own(
     files: Sequence[Path], factory: Callable[[str, int], object], only: str | None = None
 ) -> tuple[str, list[str]]: ...
 def conform_emit(file: Path) -> bytes: ...
+def counts_parquet(
+    curves: Sequence[tuple[str, int]],
+    columns: Sequence[tuple[str, Sequence[bytes | None]]],
+    metadata: Mapping[str, str],
+) -> bytes: ...
 def parquet_columns(
     path: Path, names: Sequence[str] | None = None
 ) -> tuple[list[tuple[str, list[Any]]], dict[str, str]]: ...

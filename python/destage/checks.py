@@ -27,6 +27,7 @@ __all__ = [
     "combined",
     "drive_of",
     "drives_of",
+    "every_size_asked",
     "in_order",
     "one_trace",
     "sizes_json",
@@ -51,6 +52,16 @@ def sizes_json(cache: str | Sequence[str]) -> str:
     if not sizes:
         raise UsageError("cache: expected at least one size")
     return json.dumps(sizes)
+
+
+def every_size_asked(cache: str | Sequence[str]) -> tuple[bool, str | Sequence[str]]:
+    """Whether every size is asked for (`all`), and the sizes that are named beside it, or auto."""
+    texts = [cache] if isinstance(cache, str) else cache
+    if not isinstance(texts, Sequence) or not all(isinstance(t, str) for t in texts):
+        return False, cache
+    sizes = [size.strip() for text in texts for size in text.split(",")]
+    named = [size for size in sizes if size and size != "all"]
+    return ("all" in sizes), (",".join(named) or "auto") if "all" in sizes else cache
 
 
 def drive_of(

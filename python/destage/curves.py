@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import sys
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
-from destage.checks import asked_curves, one_trace, sizes_json
+from destage.checks import asked_curves, every_size_asked, one_trace, sizes_json
 from destage.errors import UsageError
+from destage.io.files import Destination, write_whole
 from destage.model.every_size import EverySize
 from destage.model.results import ResultSet
 from destage.model.run import Run
@@ -28,7 +33,7 @@ from destage.trace import Trace
 if TYPE_CHECKING:
     from destage.charts.plots import Plots
 
-__all__ = ["Curves", "mrc"]
+__all__ = ["Curves", "check_curves", "mrc"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +44,11 @@ class Curves(Tabled):
     """`trace`: identity; `mrc`: sample, curves with their points, warnings. A curve of LRU over the
     whole trace has `every_size`: the best hit ratio, frames that are `enough` for 90, 95 and 99 %
     of its hits, its knees, and the points of the exact curve that a picture needs."""
+    every_size: Mapping[str, EverySize] = field(default_factory=dict)
+    """By label, what one pass over the whole trace counted at every size: an array a column."""
+    has_all: bool = False
+    """Every size was asked for (`cache="all"`): it is what columns, files and data frames hold, and
+    tables and charts show the usual sizes."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -62,6 +72,10 @@ class Curves(Tabled):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per policy and size."""
+        if self.has_all:
+            columns = self.columns()
+            rows = zip(*columns.values(), strict=True)
+            return [dict(zip(columns, row, strict=True)) for row in rows]
         trace = self.data["trace"]
         unique = trace["unique_pages"]
         rows = []
@@ -100,10 +114,59 @@ class Curves(Tabled):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the rows by column."""
-        return by_column(self.to_dicts())
+        if not self.has_all:
+            return by_column(self.to_dicts())
+        columns: dict[str, list[Any]] = {name: [] for name in ("policy", "cache_pages", *_COUNTS)}
+        for label, every in self.every_size.items():
+            columns["policy"] += [label] * len(every.hits)
+            columns["cache_pages"] += every.cache_pages
+            for name in _COUNTS:
+                counts = getattr(every, name)
+                columns[name] += [None] * len(every.hits) if counts is None else counts
+        return columns
+
+    def to_csv(self, path: Destination | None = None) -> str:
+        """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
+
+        Truth values are `true` and `false`; what is not there is empty. Raises `OutputError`.
+        """
+        if not self.has_all:
+            return super().to_csv(path)
+        # A row a page of the trace: without a look at each cell.
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(buffer, lineterminator="\n")
+        columns = self.columns()
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        if path is not None:
+            write_whole(path, buffer.getvalue())
+        return buffer.getvalue()
+
+    def to_parquet(self, path: Destination) -> None:
+        """Write the tidy table as Parquet (`-`: standard output); needs no other package.
+
+        The file's metadata says where it is from, as JSON. Raises `OutputError`.
+        """
+        if not self.has_all:
+            super().to_parquet(path)
+            return
+        curves = [(label, len(every.hits)) for label, every in self.every_size.items()]
+        columns = [
+            (name, [_bytes(getattr(every, name)) for every in self.every_size.values()])
+            for name in _COUNTS
+        ]
+        metadata = dict(self._provenance())
+        write_whole(path, lambda: _destage.counts_parquet(curves, columns, metadata))
 
     def _everything(self) -> Any:
-        return self.data
+        if not self.has_all:
+            return self.data
+        every = {
+            label: {"accesses": every.accesses, "cache_pages": [1, len(every.hits)]}
+            | {name: _list(getattr(every, name)) for name in _COUNTS}
+            for label, every in self.every_size.items()
+        }
+        return {**self.data, "every_size": every}
 
     def _provenance(self) -> Mapping[str, str]:
         return {"destage.trace": json.dumps(self.data["trace"])}
@@ -119,6 +182,24 @@ class Curves(Tabled):
     def summary(self) -> tuple[str, ...]:
         """How large a cache is enough, where curves bend, who is ahead: a sentence for each."""
         return tuple(plain(sentence) for sentence in curves_summary(self.result_set))
+
+
+#: Columns of a curve at every size, beside its policy and the pages of the cache.
+_COUNTS = ("hits", "misses", "physical_reads", "physical_writes")
+
+
+def _list(counts: Sequence[int] | None) -> list[int] | None:
+    return None if counts is None else list(counts)
+
+
+def _bytes(counts: Sequence[int] | None) -> bytes | None:
+    """As the engine takes them: 64 bits each, lowest byte first."""
+    if counts is None:
+        return None
+    data = array("Q", counts)
+    if sys.byteorder == "big":
+        data.byteswap()
+    return data.tobytes()
 
 
 def mrc(
@@ -140,6 +221,9 @@ def mrc(
     error.
 
     Parameters:
+        cache: sizes, as in `compare`; `"all"` gives LRU and MIN at every size, an array a column:
+            `curves.every_size["lru"].physical_writes[k]` is of a cache of k + 1 pages. Tables then
+            show the sizes that are named beside it (`"all,64MiB"`), or `auto`.
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
         seed: of the sample's hash.
         options: `RunOptions`, as in `compare`.
@@ -148,66 +232,90 @@ def mrc(
     Raises as `compare`; `Interrupted` on Ctrl-C has the points that were known by then.
     """
     one_trace("mrc", trace, policies)
+    check_curves(policies, cache=cache, sample=sample, **options)
     specs = asked_curves(policies)
-    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
-        raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
-        raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
+    has_all, cache = every_size_asked(cache)
     table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
     own: list[PolicyLike] = [(spec, {}) for spec in specs if isinstance(spec, OwnPolicy)]
-    _check_sample(specs, sample)
+    _check_sample(specs, sample, seed)
     sizes, text = sizes_json(cache), options_json("mrc", options)
     # Runs that policies of one's own will take.
     later = len(own) * len(json.loads(_destage.resolve_sizes(trace.raw, sizes))) if own else 0
-    data: dict[str, Any] = {}
+    curves = Curves({})
     if table:
 
-        def draw(keep: _Keep) -> tuple[str, _EveryHit]:
+        def draw(keep: _Keep) -> tuple[str, _Every]:
             threads = thread_count(jobs)
             return _destage.mrc(
-                trace.raw, table, sizes, text, sample, seed, threads, progress, keep
+                trace.raw, table, sizes, has_all, text, sample, seed, threads, progress, keep
             )
 
-        data = _of_the_table(draw, later)
+        curves = _of_the_table(draw, later, has_all)
     if own:
 
         def run() -> Results:
             return compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)
 
-        data = _with_own(data, specs, run, later)
-    return Curves(data)
+        data = _with_own({**curves.data}, specs, run, later)
+        curves = replace(curves, data=data)
+    return curves
 
 
-#: By the place of a curve: accesses that were counted, and the hits at every size.
-_EveryHit = list[tuple[int, tuple[int, bytes]]]
+#: By the place of a curve: accesses that were counted; hits, flash reads and writes at every size.
+_Every = list[tuple[int, tuple[int, bytes, bytes, bytes | None]]]
 #: Takes what was known when a signal came: curves, runs that had ended, runs in all.
-_Keep = Callable[[str, _EveryHit, int, int], None]
+_Keep = Callable[[str, _Every, int, int], None]
 
 
-def _of_the_table(draw: Callable[[_Keep], tuple[str, _EveryHit]], later: int) -> dict[str, Any]:
+def _of_the_table(draw: Callable[[_Keep], tuple[str, _Every]], later: int, has_all: bool) -> Curves:
     """Curves of policies of the table. Raises `Interrupted`; so many runs were to follow."""
-    known: dict[str, Any] = {}
+    known = Curves({})
 
-    def keep(text: str, every_size: _EveryHit, ended: int, planned: int) -> None:
-        known.update(_with_every_size(text, every_size))
-        known["mrc"]["warnings"].append(only_so_many(ended, planned + later))
+    def keep(text: str, every_size: _Every, ended: int, planned: int) -> None:
+        nonlocal known
+        known = _with_every_size(text, every_size, has_all)
+        known.data["mrc"]["warnings"].append(only_so_many(ended, planned + later))
 
     try:
-        return _with_every_size(*draw(keep))
+        return _with_every_size(*draw(keep), has_all)
     except KeyboardInterrupt:
-        raise Interrupted(Curves(known)) from None
+        raise Interrupted(known) from None
 
 
-def _with_every_size(text: str, every_size: _EveryHit) -> dict[str, Any]:
+def _with_every_size(text: str, every_size: _Every, has_all: bool) -> Curves:
     """Curves as the engine tells them, those that are known at every size with it."""
     data: dict[str, Any] = json.loads(text)
-    for place, (accesses, hits) in every_size:
-        exact = EverySize.of_bytes(accesses, hits).to_json()
-        data["mrc"]["curves"][place]["every_size"] = exact
-    return data
+    exact: dict[str, EverySize] = {}
+    for place, (accesses, *columns) in every_size:
+        curve = data["mrc"]["curves"][place]
+        exact[curve["label"]] = EverySize.of_bytes(accesses, *columns)
+        curve["every_size"] = exact[curve["label"]].to_json()
+    return Curves(data, exact, has_all)
 
 
-def _check_sample(specs: Sequence[Spec], sample: float | None) -> None:
+def check_curves(
+    policies: str | PolicyLike | Sequence[PolicyLike],
+    *,
+    cache: str | Sequence[str] = "auto",
+    sample: float | None = None,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Raise `UsageError` where every size is asked for, and one pass cannot tell of it."""
+    if not every_size_asked(cache)[0]:
+        return
+    if sample is not None:
+        raise UsageError("cache all: it is exact, and of the whole trace: leave out the sample")
+    for spec in asked_curves(policies):
+        if isinstance(spec, OwnPolicy):
+            raise UsageError(f"cache all: {spec.name} is a policy of your own: name sizes for it")
+        _destage.check_every_size(spec, options_json("mrc", options))
+
+
+def _check_sample(specs: Sequence[Spec], sample: float | None, seed: int) -> None:
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
+        raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
     own = [spec.name for spec in specs if isinstance(spec, OwnPolicy)]
     if own and sample is not None:
         raise UsageError(

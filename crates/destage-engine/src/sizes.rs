@@ -42,6 +42,9 @@ impl CacheSize {
         if text.eq_ignore_ascii_case("auto") {
             return Ok(CacheSize::Auto);
         }
+        if text.eq_ignore_ascii_case("all") {
+            return Err(wrong("every size at once is what mrc draws, of lru and min"));
+        }
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = (&text[..digits], text[digits..].trim());
         let value: f64 = number.parse().map_err(|_| wrong("it does not start with a number"))?;
@@ -194,6 +197,12 @@ mod tests {
             CacheSize::Bytes(4095).resolve(4096, 9).unwrap_err().contains("less than one page")
         );
         assert!(CacheSize::Pages(1 << 32).resolve(4096, 9).is_err());
+    }
+
+    #[test]
+    fn all_sizes_are_said_to_be_of_curves() {
+        let error = CacheSize::parse("all").unwrap_err();
+        assert!(error.starts_with("cache size \"all\": every size at once is what mrc"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::follow::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::input::Input;
 use destage_engine::mrc::{Mrc, MrcOptions, Sampling, planned_accesses};
-use destage_engine::options::Trim;
+use destage_engine::options::{RunOptions, Trim};
 use destage_engine::padding::Padding;
 use destage_engine::sizes::Frames;
 use destage_engine::spec::PolicySpec;
@@ -16,9 +16,31 @@ use pyo3::types::PyBytes;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
 
-/// Page accesses that were counted, and hits at every cache size from one frame on: an unsigned
-/// 64-bit number each, lowest byte first.
-type EveryHit = (u64, Py<PyBytes>);
+/// A column over every cache size from one frame on: an unsigned 64-bit number each, lowest byte
+/// first.
+type Column = Py<PyBytes>;
+
+/// Page accesses that were counted; hits, flash reads and flash writes at every size.
+type Every = (u64, Column, Column, Option<Column>);
+
+fn column(py: Python<'_>, counts: &[u64]) -> PyResult<Column> {
+    let bytes = PyBytes::new_with(py, 8 * counts.len(), |bytes| {
+        for (out, count) in bytes.chunks_exact_mut(8).zip(counts) {
+            out.copy_from_slice(&count.to_le_bytes());
+        }
+        Ok(())
+    })?;
+    Ok(bytes.unbind())
+}
+
+/// Raises if one pass does not tell of every size of a policy, with these options.
+#[pyfunction]
+pub fn check_every_size(py: Python<'_>, spec: Spec, options: &str) -> PyResult<()> {
+    let spec = policy_spec(py, &spec.0, &spec.1)?;
+    let options = raise_usage(py, RunOptions::from_json(options))?;
+    let why = |why| usage(py, format!("cache all: {} {why}", spec.label()));
+    destage_engine::mrc::one_pass(&spec, &options).map_err(why)
+}
 
 /// Curves of hit ratio over cache size, as JSON: `{"trace": ..., "mrc": ...}`; and, by the place of
 /// the curve, what one pass over the whole trace tells of every size.
@@ -27,7 +49,7 @@ type EveryHit = (u64, Py<PyBytes>);
 /// then, if there are any, how many passes and runs had ended, and how many there were to be.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, specs, sizes, options, sample, seed, jobs, progress = None, partial = None
+    trace, specs, sizes, every_size, options, sample, seed, jobs, progress = None, partial = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn mrc(
@@ -35,13 +57,14 @@ pub fn mrc(
     trace: &Trace,
     specs: Vec<Spec>,
     sizes: &str,
+    every_size: bool,
     options: &str,
     sample: Option<f64>,
     seed: u64,
     jobs: usize,
     progress: Option<Py<PyAny>>,
     partial: Option<Py<PyAny>>,
-) -> PyResult<(String, Vec<(usize, EveryHit)>)> {
+) -> PyResult<(String, Vec<(usize, Every)>)> {
     let specs: Vec<PolicySpec> = specs
         .iter()
         .map(|(name, params)| policy_spec(py, name, params))
@@ -50,6 +73,7 @@ pub fn mrc(
     let options = MrcOptions {
         run: run_options(py, trace, options)?,
         page_bytes: trace.trace.page_bytes(),
+        every_size,
         sampling: sample.map(|rate| raise_usage(py, Sampling::new(rate, seed))).transpose()?,
         jobs,
     };
@@ -70,10 +94,10 @@ pub fn mrc(
         Err(raised) => Some(raised),
     };
     match (curves, raised) {
-        (Some(curves), None) => Ok(told(py, trace, &curves)),
+        (Some(curves), None) => told(py, trace, &curves),
         (curves, Some(raised)) => {
             if let (Some(partial), Some(curves)) = (partial, curves) {
-                let (text, every_size) = told(py, trace, &curves);
+                let (text, every_size) = told(py, trace, &curves)?;
                 let ended = curves.tasks - curves.unfinished;
                 partial.call1(py, (text, every_size, ended, curves.tasks))?;
             }
@@ -105,14 +129,16 @@ fn drawn(
 }
 
 /// Curves as Python takes them.
-fn told(py: Python<'_>, trace: &Trace, curves: &Mrc) -> (String, Vec<(usize, EveryHit)>) {
-    let every_size = curves.curves.iter().enumerate().filter_map(|(place, curve)| {
-        let every = curve.every_size.as_ref()?;
-        let bytes: Vec<u8> = every.hits.iter().flat_map(|hits| hits.to_le_bytes()).collect();
-        Some((place, (every.accesses, PyBytes::new(py, &bytes).unbind())))
-    });
-    let every_size = every_size.collect();
-    (json!({ "trace": trace.identity(), "mrc": curves }).to_string(), every_size)
+fn told(py: Python<'_>, trace: &Trace, curves: &Mrc) -> PyResult<(String, Vec<(usize, Every)>)> {
+    let mut every_size = Vec::new();
+    for (place, curve) in curves.curves.iter().enumerate() {
+        if let Some(every) = &curve.every_size {
+            let [hits, reads] = [&every.hits, &every.physical_reads].map(|c| column(py, c));
+            let writes = every.physical_writes.as_ref().map(|c| column(py, c)).transpose()?;
+            every_size.push((place, (every.accesses, hits?, reads?, writes)));
+        }
+    }
+    Ok((json!({ "trace": trace.identity(), "mrc": curves }).to_string(), every_size))
 }
 
 /// What padding does, of one policy at one cache size without a device, as JSON.

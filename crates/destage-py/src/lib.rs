@@ -21,6 +21,7 @@
 //!  drive      drives: presets, files, prepared states
 //!  conform    conformance vectors
 //!  parquet    columns of a table as a Parquet file
+//!  columns    long columns of counts as one
 //!  follow     Ctrl-C and progress while the GIL is released
 //!  signals    where Python cannot listen
 //!  memory     what is said where there is none left
@@ -30,6 +31,7 @@
 mod asked;
 mod blocks;
 mod catalogue;
+mod columns;
 mod compare;
 mod conform;
 mod convert;
@@ -79,11 +81,13 @@ mod _destage {
     #[pymodule_export]
     use crate::catalogue::{formats, ftls, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]
+    use crate::columns::counts_parquet;
+    #[pymodule_export]
     use crate::compare::compare;
     #[pymodule_export]
     use crate::conform::{conform, conform_emit, conform_own};
     #[pymodule_export]
-    use crate::curves::{mrc, padding};
+    use crate::curves::{check_every_size, mrc, padding};
     #[pymodule_export]
     use crate::drive::{
         Drive, drive_from_record, drive_keys, drives, open_drive, open_shared_drive,

@@ -36,7 +36,7 @@ def exact_rows(result: ResultSet) -> list[Row]:
     return [
         {"label": label, "cache_bytes": frames * page_bytes, "hit_ratio": ratio}
         for label, every in _curves(result)
-        for frames, ratio in every.get("points", ())
+        for frames, ratio, *_ in every.get("points", ())
         if frames >= least and ratio is not None
     ]
 

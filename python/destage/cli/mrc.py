@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from destage.checks import check_request
+from destage.checks import check_request, every_size_asked
 from destage.cli import signals
 from destage.cli.compare import JOBS, REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
@@ -22,6 +22,7 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import note_interrupted, progress, warn
+from destage.curves import check_curves
 from destage.curves import mrc as draw_curves
 from destage.runs import Interrupted
 
@@ -41,16 +42,26 @@ EPILOG = """\b
 Examples:
   destage mrc hm_0.csv.gz
   destage mrc hm_0.csv.gz -p lru,arc,min -c 0.1%,1%,10% --csv curve.csv
+  destage mrc hm_0.csv.gz -p lru,min -c all --parquet every_size.parquet
   destage mrc huge.csv.zst -p lru --sample 1%
 
-LRU is exact at all sizes in one pass; the others run once per size.
+LRU is exact at all sizes in one pass; the others run once per size. With -c all the files hold
+every size of LRU and MIN, a row each, and the table the usual ones.
 """
 
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
 @apply(
-    policy_flag("lru"), sizes_flag("auto"), SAMPLE, JOBS, RUN, FILES, REPORT, TRACE_ALONE, COMMON
+    policy_flag("lru"),
+    sizes_flag("auto", ", or all: every size (lru, min)"),
+    SAMPLE,
+    JOBS,
+    RUN,
+    FILES,
+    REPORT,
+    TRACE_ALONE,
+    COMMON,
 )
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
@@ -59,11 +70,12 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     policies, cache = arguments["policy"] or "lru", arguments["cache"] or "auto"
     check_request(
         policies,
-        cache=cache,
+        cache=every_size_asked(cache)[1],
         jobs=arguments["jobs"],
         curves=True,
         **run_values(arguments),
     )
+    check_curves(policies, cache=cache, sample=sample, **run_values(arguments))
     if not arguments["quiet"]:
         note_left_out(policies, None)
     opened = load_one(trace, arguments)

@@ -406,7 +406,7 @@ def _drive_of(
     return open_device(device, **changes, cache=cache)
 
 
-def sizes_flag(default: str) -> list[Decorated]:
+def sizes_flag(default: str, more: str = "") -> list[Decorated]:
     """Give the flag for cache sizes; the help says what is taken without it."""
     return [
         flag(
@@ -414,7 +414,7 @@ def sizes_flag(default: str) -> list[Decorated]:
             "--cache",
             metavar="SIZE,...",
             help="Cache sizes: 32MiB, 8192p (pages), 10% (of the trace's unique pages), or auto:"
-            f" eight from 0.1 % to 50 %. [{default}]",
+            f" eight from 0.1 % to 50 %{more}. [{default}]",
         )
     ]
 

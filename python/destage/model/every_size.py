@@ -1,4 +1,4 @@
-"""The hit curve of LRU at every cache size: how large is enough, where it bends, what to draw.
+"""A curve at every cache size: a column for each number, how large is enough, where it bends.
 
 Knees are where the curve stands out most above the chord of a stretch, its axes scaled to one
 (Satopaa, Albrecht, Irwin, Raghavan. Finding a "kneedle" in a haystack: detecting knee points in
@@ -27,20 +27,37 @@ STEPS = 600
 
 @dataclass(frozen=True)
 class EverySize:
-    """Hits at every cache size from one frame on."""
+    """What a policy counts at every cache size from one page on: arrays of 64-bit numbers.
+
+    Index k is a cache of k + 1 pages; one that is larger than the last counts as the last does.
+    """
 
     hits: Sequence[int]
-    """Index k: a cache of k + 1 frames."""
+    """Accesses whose page was resident."""
     accesses: int
-    """Page accesses that were counted."""
+    """Page accesses that were counted: the same at every size."""
+    physical_reads: Sequence[int] | None = None
+    """Pages read from flash; None where one pass does not tell."""
+    physical_writes: Sequence[int] | None = None
+    """Pages written to flash; None where one pass does not tell."""
 
     @classmethod
-    def of_bytes(cls, accesses: int, data: bytes) -> EverySize:
-        """Take what the engine gives: 64 bits a size, lowest byte first."""
-        hits = array("Q", data)
-        if array("H", b"\1\0")[0] != 1:
-            hits.byteswap()
-        return cls(hits, accesses)
+    def of_bytes(
+        cls, accesses: int, hits: bytes, reads: bytes | None = None, writes: bytes | None = None
+    ) -> EverySize:
+        """Take what the engine gives: columns of 64 bits a size, lowest byte first."""
+        flash = [None if column is None else _array(column) for column in (reads, writes)]
+        return cls(_array(hits), accesses, *flash)
+
+    @property
+    def cache_pages(self) -> Sequence[int]:
+        """The sizes: 1 and on."""
+        return range(1, len(self.hits) + 1)
+
+    @property
+    def misses(self) -> Sequence[int]:
+        """Accesses whose page was not resident."""
+        return array("Q", [self.accesses - hits for hits in self.hits])
 
     @property
     def best(self) -> int:
@@ -113,5 +130,16 @@ class EverySize:
             if self.best
             else [],
             "knees": [{"frames": f, "hit_ratio": self.ratio(f)} for f in self.knees()],
-            "points": [[f, self.ratio(f)] for f in self.drawn()],
+            "points": [[f, self.ratio(f), self._writes(f)] for f in self.drawn()],
         }
+
+    def _writes(self, frames: int) -> int | None:
+        writes = self.physical_writes
+        return None if writes is None else writes[min(frames, len(writes)) - 1]
+
+
+def _array(column: bytes) -> array[int]:
+    counts = array("Q", column)
+    if array("H", b"\1\0")[0] != 1:
+        counts.byteswap()
+    return counts

@@ -15,6 +15,8 @@ pub struct MrcOptions {
     pub run: RunOptions,
     /// Page size, bytes.
     pub page_bytes: u64,
+    /// MIN at every size in one go, what it hits, instead of a run per size.
+    pub every_size: bool,
     /// The whole trace if `None`.
     pub sampling: Option<Sampling>,
     /// Threads, at least 1. The result does not depend on them.
@@ -81,13 +83,19 @@ pub struct Curve {
     pub every_size: Option<EverySize>,
 }
 
-/// Hits at every cache size.
+/// A policy at every cache size, a column for each number. Index k: a cache of k + 1 frames; one
+/// that is larger than the last counts what the last counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EverySize {
     /// Page accesses that were counted.
     pub accesses: u64,
-    /// Index k: a cache of k + 1 frames; one that is larger than the last hits as often.
+    /// Accesses whose page was resident.
     pub hits: Vec<u64>,
+    /// Pages read from flash, as the run's options count them.
+    pub physical_reads: Vec<u64>,
+    /// Pages written to flash, as the run's options count them; `None` of MIN, whose hits do not
+    /// say which of the pages that are never used again go first.
+    pub physical_writes: Option<Vec<u64>>,
 }
 
 /// One size of a curve. Counts start after the warm-up; in a sample they are estimates, rounded.
@@ -111,8 +119,8 @@ pub struct Point {
     pub miss_ratio: f64,
     /// Pages read from flash.
     pub physical_reads: u64,
-    /// Pages written to flash.
-    pub physical_writes: u64,
+    /// Pages written to flash; `None` where one pass does not tell.
+    pub physical_writes: Option<u64>,
     /// Pages that left the cache because of a miss.
     pub evictions: u64,
     /// What stands behind it, if it comes from a sample; `None`: it is exact.

@@ -10,6 +10,7 @@ use crate::control::Control;
 use crate::cost::Cost;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
+use crate::options::RunOptions;
 use crate::run::needs_next_use;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
@@ -38,12 +39,34 @@ pub fn planned_accesses(
     passes * each
 }
 
-/// All sizes in one pass? A trim leaves a free frame in every cache that held the page, so that
-/// LRU's stack no longer tells what each size holds; a warm-up that ends when the cache is full
-/// ends elsewhere at each size; and checking the policy's laws takes a policy that runs.
+/// Says why one pass does not tell of all sizes, where it does not.
+///
+/// # Errors
+///
+/// The reason, as a sentence that goes on after the policy's label.
+pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
+    let why = if !["lru", "min"].contains(&spec.name) {
+        "runs once per size, and only lru and min are known at every size: name sizes (or auto) \
+         for it"
+    } else if run.warmup == Warmup::Full {
+        "begins to count when its cache is full, elsewhere at each size: give the warm-up in \
+         requests or per cent"
+    } else if run.check {
+        "has its laws checked while it runs, at one size at a time: leave out check"
+    } else if run.drops_trims() {
+        // A trim leaves a free frame in every cache that held the page.
+        "no longer holds in a small cache what a large one holds where trims drop pages: ignore \
+         trims"
+    } else {
+        return Ok(());
+    };
+    Err(why.into())
+}
+
+/// MIN is only if every size is asked for: a few runs are quicker, and tell what is written.
 fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
-    let run = &options.run;
-    spec.name == "lru" && run.warmup != Warmup::Full && !run.check && !run.drops_trims()
+    let asked = spec.name == "lru" || options.every_size && options.sampling.is_none();
+    asked && one_pass(spec, &options.run).is_ok()
 }
 
 fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
@@ -175,7 +198,10 @@ impl Found<'_> {
     /// What the pass over the whole trace tells; `None` of a run, and of a sample.
     fn every_size(&self, task: usize, options: &MrcOptions) -> Option<EverySize> {
         match self.outcomes[0].get(task)? {
-            Some(Outcome::OnePass(curve)) if options.sampling.is_none() => Some(curve.every_size()),
+            Some(Outcome::OnePass(curve)) if options.sampling.is_none() => {
+                Some(curve.every_size(&options.run))
+            }
+            Some(Outcome::Min(curve)) => Some(curve.every_size(&options.run)),
             _ => None,
         }
     }

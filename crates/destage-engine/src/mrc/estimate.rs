@@ -2,6 +2,7 @@
 
 use super::curve::{GROUPS, MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
+use super::min::MinCurve;
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::sizes::Frames;
@@ -57,6 +58,21 @@ impl Estimate {
         }
     }
 
+    /// Of MIN at every size: what it writes is not known, and no number.
+    pub(super) fn of_min(curve: &MinCurve, frames: u32) -> Estimate {
+        let ([reads, writes], [read_hits, write_hits]) = (curve.uses(), curve.hits(frames));
+        Estimate {
+            reads: reads as f64,
+            writes: writes as f64,
+            read_misses: (reads - read_hits) as f64,
+            write_misses: (writes - write_hits) as f64,
+            evictions: curve.evictions(frames) as f64,
+            padding_reads: 0.0,
+            destaged: f64::NAN,
+            end_dirty: f64::NAN,
+        }
+    }
+
     /// Of LRU with a real number of frames: on the line between the whole numbers beside it.
     pub(super) fn on_curve(curve: &LruCurve, frames: f64) -> Estimate {
         let below = frames.floor();
@@ -109,6 +125,7 @@ pub(super) fn point(
     let fetches = if options.run.fetch_on_write_miss { write_misses } else { 0 };
     let accesses = reads + writes;
     let ratio = |misses: f64| if accesses == 0 { 0.0 } else { misses / accesses as f64 };
+    let written = whole.physical_writes(options);
     let sampled = options.sampling.map(|sampling| {
         let rate = sampling.rounded_rate();
         let frames = f64::from(size.frames) * rate;
@@ -132,7 +149,7 @@ pub(super) fn point(
         write_misses,
         miss_ratio: ratio((read_misses + write_misses) as f64),
         physical_reads: read_misses + fetches + whole.padding_reads.round() as u64,
-        physical_writes: whole.physical_writes(options).round() as u64,
+        physical_writes: (!written.is_nan()).then(|| written.round() as u64),
         evictions: whole.evictions.round() as u64,
         sampled,
     }

@@ -1,14 +1,15 @@
 //! Hit-ratio curves: what a policy misses, reads and writes over cache sizes.
 //!
-//! * LRU: all sizes at once in one pass, exact ([`LruCurve`]).
+//! * LRU: all sizes at once in one pass, exact ([`LruCurve`]), flash writes as well.
+//! * MIN, where every size is asked for: all at once, exact, what it hits ([`MinCurve`]).
 //! * Any other policy: one run per size, side by side, exact.
 //! * With [`Sampling`]: the same over a sample of the pages, with a standard error.
 //!
 //! ```text
 //!  curve     what a curve is, and how one is made
 //!  recency   stack distances                 lru    every size in one pass
+//!  halving   frames that MIN needs             min    every size of MIN
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
-//!  estimate  from the sample to the trace
 //!  estimate  from the sample to the trace    draw   all of it together
 //!
 //! # Sampling
@@ -29,7 +30,11 @@
 mod curve;
 mod draw;
 mod estimate;
+mod halving;
 mod lru;
+mod min;
+#[cfg(test)]
+mod naive;
 mod recency;
 mod sample;
 mod tasks;
@@ -39,6 +44,7 @@ mod tests;
 pub use curve::{
     Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize, SampledPoint,
 };
-pub use draw::{mrc, planned_accesses};
+pub use draw::{mrc, one_pass, planned_accesses};
 pub use lru::LruCurve;
+pub use min::MinCurve;
 pub use sample::Sampling;

@@ -3,6 +3,7 @@
 use super::curve::MrcOptions;
 use super::estimate::Estimate;
 use super::lru::LruCurve;
+use super::min::MinCurve;
 use crate::control::Control;
 use crate::counters::Counters;
 use crate::error::RunError;
@@ -36,13 +37,14 @@ impl Trace<'_> {
 pub(super) struct Task<'a> {
     pub(super) trace: &'a Trace<'a>,
     pub(super) spec: &'a PolicySpec,
-    /// `None`: LRU at all sizes.
+    /// `None`: LRU or MIN at all sizes.
     pub(super) size: Option<&'a Frames>,
 }
 
 /// What a task found.
 pub(super) enum Outcome {
     OnePass(LruCurve),
+    Min(MinCurve),
     Run(Counters),
 }
 
@@ -51,6 +53,8 @@ impl Outcome {
     pub(super) fn estimate(&self, size: &Frames, trace: &Trace<'_>) -> Estimate {
         let of_sample = match self {
             Outcome::OnePass(curve) => Estimate::on_curve(curve, trace.frames(size)),
+            // Of the whole trace: it is not sampled.
+            Outcome::Min(curve) => Estimate::of_min(curve, size.frames),
             Outcome::Run(counters) => Estimate::of(counters),
         };
         of_sample.scaled(1.0 / trace.rate)
@@ -65,10 +69,13 @@ impl Task<'_> {
             None => Warmup::Full,
         };
         let Some(size) = size else {
-            let warmup_requests = trace.warmup_requests.unwrap_or(0);
-            return LruCurve::new(trace.input.columns, warmup_requests, control)
-                .map(Outcome::OnePass)
-                .ok_or(RunError::Interrupted);
+            let (Input { columns, next_uses, .. }, warmup) =
+                (trace.input, trace.warmup_requests.unwrap_or(0));
+            let curve = match spec.name {
+                "min" => MinCurve::new(columns, next_uses, warmup, control).map(Outcome::Min),
+                _ => LruCurve::new(columns, warmup, control).map(Outcome::OnePass),
+            };
+            return curve.ok_or(RunError::Interrupted);
         };
         let frames = (trace.frames(size).round() as u32).max(1);
         let frames = Frames { frames, given: size.given.clone() };

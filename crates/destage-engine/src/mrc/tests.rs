@@ -97,7 +97,7 @@ fn specs(text: &str) -> Vec<PolicySpec> {
 }
 
 fn options(run: RunOptions, sampling: Option<Sampling>) -> MrcOptions {
-    MrcOptions { run, page_bytes: 4096, sampling, jobs: 2 }
+    MrcOptions { run, page_bytes: 4096, every_size: false, sampling, jobs: 2 }
 }
 
 fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mrc {
@@ -117,7 +117,7 @@ fn assert_is_a_run(point: &Point, trace: &Owned, policy: &str, options: &RunOpti
     assert_eq!(point.write_misses, counters.write_misses, "write_misses: {context}");
     assert_eq!(point.misses, counters.misses(), "misses: {context}");
     assert_eq!(point.physical_reads, counters.physical_reads, "physical_reads: {context}");
-    assert_eq!(point.physical_writes, counters.physical_writes, "physical_writes: {context}");
+    assert_eq!(point.physical_writes, Some(counters.physical_writes), "physical_writes: {context}");
     assert_eq!(point.evictions, counters.evictions, "evictions: {context}");
     assert_eq!(point.cache_bytes, u64::from(point.frames) * 4096);
     assert_eq!(point.sampled, None);
@@ -144,6 +144,10 @@ fn one_pass_of_lru_counts_what_a_run_at_every_size_counts() {
                     let hits = every.hits[(point.frames.min(pages) - 1) as usize];
                     assert_eq!(every.accesses, point.accesses);
                     assert_eq!(hits, point.accesses - point.misses, "{} frames", point.frames);
+                    let at = (point.frames.min(pages) - 1) as usize;
+                    assert_eq!(every.physical_reads[at], point.physical_reads);
+                    let writes = every.physical_writes.as_ref().expect("LRU tells");
+                    assert_eq!(Some(writes[at]), point.physical_writes);
                 }
                 for point in &curve.points {
                     assert_is_a_run(point, &trace, "lru", &options);
@@ -151,6 +155,49 @@ fn one_pass_of_lru_counts_what_a_run_at_every_size_counts() {
             }
         }
     }
+}
+
+#[test]
+fn every_size_of_min_hits_what_a_run_at_every_size_hits() {
+    for (pages, requests, seed) in [(1, 30, 1), (60, 700, 3), (300, 900, 4)] {
+        let trace = mixed(pages, requests, seed);
+        let accesses: u32 = trace.extents.iter().map(|&extent| Extent(extent).pages()).sum();
+        let next = next_uses(&trace);
+        let input = Input { next_uses: NextUses::Long(&next), ..trace.input() };
+        let all = sizes((1..pages + 3).step_by(if pages > 100 { 7 } else { 1 }));
+        for warmup in [Warmup::None, Warmup::Requests(requests as u64 / 2)] {
+            let run = run_options(warmup, false);
+            let with = |every_size| {
+                let options = MrcOptions { every_size, ..options(run.clone(), None) };
+                let control = Control::default();
+                let found = mrc(&input, &specs("min,lru"), &all, &options, &control);
+                let done = control.accesses_done.load(Relaxed);
+                let planned = planned_accesses(accesses.into(), &specs("min,lru"), &all, &options);
+                assert_eq!(done, planned);
+                found.expect("curves")
+            };
+            let (every, runs) = (with(true), with(false));
+            assert_eq!(every.curves[0].method, Method::OnePass);
+            assert_eq!(runs.curves[0].method, Method::Runs);
+            assert!(runs.curves[0].every_size.is_none());
+            for (every, run) in every.curves[0].points.iter().zip(&runs.curves[0].points) {
+                assert_eq!(every, &Point { physical_writes: None, ..run.clone() });
+            }
+            assert_eq!(every.curves[1], runs.curves[1], "LRU is the same either way");
+        }
+    }
+}
+
+/// The next use of every access.
+fn next_uses(trace: &Owned) -> Vec<u64> {
+    let pages = trace.first_ids.iter().zip(&trace.extents);
+    let ids: Vec<u32> = pages.flat_map(|(&first, &e)| first..first + Extent(e).pages()).collect();
+    let mut next = vec![u64::MAX; trace.lpns.len()];
+    let mut found = vec![u64::MAX; ids.len()];
+    for (at, &id) in ids.iter().enumerate().rev() {
+        found[at] = std::mem::replace(&mut next[id as usize], at as u64);
+    }
+    found
 }
 
 #[test]
@@ -254,7 +301,8 @@ fn samples_of_a_zipf_trace_lie_as_near_as_their_errors_say() {
                 squares += off * off;
                 errors += error;
                 let writes = behind.physical_writes_error.expect("50 frames and more");
-                let off = sampled.physical_writes as f64 - point.physical_writes as f64;
+                let [mine, exact] = [sampled, point].map(|p| p.physical_writes.unwrap() as f64);
+                let off = mine - exact;
                 assert!(off.abs() < 5.0 * writes, "{off} against {writes} writes: {context}");
             }
             let deviation = (squares / 12.0).sqrt();
