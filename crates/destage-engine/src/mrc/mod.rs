@@ -11,6 +11,7 @@
 //!  halving   frames that MIN needs             min    every size of MIN
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
 //!  estimate  from the sample to the trace    draw   all of it together
+//! ```
 //!
 //! # Sampling
 //!
