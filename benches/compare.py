@@ -282,6 +282,21 @@ def curve(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) ->
     say(f"\nLRU at every size, {name}: {every['frames']:,} sizes in one pass")
     for size, run in zip(sizes, single, strict=True):
         say(f"  {every['cpu_s'] / run['cpu_s']:>6.2f} runs at {size}  (promised 2 at 10 %)")
+    shared(binary, name, file, rows)
+
+
+def shared(binary: Path, name: str, file: Path, rows: list[dict[str, object]]) -> None:
+    """Eight sizes of FIFO, CLOCK and SIEVE in one pass, against a run each in the same process."""
+    reader = ("--format", "oracle-general", "--object", "opaque", "--no-trace-cache", "--shared")
+    policies = ("fifo", "clock", "sieve")
+    asked = ("--policies", ",".join(policies), "--cache", COST_SIZES, "--rounds", str(ROUNDS))
+    lines = [line for line in bench(binary, str(file), *reader, *asked) if line["what"] == "replay"]
+    rows.extend({"workload": f"{name} shared", **line} for line in lines)
+    say(f"\neight sizes in one pass, {name}")
+    for policy in policies:
+        alone = sum(line["cpu_s"] for line in lines if line["policy"] == policy)
+        together = next(line["cpu_s"] for line in lines if line["policy"] == f"{policy}-shared")
+        say(f"  {policy:<10} {alone / together:>6.2f}x of eight runs")
 
 
 def growth(binary: Path, rows: list[dict[str, object]]) -> None:

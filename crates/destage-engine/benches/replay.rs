@@ -10,7 +10,8 @@ use destage_core::{Dense, Policy};
 use destage_engine::asides::Asides;
 use destage_engine::control::Control;
 use destage_engine::input::Input;
-use destage_engine::mrc::LruCurve;
+use destage_engine::mrc::{LruCurve, MrcOptions, mrc};
+use destage_engine::options::RunOptions;
 use destage_engine::run::needs_next_use;
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
@@ -63,6 +64,7 @@ struct Arguments {
     cache: String,
     rounds: u32,
     curve: bool,
+    shared: bool,
     decode_only: bool,
     export: Option<PathBuf>,
     trace_cache: bool,
@@ -77,6 +79,7 @@ fn arguments() -> Result<Arguments, String> {
         cache: "1%,10%".into(),
         rounds: 3,
         curve: false,
+        shared: false,
         decode_only: false,
         export: None,
         trace_cache: true,
@@ -96,6 +99,7 @@ fn arguments() -> Result<Arguments, String> {
                     Some(value()?.parse().map_err(|_| "--page-bytes: a whole number")?);
             }
             "--curve" => parsed.curve = true,
+            "--shared" => parsed.shared = true,
             "--decode-only" => parsed.decode_only = true,
             "--export" => parsed.export = Some(value()?.into()),
             "--no-trace-cache" => parsed.trace_cache = false,
@@ -153,7 +157,46 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
     if arguments.curve {
         curve(&trace, &input, arguments.rounds);
     }
+    if arguments.shared {
+        shared(&trace, &input, &specs, arguments)?;
+    }
     runs(&trace, &input, &specs, arguments)
+}
+
+/// Each policy at all of the sizes, as `mrc` draws it with one thread; misses are of all sizes.
+fn shared(
+    trace: &Trace,
+    input: &Input<'_>,
+    specs: &[PolicySpec],
+    arguments: &Arguments,
+) -> Result<(), String> {
+    let mut sizes = Vec::new();
+    for size in arguments.cache.split(',') {
+        let pages = trace.pages().into();
+        sizes.extend(CacheSize::parse(size)?.resolve(trace.page_bytes(), pages)?);
+    }
+    let options = MrcOptions {
+        run: RunOptions::default(),
+        page_bytes: trace.page_bytes(),
+        every_size: false,
+        sampling: None,
+        jobs: 1,
+    };
+    for spec in specs {
+        let spec = std::slice::from_ref(spec);
+        let mut peak = 0;
+        let (misses, cpu) = best(arguments.rounds, || {
+            let live = LIVE.load(Relaxed);
+            PEAK.store(live, Relaxed);
+            let drawn = mrc(input, spec, &sizes, &options, &Control::default());
+            peak = PEAK.load(Relaxed) - live;
+            let curves = drawn.map_or_else(|_| Vec::new(), |drawn| drawn.curves);
+            curves.iter().flat_map(|curve| &curve.points).map(|point| point.misses).sum()
+        });
+        let label = format!("{}-shared", spec[0].label());
+        report(&label, sizes.len() as u32, trace, misses, cpu, peak);
+    }
+    Ok(())
 }
 
 /// LRU at every size in one pass.

@@ -45,8 +45,9 @@ Examples:
   destage mrc hm_0.csv.gz -p lru,min -c all --parquet every_size.parquet
   destage mrc huge.csv.zst -p lru --sample 1%
 
-LRU is exact at all sizes in one pass; the others run once per size. With -c all the files hold
-every size of LRU and MIN, a row each, and the table the usual ones.
+LRU is exact at all sizes in one pass; fifo, clock and sieve share one among up to eight sizes;
+the others run once per size. With -c all the files hold every size of LRU and MIN, a row each,
+and the table the usual ones.
 """
 
 

@@ -3,7 +3,8 @@
 use super::curve::{Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
 use super::estimate::{Estimate, Totals, point};
 use super::sample::{Sample, Sampling};
-use super::tasks::{Outcome, Task, Trace, in_parallel};
+use super::shared::{self, LANES};
+use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::accesses::Columns;
 use crate::asides::Asides;
 use crate::control::Control;
@@ -126,7 +127,7 @@ pub fn mrc(
     let outcomes = in_parallel(&tasks, options, control)?;
     let unfinished = outcomes.iter().filter(|outcome| outcome.is_none()).count();
     let found = Found {
-        outcomes: outcomes.chunks(tasks.len() / traces.len()).collect(),
+        outcomes: outcomes.chunks((outcomes.len() / traces.len()).max(1)).collect(),
         traces: &traces,
         totals: warmup_requests.map(|warm| Totals::of(input.columns, warm)),
     };
@@ -141,7 +142,7 @@ pub fn mrc(
         accesses: samples[0].first_ids.len() as u64,
         groups: GROUPS,
     });
-    Ok(Mrc { sample, curves, warnings, unfinished, tasks: tasks.len() })
+    Ok(Mrc { sample, curves, warnings, unfinished, tasks: outcomes.len() })
 }
 
 /// Each sample as a trace of its own; the first is the whole sample, the others are its groups.
@@ -174,16 +175,26 @@ fn tasks<'a>(
     sizes: &'a [Frames],
     options: &MrcOptions,
 ) -> Vec<Task<'a>> {
-    traces
-        .iter()
-        .flat_map(|trace| specs.iter().map(move |spec| (trace, spec)))
-        .flat_map(|(trace, spec)| {
-            let one_pass = in_one_pass(spec, options);
-            let sizes: Vec<_> =
-                if one_pass { vec![None] } else { sizes.iter().map(Some).collect() };
-            sizes.into_iter().map(move |size| Task { trace, spec, size })
-        })
-        .collect()
+    let runs: usize = specs.iter().map(|spec| passes(spec, sizes, options)).sum();
+    // A task for every thread at least: one that has nothing to do wins nothing.
+    let lanes = (traces.len() * runs / options.jobs.max(1)).clamp(1, LANES);
+    let mut tasks = Vec::new();
+    for trace in traces {
+        for spec in specs {
+            if in_one_pass(spec, options) {
+                tasks.push(Task { trace, spec, sizes: Sizes::Every });
+                continue;
+            }
+            let pages = trace.input.columns.lpns.len();
+            let at_once = match shared::can_share(spec, &options.run, pages) {
+                true => sizes.len().div_ceil(sizes.len().div_ceil(lanes).max(1)).max(1),
+                false => 1,
+            };
+            let some = sizes.chunks(at_once);
+            tasks.extend(some.map(|sizes| Task { trace, spec, sizes: Sizes::These(sizes) }));
+        }
+    }
+    tasks
 }
 
 /// What the tasks found.
@@ -197,7 +208,7 @@ struct Found<'a> {
 impl Found<'_> {
     /// What the pass over the whole trace tells; `None` of a run, and of a sample.
     fn every_size(&self, task: usize, options: &MrcOptions) -> Option<EverySize> {
-        match self.outcomes[0].get(task)? {
+        match self.outcomes.first()?.get(task)? {
             Some(Outcome::OnePass(curve)) if options.sampling.is_none() => {
                 Some(curve.every_size(&options.run))
             }

@@ -2,13 +2,15 @@
 //!
 //! * LRU: all sizes at once in one pass, exact ([`LruCurve`]), flash writes as well.
 //! * MIN, where every size is asked for: all at once, exact, what it hits ([`MinCurve`]).
+//! * FIFO, CLOCK and SIEVE: up to eight sizes in one pass, where that wins, exact.
 //! * Any other policy: one run per size, side by side, exact.
 //! * With [`Sampling`]: the same over a sample of the pages, with a standard error.
 //!
 //! ```text
 //!  curve     what a curve is, and how one is made
 //!  recency   stack distances                 lru    every size in one pass
-//!  halving   frames that MIN needs             min    every size of MIN
+//!  halving   frames that MIN needs           min    every size of MIN
+//!  shared    several sizes in one pass
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
 //!  estimate  from the sample to the trace    draw   all of it together
 //! ```
@@ -38,6 +40,7 @@ mod min;
 mod naive;
 mod recency;
 mod sample;
+mod shared;
 mod tasks;
 #[cfg(test)]
 mod tests;

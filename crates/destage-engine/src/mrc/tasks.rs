@@ -4,6 +4,7 @@ use super::curve::MrcOptions;
 use super::estimate::Estimate;
 use super::lru::LruCurve;
 use super::min::MinCurve;
+use super::shared;
 use crate::control::Control;
 use crate::counters::Counters;
 use crate::error::RunError;
@@ -31,14 +32,27 @@ impl Trace<'_> {
     fn frames(&self, size: &Frames) -> f64 {
         f64::from(size.frames) * self.rate
     }
+
+    /// And as a run has them: whole, and at least one.
+    fn run_frames(&self, size: &Frames) -> u32 {
+        (self.frames(size).round() as u32).max(1)
+    }
 }
 
 /// One pass over, or one run through, a trace.
 pub(super) struct Task<'a> {
     pub(super) trace: &'a Trace<'a>,
     pub(super) spec: &'a PolicySpec,
-    /// `None`: LRU or MIN at all sizes.
-    pub(super) size: Option<&'a Frames>,
+    pub(super) sizes: Sizes<'a>,
+}
+
+/// What a task finds out at once.
+#[derive(Clone, Copy)]
+pub(super) enum Sizes<'a> {
+    /// All sizes, of LRU or MIN: one outcome.
+    Every,
+    /// One, or some that are shared: an outcome each.
+    These(&'a [Frames]),
 }
 
 /// What a task found.
@@ -62,23 +76,51 @@ impl Outcome {
 }
 
 impl Task<'_> {
-    fn run(&self, options: &MrcOptions, control: &Control) -> Result<Outcome, RunError> {
-        let Task { trace, spec, size } = self;
+    /// Outcomes that it has.
+    fn outcomes(&self) -> usize {
+        match self.sizes {
+            Sizes::Every => 1,
+            Sizes::These(sizes) => sizes.len(),
+        }
+    }
+
+    fn run(&self, options: &MrcOptions, control: &Control) -> Result<Vec<Outcome>, RunError> {
+        let Task { trace, spec, sizes } = self;
+        match sizes {
+            Sizes::Every => self.every_size(control).map(|curve| vec![curve]),
+            Sizes::These([size]) => self.one_size(size, options, control).map(|run| vec![run]),
+            Sizes::These(sizes) => {
+                let frames: Vec<u32> = sizes.iter().map(|size| trace.run_frames(size)).collect();
+                let warmup = trace.warmup_requests.unwrap_or(0);
+                shared::run(spec.name, trace.input.columns, &frames, warmup, control)
+                    .map(|runs| runs.into_iter().map(Outcome::Run).collect())
+                    .ok_or(RunError::Interrupted)
+            }
+        }
+    }
+
+    fn every_size(&self, control: &Control) -> Result<Outcome, RunError> {
+        let Input { columns, next_uses, .. } = self.trace.input;
+        let warmup = self.trace.warmup_requests.unwrap_or(0);
+        let curve = match self.spec.name {
+            "min" => MinCurve::new(columns, next_uses, warmup, control).map(Outcome::Min),
+            _ => LruCurve::new(columns, warmup, control).map(Outcome::OnePass),
+        };
+        curve.ok_or(RunError::Interrupted)
+    }
+
+    fn one_size(
+        &self,
+        size: &Frames,
+        options: &MrcOptions,
+        control: &Control,
+    ) -> Result<Outcome, RunError> {
+        let Task { trace, spec, .. } = self;
         let warmup = match trace.warmup_requests {
             Some(requests) => Warmup::Requests(requests as u64),
             None => Warmup::Full,
         };
-        let Some(size) = size else {
-            let (Input { columns, next_uses, .. }, warmup) =
-                (trace.input, trace.warmup_requests.unwrap_or(0));
-            let curve = match spec.name {
-                "min" => MinCurve::new(columns, next_uses, warmup, control).map(Outcome::Min),
-                _ => LruCurve::new(columns, warmup, control).map(Outcome::OnePass),
-            };
-            return curve.ok_or(RunError::Interrupted);
-        };
-        let frames = (trace.frames(size).round() as u32).max(1);
-        let frames = Frames { frames, given: size.given.clone() };
+        let frames = Frames { frames: trace.run_frames(size), given: size.given.clone() };
         // End flushes are counted always, and left out later if they are not wanted.
         let options = RunOptions { warmup, flush_at_end: true, ..options.run.clone() };
         let result = run(&trace.input, spec, &frames, &options, control, &mut Unobserved)?;
@@ -86,7 +128,8 @@ impl Task<'_> {
     }
 }
 
-/// Runs all tasks; outcomes come in the order of the tasks, whatever the number of threads.
+/// Runs all tasks; outcomes come in the order of the tasks and of their sizes, whatever the number
+/// of threads.
 ///
 /// `None` is one that had not ended when it was told to stop.
 pub(super) fn in_parallel(
@@ -96,23 +139,28 @@ pub(super) fn in_parallel(
 ) -> Result<Vec<Option<Outcome>>, RunError> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let outcomes: Mutex<Vec<Option<Result<Outcome, RunError>>>> =
+    let found: Mutex<Vec<Option<Result<Vec<Outcome>, RunError>>>> =
         Mutex::new(tasks.iter().map(|_| None).collect());
     let work = || {
         while !failed.load(Ordering::Relaxed) && !control.stop.load(Ordering::Relaxed) {
             let k = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(k) else { break };
-            let outcome = task.run(options, control);
-            failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-            outcomes.lock().expect("no thread panics while it holds the lock")[k] = Some(outcome);
+            let outcomes = task.run(options, control);
+            failed.fetch_or(outcomes.is_err(), Ordering::Relaxed);
+            found.lock().expect("no thread panics while it holds the lock")[k] = Some(outcomes);
         }
     };
     in_threads(options.jobs.clamp(1, tasks.len().max(1)), &work);
-    let outcomes = outcomes.into_inner().expect("all threads have ended");
-    // The error that stopped the others is told, not that they were stopped.
-    let ended = |outcome| match outcome {
-        None | Some(Err(RunError::Interrupted)) => Ok(None),
-        Some(outcome) => outcome.map(Some),
-    };
-    outcomes.into_iter().map(ended).collect()
+    let found = found.into_inner().expect("all threads have ended");
+    let mut all = Vec::new();
+    for (task, outcomes) in tasks.iter().zip(found) {
+        match outcomes {
+            // The error that stopped the others is told, not that they were stopped.
+            None | Some(Err(RunError::Interrupted)) => {
+                all.extend((0..task.outcomes()).map(|_| None));
+            }
+            Some(outcomes) => all.extend(outcomes?.into_iter().map(Some)),
+        }
+    }
+    Ok(all)
 }

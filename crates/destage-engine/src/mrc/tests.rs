@@ -231,6 +231,35 @@ fn curves_of_other_policies_are_runs_in_the_order_given() {
 }
 
 #[test]
+fn sizes_that_are_shared_are_told_in_the_order_given_for_any_number_of_threads() {
+    let trace = mixed(80, 600, 6);
+    let options = run_options(Warmup::Percent(10.0), true);
+    let sizes = sizes([40, 3, 11, 80, 1, 2, 60, 25, 7, 90]);
+    let policies = "clock,cflru,fifo,sieve";
+    let accesses = trace.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum();
+    let with = |jobs| {
+        let options = MrcOptions { jobs, ..self::options(options.clone(), None) };
+        let control = Control::default();
+        let found = mrc(&trace.input(), &specs(policies), &sizes, &options, &control);
+        let planned = planned_accesses(accesses, &specs(policies), &sizes, &options);
+        assert_eq!(control.accesses_done.load(Relaxed), planned);
+        found.expect("curves")
+    };
+    let found = with(1);
+    for (curve, policy) in found.curves.iter().zip(policies.split(',')) {
+        assert_eq!((curve.label.as_str(), curve.method), (policy, Method::Runs));
+        for (point, size) in curve.points.iter().zip(&sizes) {
+            assert_eq!(point.frames, size.frames);
+            assert_is_a_run(point, &trace, policy, &options);
+        }
+    }
+    assert_eq!(found.tasks, 40);
+    for jobs in [2, 3, 7, 100] {
+        assert_eq!(with(jobs), found);
+    }
+}
+
+#[test]
 fn the_number_of_threads_changes_nothing() {
     let trace = zipf(3_000, 60_000, 7);
     let sampling = Some(Sampling::new(0.3, 1).expect("a rate"));
