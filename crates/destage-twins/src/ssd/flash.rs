@@ -18,8 +18,6 @@ use super::today::Isolation;
 #[derive(Clone, Copy)]
 pub(crate) struct Programmed {
     lpn: u64,
-    /// The clock at which the host wrote what is in it.
-    written: u64,
     /// The operation that programmed it, unless that was preconditioning.
     by: Option<usize>,
 }
@@ -252,7 +250,7 @@ impl Ssd {
         if !self.preconditioning {
             self.tallies.handle_programs[handle] += 1;
         }
-        let program = self.program(lpn, clock, plane, handle, Source::Host { ready });
+        let program = self.program(lpn, plane, handle, Source::Host { ready });
         if self.config.gc_mode == GcMode::Background {
             self.collect_while_low(plane);
         }
@@ -275,11 +273,10 @@ impl Ssd {
         }
     }
 
-    /// Steps 3 to 5 of 5.3: what the host wrote at `written` goes to a write point of a plane.
+    /// Steps 3 to 5 of 5.3: a page goes to a write point of a plane.
     fn program(
         &mut self,
         lpn: u64,
-        written: u64,
         plane: usize,
         write_point: usize,
         source: Source,
@@ -302,7 +299,7 @@ impl Ssd {
             Source::Slc(from) => (Kind::M { from, to, fold: true }, 0),
         };
         let by = self.submit(kind, plane, moved, None, ready);
-        self.planes[plane].blocks[active].pages.push(Programmed { lpn, written, by });
+        self.planes[plane].blocks[active].pages.push(Programmed { lpn, by });
         self.places[index(lpn)] = Some((plane, active, page));
         if !self.preconditioning {
             self.tallies.stream_programs[write_point] += 1;
@@ -324,9 +321,9 @@ impl Ssd {
         let (write_point, opened) = (block.write_point, block.opened);
         self.placement.victim(write_point, opened, self.clock);
         for page in self.valid_pages(plane, victim) {
-            let Programmed { lpn, written, .. } = self.planes[plane].blocks[victim].pages[page];
-            let to = self.destination(write_point, lpn, written);
-            self.program(lpn, written, plane, to, Source::Victim(page as u64));
+            let Programmed { lpn, .. } = self.planes[plane].blocks[victim].pages[page];
+            let to = self.destination(write_point, lpn);
+            self.program(lpn, plane, to, Source::Victim(page as u64));
             if !self.preconditioning {
                 self.tallies.handle_moves[self.handles[index(lpn)]] += 1;
             }
@@ -346,7 +343,7 @@ impl Ssd {
 
     /// Where a page of a victim goes that this write point had filled
     /// (`docs/spec/device-today.md` 7.3).
-    fn destination(&mut self, write_point: usize, lpn: u64, written: u64) -> usize {
+    fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
         let handles = self.config.today.handles;
         let own = self.config.today.own_gc_stream;
         match self.config.today.isolation {
@@ -354,7 +351,7 @@ impl Ssd {
             Isolation::Initial => handles - 1,
             Isolation::Persistent if own => handles + write_point % handles,
             Isolation::Persistent => write_point,
-            Isolation::Assigned => self.placement.moved(lpn, written, self.clock),
+            Isolation::Assigned => self.placement.moved(lpn, self.clock),
         }
     }
 
@@ -372,9 +369,8 @@ impl Ssd {
         let page = state.blocks[open].pages.len();
         let kind = Kind::W { page: page as u64, slc: true };
         let by = self.submit(kind, plane, false, None, ready);
-        let written = self.clock;
         let state = &mut self.planes[plane];
-        state.blocks[open].pages.push(Programmed { lpn, written, by });
+        state.blocks[open].pages.push(Programmed { lpn, by });
         self.places[index(lpn)] = Some((plane, open, page));
         if page as u64 + 1 == self.config.today.slc_pages_per_block {
             state.slc_active = None;
@@ -387,11 +383,11 @@ impl Ssd {
     pub(crate) fn fold(&mut self, plane: usize) {
         let block = self.planes[plane].slc_sealed.pop_front().expect("a sealed SLC block");
         for page in self.valid_pages(plane, block) {
-            let Programmed { lpn, written, .. } = self.planes[plane].blocks[block].pages[page];
+            let Programmed { lpn, .. } = self.planes[plane].blocks[block].pages[page];
             if self.config.gc_mode != GcMode::Background {
                 self.collect_while_low(plane);
             }
-            self.program(lpn, written, plane, 0, Source::Slc(page as u64));
+            self.program(lpn, plane, 0, Source::Slc(page as u64));
             if self.config.gc_mode == GcMode::Background {
                 self.collect_while_low(plane);
             }

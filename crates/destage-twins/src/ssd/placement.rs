@@ -31,8 +31,8 @@ pub(crate) trait Placement {
     /// A block is about to be collected that this write point opened at the clock `opened`.
     fn victim(&mut self, _write_point: usize, _opened: u64, _clock: u64) {}
 
-    /// The write point for a page of that block; its data were written at the clock `written`.
-    fn moved(&mut self, page: u64, _written: u64, _clock: u64) -> usize {
+    /// The write point for a page of that block.
+    fn moved(&mut self, page: u64, _clock: u64) -> usize {
         unreachable!("page {page} is moved by a policy that does not assign it")
     }
 
@@ -109,7 +109,7 @@ impl Placement for SepBit {
         }
     }
 
-    fn moved(&mut self, page: u64, _: u64, clock: u64) -> usize {
+    fn moved(&mut self, page: u64, clock: u64) -> usize {
         if self.victim_of_class_0 {
             return 2;
         }
@@ -137,6 +137,9 @@ struct FutureKnowledge {
     unit_pages: u64, // u
     /// When the data die that were written at clock 1, 2, ..; never, if there is no such clock.
     deaths: Vec<Option<u64>>,
+    /// The clock at which a page was written last. As with SepBIT (8.5), that is now for the page
+    /// that is being written, though a collection may move its old version yet.
+    last: BTreeMap<u64, u64>,
 }
 
 impl FutureKnowledge {
@@ -159,11 +162,12 @@ impl FutureKnowledge {
 
 impl Placement for FutureKnowledge {
     fn handle(&mut self, write: &HostWrite) -> usize {
+        self.last.insert(write.page, write.clock);
         self.class(write.clock, write.clock)
     }
 
-    fn moved(&mut self, _: u64, written: u64, clock: u64) -> usize {
-        self.class(written, clock)
+    fn moved(&mut self, page: u64, clock: u64) -> usize {
+        self.class(self.last[&page], clock)
     }
 }
 
@@ -238,6 +242,7 @@ pub(crate) fn placement(
             base: s.integer("base", 4, 2)?,
             unit_pages: s.integer("unit_pages", config.planes() as u64 * config.data_pages, 1)?,
             deaths: deaths(history),
+            last: BTreeMap::new(),
         }),
         _ => Box::new(Unplaced),
     })
