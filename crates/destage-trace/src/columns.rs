@@ -28,8 +28,8 @@ use crate::mapped::Mapped;
 
 /// Version of layout and meaning. A file of another version is stale, never read.
 ///
-/// 2: trims and flushes are kept.
-pub const FORMAT_VERSION: u32 = 2;
+/// 2: trims and flushes are kept. 3: and are part of the fingerprint.
+pub const FORMAT_VERSION: u32 = 3;
 /// Sections are hashed in blocks of this size; also what the writers buffer.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 

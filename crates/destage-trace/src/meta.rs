@@ -25,8 +25,9 @@ pub struct TraceMeta {
     pub write_sizes: SizeProfile,
     /// What reading reported: format, lines skipped, steps back, notes, warnings.
     pub summary: serde_json::Value,
-    /// Identity of the accesses: 32 hexadecimal digits over page size, arrivals, pages and
-    /// operations. The same however the file was named or compressed.
+    /// Identity of what a run can see: 32 hexadecimal digits over page size, arrivals, pages,
+    /// operations, and trims and flushes where there are any. The same however the file was named
+    /// or compressed.
     pub fingerprint: String,
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct TraceIdentity {
     /// The files as they were given; or what made the trace, if it was synthetic.
     pub sources: Vec<String>,
-    /// Hash of the decoded accesses, 32 hexadecimal digits: equal for equal content.
+    /// Hash of the decoded accesses, trims and flushes, 32 hexadecimal digits: equal for equal
+    /// content.
     pub fingerprint: String,
     /// Format that the records were read from.
     pub format: String,

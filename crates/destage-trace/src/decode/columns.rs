@@ -19,7 +19,7 @@ pub(super) struct Space<'a> {
 }
 
 impl Rows {
-    /// Writes all columns behind the arrivals; returns the identity of the accesses.
+    /// Writes all columns behind the arrivals; returns the identity of accesses, trims and flushes.
     ///
     /// # Errors
     ///
@@ -47,6 +47,7 @@ impl Rows {
             let section = self.writer.section(ColumnKind::Continuations, bytes)?;
             hash.update(&section.to_le_bytes());
         }
+        hash.update(bytes_of(&self.asides));
         Ok(format!("{:032x}", hash.digest128()))
     }
 
