@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from destage import _destage
-from destage.errors import ExcludedError, UsageError
+from destage.errors import DataError, ExcludedError, UsageError
 from destage.io.clash import reading
 from destage.io.names import path_of
 from destage.model.card import Card
@@ -195,26 +194,47 @@ def restored(record: str) -> Drive:
     return Drive(_destage.drive_from_record(record, True))
 
 
-def open_shared(path: str, others: Sequence[tuple[str, str]], *, cache: bool = True) -> Drive:
-    """Open the drive of a file that has keys for others too, which are given as (table, key)."""
-    return Drive(_destage.open_shared_drive(path, list(others), cache))
+def open_shared(
+    path: str,
+    others: Sequence[tuple[str, str]],
+    *,
+    placement: str | None = None,
+    cache: bool = True,
+) -> Drive:
+    """Open the drive of a file that has keys for others too, which are given as (table, key).
+
+    `placement` is what it is to have afterwards, if anything.
+    """
+    keys = list(others)
+    return _opened(lambda spec: _destage.open_shared_drive(spec, keys, cache), path, placement)
 
 
-def _opened(spec: str, placement: str | None, cache: bool) -> tuple[Drive, str | None]:
-    """A drive by name, and the placement policy that it is still to have."""
+def _opened(opener: Callable[[str], _destage.Drive], spec: str, placement: str | None) -> Drive:
+    """A drive by name, which is to have this placement policy.
+
+    With `isolation = assigned` there is no drive but with a policy: then it has it already.
+    """
     try:
-        return Drive(_destage.open_drive(spec, cache)), placement
-    except ExcludedError:
-        # With `isolation = assigned` there is no such drive but with a placement policy.
-        if not isinstance(placement, str) or not spec.rstrip().endswith("]"):
+        return Drive(opener(spec))
+    except (ExcludedError, DataError):
+        if not isinstance(placement, str):
             raise
-        policy, _, keys = placement.strip().partition("[")
-        given = [key for key in keys.removesuffix("]").split(";") if key.strip()]
-        changes = [f"placement={policy}", *(f"placement.{key.strip()}" for key in given)]
-        with suppress(UsageError):
-            whole = f"{spec.rstrip()[:-1]};{';'.join(changes)}]"
-            return Drive(_destage.open_drive(whole, cache)), None
+        try:
+            return Drive(opener(_placed(spec, placement)))
+        except ExcludedError:
+            raise
+        except (UsageError, DataError):
+            pass
         raise
+
+
+def _placed(spec: str, placement: str) -> str:
+    """The name of a drive with a placement policy among its changes."""
+    policy, _, keys = placement.strip().partition("[")
+    given = [key for key in keys.removesuffix("]").split(";") if key.strip()]
+    changes = ";".join([f"placement={policy}", *(f"placement.{key.strip()}" for key in given)])
+    spec = spec.rstrip()
+    return f"{spec[:-1]};{changes}]" if spec.endswith("]") else f"{spec}[{changes}]"
 
 
 #: What a drive holds before the first request, in a word.
@@ -262,7 +282,8 @@ def open_device(
         drive = spec
     elif isinstance(spec, (str, os.PathLike)) and isinstance(os.fspath(spec), str):
         reading("the drive", path_of(spec, "device"))
-        drive, placement = _opened(os.fspath(spec), placement, bool(cache))
+        opener = partial(_destage.open_drive, keep=bool(cache))
+        drive = _opened(opener, os.fspath(spec), placement)
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")
     if ftl is not None:

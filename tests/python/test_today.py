@@ -180,6 +180,27 @@ def test_a_drive_that_is_none_without_a_placement_gets_it(
     assert one["device"]["device"]["isolation"] == "assigned"
 
 
+def test_the_same_holds_of_a_file_and_of_one_that_is_the_config(
+    destage: Destage, trace: Path, tmp_path: Path
+) -> None:
+    text = HANDLES.replace("handles = 2", "handles = 4").replace("persistent", "assigned")
+    path = tmp_path / "assigned.toml"
+    path.write_text(text.replace("blocks_per_plane = 40", "blocks_per_plane = 60"))
+    placed = ("-p", "lru", "-c", "64p", "--placement")
+    [one] = sets(destage, trace, "-d", path, *placed, "none,by-cache,sepbit")
+    assert one["runs"][0]["config"]["placement"] == "sepbit"
+    config = tmp_path / "config.toml"
+    config.write_text("[cache]\nsize = '64p'\n" + path.read_text())
+    [two] = sets(destage, trace, "--config", config, "-p", "lru", "--placement", "sepbit[window=4]")
+    assert two["runs"][0]["config"]["placement"] == "sepbit[window=4]"
+    alone = destage("compare", trace, "-d", path, "-p", "lru", "-c", "64p")
+    assert alone.status == 65
+    assert "policy = none excludes isolation = assigned" in alone.err
+    other = destage("compare", trace, "-d", path, *placed, "by-cache")
+    assert other.status == 2, other
+    assert "policy = by-cache excludes isolation = assigned" in other.err
+
+
 #: Asked for alone, each is an error that names both keys.
 EXCLUDED = [
     (["-d", "small", "--placement", "sepbit"], ["policy = sepbit", "handles = 1"]),

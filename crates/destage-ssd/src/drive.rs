@@ -138,7 +138,7 @@ impl Drive {
     ///
     /// [`DriveError::Name`] with the nearest preset.
     pub fn preset(name: &str) -> Result<Drive, DriveError> {
-        Loaded::preset(name).map(|loaded| loaded.drive)
+        Loaded::preset(name)?.drive.map_err(|flaw| flaw.placed)
     }
 
     /// The drive of a TOML file with this content.
@@ -149,39 +149,38 @@ impl Drive {
     ///
     /// [`DriveError::Content`] with line and column.
     pub fn parse(text: &str, file: &str) -> Result<Drive, DriveError> {
-        Loaded::parse(text, file, &[]).map(|loaded| loaded.drive)
-    }
-
-    /// The drive of a TOML file that has keys for others too: (table, key), which are not read.
-    ///
-    /// # Errors
-    ///
-    /// [`DriveError::Missing`], or [`DriveError::Content`] with line and column.
-    pub fn from_shared(path: &str, others: &[(&str, &str)]) -> Result<Drive, DriveError> {
-        Loaded::read(path, others).map(|loaded| loaded.drive)
+        Loaded::parse(text, file, &[])?.drive.map_err(|flaw| flaw.placed)
     }
 
     /// Reads a preset's name or a file, with or without changes: `ecr[op_permille=70]`.
     ///
     /// # Errors
     ///
-    /// [`DriveError`]; a file has to be a good drive before it is changed.
+    /// [`DriveError`]; a file has to be a good drive before it is changed, but for two keys that
+    /// exclude each other, one of which the change may put right.
     pub fn from_spec(spec: &str) -> Result<Drive, DriveError> {
+        Drive::from_shared(spec, &[])
+    }
+
+    /// The same; a file may have keys for others too: (table, key), which are not read.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_spec`](Self::from_spec).
+    pub fn from_shared(spec: &str, others: &[(&str, &str)]) -> Result<Drive, DriveError> {
         let whole = spec.trim();
         let is_file = |name: &str| name.ends_with(".toml") || Path::new(name).is_file();
         let (name, changes) =
             if is_file(whole) { (whole, Vec::new()) } else { spec::split(whole)? };
-        let Loaded { drive, given } =
-            if is_file(name) { Loaded::read(name, &[])? } else { Loaded::preset(name)? };
+        let loaded =
+            if is_file(name) { Loaded::read(name, others)? } else { Loaded::preset(name)? };
         if changes.is_empty() {
-            return Ok(drive);
+            return loaded.drive.map_err(|flaw| flaw.placed);
         }
         let upper = spec::tables(whole, &changes)?;
         let pairs: Vec<String> =
             changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let name = format!("{}[{}]", drive.name, pairs.join(";"));
-        Drive::from_tables(name, drive.preset, given.under(upper))
-            .map_err(|error| DriveError::Change { spec: whole.into(), error })
+        loaded.changed(whole, &pairs.join(";"), upper)
     }
 
     /// Checks all tables and fills in defaults.
@@ -318,13 +317,49 @@ pub struct DriveSize {
     pub saturation: Option<Saturation>,
 }
 
-/// A preset's or a file's drive, and its tables with those of the preset that it builds on.
+/// A preset's or a file's tables, with those of the preset that it builds on, and their drive.
 struct Loaded {
-    drive: Drive,
+    name: String,
+    preset: Option<String>,
     given: Tables,
+    drive: Result<Drive, Flaw>,
+}
+
+/// What is wrong with a file's tables.
+struct Flaw {
+    error: ConfigError,
+    /// The same, with its place in the file.
+    placed: DriveError,
 }
 
 impl Loaded {
+    /// Makes the drive of the tables of a file.
+    fn new(name: &str, preset: Option<String>, given: Tables, file: &file::File<'_>) -> Loaded {
+        let drive = Drive::from_tables(name.into(), preset.clone(), given.clone());
+        let drive = drive.map_err(|error| {
+            let placed = file.wrong(error.place(), error.to_string());
+            Flaw { error, placed }
+        });
+        Loaded { name: name.into(), preset, given, drive }
+    }
+
+    /// The drive with these tables over its own: `spec` asked for it, `pairs` are the changes.
+    fn changed(self, spec: &str, pairs: &str, upper: Tables) -> Result<Drive, DriveError> {
+        let flaw = self.drive.err();
+        if let Some(flaw) = &flaw
+            && !matches!(flaw.error, ConfigError::Together { .. })
+        {
+            return Err(flaw.placed.clone());
+        }
+        let places_pages = upper.placement.contains_key("policy");
+        let name = format!("{}[{pairs}]", self.name);
+        Drive::from_tables(name, self.preset, self.given.under(upper)).map_err(|error| match flaw {
+            // It is the file's own fault, and the change has nothing to do with it.
+            Some(flaw) if flaw.error == error && !places_pages => flaw.placed,
+            _ => DriveError::Change { spec: spec.into(), error },
+        })
+    }
+
     fn preset(name: &str) -> Result<Loaded, DriveError> {
         let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
             let known = || PRESETS.iter().map(|preset| preset.name);
@@ -335,10 +370,7 @@ impl Loaded {
             });
         };
         let file = file::File::parse(preset.toml, preset.name, &[])?;
-        let given = file.tables.clone();
-        let drive = Drive::from_tables(name.into(), Some(name.into()), given.clone())
-            .map_err(|error| file.wrong(error.place(), error.to_string()))?;
-        Ok(Loaded { drive, given })
+        Ok(Loaded::new(name, Some(name.into()), file.tables.clone(), &file))
     }
 
     fn read(path: &str, others: &[(&str, &str)]) -> Result<Loaded, DriveError> {
@@ -369,10 +401,8 @@ impl Loaded {
                 return Err(file.wrong(Some(("device", "preset")), what));
             }
         };
-        let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let drive = Drive::from_tables(stem, preset, given.clone())
-            .map_err(|error| file.wrong(error.place(), error.to_string()))?;
-        Ok(Loaded { drive, given })
+        let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+        Ok(Loaded::new(&stem, preset, given, &file))
     }
 }
 

@@ -67,7 +67,8 @@ else:
 
 #: What other tools, and our own results, call a flag.
 WORDS = {
-    **dict.fromkeys(("cache-size", "cache-sizes", "size", "sizes", "frames", "capacity"), "cache"),
+    **dict.fromkeys(("cache-size", "cache-sizes", "cachesize", "size", "sizes"), "cache"),
+    **dict.fromkeys(("frames", "capacity", "memory", "mem"), "cache"),
     **dict.fromkeys(("policies", "algorithm", "algo", "algos", "eviction"), "policy"),
     **dict.fromkeys(("drive", "ssd", "disk", "preset"), "device"),
     **dict.fromkeys(("threads", "workers", "parallel"), "jobs"),
@@ -75,6 +76,7 @@ WORDS = {
     **dict.fromkeys(("iodepth", "depth", "qd"), "queue-depth"),
     **dict.fromkeys(("block-size", "bs", "pagesize"), "page-size"),
     **dict.fromkeys(("html", "output-html"), "report"),
+    **dict.fromkeys(("output", "out", "export", "output-csv"), "csv"),
     **dict.fromkeys(("metrics", "metric", "columns-shown"), "show"),
     **dict.fromkeys(("order-by", "sort-by"), "sort"),
     **dict.fromkeys(("duration", "runtime"), "for"),
@@ -402,7 +404,7 @@ def _drive_of(
     changes |= {key: arguments[key] for key in ("queue_depth", "flush")}
     shared = click.get_current_context().meta.get(SHARED)
     if shared is not None and shared[0] == device:
-        return open_device(open_shared(*shared, cache=cache), **changes)
+        return open_device(open_shared(*shared, placement=placement, cache=cache), **changes)
     return open_device(device, **changes, cache=cache)
 
 

@@ -435,3 +435,28 @@ fn what_excludes_itself_is_told_from_what_is_wrong() {
     assert!(flush.excludes() && flush.to_string().contains("flush = drain"), "{flush}");
     assert_eq!(spec("fdp").with_flush(FlushMode::Drain).unwrap().host.flush, FlushMode::Drain);
 }
+
+#[test]
+fn a_change_may_put_right_what_a_file_alone_excludes() {
+    let text = "[device]\npreset = \"fdp\"\nisolation = \"assigned\"\n";
+    let file = Scratch::new("assigned.toml", text);
+    let with = |changes: &str| Drive::from_spec(&format!("{}{changes}", file.path()));
+    let alone = with("").unwrap_err();
+    assert_eq!(alone.fault(), Fault::Data);
+    assert!(alone.to_string().contains("policy = none excludes isolation = assigned"), "{alone}");
+    assert_eq!(
+        with("[placement=fk;steps=linear]").unwrap().device.placement_label(),
+        "fk[steps=linear]"
+    );
+    // Another one that it excludes is the change's fault, and so is none at all.
+    for policy in ["none", "by-cache"] {
+        let error = with(&format!("[placement={policy}]")).unwrap_err();
+        assert!(error.excludes(), "{error}");
+        assert!(error.to_string().contains(&format!("policy = {policy} excludes")), "{error}");
+    }
+    // What has nothing to do with it leaves the file's own fault, with its place.
+    assert_eq!(with("[read_ns=1000]").unwrap_err().to_string(), alone.to_string());
+    let nonsense = Scratch::new("nonsense.toml", format!("{text}nonsense = 1\n"));
+    let error = Drive::from_spec(&format!("{}[placement=fk]", nonsense.path())).unwrap_err();
+    assert!(error.to_string().contains(":4:1: device: unknown key"), "{error}");
+}
