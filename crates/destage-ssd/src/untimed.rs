@@ -178,7 +178,7 @@ mod tests {
             DeviceFull { ftl: "dftl", operation, blocks: 11, remedy }.to_string()
         };
         let why = "device full: a free block is needed, and none of the 11 blocks is free (a \
-                   larger gc_reserve_blocks, such as 16, leaves it room)";
+                   larger reserve leaves it room: --ftl \"dftl[gc_reserve_blocks=16]\")";
         assert_eq!(full(Some(3)), format!("dftl: operation 3: {why}"));
         assert_eq!(full(None), format!("dftl: while it was being filled: {why}"));
     }

@@ -405,7 +405,8 @@ fn dftl_runs_full_where_its_twin_does_and_stays_so() {
         text,
         format!(
             "dftl: operation {at}: device full: a free block is needed, and none of the 2510 \
-             blocks is free (a larger gc_reserve_blocks, such as 16, leaves it room)"
+             blocks is free (a larger reserve leaves it room: \
+             --ftl \"dftl[gc_reserve_blocks=16]\")"
         )
     );
     let mut larger = params.clone();

@@ -159,15 +159,24 @@ fn looks_like(sample: &Sample) -> String {
     match sample.lines(1).first() {
         Some(line) if sample.is_text() => {
             let shown = &line[..line.len().min(80)];
-            let columns = Fields::<1>::commas(line).count;
-            format!("its first line is \"{}\" ({columns} fields between commas)", printable(shown))
+            format!("its first line is \"{}\"{}", printable(shown), columns_of(line))
         }
+        None if sample.is_text() => "its first lines are blank".to_owned(),
         _ => {
             let head: Vec<String> =
                 sample.bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
             format!("it is binary and begins with {}", head.join(" "))
         }
     }
+}
+
+/// How many fields a line has, by what most of them stand between; nothing if it has one.
+fn columns_of(line: &[u8]) -> String {
+    let marks = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs"), (b'|', "bars")];
+    let counted = marks.map(|(mark, word)| (Fields::<1>::separated(line, mark).count, word));
+    let (fields, between) =
+        counted.into_iter().max_by_key(|&(fields, _)| fields).unwrap_or_default();
+    if fields > 1 { format!(" ({fields} fields between {between})") } else { String::new() }
 }
 
 /// The two formats nearest to a sample, but for `except`: those that recognise it first, then those

@@ -475,6 +475,8 @@ fn what_is_no_trace_is_refused_with_a_reason() {
         error_of(b"hello world\nthis is prose\n", &[])
             .contains("its first line is \"hello world\"")
     );
+    assert!(error_of(b"a;b;c\n1;2;3\n", &[]).contains("\"a;b;c\" (3 fields between semicolons)"));
+    assert!(error_of(b"\n\n\n", &[]).contains("its first lines are blank"));
     assert!(error_of(b"1, 500, 0, 4096, 0\n2, 600, 1, 4096, 8\n", &[]).contains("log of fio"));
     assert!(error_of(b"device_id,capacity\n1,100\n", &[]).contains("device sizes"));
     for (magic, name) in [

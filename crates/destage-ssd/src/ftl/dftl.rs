@@ -92,7 +92,7 @@ pub static INFO: Info = Info {
     counters: &[Collections::DECLARED, Translation::DECLARED, Wear::DECLARED],
     // One collection may take more pages than it frees, if the entries of what it copies lie on as
     // many translation pages: a larger reserve outlasts that.
-    remedy: " (a larger gc_reserve_blocks, such as 16, leaves it room)",
+    remedy: " (a larger reserve leaves it room: --ftl \"dftl[gc_reserve_blocks=16]\")",
     row: Some(Row {
         stored_pages: |config, logical_pages| {
             u64::from(logical_pages) + u64::from(translation_pages(config, logical_pages))

@@ -54,7 +54,10 @@ type Wrong = (Category, String);
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let given = &opening.options;
     let Some(text) = &given.fields else {
-        return Err(usage(format!("bin: fields must be given, such as {}", layout::EXAMPLE)));
+        return Err(usage(format!(
+            "bin: fields (--fields) must be given, such as {}",
+            layout::EXAMPLE
+        )));
     };
     if given.columns != Columns::default() {
         return Err(usage("bin: columns are of tables with columns; fields names them here"));

@@ -211,7 +211,7 @@ fn ops_of(format: &str, options: &ReaderOptions) -> Result<Vec<(Vec<u8>, RecordO
         (None, None) => {
             return Err(missing(
                 format,
-                "columns.op, or default_op",
+                "columns.op (--columns op=NAME), or default_op (--default-op)",
                 "read or write, for files without an op column",
             ));
         }
@@ -220,7 +220,7 @@ fn ops_of(format: &str, options: &ReaderOptions) -> Result<Vec<(Vec<u8>, RecordO
     Ok(ops)
 }
 
-/// An option that must be given, and what it can be.
+/// An option that must be given, as one calls it and types it, and what it can be.
 fn missing(format: &str, key: &str, values: &str) -> TraceError {
     usage(format!("{format}: {key} must be given ({values})"))
 }
@@ -237,7 +237,9 @@ impl Mapping {
             Unit::Bytes(bytes) => bytes,
             Unit::Page => page_bytes,
         };
-        let missing = |key: &str, values: &str| missing(format, key, values);
+        let missing = |key: &str, values: &str| {
+            missing(format, &format!("{key} (--{})", key.replace('_', "-")), values)
+        };
         const TIMES: &str = "s, ms, us, ns, ps, filetime or none";
         const SIZES: &str = "byte, sector, page, or a number of bytes";
 
@@ -255,8 +257,8 @@ impl Mapping {
         let length_unit = match (&columns.length, options.length_unit) {
             (Some(_), None) => return Err(missing("length_unit", SIZES)),
             (None, _) if offset_unit != Unit::Page => {
-                let message = "columns.length must be given, unless offset_unit is page and every \
-                 request one page";
+                let message = "columns.length must be given, unless offset_unit (--offset-unit) is \
+                 page and every request one page";
                 return Err(usage(format!("{format}: {message}")));
             }
             (_, unit) => unit.unwrap_or(Unit::Page),

@@ -35,7 +35,7 @@ pub static FORMAT: Format = Format {
         "mooncake",
         "key-value blocks of a language model (Mooncake)",
         "one JSON object a line: timestamp (ms), hash_ids; each id a block of 512 tokens, \
-         bytes_per_token says how large",
+         --bytes-per-token says how large",
         detect,
         open,
     )
@@ -54,8 +54,8 @@ fn detect(sample: &Sample) -> Verdict {
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let Some(bytes_per_token) = opening.options.bytes_per_token else {
         return Err(usage(
-            "mooncake: bytes_per_token must be given (what the keys and values of a token take: 2 \
-             x layers x heads of keys x their width x bytes of a number)",
+            "mooncake: bytes_per_token (--bytes-per-token) must be given: what the keys and \
+             values of a token take, 2 x layers x heads of keys x their width x bytes of a number",
         ));
     };
     let default_op = opening.options.default_op.unwrap_or(RecordOp::Read);
@@ -311,7 +311,9 @@ mod tests {
     fn the_size_of_a_token_is_asked_for() {
         let error = testing::error_with(&FORMAT, TWO, "x", |_| ());
         assert_eq!(error.exit_status(), 2);
-        assert!(error.to_string().starts_with("mooncake: bytes_per_token must be given"));
+        assert!(
+            error.to_string().starts_with("mooncake: bytes_per_token (--bytes-per-token) must")
+        );
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn a_list_of_fields_that_is_none_says_where_and_what_was_expected() {
     }
     let missing = testing::error_with(&FORMAT, [0; 8], "x", |_| ());
     assert_eq!(missing.exit_status(), 2);
-    assert!(missing.to_string().starts_with("bin: fields must be given, such as"));
+    assert!(missing.to_string().starts_with("bin: fields (--fields) must be given, such as"));
     let clash = testing::error_with(&FORMAT, [0; 8], "x", |o| {
         with("<u32 page")(o);
         o.offset_unit = Some(Unit::Bytes(512));
