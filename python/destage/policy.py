@@ -17,6 +17,7 @@ A class in a file goes by its name wherever a policy's name goes: `mine.py:Mine[
 
 from __future__ import annotations
 
+import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -232,11 +233,24 @@ class OwnPolicy:
         """Return a fresh policy."""
         try:
             return self.factory(frames, **self.params)
-        except TypeError as e:
-            raise UsageError(f"policy {self.name}: __init__, before the first access: {e}") from e
+        except (TypeError, UsageError) as e:
+            where = f"policy {self.name}: __init__, before the first access"
+            raise UsageError(f"{where}: {e}{self._parameters()}") from e
         except Exception as e:
             blame(e, f"policy {self.name}: in __init__, before the first access")
             raise
+
+    def _parameters(self) -> str:
+        """What it takes, in brackets, if it was given something else; else nothing."""
+        try:
+            takes = list(inspect.signature(self.factory).parameters.values())[1:]
+        except (TypeError, ValueError):
+            return ""
+        known = [p.name for p in takes if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        any_other = any(p.kind is p.VAR_KEYWORD for p in takes)
+        if any_other or all(name in known for name in self.params):
+            return ""
+        return f" (it has: {', '.join(known) or 'no parameters'})"
 
     @classmethod
     def of(cls, given: object, params: dict[str, Any] | None = None) -> OwnPolicy | None:

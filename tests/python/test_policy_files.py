@@ -399,3 +399,39 @@ def test_no_byte_code_is_left_beside_a_file(mine: Path, trace: ds.Trace) -> None
     ds.run(trace, f"{mine}:Newest", cache="4p")
     assert {p.name for p in mine.parent.iterdir()} == {"mine.py"}
     assert str(mine.parent) not in sys.path
+
+
+LACKING = """
+import destage
+
+class Lacks(destage.Policy):
+    def request(self, r):
+        return destage.MISS
+
+class Deaf(destage.ListPolicy):
+    def __init__(self, frames):
+        super().__init__(frames)
+        self.pages = self.new_list(on_hit="sideways")
+
+class Takes(destage.ListPolicy):
+    def __init__(self, frames, *, share=0.5, depth=2):
+        super().__init__(frames)
+        self.pages = self.new_list()
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("Lacks", "policy own.py:Lacks: it has no method evict"),
+        ("Deaf", "policy own.py:Deaf: __init__, before the first access: on_hit: expected"),
+        ("Takes[shar=1]", "unexpected keyword argument 'shar' (it has: share, depth)"),
+    ],
+)
+def test_a_class_that_cannot_be_made_is_named_with_what_it_lacks(
+    destage: Destage, msr: Path, tmp_path: Path, named: str, said: str
+) -> None:
+    (tmp_path / "own.py").write_text(LACKING)
+    done = destage("compare", msr, "-p", f"lru,own.py:{named}", "-c", "8p", "-q")
+    assert done.status == 2, done
+    assert said in done.err

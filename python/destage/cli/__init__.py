@@ -22,6 +22,7 @@ Nothing heavy is imported before it is known which command runs: `destage --help
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -139,7 +140,14 @@ def _bug(error: BaseException) -> int:
     return 70
 
 
+def _number_expected(found: re.Match[str]) -> str:
+    number = "whole number" if found[2] == "integer" else "number"
+    before, _, value = found[1].rpartition(": ")
+    return f"{before}: expected a {number}, found {value}"
+
+
 def _sentence(message: str) -> str:
-    """Click's messages in the style of ours: no capital, no full stop."""
+    """Click's messages in the style of ours: no capital, no full stop, no word of a type."""
     message = message.strip().rstrip(".")
+    message = re.sub(r"(.*) is not a valid (integer|float)( range)?$", _number_expected, message)
     return message[:1].lower() + message[1:] if message[1:2].islower() else message

@@ -39,15 +39,19 @@ from destage.trace import Trace
 __all__ = ["JOBS", "REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
 
-def policy_flag(default: str) -> list[Decorated]:
-    """The flag for policies; the help says what is taken without it."""
+def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
+    """The flag for policies, or for one; the help says what is taken without it."""
+    takes = (
+        "Policies: lru,arc,cflru[window_fraction=0.75], or a group: all, flash, classic;"
+        if several
+        else "Policy: lru, 'cflru[window_fraction=0.75]';"
+    )
     return [
         flag(
             "-p",
             "--policy",
-            metavar="NAME,...",
-            help="Policies: lru,arc,cflru[window_fraction=0.75], or a group: all, flash, classic;"
-            " FILE.py:CLASS is one of yours;"
+            metavar="NAME,..." if several else "NAME",
+            help=f"{takes} FILE.py:CLASS is one of yours;"
             f" `destage policies` lists them; none is no cache. [{default}]",
         )
     ]
@@ -97,7 +101,7 @@ DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long it
 EPILOG = """\b
 Examples:
   destage compare hm_0.csv.gz
-  destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB,16MiB --cost read=1,write=118
+  destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB --cost read=1,write=118
   destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB -d small --view latency
   destage compare hm_0.csv.gz -p lru,cflru -c 32MiB -d small --ftl page,bast
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet

@@ -49,7 +49,8 @@ EPILOG = """\b
 Examples:
   destage results runs
   destage results runs --where "policy == 'lru' and cache >= '10%'" --csv -
-  destage results runs --sql "select label, avg(hit_ratio) from runs group by label"
+  destage results runs \\
+      --sql "select label, avg(hit_ratio) from runs group by label"
   destage results runs --pooled --show hit,writes
   destage results merge shard-1 shard-2 -o runs
   destage results pack runs

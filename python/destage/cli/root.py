@@ -46,7 +46,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say which command may have been meant."""
+        """Say which command may have been meant; `help COMMAND` is `COMMAND --help`."""
+        if args[:1] == ["help"]:
+            if not args[1:]:
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+            args = [*args[1:], "--help"]
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in self.places:
             from destage import _destage
@@ -59,8 +64,9 @@ class LazyGroup(click.Group):
 
     def _meant(self, name: str, ctx: click.Context) -> str | None:
         """The command that others call by this name, or that is one of a group's."""
-        if WORDS.get(name) in self.places:
-            return WORDS[name]
+        called = WORDS.get(name, "")
+        if called.split(" ")[0] in self.places:
+            return called
         for above, place in self.places.items():
             group = self.get_command(ctx, above) if place.is_group else None
             if isinstance(group, LazyGroup) and name in group.places:
@@ -77,6 +83,7 @@ class LazyGroup(click.Group):
 WORDS = {
     **dict.fromkeys(("simulate", "sim", "bench"), "compare"),
     **dict.fromkeys(("replay", "record"), "run"),
+    **dict.fromkeys(("stats", "analyze", "analyse", "describe"), "trace info"),
     **dict.fromkeys(("plot", "draw", "html"), "report"),
     **dict.fromkeys(("optimize", "optimise", "search"), "tune"),
     **dict.fromkeys(("drives", "presets", "ssds"), "devices"),

@@ -77,17 +77,20 @@ SIZE = [
     )
 ]
 
+ONE = policy_flag("the drive's", several=False)
+
 EPILOG = """\b
 Examples:
   destage run hm_0.csv.gz -p arc -c 10%
   destage run hm_0.csv.gz -p cflru -c 16MiB --decisions d.jsonl --series s.csv
-  destage run hm_0.csv.gz -p ecr -c 16MiB --device small --timeline t.json.gz --for 10s
+  destage run hm_0.csv.gz -p ecr -c 16MiB --device small \\
+      --timeline t.json.gz --for 10s
 """
 
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(policy_flag("the drive's"), SIZE, RUN, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
+@apply(ONE, SIZE, RUN, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
 def run(trace: tuple[str, ...], **arguments: Any) -> None:
     """Run one policy once and record everything."""
     named = {k: v for k, v in arguments.items() if k in RECORDED}

@@ -52,7 +52,8 @@ Examples:
   destage sweep sweep.toml --store runs
   destage sweep sweep.toml --store runs --resume
   destage sweep sweep.toml --store runs --shard 3/64
-  destage sweep sweep.toml --store runs --engine dask --scheduler tcp://host:8786
+  destage sweep sweep.toml --store runs --engine dask \\
+      --scheduler tcp://host:8786
   destage results runs --csv -
 
 SPEC.toml has a table [sweep] with lists: traces, policies, cache, devices, ftls, seeds, ...; paths

@@ -189,7 +189,8 @@ def _parameter_flags() -> list[Decorated]:
 @click.command(
     cls=Command,
     epilog="\b\nExamples:\n"
-    "  destage trace synth zipf --requests 1000000 --alpha 0.9 --to parquet -o z.parquet\n"
+    "  destage trace synth zipf --requests 1000000 --alpha 0.9 \\\n"
+    "      --to parquet -o z.parquet\n"
     "  destage trace synth t1 --seed 3 -o t1.csv\n"
     "  destage trace synth --list",
 )

@@ -70,10 +70,12 @@ FIGURES = [
 
 EPILOG = """\b
 Examples:
-  destage tune hm_0.csv.gz -p clc --param alpha=0:1:0.05 -c 8MiB --objective destages
-  destage tune hm_0.csv.gz -p bpac --param sampling_period=1024:262144:*2 -c 16MiB \\
-      --device bpac --wrap modulo
-  destage tune hm_0.csv.gz -p 2q --param in_fraction=0:1 --param out_fraction=0:1 --trials 60 -c 10%
+  destage tune hm_0.csv.gz -p clc --param alpha=0:1:0.05 -c 8MiB \\
+      --objective destages
+  destage tune hm_0.csv.gz -p bpac --param sampling_period=1024:262144:*2 \\
+      -c 16MiB --device bpac --wrap modulo
+  destage tune hm_0.csv.gz -p 2q --param in_fraction=0:1 \\
+      --param out_fraction=0:1 --trials 60 -c 10%
 """
 
 

@@ -82,7 +82,10 @@ def load(path: str, name: str | None) -> Callable[..., Any]:
         if made is not None and (not inspect.isclass(made) or _is_policy(made)) and callable(made):
             return made  # type: ignore[no-any-return]
         if made is not None:
-            lacks = [call for call in _CALLS if not callable(getattr(made, call, None))]
+            # Of a base class with abstract methods those count as missing.
+            open_ones = getattr(made, "__abstractmethods__", ())
+            lacks = [c for c in _CALLS if c in open_ones or not callable(getattr(made, c, None))]
+            lacks += sorted(set(open_ones) - set(lacks))
             what = f"it has no method {lacks[0]}" if inspect.isclass(made) else "it is no class"
             raise UsageError(f"policy {printable(path)}:{name}: {what}")
     known = ", ".join(found) or "none"
