@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,8 @@ from destage.reproduce.verdicts import Judgement, Verdict, decide
 
 pytest.importorskip("altair")
 
-from destage.reproduce.panels import _looks, inline, rows_of, svg
+from destage.reproduce.index import write_index
+from destage.reproduce.panels import _looks, highest_of_the_others, inline, rows_of, svg
 
 FIGURE = replace(
     paper("sac").figures[1], id="f", where="figure 7", panels="workload", relative=None, unit=""
@@ -196,3 +199,56 @@ def test_a_figure_takes_the_colours_of_its_page() -> None:
     assert not re.findall(r'"(?:#[0-9a-f]{6}|white)"', text)
     assert "var(--page)" in text
     assert svg(one, found) == svg(one, found)
+
+
+def test_bars_that_would_leave_the_others_flat_are_cut_off_with_their_number_on_them() -> None:
+    loads = ("1", "2", "3")
+    heights = {"LRU": 1.0, "GCaR-LRU": 0.8, "BPLRU": 87.6}
+    points = [Point("", x, s, y, y, y) for x in loads for s, y in heights.items()]
+    bars = Drawing(
+        replace(FIGURE, mark="bar", panels=""), tuple(points), loads, tuple(heights), ("",), False
+    )
+    (row,) = rows_of(bars)
+    assert row.most is not None
+    assert 1.0 < row.most < row.domain[1] < 2.0
+    text = svg(bars, sums(bars, ()))
+    assert text.count(">87.6</text>") == 3
+    assert "A bar under a number is cut off: it is that high." in text
+    # Nothing is cut where high bars are the rule, or where lines are drawn.
+    assert highest_of_the_others([1.0, 50.0, 60.0]) is None
+    assert highest_of_the_others([1.0, 1.2, 2.9]) is None
+    assert highest_of_the_others([-1.0, 1.0, 1.0, 90.0]) is None
+    assert highest_of_the_others([0.0, 0.0, 0.0, 90.0]) is None
+    assert rows_of(replace(bars, figure=FIGURE))[0].most is None
+
+
+def document_of(name: str) -> dict[str, Any]:
+    """What an index takes of a paper's document."""
+    claims = [
+        {"id": f"{name}-1", "claim": "A < B & C.", "headline": True, "verdict": "holds"}
+        | {"measured": "3 %", "elsewhere": None, "cases_met": 1, "cases_all": 1},
+        {"id": f"{name}-2", "claim": "Not shown.", "headline": False, "verdict": "partly"},
+    ]
+    counts = {"holds": 1, "partly": 1, "does not hold": 0, "can't be tested here": 0}
+    loads = [{"kind": "stand-in"}, {"kind": "recording"}, {"kind": "stand-in"}]
+    told = {"name": name, "title": f"The paper {name}"}
+    made = f"destage reproduce {name}"
+    return {"paper": told, "claims": claims, "summary": counts, "loads": loads, "command": made}
+
+
+def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> None:
+    readme, page = write_index([document_of("acr"), document_of("sac")], True, tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == {"README.md", "index.html"}
+    text = page.read_text(encoding="utf-8")
+    for name in ("acr", "sac"):
+        assert text.count(f'href="{name}.html"') >= 2
+        assert f'href="{name}.html#{name}-1"' in text
+    assert 'href="beyond.html"' in text
+    assert "A &lt; B &amp; C." in text
+    assert "Not shown" not in text
+    assert "stand-in, recording" in text
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "[ACR](acr.md)" in readme.read_text(encoding="utf-8")
+    alone = write_index([document_of("acr")], False, tmp_path)[1].read_text(encoding="utf-8")
+    assert "beyond" not in alone

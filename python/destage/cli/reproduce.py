@@ -85,7 +85,8 @@ WHAT = [
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
     from destage.io.extras import need_extra
-    from destage.reproduce.pages import write, write_index
+    from destage.reproduce.index import write_index
+    from destage.reproduce.pages import write
 
     need_extra("the report")
     papers = papers_of(name)
@@ -114,7 +115,7 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
             evaluation = evaluate(
                 paper, options, progress=callback, began=_teller(quiet, callback is not None)
             )
-        write(evaluation, out)
+        write(evaluation, out, indexed="all" in name)
         _say_stand_ins(evaluation, quiet)
         done.append(evaluation)
         if not quiet:

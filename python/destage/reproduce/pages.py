@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from destage import _destage
 from destage.io.files import made_folder, write_whole
 from destage.report.plain import policy
 from destage.reproduce.document import document
@@ -19,11 +18,13 @@ from destage.reproduce.sums import sums
 from destage.reproduce.tabled import Cells, about_figure, printed_rows, sums_rows, table_of
 from destage.reproduce.words import VERDICTS, number
 
-__all__ = ["markdown_table", "write", "write_index"]
+__all__ = ["HOW", "markdown_table", "style", "template", "verdict_cells", "write"]
 
 
-def write(evaluation: Evaluation, folder: Path) -> list[Path]:
+def write(evaluation: Evaluation, folder: Path, *, indexed: bool = False) -> list[Path]:
     """Write `NAME.html`, `NAME.md`, `NAME.json` and the figures `NAME/*.svg`; return the files.
+
+    If there will be an `index.html` beside it (`indexed`) the page leads back there.
 
     Each file appears when it is whole. Raises `OutputError`, `MissingExtra` without `report`.
     """
@@ -49,53 +50,13 @@ def write(evaluation: Evaluation, folder: Path) -> list[Path]:
     for suffix, text in (
         (".json", json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"),
         (".md", markdown(data, pictures, tables)),
-        (".html", html(data, pictures, tables)),
+        (".html", html(data, pictures, tables, indexed=indexed)),
     ):
         path = folder / f"{name}{suffix}"
         write_whole(path, text)
         written.append(path)
     return written
 
-
-def write_index(documents: Sequence[Mapping[str, Any]], with_beyond: bool, folder: Path) -> Path:
-    """Write `README.md`: the papers, their verdicts and their headline claims. Return it.
-
-    `documents` are those of `document`, or what was read from their JSON.
-    """
-    words = list(VERDICTS)
-    rows = [["paper", "claims", *words, "rests on", "command"]]
-    for d in documents:
-        name = d["paper"]["name"]
-        kinds = dict.fromkeys(load["kind"] for load in d["loads"])
-        counts = [str(d["summary"][w]) for w in words]
-        link = f"[{name.upper()}]({name}.md)"
-        made = f"`{d['command']}`"
-        rows.append([link, str(len(d["claims"])), *counts, ", ".join(kinds), made])
-    out = [f"# {NUMBERS[len(documents)]} re-run", ""]
-    out += [f"Destage {_destage.VERSION}."]
-    out += ["", markdown_table(rows)]
-    if with_beyond:
-        out += ["[Beyond the papers](beyond.md): every policy over every FTL, and the distance to"]
-        out += ["what is possible.", ""]
-    out += ["## Headline claims", ""]
-    heads = [["paper", "claim", *COLUMNS, "measured on the paper's loads"]]
-    for d in documents:
-        for c in d["claims"]:
-            if c["headline"]:
-                cells = [d["paper"]["name"], c["claim"], *verdict_cells(c), c["measured"]]
-                heads.append(cells)
-    out += [markdown_table(heads), HOW]
-    path = folder / "README.md"
-    write_whole(path, "\n".join(out).rstrip() + "\n")
-    return path
-
-
-#: As a title has it.
-NUMBERS = {k: f"{k} papers" for k in range(2, 10)} | {
-    1: "A paper",
-    5: "Five papers",
-    6: "Six papers",
-}
 
 #: How to read verdicts.
 HOW = (
@@ -408,7 +369,13 @@ def sensitivity_lead(data: Mapping[str, Any]) -> str:
     )
 
 
-def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[str, Cells]) -> str:
+def html(
+    data: Mapping[str, Any],
+    pictures: Mapping[str, str],
+    tables: Mapping[str, Cells],
+    *,
+    indexed: bool = False,
+) -> str:
     """Return the HTML page, which loads nothing."""
     figures = [
         {
@@ -424,6 +391,7 @@ def html(data: Mapping[str, Any], pictures: Mapping[str, str], tables: Mapping[s
     drawn_at = {name: f["id"] for f in reversed(data["figures"]) for name in f["claims"]}
     text: str = template("reproduce.html.j2").render(
         data=data,
+        indexed=indexed,
         drawn_at=drawn_at,
         summary=summary(data),
         basis=basis(data),

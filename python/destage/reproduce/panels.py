@@ -6,6 +6,7 @@ on one scale the small ones could not be read.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from destage.charts.theme import (
 from destage.reproduce.figures import SUFFIX, Drawing, Point
 from destage.reproduce.looking import MET, PARTIAL, SMALL, UNDECIDED
 from destage.reproduce.sums import Printed, Sums
+from destage.reproduce.words import number
 
 __all__ = ["inline", "svg"]
 
@@ -35,6 +37,10 @@ _LETTER = 6.4
 _FAR = 6.0
 #: Panels side by side, at most.
 _ABREAST = 4
+#: Bars at least that many times as high as all others would leave those flat: they are cut off.
+_TOWER = 3.0
+#: Of the height that is left for the others: where bars are cut off, and room for their numbers.
+_CUT, _ROOM = 1.08, 1.45
 #: A chart of more numbers than that would be longer than the figure: the table below has them.
 _MOST_PRINTED = 24
 #: Up to where ours over the paper's is drawn; what is beyond stands at the edge.
@@ -76,6 +82,8 @@ class _Row:
 
     panels: tuple[str, ...]
     domain: tuple[float, float]
+    most: float | None = None
+    """Bars above that are cut off, with their number on them."""
 
     @property
     def cut(self) -> bool:
@@ -94,9 +102,29 @@ def rows_of(drawn: Drawing) -> list[_Row]:
     for group in (*_alike(drawn, own), *_alike(drawn, elsewhere)):
         columns = _columns(len(group))
         for k in range(0, len(group), columns):
-            panels = tuple(group[k : k + columns])
-            found.append(_Row(panels, _domain(drawn, panels)))
+            found.append(_row(drawn, tuple(group[k : k + columns])))
     return found
+
+
+def _row(drawn: Drawing, panels: tuple[str, ...]) -> _Row:
+    values = _values(drawn, panels)
+    most = highest_of_the_others(values) if drawn.figure.mark == "bar" else None
+    domain = _domain(drawn, panels) if most is None else (0.0, _ROOM * most)
+    return _Row(panels, domain, None if most is None else _CUT * most)
+
+
+def highest_of_the_others(values: Sequence[float]) -> float | None:
+    """The highest value below those that are several times as high; None if there are none.
+
+    The higher ones are less than half of all. Where there is a value below zero nothing is cut.
+    """
+    ordered = sorted(values)
+    if not ordered or ordered[0] < 0:
+        return None
+    for k in range(len(ordered) // 2 + 1, len(ordered)):
+        if 0 < _TOWER * ordered[k - 1] <= ordered[k]:
+            return ordered[k - 1]
+    return None
 
 
 def _alike(drawn: Drawing, panels: Sequence[str]) -> list[list[str]]:
@@ -191,6 +219,8 @@ def _notes(drawn: Drawing, found: Sums) -> list[str]:
         notes.append("The panels of a row share their scale.")
     if any(p.printed is not None for p in drawn.points):
         notes.append("Hollow diamond: the paper's number.")
+    if any(row.most is not None for row in rows_of(drawn)):
+        notes.append("A bar under a number is cut off: it is that high.")
     if any(p.low < p.high for p in drawn.points) and drawn.figure.mark not in ("cdf", "stack"):
         notes.append("Thin lines: 95 % intervals.")
     return [" ".join(notes)] if notes else []
@@ -259,10 +289,11 @@ class _Panels:
 
     def _panel(self, panel: str, row: _Row, *, first: bool) -> Any:
         alt = self.alt
-        base = alt.Chart(alt.InlineData(values=_data(self.drawn, panel)))
+        base = alt.Chart(alt.InlineData(values=_data(self.drawn, panel, row.most)))
         x, y = self._x(), self._y(row, first)
         layers = self._rules(base, row)
         layers += self._marks(base, x, y)
+        layers += self._numbers(base, row, x)
         layers += self._printed(base, panel, x)
         return alt.layer(*layers).properties(width=self.width, height=self.height)
 
@@ -340,6 +371,16 @@ class _Panels:
             x=x, y="low:Q", y2="high:Q", xOffset=offset
         )
         return [bars, rule]
+
+    def _numbers(self, base: Any, row: _Row, x: Any) -> list[Any]:
+        """What bars that are cut off come to, on top of them."""
+        if row.most is None:
+            return []
+        text = base.transform_filter("isValid(datum.cut)").mark_text(
+            angle=270, align="left", baseline="middle", dx=4, fontSize=9.5, color=LIGHT.ink
+        )
+        offset = self.alt.XOffset("series:N", sort=self.series)
+        return [text.encode(x=x, y="y:Q", text="cut:N", xOffset=offset)]
 
     def _printed(self, base: Any, panel: str, x: Any) -> list[Any]:
         """The paper's own numbers over ours, where it prints them."""
@@ -424,20 +465,22 @@ def _over(alt: Any, numbers: Sequence[Printed]) -> Any:
 _LESS: Mapping[str, str] = dict.fromkeys((PARTIAL, SMALL, UNDECIDED), "partly")
 
 
-def _data(drawn: Drawing, panel: str) -> list[dict[str, Any]]:
-    """The points of a panel as the chart takes them; shares in per cent."""
+def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[str, Any]]:
+    """The points of a panel as the chart takes them; shares in per cent, and bars up to `most`."""
     factor = 100.0 if drawn.percent else 1.0
+    up_to = math.inf if most is None else most
 
     def row(p: Point) -> dict[str, Any]:
-        return {
+        found = {
             "x": p.x,
             "at": p.at,
             "series": p.series,
-            "y": factor * p.y,
-            "low": factor * p.low,
-            "high": factor * p.high,
-            "printed": None if p.printed is None else factor * p.printed,
+            "y": min(factor * p.y, up_to),
+            "low": min(factor * p.low, up_to),
+            "high": min(factor * p.high, up_to),
+            "printed": None if p.printed is None else min(factor * p.printed, up_to),
         }
+        return found | ({"cut": number(factor * p.y)} if factor * p.y > up_to else {})
 
     return [row(p) for p in drawn.points if p.panel == panel]
 
