@@ -1,0 +1,180 @@
+"""What the pages print runs as it is printed: commands, Python, files."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, msr_lines
+from test_docs import PAGES, blocks, commands
+
+import destage as ds
+from destage.cli import invoke
+
+DOCS = ROOT / "docs"
+
+#: Commands that are not run here: what they are about, and where that is run instead.
+ELSEWHERE = {
+    "destage reproduce": "hours; test_reproduce_runs.py runs each paper on a small scale",
+    "destage sweep sweep.toml --store runs --engine dask": "test_sweep_cluster.py",
+    "destage sweep sweep.toml --store runs --jobs 8 --shard": "a scheduler's variables; as below",
+    "destage trace profile hm_0.csv.gz --figures": "half a minute; test_profile.py",
+}
+
+#: The specification of docs/sweeps.md with fewer runs: its own is counted, not run.
+SMALLER = """
+[sweep]
+traces = ["traces/*.csv.xz", {synth = "zipf", requests = 400, pages = 60}]
+policies = ["lru", "arc", {name = "cflru", window_fraction = [0.25, 0.5]}]
+cache = ["1%", "10%"]
+repeat = 2
+"""
+
+
+def elsewhere(line: str) -> str | None:
+    return next((why for begin, why in ELSEWHERE.items() if line.startswith(begin)), None)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the pages speak of."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    text = "".join(msr_lines(300)).encode()
+    for name in ("my_trace.csv.gz", "hm_0.csv.gz", "TRACE", "tencent.csv.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(text))
+    for name in ("long.csv", "huge.csv.zst"):
+        (tmp_path / name).write_bytes(text)  # The content says what it is, not the name.
+    (tmp_path / "my.toml").write_text(blocks(DOCS / "devices.md", "toml")[0])
+    (tmp_path / "my-drive.toml").write_text('[device]\npreset = "acr"\n')
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    shutil.copy(tmp_path / "long.csv", traces / "one.csv.xz")
+    return tmp_path
+
+
+def run_all(page: Path) -> int:
+    """Run the commands of a page, in order; how many there were."""
+    ran = 0
+    for words in commands(page):
+        line = " ".join(words)
+        if elsewhere(line):
+            continue
+        assert invoke(words[1:]) == 0, line
+        ran += 1
+    return ran
+
+
+@pytest.mark.parametrize("name", ["ace", "add-a-policy", "devices", "ftls", "profile", "writer"])
+def test_the_commands_of_a_page_run(name: str, desk: Path) -> None:
+    pytest.importorskip("altair")
+    assert run_all(DOCS / f"{name}.md") >= 2
+
+
+def test_the_sweep_of_the_docs_is_counted_and_a_smaller_one_goes_through_the_whole_page(
+    desk: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("polars")
+    printed = blocks(DOCS / "sweeps.md", "toml")[0]
+    # Its drives are filled for each seed and mode, which takes long with `small`.
+    for long, short in (('"small"', '"acr"'), ("1_000_000", "1_000"), ("repeat = 5", "repeat = 1")):
+        assert long in printed
+        printed = printed.replace(long, short)
+    (desk / "sweep.toml").write_text(printed)
+    assert invoke(["sweep", "sweep.toml", "--dry-run"]) == 0
+    assert "160 runs in" in capfd.readouterr().out
+    (desk / "sweep.toml").write_text(SMALLER)
+    for shard in ("1", "2"):
+        store = f"shard-{shard}"
+        assert invoke(["sweep", "sweep.toml", "--store", store, "--shard", f"{shard}/2"]) == 0
+    for store in ("before", "after", "runs-of-yesterday"):
+        shutil.copytree(desk / "shard-1", desk / store)
+    assert run_all(DOCS / "sweeps.md") >= 15
+    # The same from Python, which begins it again.
+    shutil.rmtree(desk / "runs")
+    names: dict[str, object] = {"destage": ds}
+    exec(blocks(DOCS / "sweeps.md", "python")[0], names)
+    assert isinstance(names["results"], ds.Results)
+
+
+def test_every_command_of_every_page_is_run_somewhere() -> None:
+    here = {"README", "ace", "add-a-policy", "devices", "ftls", "profile", "writer", "sweeps"}
+    for page in PAGES:
+        left = [" ".join(words) for words in commands(page) if page.stem not in here]
+        assert [line for line in left if not elsewhere(line)] == [], page
+
+
+def test_the_python_of_the_pages_runs(desk: Path) -> None:
+    pytest.importorskip("altair")
+    pytest.importorskip("polars")
+    names: dict[str, object] = {"destage": ds}
+    for block in blocks(DOCS / "devices.md", "python"):
+        exec(block, names)
+    results = names["results"]
+    assert isinstance(results, ds.Results)
+    assert len(results) == 2
+    exec(blocks(DOCS / "profile.md", "python")[0], names)
+    # The chart's size is one that this small trace has no use for, and drawing all takes long.
+    trace = ds.open_trace("TRACE", drive="small")
+    names["results"] = ds.compare(trace, "lru,ecr", cache="16p", device="small", profile=True)
+    (block,) = blocks(DOCS / "report.md", "python")
+    kept = [line for line in block.splitlines() if ".save(" not in line]
+    exec("\n".join(kept).replace("frames=4096", "frames=16"), names)
+
+
+def test_the_classes_of_the_pages_run(desk: Path) -> None:
+    names: dict[str, object] = {"destage": ds}
+    mine, shortest = blocks(DOCS / "add-a-policy.md", "python")
+    exec(mine, names)
+    trace = ds.open_trace("TRACE")
+    results = ds.compare(trace, ["lru", names["Mine"]], cache="8p", check=True)
+    assert 0 < results[1].hit_ratio < 1
+    # What its dots stand for.
+    rest = """
+    def __init__(self, frames):
+        super().__init__(frames)
+        self.pages, self.unit = {}, {}
+
+    def capacity(self):
+        return self.frames
+
+    def resident(self):
+        return self.pages.items()
+
+    def request(self, r):
+        if r.page not in self.pages:
+            return destage.Miss()
+        self.admit(r, None)
+        return destage.Hit()
+
+    def admit(self, r, miss):
+        self.pages[r.page] = self.pages.get(r.page, False) or r.is_write
+        self.unit[r.page] = r.unit_if_dirty
+"""
+    exec(shortest.replace("    ...", rest + "    ...", 1), names)
+    behind = ds.open_trace("TRACE", drive="small")
+    run = ds.run(behind, names["ShortestQueue"], cache="8p", device="small").run
+    assert run.counters["evictions"] > 0
+
+
+def test_the_drive_with_a_writer_of_the_docs_is_one(desk: Path) -> None:
+    (desk / "writing.toml").write_text(blocks(DOCS / "writer.md", "toml")[0])
+    assert ds.open_device("writing.toml").record["host"]["writer_batch"] == 8
+
+
+def test_the_example_of_the_csv_format_reads_such_a_file(desk: Path) -> None:
+    """`destage trace formats csv` prints a command; a file as it says is read by it."""
+    (desk / "mine.csv").write_text("ts,rw,lba,bytes\n0,R,8,4096\n2,W,16,8192\n")
+    printed = subprocess.run(
+        [sys.executable, "-c", "from destage.cli import main; main()", "trace", "formats", "csv"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    example = printed[printed.index("destage trace info") :].replace("\\\n", " ").splitlines()[0]
+    assert invoke(example.split()[1:]) == 0
