@@ -5,29 +5,18 @@
 
 use crate::params::{ParamError, Params, Value, nearest};
 use crate::{BuildError, ORDERED, check_params, info};
+pub use destage_keys::parts;
+use destage_keys::with_semicolons;
 
 /// A policy's name, and what is given of its parameters: nothing is checked yet.
 pub type Written = (String, Vec<(String, Value)>);
-
-/// The parts of a list; what stands in brackets is not separated.
-pub fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
-    let mut depth = 0usize;
-    text.split(move |c| {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == separator && depth == 0
-    })
-    .filter(|part| !part.trim().is_empty())
-}
 
 /// Reads `name` or `name[key=value;key=value]`.
 ///
 /// # Errors
 ///
-/// [`BuildError::Unknown`]: a bracket is missing, a part is no `key=value`, a key is given twice.
+/// [`BuildError::Unknown`]: a bracket is missing, a part is no `key=value`, a key is given twice,
+/// commas between keys.
 pub fn read(text: &str) -> Result<Written, BuildError> {
     let text = text.trim();
     let wrong = |what: String| BuildError::Unknown(format!("policy {text:?}: {what}"));
@@ -40,6 +29,9 @@ pub fn read(text: &str) -> Result<Written, BuildError> {
     };
     let mut given: Vec<(String, Value)> = Vec::new();
     for pair in parts(rest, ';') {
+        if let Some(meant) = with_semicolons(pair) {
+            return Err(wrong(format!("keys are separated by ; as in {}[{meant}]", name.trim())));
+        }
         let Some((key, value)) = pair.split_once('=') else {
             return Err(wrong(format!("{:?} is no key=value", pair.trim())));
         };
@@ -91,6 +83,12 @@ mod tests {
         assert_eq!(given, [("base".to_string(), base), ("writes".to_string(), Value::Int(8))]);
         let list: Vec<_> = parts("lru, ace[base=cflru[a=1,2],b],", ',').map(str::trim).collect();
         assert_eq!(list, ["lru", "ace[base=cflru[a=1,2],b]"]);
+    }
+
+    #[test]
+    fn commas_between_keys_are_told_from_values() {
+        let error = read("cflru[window_fraction=0.5,x=1]").unwrap_err().to_string();
+        assert!(error.contains("separated by ; as in cflru[window_fraction=0.5;x=1]"), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::error::DriveError;
 use super::tables::{TABLES, Tables, tables_with};
 use crate::config::{Kind, Value, nearest};
 use crate::tables::{KEYS, key_of};
+use destage_keys::with_semicolons;
 use serde_json::Value as Json;
 
 /// Keys, dotted or not, and values as written.
@@ -16,6 +17,10 @@ pub(super) fn split(spec: &str) -> Result<(&str, Changes<'_>), DriveError> {
     let inside = rest.strip_suffix(']').ok_or_else(|| wrong("the closing ] is missing".into()))?;
     let mut changes: Changes<'_> = Vec::new();
     for pair in inside.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
+        if let Some(meant) = with_semicolons(pair) {
+            let name = name.trim();
+            return Err(wrong(format!("keys are separated by ; as in {name}[{meant}]")));
+        }
         let Some((key, value)) = pair.split_once('=') else {
             return Err(wrong(format!("{pair:?} is no key=value")));
         };

@@ -317,6 +317,7 @@ fn mistakes_in_a_change_are_the_command_lines() {
         ("", "no preset \"\" (presets: "),
         ("ecr[channels=2", "the closing ] is missing"),
         ("ecr[channels]", "\"channels\" is no key=value"),
+        ("ecr[handles=2,channels=4]", "keys are separated by ; as in ecr[handles=2;channels=4]"),
         ("ecr[channels=2;channels=3]", "channels is given twice"),
         ("ecr[channels=2;device.channels=3]", "device.channels is given twice"),
         ("ecr[chanels=2]", "unknown key \"chanels\", did you mean channels?"),
