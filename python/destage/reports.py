@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from destage.curves import Curves
     from destage.profile import TraceProfile
     from destage.results import Results
+    from destage.sweep.loaded import StoredResults
     from destage.trace import Trace
 
 __all__ = ["need_report", "write_report"]
@@ -26,7 +27,7 @@ def need_report() -> None:
 
 def write_report(
     path: Destination,
-    results: Results | Sequence[Results] = (),
+    results: Results | StoredResults | Sequence[Results] = (),
     *,
     traces: Sequence[Trace] = (),
     curves: Sequence[Curves] = (),
@@ -38,7 +39,7 @@ def write_report(
 
     Parameters:
         path: the file, whole or not at all; `-` is standard output.
-        results: what `compare` returned.
+        results: what `compare` returned, or what `load_results` found: that is a page to filter.
         traces: traces of the results; what they look like is then in the report too.
         curves: what `mrc` returned.
         profiles: what `Trace.profile` returned.
@@ -55,6 +56,13 @@ def write_report(
             " first"
         )
     need_report()
+    from destage.sweep.loaded import StoredResults
+
+    if isinstance(results, StoredResults):
+        if traces or curves or profiles or series:
+            raise UsageError("write_report: the page of a store has nothing but its runs")
+        results.report(path, command=command)
+        return
     from destage.report import write_report as draw
 
     several = [results] if isinstance(results, Results) else list(results)

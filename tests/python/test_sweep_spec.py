@@ -293,6 +293,14 @@ def test_conditions_compare_and_reckon(text: str, holds: bool) -> None:
     assert Condition.of(text, VALUES, ("params.",)).holds(VALUES) is holds
 
 
+def test_a_size_is_compared_as_it_was_asked_for() -> None:
+    """10 % of 104 pages are 10 pages, and 41 KB are no whole number of pages."""
+    values = {**VALUES, "unique_pages": 104}
+    asked = "cache >= '10%' and cache <= '10%' and cache < '10.5%' and cache > '9%'"
+    for text in (asked, "cache >= '41KB'", "cache >= '41KB' and cache < '46KB'"):
+        assert Condition.of(text, values).holds(values), text
+
+
 @pytest.mark.parametrize(
     "text",
     [

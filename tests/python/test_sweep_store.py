@@ -57,6 +57,23 @@ def test_numbers_are_those_of_compare(whole: Path) -> None:
     assert {m.name: row[m.name] for m in ds.metrics()} == dict(alone.metrics)
 
 
+def test_what_a_filter_leaves_out_is_no_hole(whole: Path, tmp_path: Path, destage: Destage) -> None:
+    found = ds.load_results(whole)
+    for some in (found.only(policy="lru"), found.where("seed == 1"), found.only(status="failed")):
+        assert len(some) < RUNS
+        assert some.holes == some.missing == ()
+    half = tmp_path / "half"
+    ds.sweep({"sweep": SWEEP}, half, shard=(1, 2))
+    there = ds.load_results(half)
+    assert len(there) + len(there.missing) == RUNS
+    some = there.only(policy="lru").where("seed == 2")
+    assert {(r["label"], r["seed"], r["status"]) for r in some.missing} <= {("lru", 2, "missing")}
+    assert len(some) + len(some.missing) == 2 * 3
+    assert sum(hole.missing for hole in some.holes) == len(some.missing)
+    said = destage("results", whole, "--policy", "lru", "--show", "hit")
+    assert "missing" not in said.err + said.out
+
+
 def test_shards_and_threads_make_the_same_rows(whole: Path, tmp_path: Path) -> None:
     ways = [tmp_path / "shards", tmp_path / "one"]
     # Each joins the store, with or without resume.

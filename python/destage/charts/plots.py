@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from destage.charts.today import TodayCharts
 
-__all__ = ["Plots", "rows_text", "save_figures", "write_figure"]
+__all__ = ["PNG_SCALE", "Plots", "numbered", "rows_text", "save_figures", "write_figure"]
 
 #: Metrics that have a figure of their own, in the order of the files.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "running_time")
@@ -63,7 +63,7 @@ _GROUPED_FIGURES = ("destages", "mean_destage_pages", "padding_writes")
 Kind = Literal["all", "read", "write"]
 
 #: PNG pixels per CSS pixel: 300 dots per inch at the figure's natural width of some 7 inches.
-_PNG_SCALE = 3.0
+PNG_SCALE = 3.0
 
 _FIXED_COLUMNS = ("label", "policy", "cache", "frames", "cache_bytes", "cache_share")
 
@@ -400,8 +400,8 @@ def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:
 
     written = []
     for suffix, content in (
-        (".svg", _numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))),
-        (".png", engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE)),
+        (".svg", numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))),
+        (".png", engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE)),
         (".csv", rows),
     ):
         path = stem.with_name(stem.name + suffix)
@@ -419,7 +419,7 @@ def rows_text(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
-def _numbered(svg: str) -> str:
+def numbered(svg: str) -> str:
     """The SVG with its clip paths counted from 1: the renderer counts on from figure to figure."""
     seen: dict[str, str] = {}
     return re.sub(r"\bclip\d+\b", lambda m: seen.setdefault(m[0], f"clip{len(seen) + 1}"), svg)

@@ -1,7 +1,9 @@
-"""`destage report`: results that were kept, drawn."""
+"""`destage report`: results that were kept, drawn; files of them, or stores of thousands."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +14,8 @@ from destage.cli.screen import note
 from destage.errors import UsageError
 from destage.reports import need_report, write_report
 from destage.results import Results
+from destage.sweep.loaded import load_results
+from destage.sweep.store import is_store
 
 __all__ = ["report"]
 
@@ -24,6 +28,8 @@ Examples:
   destage report r.json
   destage report monday.json tuesday.json --html week.html
   destage report r.json --figures figures    # each chart as SVG, PNG and CSV
+  destage report runs -o runs.html           # a store of `destage sweep`, to filter
+  destage report runs --where "seed <= 3" --figures figures --show hit,p99
 
 How a run developed over time is in results that were written with --report beside
 --json, or come from compare(..., profile=True).
@@ -32,11 +38,12 @@ How a run developed over time is in results that were written with --report besi
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument(
-    "result", nargs=-1, required=True, type=Input("the result"), metavar="RESULT.json..."
+    "result", nargs=-1, required=True, type=Input("the result"), metavar="RESULT.json|STORE..."
 )
 @apply(
     [
         file_flag(
+            "-o",
             "--html",
             "html_file",
             metavar="FILE.html",
@@ -47,7 +54,19 @@ How a run developed over time is in results that were written with --report besi
             type=OUTPUT,
             metavar="FOLDER",
             section="Output",
-            help="Every chart as SVG and PNG, each with its data as CSV.",
+            help="Every chart as SVG and PNG, of a store as PDF too, each with its data as CSV.",
+        ),
+        flag(
+            "--where",
+            metavar="CONDITION",
+            section="Of a store",
+            help="Runs of which it holds: \"policy == 'lru' and cache >= '10%'\".",
+        ),
+        flag(
+            "--show",
+            metavar="NAME,...",
+            section="Of a store",
+            help="Metrics that are drawn as figures. [those that tables show]",
         ),
     ],
     COMMON,
@@ -56,10 +75,12 @@ def report(
     result: tuple[str, ...],
     html_file: str | None,
     figures: str | None,
+    where: str | None,
+    show: str | None,
     quiet: bool,
     **_: Any,
 ) -> None:
-    """Draw results: a page that opens offline, or figures."""
+    """Draw results, or a store of them: a page that opens offline, or figures."""
     need_report()
     if html_file is None and figures is None:
         html_file = PAGE
@@ -67,16 +88,46 @@ def report(
         look_at(str(html_file))
     if figures is not None:
         look_at_folder(figures)
-    several = [Results.load(name) for name in result]
+    if any(is_store(name) for name in result):
+        files = _of_stores(result, html_file, figures, where=where, show=show)
+    elif where is not None or show is not None:
+        flag_given = "--where" if where is not None else "--show"
+        raise UsageError(f"{flag_given} is for stores of results: {result[0]} is none")
+    else:
+        files = _of_results(result, html_file, figures)
+    if html_file is not None and not quiet and html_file != "-":
+        note(f"{html_file}: opens offline in any browser")
+    if figures is not None and not quiet:
+        note(f"{figures}: {len(files)} files")
+
+
+def _of_results(names: Sequence[str], html_file: str | None, figures: str | None) -> Sequence[Path]:
+    several = [Results.load(name) for name in names]
     if not any(several):
-        raise UsageError(f"{', '.join(result)}: there are no runs to draw")
+        raise UsageError(f"{', '.join(names)}: there are no runs to draw")
     if html_file is not None:
         write_report(html_file, several, command=command_line())
-        if not quiet and html_file != "-":
-            note(f"{html_file}: opens offline in any browser")
-    if figures is not None:
-        from destage.charts.plots import save_figures
+    if figures is None:
+        return ()
+    from destage.charts.plots import save_figures
 
-        files = save_figures(figures, results=[s for one in several for s in one.result_sets])
-        if not quiet:
-            note(f"{figures}: {len(files)} files")
+    return save_figures(figures, results=[s for one in several for s in one.result_sets])
+
+
+def _of_stores(
+    names: Sequence[str],
+    html_file: str | None,
+    figures: str | None,
+    *,
+    where: str | None,
+    show: str | None,
+) -> Sequence[Path]:
+    other = next((name for name in names if not is_store(name)), None)
+    if other is not None:
+        raise UsageError(f"{other} is no store of results: stores are drawn by themselves")
+    found = load_results(list(names), where)
+    if not found.rows and not found.missing:
+        raise UsageError(f"{', '.join(names)}: there are no runs to draw")
+    if html_file is not None:
+        found.report(html_file, command=command_line())
+    return found.save_figures(figures, show=show) if figures is not None else ()

@@ -37,7 +37,7 @@ from destage.tables.curves import curves_summary
 from destage.tables.summary import summary
 from destage.tables.verdict import verdict
 
-__all__ = ["asset", "page", "style_variables"]
+__all__ = ["asset", "page", "script_json", "style_variables"]
 
 #: What goes with a result set, if anything.
 Given = Mapping[str, Any] | None
@@ -82,7 +82,7 @@ def page(
         policy=policy([style], scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        model=Markup(_json({"groups": _drawn(groups), "paper": variables(LIGHT)})),
+        model=Markup(script_json({"groups": _drawn(groups), "paper": variables(LIGHT)})),
     )
     html = with_contents(html)
     # Lone surrogates, which file names may hold, have no place in UTF-8.
@@ -320,7 +320,7 @@ def style_variables() -> str:
     )
 
 
-def _json(data: object) -> str:
+def script_json(data: object) -> str:
     """JSON that can stand in a script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -7,6 +7,7 @@ looked at piece by piece, and nothing but comparing and reckoning can be said in
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -55,8 +56,13 @@ def bytes_of(text: str, values: Mapping[str, Any]) -> float | None:
     if unit == "p":
         return count * page
     if unit == "%":
-        return count / 100 * float(values.get("unique_pages") or 0) * page
-    return count * _UNITS[unit] if unit in _UNITS else None
+        pages = count / 100 * float(values.get("unique_pages") or 0)
+        return max(1, math.floor(pages + 0.5)) * page
+    if unit not in _UNITS:
+        return None
+    # As sizes of caches are: whole pages, rounded down.
+    size = count * _UNITS[unit]
+    return size // page * page if page and size >= page else size
 
 
 @dataclass(frozen=True)
@@ -167,8 +173,18 @@ def _holds(op: ast.cmpop, left: ast.expr, right: ast.expr, values: Mapping[str, 
     if a is None or b is None:
         return False
     if (isinstance(a, str) and isinstance(b, str)) or type(a) is not type(b):
+        shares = _share(a), _share(b)
+        if None not in shares:
+            # As it was asked for: what 2 % come to in pages is rounded.
+            return bool(_COMPARE[type(op)](*shares))
         a, b = _measured(left, a, values), _measured(right, b, values)
     return bool(_COMPARE[type(op)](a, b))
+
+
+def _share(value: Any) -> float | None:
+    """`10` of `10%`; None of anything else."""
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    return float(found[1].replace("_", "")) if found is not None and found[2] == "%" else None
 
 
 def _measured(node: ast.expr, value: Any, values: Mapping[str, Any]) -> Any:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, UsageError
-from destage.io.files import Destination
+from destage.io.extras import need_extra
+from destage.io.files import Destination, write_whole
 from destage.model.naming import parts
 from destage.options import run_options
 from destage.results import Results
@@ -24,6 +26,7 @@ from destage.sweep.rows import (
     CONTEXT,
     DONE,
     FAILED,
+    MISSING,
     RECORD,
     Row,
     columns_of,
@@ -36,6 +39,8 @@ from destage.tables.frames import Tabled
 from destage.tables.table import Table
 
 __all__ = ["Hole", "StoredResults", "load_results"]
+
+_Filter = Callable[[Row], bool]
 
 #: Columns of every row; the whole results are read only where they are asked for.
 _HEAVY = (RECORD, CONTEXT)
@@ -58,12 +63,23 @@ class Hole:
 class StoredResults(Tabled):
     """Rows of stores: one a run, in an order that does not depend on who made them."""
 
-    def __init__(self, rows: Sequence[Row], stores: Sequence[Store], damaged: int = 0) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        stores: Sequence[Store],
+        damaged: int = 0,
+        *,
+        there: frozenset[Key] | None = None,
+        filters: Sequence[_Filter] = (),
+    ) -> None:
         """Take rows; `load_results` makes them."""
         self.rows = tuple(sorted(rows, key=order_of))
         self.stores = tuple(stores)
         self.damaged = damaged
         """Parts that cannot be read; their runs are missing."""
+        # What the stores have, before anything was filtered: that is no hole.
+        self._there = frozenset(map(key_of_row, rows)) if there is None else there
+        self._filters = tuple(filters)
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -86,21 +102,31 @@ class StoredResults(Tabled):
         known = dict.fromkeys([*(n for n in kinds() if n not in _HEAVY), *_option_names()])
         try:
             asked = Condition.of(condition, known, ("params.",))
-            rows = [row for row in self.rows if asked.holds(_values(row))]
+            return self._kept(lambda row: asked.holds(_values(row)))
         except NoCondition as e:
             raise UsageError(f"where: {e}") from None
-        return StoredResults(rows, self.stores, self.damaged)
 
     def only(self, **given: str | None) -> StoredResults:
         """The rows with these values; a comma separates several: `policy="lru,arc"`."""
-        rows = list(self.rows)
-        for name, text in given.items():
-            if text is None:
-                continue
-            wanted = _parts(text)
-            also = "label" if name == "policy" else name
-            rows = [r for r in rows if str(r[name]) in wanted or str(r[also]) in wanted]
-        return StoredResults(rows, self.stores, self.damaged)
+        wanted = {name: _parts(text) for name, text in given.items() if text is not None}
+
+        def fits(row: Row) -> bool:
+            return all(
+                str(row[name]) in values or (name == "policy" and str(row["label"]) in values)
+                for name, values in wanted.items()
+            )
+
+        return self._kept(fits)
+
+    def _kept(self, fits: _Filter) -> StoredResults:
+        """The rows that a filter lets through; holes that it does not are none of theirs."""
+        return StoredResults(
+            [row for row in self.rows if fits(row)],
+            self.stores,
+            self.damaged,
+            there=self._there,
+            filters=(*self._filters, fits),
+        )
 
     def pooled(self) -> StoredResults:
         """All traces as one: counters added up, ratios made of the sums; no percentiles."""
@@ -123,14 +149,86 @@ class StoredResults(Tabled):
         return {"destage.store": json.dumps({"version": _destage.VERSION})}
 
     @cached_property
-    def holes(self) -> tuple[Hole, ...]:
-        """What is missing of the sweeps that the stores have begun."""
-        there = {key_of_row(row) for row in self.rows}
-        found: dict[str, list[Hole]] = {}
+    def _lost(self) -> tuple[tuple[Any, Mapping[str, Any], tuple[Row, ...]], ...]:
+        """Tasks of which something is missing: the sweep, the task, its runs."""
+        found: dict[str, list[tuple[Any, Mapping[str, Any], tuple[Row, ...]]]] = {}
         for sweep in (s for store in self.stores for s in store.sweeps()):
-            if sweep.id not in found:
-                found[sweep.id] = [h for task in sweep.tasks if (h := _hole(sweep, task, there))]
-        return tuple(hole for holes in found.values() for hole in holes)
+            if sweep.id in found:
+                continue
+            lost = ((sweep, task, _lost(sweep, task, self._there)) for task in sweep.tasks)
+            kept = ((s, t, tuple(r for r in rows if self._fits(r))) for s, t, rows in lost)
+            found[sweep.id] = [one for one in kept if one[2]]
+        return tuple(one for some in found.values() for one in some)
+
+    def _fits(self, row: Row) -> bool:
+        return all(fits(row) for fits in self._filters)
+
+    @property
+    def missing(self) -> tuple[Row, ...]:
+        """Runs that sweeps planned and the stores have not, as rows without numbers."""
+        return tuple(row for _, _, rows in self._lost for row in rows)
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        """What is missing of the sweeps that the stores have begun, task by task."""
+        return tuple(
+            Hole(
+                sweep.called,
+                task["trace"],
+                task["device"],
+                tuple(dict.fromkeys(row["label"] for row in rows)),
+                len(rows),
+                len(task["runs"]),
+            )
+            for sweep, task, rows in self._lost
+        )
+
+    def report(
+        self,
+        path: Destination | None = None,
+        *,
+        title: str | None = None,
+        command: str | None = None,
+    ) -> str:
+        """Return these runs as one page that opens offline: filters, charts, every run.
+
+        Parameters:
+            path: where the page goes too, whole or not at all; `-` is standard output.
+            title: by default the names of the stores.
+            command: the command line that makes the page again.
+
+        Raises `MissingExtra` without the extra `report`, and `OutputError`.
+        """
+        need_extra("the report")
+        from destage.report.stored import stored_page
+
+        shown = " + ".join(store.folder.resolve().name for store in self.stores)
+        html = stored_page(
+            self.rows,
+            self.missing,
+            title=title or shown or "results",
+            damaged=self.damaged,
+            command=command,
+        )
+        if path is not None:
+            write_whole(path, html)
+        return html
+
+    def save_figures(
+        self, folder: Destination, *, show: str | Sequence[str] | None = None
+    ) -> list[Path]:
+        """Write figures for a paper, each as SVG, PDF and PNG beside its data as CSV.
+
+        Parameters:
+            folder: made if it is not there.
+            show: metrics, by name; by default those that tables show.
+
+        Raises `MissingExtra` without the extra `report`, `UsageError` and `OutputError`.
+        """
+        need_extra("saving figures")
+        from destage.charts.stored import save_stored
+
+        return save_stored(folder, self.rows, self.missing, show=show)
 
     def results(self) -> Results:
         """The runs as `Results`: a set for each trace, drive, options and seed.
@@ -195,16 +293,27 @@ def load_results(
     return found if where is None else found.where(where)
 
 
-def _hole(sweep: Any, task: Mapping[str, Any], there: set[Key]) -> Hole | None:
+def _lost(sweep: Any, task: Mapping[str, Any], there: frozenset[Key]) -> tuple[Row, ...]:
+    """Runs of a task that are not there, as rows; older stores know less of them."""
     device = task["device"] or ""
-    keys = [(run, task["trace"], device, label, cache) for run, label, cache in task["runs"]]
-    missing = [key for key in keys if key not in there]
-    if not missing:
-        return None
-    policies = tuple(dict.fromkeys(key[3] for key in missing))
-    return Hole(
-        sweep.called, task["trace"], task["device"], policies, len(missing), len(task["runs"])
-    )
+    shared = {name: task.get(name) for name in ("device", "ftl", "queue_depth", "seed")}
+    found = []
+    for run, label, cache in task["runs"]:
+        if (run, task["trace"], device, label, cache) in there:
+            continue
+        row = dict.fromkeys(kinds()) | shared
+        row |= {"id": run, "status": MISSING, "trace": task["trace"], "label": label}
+        row |= {"policy": label.partition("[")[0], "cache": cache, "sweep": sweep.called}
+        row |= {"options": task.get("options") or "{}", "params": "{}"}
+        frames, page = (task.get("frames") or {}).get(cache), task.get("page_bytes")
+        row |= {
+            "frames": frames,
+            "page_bytes": page,
+            "trace_unique_pages": task.get("unique_pages"),
+        }
+        row["cache_bytes"] = frames * page if frames and page else None
+        found.append(row)
+    return tuple(found)
 
 
 def _parts(text: str) -> list[str]:

@@ -20,6 +20,7 @@ __all__ = [
     "CONTEXT",
     "DONE",
     "FAILED",
+    "MISSING",
     "RECORD",
     "Row",
     "columns_of",
@@ -32,8 +33,8 @@ __all__ = [
 
 Row = dict[str, Any]
 
-#: What became of a run.
-DONE, FAILED = "done", "failed"
+#: What became of a run; one that is missing was planned, and has no row in a store.
+DONE, FAILED, MISSING = "done", "failed", "missing"
 
 #: Columns that hold the whole result, as JSON: the run, and what it shares with its neighbours.
 RECORD, CONTEXT = "record", "context"

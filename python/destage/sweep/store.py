@@ -217,7 +217,13 @@ class Store:
             {
                 "trace": task.trace_name,
                 "device": task.device,
+                "ftl": task.ftl,
+                "queue_depth": task.queue_depth,
+                "options": task.options,
                 "seed": task.seed,
+                "page_bytes": task.trace.page_bytes,
+                "unique_pages": task.trace.unique_pages,
+                "frames": {size.given: size.frames for e in task.entries for size in e.sizes},
                 "policies": [entry.policy.label for entry in task.entries],
                 "runs": [(key[0], key[3], key[4]) for key in task.every_key()],
             }

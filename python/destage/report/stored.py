@@ -1,0 +1,248 @@
+"""The page of a store: thousands of runs that a reader filters, in one file.
+
+The rows travel by column, and the page's own scripts draw them: with thousands of points to redraw
+at each press of a key, Vega would be the slowest and the largest part of the page. What failed,
+what is missing and what a run has no number for stays in sight: it is counted, and drawn as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from destage import _destage
+from destage.charts.theme import LIGHT, MARKERS, PAGE, styles, variables
+from destage.model.metrics import BASELINE, Metric, offline
+from destage.model.settings import (
+    DIMENSIONS,
+    cache_order,
+    known_metrics,
+    label_order,
+    usual_pair,
+)
+from destage.model.words import NONE, cell, counted, join, number, printable, size, time_unit
+from destage.report.page import asset, script_json, style_variables
+from destage.report.plain import policy
+
+__all__ = ["Missing", "stored_page"]
+
+#: What became of a run; one that is missing was planned and is not there.
+STATUS = ("done", "failed", "missing")
+#: Columns of a run that its detail shows beside the numbers.
+TOLD = ("id", "params", "reason", "warnings", "warmup", "placement", "trace_fingerprint")
+#: Numbers of a run that are no metrics.
+SIZES = (
+    *("frames", "cache_bytes", "cache_share", "page_bytes", "warmup_requests"),
+    *("trace_requests", "trace_accesses", "trace_unique_pages"),
+)
+#: Reasons and holes that are written out; of more, the page says how many there are.
+MOST_TOLD = 12
+
+Row = Mapping[str, Any]
+#: A run that was planned and is not there: `DIMENSIONS`, `frames`, and `sweep`, whose it is.
+Missing = Mapping[str, Any]
+
+
+def stored_page(
+    rows: Sequence[Row],
+    missing: Sequence[Missing] = (),
+    *,
+    title: str,
+    damaged: int = 0,
+    command: str | None = None,
+) -> str:
+    """Return the page of rows of a store, and of the runs that it has not."""
+    runs = [*rows, *({**dict(run), "status": "missing"} for run in missing)]
+    known = _sized(runs)
+    metrics = known_metrics(rows)
+    style = f"{style_variables()}\n{asset('report.css')}\n{asset('store.css')}"
+    names = ("store_data.js", "store_draw.js", "store_charts.js", "store_views.js", "store_page.js")
+    scripts = [asset(name) for name in names]
+    html: str = (
+        Environment(
+            autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        .from_string(asset("store.html.j2"))
+        .render(
+            title=printable(title),
+            lead=_lead(runs),
+            notices=[printable(text) for text in _notices(rows, missing, damaged)],
+            version=_destage.VERSION,
+            command=printable(command) if command else None,
+            policy=policy([style], scripts),
+            style=Markup(style),
+            scripts=[Markup(script) for script in scripts],
+            model=Markup(script_json(_model(runs, known, metrics, title))),
+            table=_table(runs, known, metrics),
+        )
+    )
+    # Lone surrogates, which file names may hold, have no place in UTF-8.
+    return html.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _sized(runs: Sequence[Row]) -> list[dict[str, Any]]:
+    """What a run that failed, or is missing, would have had: its size, its trace's pages."""
+    of_trace: dict[Any, Row] = {}
+    for run in runs:
+        if run.get("trace_unique_pages"):
+            of_trace.setdefault((run["trace"], run.get("seed")), run)
+            of_trace.setdefault((run["trace"], None), run)
+    found = []
+    for run in runs:
+        same = of_trace.get((run["trace"], run.get("seed"))) or of_trace.get((run["trace"], None))
+        values = {name: run.get(name) for name in SIZES}
+        for name in ("page_bytes", "trace_unique_pages"):
+            if values[name] is None and same is not None:
+                values[name] = same.get(name)
+        frames, page, unique = (
+            values[name] for name in ("frames", "page_bytes", "trace_unique_pages")
+        )
+        if frames and values["cache_bytes"] is None and page:
+            values["cache_bytes"] = frames * page
+        if frames and values["cache_share"] is None and unique:
+            values["cache_share"] = frames / unique
+        found.append(values)
+    return found
+
+
+def _lead(runs: Sequence[Row]) -> str:
+    counts = {status: sum(run["status"] == status for run in runs) for status in STATUS}
+    parts = [counted(counts["done"], "run")]
+    parts += [f"{number(counts[s])} {s}" for s in STATUS[1:] if counts[s]]
+    for name, (one, several) in DIMENSIONS.items():
+        values = {run.get(name) for run in runs}
+        if len(values) > 1:
+            parts.append(counted(len(values - {None}) or 1, one.lower(), several))
+    return " \u00b7 ".join(parts)
+
+
+def _notices(rows: Sequence[Row], missing: Sequence[Missing], damaged: int) -> Iterable[str]:
+    """What is not as it should be: damage, holes, failures."""
+    if damaged:
+        yield (
+            f"{counted(damaged, 'part')} of the store cannot be read, and the runs in it are"
+            " missing: destage sweep --resume makes them again"
+        )
+    holes: dict[tuple[Any, ...], list[Missing]] = {}
+    for run in missing:
+        holes.setdefault((run.get("sweep"), run["trace"], run.get("device")), []).append(run)
+    for (sweep, trace, device), some in list(holes.items())[:MOST_TOLD]:
+        where = f"{trace}, {device}" if device else trace
+        labels = list(dict.fromkeys(str(run["label"]) for run in some))
+        shown = join(labels) if len(labels) <= 8 else counted(len(labels), "policy", "policies")
+        yield f"{sweep}: {counted(len(some), 'run')} missing: {where}: {shown}"
+    if len(holes) > MOST_TOLD:
+        rest = sum(len(some) for some in list(holes.values())[MOST_TOLD:])
+        yield f"{counted(rest, 'more run')} missing elsewhere"
+    reasons: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["status"] == "failed":
+            reasons.setdefault(str(row["reason"]), []).append(row)
+    for reason, failed in list(reasons.items())[:MOST_TOLD]:
+        labels = list(dict.fromkeys(str(row["label"]) for row in failed))
+        yield f"{counted(len(failed), 'run')} failed: {reason} ({join(labels[:8])})"
+    if len(reasons) > MOST_TOLD:
+        rest = sum(len(failed) for failed in list(reasons.values())[MOST_TOLD:])
+        yield f"{counted(rest, 'more run')} failed for other reasons"
+
+
+def _model(
+    runs: Sequence[Row],
+    known: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Metric],
+    title: str,
+) -> dict[str, Any]:
+    """What the page's scripts draw."""
+    labels = sorted({str(run["label"]) for run in runs}, key=label_order)
+    look = styles(labels, PAGE)
+    frames = {str(run["cache"]): some["frames"] for run, some in zip(runs, known, strict=True)}
+    order: dict[str, Any] = {
+        "label": label_order,
+        "cache": lambda text: cache_order(text, frames[text]),
+        "queue_depth": lambda text: int(text) if text else -1,
+        "seed": lambda text: int(text) if text else -1,
+    }
+    return {
+        "runs": len(runs),
+        "title": printable(title),
+        "file": re.sub(r"[^\w.-]+", "-", title).strip("-") or "store",
+        "status": [STATUS.index(run["status"]) for run in runs],
+        "dimensions": [
+            {"name": name, "title": one, "several": several}
+            | _coded([_text(run.get(name)) for run in runs], order.get(name))
+            for name, (one, several) in DIMENSIONS.items()
+        ],
+        "told": {name: _coded([_text(run.get(name)) for run in runs]) for name in TOLD},
+        "sizes": {name: _column([some[name] for some in known]) for name in SIZES},
+        "numbers": {m.name: _column([run.get(m.name) for run in runs]) for m in metrics},
+        "metrics": [
+            {
+                "name": m.name,
+                "title": m.title,
+                "kind": m.kind,
+                "unit": m.unit,
+                "better": m.better,
+                "about": m.about,
+                "core": m.is_core(any(run.get("device") for run in runs)),
+            }
+            for m in metrics
+        ],
+        "looks": [
+            {
+                "color": look[label].color,
+                "dash": "" if look[label].dash == [1, 0] else " ".join(map(str, look[label].dash)),
+                "marker": MARKERS[look[label].marker],
+                "offline": label.partition("[")[0] in offline(),
+            }
+            for label in labels
+        ],
+        "baseline": BASELINE,
+        "pair": usual_pair(metrics),
+        "paper": variables(LIGHT),
+    }
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else printable(str(value))
+
+
+def _coded(texts: Sequence[str], order: Any = None) -> dict[str, Any]:
+    """A column of words: each word once, and which one a run has."""
+    values = sorted(set(texts), key=order)
+    place = {text: k for k, text in enumerate(values)}
+    return {"values": values, "at": 0 if len(values) == 1 else [place[text] for text in texts]}
+
+
+def _column(values: Sequence[Any]) -> Any:
+    """A column of numbers; a single one if all are alike."""
+    if values and all(type(v) is type(values[0]) and v == values[0] for v in values):
+        return values[0]
+    return list(values)
+
+
+def _table(
+    runs: Sequence[Row], known: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]
+) -> dict[str, Any]:
+    """The runs for where no script is allowed: what they differ in, and the usual numbers."""
+    names = [n for n in DIMENSIONS if n == "label" or len({run.get(n) for run in runs}) > 1]
+    timed = any(run.get("device") for run in runs)
+    shown = [m for m in metrics if m.is_core(timed)]
+    units = {m.name: time_unit(r.get(m.name) for r in runs) for m in shown if m.kind == "time"}
+    heads = [DIMENSIONS[name][0] for name in names] + ["Size"]
+    for metric in shown:
+        unit = units[metric.name].name if metric.name in units else metric.shown_unit
+        heads.append(f"{metric.title} ({unit})" if unit else metric.title)
+    body = []
+    for run, some in zip(runs, known, strict=True):
+        cells = [_text(run.get(name)) or NONE for name in names] + [size(some["cache_bytes"])]
+        if run["status"] == "done":
+            cells += [cell(m, run.get(m.name), units.get(m.name)) for m in shown]
+        else:
+            told = run["status"] + (f": {run['reason']}" if run.get("reason") else "")
+            cells += [printable(told), *("" for _ in shown[1:])]
+        body.append(cells)
+    return {"heads": heads, "rows": body}
