@@ -123,33 +123,30 @@ impl<D: Directory> Mq<D> {
         Ok(Mq::new(setup, directory))
     }
 
-    /// Puts a page at the end of a queue.
+    /// Puts a page at the end of Qk, with a new expiry; its place there.
     #[inline(always)]
-    fn push(&mut self, slot: Slot, queue: usize, expiry: u64) {
+    fn push(&mut self, slot: Slot, k: usize) -> u32 {
         let Mq { pages, queues, .. } = self;
-        let place =
-            queues[queue].push_until(slot.0, expiry, |at, place| pages[Slot(at)].place = place);
-        let page = &mut pages[slot];
-        (page.place, page.queue) = (place, queue as u8);
-    }
-
-    /// Puts a page at the end of Qk, with a new expiry.
-    #[inline(always)]
-    fn append(&mut self, slot: Slot, k: usize) {
-        let expiry = self.now.saturating_add(self.life_time);
-        self.push(slot, k, expiry);
-        if k > 0 && self.due[k] == NEVER {
-            self.due[k] = expiry;
-            self.earliest = self.earliest.min((expiry, k));
+        let moved = |at, place| pages[Slot(at)].place = place;
+        if k == 0 {
+            return queues[0].push(slot.0, moved);
         }
+        let expiry = self.now.saturating_add(self.life_time);
+        self.due[k] = self.due[k].min(expiry);
+        if expiry < self.earliest.0 {
+            self.earliest = (expiry, k);
+        }
+        queues[k].push_until(slot.0, expiry, moved)
     }
 
     /// Counts a reference to a page that is in no queue, and puts it into the queue of its count;
     /// then time goes on.
     #[inline(always)]
-    fn reference(&mut self, slot: Slot, count: u64) {
-        self.pages[slot].count = count;
-        self.append(slot, (count.ilog2() as usize).min(self.m - 1));
+    fn reference(&mut self, slot: Slot, known: Known) {
+        let count = known.count + 1;
+        let k = (count.ilog2() as usize).min(self.m - 1);
+        let place = self.push(slot, k);
+        self.pages[slot] = Known { count, place, queue: k as u8, dirty: known.dirty };
         self.now += 1;
         while self.earliest.0 < self.now {
             self.age(self.earliest.1);
@@ -162,20 +159,19 @@ impl<D: Directory> Mq<D> {
     #[inline(never)]
     fn age(&mut self, k: usize) {
         let Mq { pages, queues, .. } = self;
-        let queue = &mut queues[k];
-        if let Some((oldest, expiry)) = queue.oldest(|soon| warm(pages, soon))
-            && expiry < self.now
-        {
-            queue.pop(|soon| warm(pages, soon));
-            self.append(Slot(oldest), k - 1);
+        if let Some(oldest) = queues[k].pop_expired(self.now, |soon| warm(pages, soon)) {
+            let place = self.push(Slot(oldest), k - 1);
+            let page = &mut self.pages[Slot(oldest)];
+            (page.place, page.queue) = (place, k as u8 - 1);
         }
         self.due[k] = self.queues[k].due().max(self.now);
-        self.earliest = (NEVER, 0);
+        let mut earliest = (NEVER, 0);
         for (k, &due) in self.due.iter().enumerate() {
-            if due < self.earliest.0 {
-                self.earliest = (due, k);
+            if due < earliest.0 {
+                earliest = (due, k);
             }
         }
+        self.earliest = earliest;
     }
 }
 
@@ -193,14 +189,14 @@ impl<D: Directory> Policy for Mq<D> {
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<u64> {
         let Some(slot) = self.pages.find(r.page) else { return Lookup::Miss(0) };
-        let Known { count, place, queue, .. } = self.pages[slot];
-        self.queues[usize::from(queue)].take(place);
-        if usize::from(queue) == self.m {
+        let mut known = self.pages[slot];
+        self.queues[usize::from(known.queue)].take(known.place);
+        if usize::from(known.queue) == self.m {
             self.pages.remove(slot);
-            return Lookup::Miss(count);
+            return Lookup::Miss(known.count);
         }
-        self.pages[slot].dirty |= r.op.is_write();
-        self.reference(slot, count + 1);
+        known.dirty |= r.op.is_write();
+        self.reference(slot, known);
         Lookup::Hit(slot)
     }
 
@@ -221,15 +217,17 @@ impl<D: Directory> Policy for Mq<D> {
             let oldest = qout.pop(|soon| warm(pages, soon));
             pages.remove(Slot(oldest.expect("a full Qout has an oldest entry")));
         }
-        self.push(victim, self.m, NEVER);
+        let place = qout.push(victim.0, |at, place| pages[Slot(at)].place = place);
+        let page = &mut pages[victim];
+        (page.place, page.queue) = (place, self.m as u8);
     }
 
     #[inline(always)]
     fn admit(&mut self, r: &Request, count: u64) -> Slot {
-        let known = Known { count: count + 1, dirty: r.op.is_write(), ..Known::default() };
-        let slot = self.pages.insert(r.page, known);
+        let known = Known { count, dirty: r.op.is_write(), ..Known::default() };
+        let slot = self.pages.insert(r.page, Known { count: count + 1, ..known });
         self.resident += 1;
-        self.reference(slot, count + 1);
+        self.reference(slot, known);
         slot
     }
 

@@ -11,8 +11,8 @@
 //! of these is a page's node, and cold. Unlike [`Queue`](destage_core::Queue) it leaves to its user
 //! where an entry's place is kept: best in what is touched with it anyway.
 
+use destage_core::NEVER;
 use destage_core::pages::prefetch;
-use destage_core::{NEVER, huge};
 
 /// How far ahead of its turn an entry is named, so that what belongs to it can be brought near.
 const SOON: u32 = 8;
@@ -20,27 +20,31 @@ const SOON: u32 = 8;
 /// Stands for an entry that was taken from the middle.
 const HOLE: u32 = u32::MAX;
 
+/// Places that a ring starts with.
+const FIRST: usize = 64;
+
 /// A queue of numbers of pages or frames. All operations are O(1) amortised, but `iter`.
 ///
 /// An entry's place is counted over all pushes, modulo 2^32; the user keeps it for the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
-    entries: Vec<u32>,          // or HOLE; a power of two long, or empty
-    expiries: Option<Vec<u64>>, // of the entries; None: they do not expire
-    oldest: u32,                // place of the oldest entry
-    end: u32,                   // one past that of the newest
-    len: u32,                   // holes not counted
+    entries: Vec<u32>,  // or HOLE; a power of two long
+    expiries: Vec<u64>, // of the entries; empty where they do not expire
+    oldest: u32,        // place of the oldest entry
+    end: u32,           // one past that of the newest
+    len: u32,           // holes not counted
 }
 
 impl Ring {
     /// Empty; grows with what it holds.
     pub(crate) fn new() -> Self {
-        Ring { entries: Vec::new(), expiries: None, oldest: 0, end: 0, len: 0 }
+        let entries = vec![HOLE; FIRST];
+        Ring { entries, expiries: Vec::new(), oldest: 0, end: 0, len: 0 }
     }
 
     /// The same, for entries that expire.
     pub(crate) fn with_expiries() -> Self {
-        Ring { expiries: Some(Vec::new()), ..Ring::new() }
+        Ring { expiries: vec![NEVER; FIRST], ..Ring::new() }
     }
 
     /// Number of entries, holes not counted.
@@ -57,29 +61,17 @@ impl Ring {
 
     #[inline(always)]
     fn at(&self, place: u32) -> usize {
-        place as usize & self.entries.len().wrapping_sub(1)
-    }
-
-    #[inline(always)]
-    fn expiry(&self, at: usize) -> u64 {
-        self.expiries.as_ref().map_or(NEVER, |expiries| expiries[at])
+        place as usize & (self.entries.len() - 1)
     }
 
     /// Puts an entry at the newest end; its place. `moved` is told the new places of others.
     #[inline(always)]
     pub(crate) fn push(&mut self, entry: u32, moved: impl FnMut(u32, u32)) -> u32 {
-        if self.end.wrapping_sub(self.oldest) as usize == self.entries.len() {
-            self.make_room(moved);
-        }
-        let place = self.end;
-        let at = self.at(place);
-        self.entries[at] = entry;
-        self.end = place.wrapping_add(1);
-        self.len += 1;
-        place
+        let at = self.next(moved);
+        self.append(entry, at)
     }
 
-    /// The same with an expiry, which counts where the queue has them.
+    /// The same in a queue with expiries; this one is not before those of older entries.
     #[inline(always)]
     pub(crate) fn push_until(
         &mut self,
@@ -87,11 +79,26 @@ impl Ring {
         expiry: u64,
         moved: impl FnMut(u32, u32),
     ) -> u32 {
-        let place = self.push(entry, moved);
-        let at = self.at(place);
-        if let Some(expiries) = &mut self.expiries {
-            expiries[at] = expiry;
+        let at = self.next(moved);
+        self.expiries[at] = expiry;
+        self.append(entry, at)
+    }
+
+    /// Where the next entry goes.
+    #[inline(always)]
+    fn next(&mut self, moved: impl FnMut(u32, u32)) -> usize {
+        if self.end.wrapping_sub(self.oldest) as usize == self.entries.len() {
+            self.make_room(moved);
         }
+        self.at(self.end)
+    }
+
+    #[inline(always)]
+    fn append(&mut self, entry: u32, at: usize) -> u32 {
+        let place = self.end;
+        self.entries[at] = entry;
+        self.end = place.wrapping_add(1);
+        self.len += 1;
         place
     }
 
@@ -102,19 +109,6 @@ impl Ring {
         debug_assert_ne!(self.entries[at], HOLE, "an entry is at this place");
         self.entries[at] = HOLE;
         self.len -= 1;
-    }
-
-    /// The oldest entry and its expiry; `soon` as with [`pop`](Ring::pop).
-    #[inline(always)]
-    pub(crate) fn oldest(&mut self, mut soon: impl FnMut(u32)) -> Option<(u32, u64)> {
-        while self.len > 0 {
-            let at = self.at(self.oldest);
-            if self.entries[at] != HOLE {
-                return Some((self.entries[at], self.expiry(at)));
-            }
-            self.step(&mut soon);
-        }
-        None
     }
 
     /// Takes the oldest entry out. `soon` is told each entry whose turn comes in [`SOON`] steps,
@@ -133,6 +127,19 @@ impl Ring {
         }
     }
 
+    /// Takes the oldest entry out if it has expired at `now`; `soon` as with [`pop`](Ring::pop).
+    #[inline(always)]
+    pub(crate) fn pop_expired(&mut self, now: u64, mut soon: impl FnMut(u32)) -> Option<u32> {
+        while self.due() < now {
+            let entry = self.step(&mut soon);
+            if entry != HOLE {
+                self.len -= 1;
+                return Some(entry);
+            }
+        }
+        None
+    }
+
     /// Goes past the oldest place.
     #[inline(always)]
     fn step(&mut self, soon: &mut impl FnMut(u32)) -> u32 {
@@ -145,7 +152,7 @@ impl Ring {
     /// No entry expires before this: the expiry of the oldest entry, be it a hole.
     #[inline(always)]
     pub(crate) fn due(&self) -> u64 {
-        if self.len == 0 { NEVER } else { self.expiry(self.at(self.oldest)) }
+        if self.len == 0 { NEVER } else { self.expiries[self.at(self.oldest)] }
     }
 
     /// Prefetches what [`take`](Ring::take) touches.
@@ -154,27 +161,36 @@ impl Ring {
         prefetch(&self.entries, self.at(place));
     }
 
-    /// Squeezes the holes out, into a ring at least four times as long as what it holds: the next
-    /// squeeze comes after three times as many pushes as this one moves pages.
+    /// Squeezes the holes out where three of four places are; else doubles the ring, in which no
+    /// entry moves. So a squeeze comes after three times as many pushes as it moves entries.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, mut moved: impl FnMut(u32, u32)) {
-        let room = (4 * self.len as usize).next_power_of_two().max(64);
-        assert!(room <= 1 << 31, "a queue holds at most 2^29 pages");
-        let (mut entries, mut expiries) = (huge::room(room), Vec::new());
-        for (place, at) in (0..).zip(self.live()) {
-            entries.push(self.entries[at]);
-            if self.expiries.is_some() {
-                expiries.push(self.expiry(at));
+    fn make_room(&mut self, moved: impl FnMut(u32, u32)) {
+        if self.len as usize <= self.entries.len() / 4 {
+            return self.squeeze(moved);
+        }
+        assert!(self.entries.len() < 1 << 31, "a queue holds at most 2^29 pages");
+        self.entries.extend_from_within(..);
+        self.expiries.extend_from_within(..);
+    }
+
+    fn squeeze(&mut self, mut moved: impl FnMut(u32, u32)) {
+        let mut place = self.oldest;
+        for i in 0..self.end.wrapping_sub(self.oldest) {
+            let from = self.at(self.oldest.wrapping_add(i));
+            let entry = self.entries[from];
+            if entry == HOLE {
+                continue;
             }
-            moved(self.entries[at], place);
+            let to = self.at(place);
+            self.entries[to] = entry;
+            if let Some(&expiry) = self.expiries.get(from) {
+                self.expiries[to] = expiry;
+            }
+            moved(entry, place);
+            place = place.wrapping_add(1);
         }
-        entries.resize(room, HOLE);
-        if let Some(before) = &mut self.expiries {
-            expiries.resize(room, NEVER);
-            *before = expiries;
-        }
-        (self.entries, self.oldest, self.end) = (entries, 0, self.len);
+        self.end = place;
     }
 
     /// Where the entries are, from the oldest on.
@@ -191,7 +207,8 @@ impl Ring {
 
     /// All entries with their expiries, oldest first.
     pub(crate) fn expiring(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.live().map(|at| (self.entries[at], self.expiry(at)))
+        let expiry = |at: usize| self.expiries.get(at).copied().unwrap_or(NEVER);
+        self.live().map(move |at| (self.entries[at], expiry(at)))
     }
 
     /// Asserts that every entry's place is known, that the length is true, and that none expires
@@ -210,16 +227,41 @@ impl Ring {
 mod tests {
     use super::*;
 
+    /// Pushes slots in turn and keeps their places.
+    struct User {
+        ring: Ring,
+        places: Vec<u32>,
+    }
+
+    impl User {
+        fn new() -> Self {
+            User { ring: Ring::with_expiries(), places: vec![0; 1000] }
+        }
+
+        fn push(&mut self, slot: u32, expiry: u64) {
+            let User { ring, places } = self;
+            let place = ring.push_until(slot, expiry, |slot, place| places[slot as usize] = place);
+            places[slot as usize] = place;
+        }
+
+        fn take(&mut self, slot: u32) {
+            self.ring.take(self.places[slot as usize]);
+        }
+
+        fn check(&self) {
+            self.ring.check(|slot| self.places[slot as usize]);
+        }
+    }
+
     #[test]
     fn pages_leave_in_the_order_they_came_but_for_those_taken_from_the_middle() {
-        let mut ring = Ring::with_expiries();
-        let places: Vec<u32> =
-            (0..4).map(|i| ring.push_until(i, 10 + u64::from(i), |_, _| ())).collect();
-        ring.take(places[0]);
-        ring.take(places[2]);
+        let mut user = User::new();
+        (0..4).for_each(|slot| user.push(slot, 10 + u64::from(slot)));
+        user.take(0);
+        user.take(2);
+        user.check();
+        let ring = &mut user.ring;
         assert_eq!(ring.due(), 10, "a hole's expiry is a bound as good as any");
-        assert_eq!(ring.oldest(|_| ()), Some((1, 11)));
-        ring.check(|slot| places[slot as usize]);
         assert_eq!(
             (ring.pop(|_| ()), ring.pop(|_| ()), ring.pop(|_| ())),
             (Some(1), Some(3), None)
@@ -228,23 +270,45 @@ mod tests {
     }
 
     #[test]
+    fn a_page_expires_after_its_last_instant_and_only_the_oldest_is_asked() {
+        let mut user = User::new();
+        (0..4).for_each(|slot| user.push(slot, [5, 7, 7, 9][slot as usize]));
+        user.take(0);
+        let mut expired = |now| user.ring.pop_expired(now, |_| ());
+        assert_eq!(
+            [7, 8, 8, 9, 10, 11].map(&mut expired),
+            [None, Some(1), Some(2), None, Some(3), None]
+        );
+    }
+
+    #[test]
     fn holes_are_squeezed_out_and_order_and_expiries_are_kept() {
-        let mut places = vec![0; 1000];
-        let mut ring = Ring::with_expiries();
-        let put = |ring: &mut Ring, places: &mut Vec<u32>, slot: u32, expiry| {
-            let place = ring.push_until(slot, expiry, |slot, place| places[slot as usize] = place);
-            places[slot as usize] = place;
-        };
-        put(&mut ring, &mut places, 999, 5); // stays while all others come and go
+        let mut user = User::new();
+        user.push(999, 5); // stays while all others come and go
         for slot in 0..900 {
-            put(&mut ring, &mut places, slot, 6 + u64::from(slot));
+            user.push(slot, 6 + u64::from(slot));
             if slot >= 10 {
-                ring.take(places[slot as usize - 10]);
+                user.take(slot - 10);
             }
-            ring.check(|slot| places[slot as usize]);
+            user.check();
         }
-        assert!(ring.entries.len() <= 64, "eleven pages at a time need no long ring");
-        assert_eq!((ring.oldest(|_| ()), ring.pop(|_| ())), (Some((999, 5)), Some(999)));
-        assert_eq!(ring.oldest(|_| ()), Some((890, 896)));
+        let ring = &mut user.ring;
+        assert_eq!(ring.entries.len(), FIRST, "eleven pages at a time need no long ring");
+        assert_eq!((ring.due(), ring.pop(|_| ())), (5, Some(999)));
+        assert_eq!((ring.pop_expired(897, |_| ()), ring.due()), (Some(890), 897));
+    }
+
+    #[test]
+    fn a_ring_that_grows_keeps_every_place() {
+        let mut user = User::new();
+        for slot in 0..900 {
+            user.push(slot, slot.into());
+            if slot % 3 == 0 {
+                user.ring.pop(|_| ());
+            }
+            user.check();
+        }
+        assert!(user.ring.iter().eq(300..900));
+        assert_eq!((user.ring.entries.len(), user.places[899]), (1024, 899));
     }
 }

@@ -99,6 +99,7 @@ pub(super) struct Waiting {
     gains: Vec<f64>, // n^2 / IPD, rounded: what a unit of age adds to the inverse priority; 0: gone
     since: Vec<f64>, // timestamp of the oldest; below 2^53, hence exact
     bounds: Vec<Bound>, // per group
+    heights: Vec<f64>, // per group, of the bounds, while the lowest priority is looked for
 }
 
 /// A line over time.
@@ -124,6 +125,7 @@ impl Waiting {
             gains: Vec::new(),
             since: Vec::new(),
             bounds: Vec::new(),
+            heights: Vec::new(),
         }
     }
 
@@ -193,19 +195,18 @@ impl Waiting {
     /// The comparison is exact; rounded values only pass over sets that are clearly behind.
     pub(super) fn lowest(&mut self, globaltime: u64) -> Option<u32> {
         let now = globaltime as f64;
-        let by_bound = |a: &usize, b: &usize| {
-            self.bounds[*a].height(now).total_cmp(&self.bounds[*b].height(now))
-        };
-        let likely = (0..self.bounds.len()).max_by(by_bound)?;
+        self.heights.clear();
+        self.heights.extend(self.bounds.iter().map(|bound| bound.height(now)));
+        let likely = highest(&self.heights)?;
         let mut most = self.look_at(likely, now);
-        let mut lowest = None;
-        for group in 0..self.bounds.len() {
-            if self.bounds[group].height(now) > behind(most) {
+        for group in 0..self.heights.len() {
+            if self.heights[group] > behind(most) {
                 most = larger(most, self.look_at(group, now));
             }
         }
-        for group in 0..self.bounds.len() {
-            if self.bounds[group].height(now) > behind(most) {
+        let mut lowest = None;
+        for group in 0..self.heights.len() {
+            if self.heights[group] > behind(most) {
                 self.compare(group, globaltime, behind(most), &mut lowest);
             }
         }
@@ -226,6 +227,7 @@ impl Waiting {
         }
         let [height, slope] = [heights, slopes].map(|four| four.into_iter().fold(0.0, larger));
         self.bounds[group] = Bound { height, at: now, slope };
+        self.heights[group] = height;
         height
     }
 
@@ -274,6 +276,17 @@ impl Waiting {
             assert!(peers.in_order.iter().is_sorted());
         }
     }
+}
+
+/// Where the highest of these is; `None` if none is above 0.
+fn highest(heights: &[f64]) -> Option<usize> {
+    let (mut highest, mut most) = (None, 0.0);
+    for (i, &height) in heights.iter().enumerate() {
+        if height > most {
+            (highest, most) = (Some(i), height);
+        }
+    }
+    highest
 }
 
 /// What is not above this is clearly behind: rounding errors are below 2^-50 of a height.
