@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from destage.advise.calls import Advice, advise
     from destage.catalogue import (
         Counter,
         DeviceInfo,
@@ -121,6 +122,7 @@ __all__ = [
     "run",
     "mrc",
     "tune",
+    "advise",
     "plan",
     "rerun",
     "why",
@@ -130,6 +132,7 @@ __all__ = [
     "Recorded",
     "Curves",
     "Tuned",
+    "Advice",
     "Rerun",
     "Planned",
     "PolicyLike",
@@ -212,6 +215,10 @@ __all__ = [
 
 #: Where each name of the API is; it is imported when it is first asked for.
 _HOMES: dict[str, tuple[str, ...]] = {
+    "destage.advise.calls": (
+        "Advice",
+        "advise",
+    ),
     "destage.catalogue": (
         "Counter",
         "DeviceInfo",

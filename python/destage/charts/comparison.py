@@ -21,7 +21,7 @@ from destage.model.metrics import BASELINE, METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.words import size, time_unit
 
-__all__ = ["Charts", "chart_rows", "configure", "finish", "value_domain"]
+__all__ = ["Charts", "chart_rows", "configure", "finish", "size_axis", "value_domain"]
 
 #: Vega expressions: a byte count as a size, with and without the share of the pages below it.
 _SIZE = (
@@ -50,9 +50,10 @@ def size_ticks(sizes: Sequence[int], most: int = 8) -> list[int]:
     return powers[::step]
 
 
-def _size_axis(
+def size_axis(
     sizes: Sequence[int], title: str, footprint_bytes: float | None = None
 ) -> dict[str, Any]:
+    """A logarithmic axis of cache sizes: its scale and its axis."""
     low, high = min(sizes), max(sizes)
     # A little air left and right, so that markers are whole and labels stay inside.
     air = (high / low) ** 0.03 if high > low else 1.5
@@ -220,7 +221,7 @@ class Charts:
         hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
         footprint = self._footprint() if hero else None
         title = "Cache size, and its share of the trace's pages" if footprint else "Cache size"
-        x = alt.X("cache_bytes:Q", **_size_axis(sizes, title, footprint))
+        x = alt.X("cache_bytes:Q", **size_axis(sizes, title, footprint))
         y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, [r["hit_ratio"] for r in exact]))
         base = self._valid(metric).encode(x=x, y=y, detail="label:N")
         about = f"{metric.title} over cache size, one line a policy"

@@ -85,6 +85,7 @@ WORDS = {
     **dict.fromkeys(("replay", "record"), "run"),
     **dict.fromkeys(("stats", "analyze", "analyse", "describe"), "trace info"),
     **dict.fromkeys(("plot", "draw", "html"), "report"),
+    **dict.fromkeys(("recommend", "size", "choose", "plan"), "advise"),
     **dict.fromkeys(("optimize", "optimise", "search"), "tune"),
     **dict.fromkeys(("drives", "presets", "ssds"), "devices"),
     **dict.fromkeys(("algorithms", "list"), "policies"),
@@ -100,6 +101,9 @@ COMMANDS = {
     "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
     "why": Place("destage.cli.why", "why", "Show where two policies part, and what it cost."),
     "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
+    "advise": Place(
+        "destage.cli.advise", "advise", "Say which cache to take, how sure that is, what to type."
+    ),
     "sweep": Place("destage.cli.sweep", "sweep", "Run a whole grid, and keep every result."),
     "results": Place(
         "destage.cli.results", "results", "List, ask, merge and compare stores.", is_group=True

@@ -16,13 +16,13 @@ from destage.model.metrics import LARGEST_DEBT, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 
-__all__ = ["TIE", "Winner", "change", "winner", "winners"]
+__all__ = ["OWING", "TIE", "Winner", "change", "left_out", "winner", "winners"]
 
 #: Difference, relative to the larger one, below which two values tie in a result without intervals.
 TIE = 0.01
 
 #: Numbers that leave out what is still dirty in the cache.
-_OWING = frozenset(
+OWING = frozenset(
     {"physical_writes", "running_time", "destages", "destaged_pages", "erases", "waf"}
     | {"gc_runs", "gc_moves", "merge_copies", "translation_writes"}
 )
@@ -62,7 +62,7 @@ def winner(runs: Sequence[Run], metric: Metric) -> Winner | None:
     rivals = [r for r in runs if not r.knows_the_future and r[metric.name] is not None]
     if len(rivals) < 2 or metric.better == "neither":
         return None
-    if metric.name in _OWING and any(r.write_debt > LARGEST_DEBT for r in rivals):
+    if metric.name in OWING and any(r.write_debt > LARGEST_DEBT for r in rivals):
         return None  # What is still owed may turn it round.
     rivals.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
     best = rivals[0]
@@ -82,13 +82,24 @@ def _source(metric: str) -> str:
     return WRITES if metric == "writes_vs_lru" else metric
 
 
+def left_out(metric: str, run: Run) -> float:
+    """Share of a run's flash writes that one of its numbers leaves out, as owed or too late, 0..1.
+
+    Where the writes that are left out cost what the others did, the number is 1 / (1 - d) times as
+    large.
+    """
+    if metric in OWING:
+        return run.write_debt
+    return run.unwaited if any(time in metric for time in _SPARED) else 0.0
+
+
 def change(metric: str, run: Run, other: Run) -> float | None:
     """The relative change from `other` to `run`; None if the two cannot be told apart."""
     new, old = run[metric], other[metric]
     if new is None or old is None or new == old:
         return None
     lead = abs(new - old) / max(abs(new), abs(old))
-    if metric in _OWING:
+    if metric in OWING:
         debt = max(run.write_debt, other.write_debt)
         if debt > LARGEST_DEBT or lead <= debt:
             return None

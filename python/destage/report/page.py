@@ -37,7 +37,7 @@ from destage.tables.curves import curves_summary
 from destage.tables.summary import summary
 from destage.tables.verdict import verdict
 
-__all__ = ["asset", "page", "script_json", "style_variables"]
+__all__ = ["asset", "page", "script_json", "style_variables", "vega"]
 
 #: What goes with a result set, if anything.
 Given = Mapping[str, Any] | None
@@ -72,7 +72,7 @@ def page(
             section["name"] = drive
     version = next((str(r.source.get("version", "")) for r in results), "")
     style = f"{style_variables()}\n{asset('report.css')}"
-    scripts = [_vega(), asset("report.js")]
+    scripts = [vega(), asset("report.js")]
     html: str = _template().render(
         title=title if names else "No results",
         lead=sections[0]["lead"] if len(sections) == 1 else "",
@@ -293,7 +293,7 @@ def _template() -> Any:
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """Vega-Embed, which brings Vega, as one script, from vl-convert's own copy."""
     script: str = engine().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

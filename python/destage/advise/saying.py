@@ -1,0 +1,219 @@
+"""Advice as JSON and rows, and what a reader must know of how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from destage import _destage
+from destage.model.advice import Choice, Setting, SizePoint
+from destage.model.advised import Advised
+from destage.model.goals import COST, Goal
+from destage.model.metrics import LARGEST_DEBT
+from destage.model.run import Run
+from destage.model.words import counted, join, percent, plain
+
+__all__ = ["SCHEMA_VERSION", "everything", "notes_of", "row_of"]
+
+#: Version of the JSON form of advice.
+SCHEMA_VERSION = 1
+
+
+def row_of(advised: Advised, run: Run) -> dict[str, Any]:
+    """A run as a row: what it is to the advice, then all of the run."""
+    row: dict[str, Any] = {
+        "candidate": any(run is other for other in advised.candidates),
+        "advised": run is advised.run,
+    }
+    for choice in advised.choices:
+        goal = choice.goal
+        judged, top = goal.judged(run), goal.judged(choice.best)
+        near = None
+        if judged is not None and top is not None:
+            near = goal.near(judged, top, advised.within)
+        row |= {
+            f"{goal.name}_value": goal.value(run),
+            f"{goal.name}_judged": judged,
+            f"{goal.name}_near": near,
+        }
+    return row | run.to_dict()
+
+
+def everything(advised: Advised) -> dict[str, Any]:
+    """All of it but the runs themselves."""
+    prices = advised.goals[0].prices
+    return {
+        "schema": "destage.advice",
+        "schema_version": SCHEMA_VERSION,
+        "version": _destage.VERSION,
+        "trace": {
+            "name": advised.trace.name,
+            "fingerprint": advised.trace.fingerprint,
+            "duration_ns": advised.trace.duration_ns,
+            "unique_pages": advised.trace.unique_pages,
+            "page_bytes": advised.trace.page_bytes,
+        },
+        "device": advised.drive,
+        "objectives": [_goal(goal) for goal in advised.goals],
+        "within": advised.within,
+        "budget_bytes": advised.budget_bytes,
+        "prices": {
+            "dram_dollars_a_byte": prices.dram,
+            "tbw_bytes": prices.tbw,
+            "drive_dollars": prices.drive,
+            "drive_assumed": prices.assumed,
+            "years": prices.years,
+        },
+        "advised": _place(advised.run),
+        "joint": None if advised.joint is None else _place(advised.joint),
+        "choices": [_choice(choice) for choice in advised.choices],
+        "front": [_with_values(run, advised.goals) for run in advised.front],
+        "life": advised.life_said,
+        "life_years": advised.run.life.years if advised.run.life else None,
+        "settings": [_setting(setting, advised.goals) for setting in advised.settings],
+        "ran": {
+            "runs": advised.ran.runs,
+            "policies": advised.ran.policies,
+            "sizes": advised.ran.sizes,
+            "screened": list(advised.ran.screened),
+        },
+        "notes": list(advised.notes),
+    }
+
+
+def _goal(goal: Goal) -> dict[str, Any]:
+    way = "max" if goal.largest else "min"
+    return {"name": goal.name, "column": goal.column, "goal": way}
+
+
+def _place(run: Run) -> dict[str, Any]:
+    return {
+        "policy": run.policy,
+        "label": run.label,
+        "frames": run.frames,
+        "cache_bytes": run.cache_bytes,
+        "cache_share": run.cache_share,
+    }
+
+
+def _with_values(run: Run, goals: Sequence[Goal]) -> dict[str, Any]:
+    return _place(run) | {"values": {goal.name: goal.value(run) for goal in goals}}
+
+
+def _point(point: SizePoint, goal: Goal) -> dict[str, Any]:
+    lru = point.baseline
+    return _place(point.run) | {
+        "value": point.value,
+        "judged": point.judged,
+        "near": point.near,
+        "ties": list(point.ties),
+        "lru": None if lru is None else goal.value(lru),
+        "hit_ratio": point.run.hit_ratio,
+    }
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    goal, rival = choice.goal, choice.rival
+    return {
+        "objective": goal.name,
+        "advised": _place(choice.run) | {"value": choice.value},
+        "best": _place(choice.best) | {"value": choice.best_value},
+        "as_counted": _place(choice.plain),
+        "curve": [_point(point, goal) for point in choice.curve],
+        "rival": None
+        if rival is None
+        else _place(rival.run)
+        | {
+            "value": goal.value(rival.run),
+            "interval": rival.interval,
+            "told": rival.told,
+            "parts_of": rival.parts_name or None,
+            "parts": rival.parts,
+            "seeds_of": rival.seeds_of or None,
+            "seeds": rival.seeds,
+        },
+        "wrong": [
+            _place(w.run)
+            | {
+                "what": w.what,
+                "value": goal.value(w.run),
+                "worse_by": w.worse_by,
+                "told": w.told,
+            }
+            for w in choice.wrong
+        ],
+        "not_judged": [_place(run) for run in choice.skipped],
+    }
+
+
+def _setting(setting: Setting, goals: Sequence[Goal]) -> dict[str, Any]:
+    system, run = setting.system, setting.run
+
+    def by_goal(values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip((goal.name for goal in goals), values, strict=True))
+
+    return {
+        "system": system.name,
+        "setting": system.setting,
+        "type": setting.typed,
+        "size_bytes": setting.size_bytes,
+        "simulated_as": None if run is None else _place(run) | {"writer": system.writer},
+        "why_not": setting.why_not or None,
+        "values": by_goal(setting.values),
+        "worse_by": by_goal(setting.worse_by),
+        "told": by_goal(setting.told),
+        "near_from": by_goal([None if r is None else r.cache_bytes for r in setting.near_from]),
+        "hit_ratio": None if run is None else run.hit_ratio,
+        "lacks": system.lacks,
+        "source": system.source,
+    }
+
+
+def notes_of(
+    advised: Advised,
+    of_sizes: Sequence[str],
+    flushed: bool,
+    warnings: Mapping[str, tuple[str, ...]],
+) -> tuple[str, ...]:
+    """What a reader must know of how it was made."""
+    ran = advised.ran
+    where = "in front of the drive" if advised.drive else "without a drive"
+    said = [
+        f"exact runs of the whole trace {where}, nothing sampled: {counted(ran.runs, 'run')} in"
+        f" all, {counted(ran.policies, 'policy', 'policies')} to choose from at"
+        f" {counted(ran.sizes, 'cache size')}"
+    ]
+    if ran.screened:
+        said.append(
+            f"{join(ran.screened)}: left out after a look at hits and flash writes without the"
+            " drive, so that nothing is said of their times; --finalists takes more"
+        )
+    said += of_sizes
+    if flushed:
+        said.append("the caches were flushed at the end, so that nothing is owed")
+    for choice in advised.choices:
+        said += _of_choice(choice)
+    if any(goal.name == COST for goal in advised.goals):
+        said.append(f"cost: {advised.goals[0].prices.said()}")
+    for message, labels in warnings.items():
+        several = len(labels) > 3
+        who = f"{counted(len(labels), 'policy', 'policies')}" if several else join(labels)
+        said.append(f"{who}: {message}")
+    return tuple(plain(one) for one in said)
+
+
+def _of_choice(choice: Choice) -> list[str]:
+    goal, said = choice.goal, []
+    if choice.skipped:
+        names = list(dict.fromkeys(run.label for run in choice.skipped))
+        said.append(
+            f"{goal.name}: {counted(len(choice.skipped), 'run')} of {join(names)} not judged: no"
+            f" number, or more than {percent(LARGEST_DEBT, 0)} of the flash writes is owed"
+        )
+    if choice.plain is not choice.run:
+        said.append(
+            f"{goal.name}: what is written after the last request was judged as if it had cost what"
+            f" the rest did; as counted, {choice.plain.label} at"
+            f" {counted(choice.plain.frames, 'page')} would do"
+        )
+    return said

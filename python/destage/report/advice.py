@@ -1,0 +1,169 @@
+"""The page of advice: what is advised, why, how sure it is, and what to type."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from altair.utils.schemapi import debug_mode
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from destage.charts.advice import best_chart, front_chart
+from destage.charts.comparison import CHARTED, Charts, chart_rows
+from destage.charts.theme import LIGHT, PAGE, variables
+from destage.model.advice import Choice, SizePoint
+from destage.model.advised import Advised
+from destage.model.results import ResultSet
+from destage.model.words import printable
+from destage.report.comparison import Part, chart_part, chips, highlighted
+from destage.report.contents import with_contents
+from destage.report.page import asset, script_json, style_variables, vega
+from destage.report.plain import points, policy
+from destage.report.provenance import made
+from destage.tables.advice import (
+    NEAREST,
+    advice_table,
+    choice_lines,
+    front_table,
+    head_of,
+    joint_line,
+    parts_table,
+    settings_table,
+    share_text,
+    sure_lines,
+    typed_lines,
+    wrong_lines,
+)
+from destage.tables.results import results_table
+from destage.tables.table import Table
+
+__all__ = ["advice_page"]
+
+
+def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str:
+    """The whole page, as text; `result` is every run of the grid."""
+    groups: list[Part] = []
+    with debug_mode(False):
+        choices = [_choice(k, c, advised, groups) for k, c in enumerate(advised.choices)]
+        front = _front(advised, groups) if len(advised.goals) > 1 else None
+        policies = _policies(advised, result, groups)
+    style = f"{style_variables()}\n{asset('report.css')}"
+    scripts = [vega(), asset("report.js")]
+    model = {"groups": [_drawn(group) for group in groups], "paper": variables(LIGHT)}
+    runs = results_table(result.runs)
+    html: str = _template().render(
+        title=f"{advised.trace.name}: which cache",
+        lead=head_of(advised),
+        joint=joint_line(advised) if len(advised.goals) > 1 else "",
+        choices=choices,
+        life=advised.life_said,
+        front=front,
+        policies=policies,
+        settings=_table(settings_table(advised)),
+        nearest=NEAREST,
+        typed=typed_lines(advised),
+        notes=advised.notes,
+        runs=_table(runs),
+        made=made(result),
+        version=str(result.source.get("version", "")),
+        command=printable(command) if command else None,
+        policy=policy([style], scripts),
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        model=Markup(script_json(model)),
+    )
+    return with_contents(html).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _drawn(group: Part) -> Part:
+    charts = [{k: v for k, v in chart.items() if k != "points"} for chart in group["charts"]]
+    return group | {"charts": charts}
+
+
+def _table(table: Table) -> Part:
+    """A table as the template lays it out; what is marked is bold."""
+    return {
+        "title": table.title,
+        "heads": [
+            {"text": c.title.replace("\n", " "), "right": c.right and k > 0}
+            for k, c in enumerate(table.columns)
+        ],
+        "rows": [[{"text": c.text, "best": c.best} for c in row] for row in table.rows()],
+        "notes": table.notes,
+    }
+
+
+def _group(name: str, charts: list[Part], rows: Any = (), shown: Any = ()) -> Part:
+    return {"id": name, "rows": list(rows), "shown": list(shown), "charts": charts}
+
+
+def _choice(k: int, choice: Choice, advised: Advised, groups: list[Part]) -> Part:
+    name, title = f"a{k}", f"{choice.goal.title} over cache size"
+    chart = best_chart(choice, advised.within, PAGE)
+    part = chart_part(name, "best", title, chart, f"{advised.trace.name}-advice")
+    near = share_text(advised.within)
+    rows = [_point(p, choice) for p in choice.curve]
+    note = f"dashed: within {near} of the best; diamond: advised"
+    part |= {"wide": True, "note": note, "points": points(rows)}
+    groups.append(_group(name, [part]))
+    parts = parts_table(choice)
+    return {
+        "title": title,
+        "lines": choice_lines(choice, advised.within),
+        "sure": sure_lines(choice),
+        "wrong": wrong_lines(choice),
+        "chart": part,
+        "table": _table(advice_table(advised, choice)),
+        "parts": None if parts is None else _table(parts),
+    }
+
+
+def _point(point: SizePoint, choice: Choice) -> Part:
+    lru = point.baseline
+    return {
+        "cache_bytes": point.run.cache_bytes,
+        "label": point.run.label,
+        choice.goal.column: point.value,
+        "lru": None if lru is None else choice.goal.value(lru),
+    }
+
+
+def _front(advised: Advised, groups: list[Part]) -> Part:
+    chart = front_chart(advised.candidates, advised.front, advised.goals, PAGE)
+    first, second = advised.goals[:2]
+    title = f"{first.title} and {second.title}"
+    part = chart_part("front", "front", title, chart, f"{advised.trace.name}-front")
+    part |= {"wide": True, "note": "joined: no other run is as good in all; no axis begins at zero"}
+    groups.append(_group("front", [part]))
+    return {"chart": part, "table": _table(front_table(advised))}
+
+
+def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part | None:
+    """Every policy over cache size, in the objectives that are drawn, and in hits."""
+    if len(result.sizes) < 2:
+        return None
+    shown = highlighted(result)
+    charts = Charts(result, PAGE, page=True, shown=shown)
+    names = [g.column for g in advised.goals if g.column in CHARTED]
+    known = {metric.name: metric for metric in result.metrics()}
+    drawn = [
+        chart_part("p", name, known[name].title, charts.over_size(known[name]), result.name)
+        for name in dict.fromkeys([*names, "hit_ratio"])
+        if name in known
+    ]
+    for part in drawn:
+        part["wide"] = True
+    if not drawn:
+        return None
+    drawn[-1]["points"] = points(chart_rows(result))
+    groups.append(_group("p", drawn, chart_rows(result), shown))
+    return {"id": "p", "charts": drawn, "chips": chips(result, shown)}
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(asset("advice.html.j2"))
