@@ -67,7 +67,7 @@ impl Watch {
 
     /// As a stream of records takes it.
     pub fn reading(&self) -> ReadControls {
-        ReadControls { interrupt: Some(self.stop_reading.clone()), meter: None }
+        ReadControls { interrupt: Some(self.stop_reading.clone()), ..ReadControls::default() }
     }
 
     fn stop(&self) {

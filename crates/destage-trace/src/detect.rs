@@ -212,7 +212,8 @@ fn share_read(sample: &Sample, format: &'static Format) -> u64 {
         ..ReaderOptions::default()
     });
     let mut tally = Tally::new(&options);
-    let opening = Opening { options, format, detected: true, closest: None };
+    let threads = Arc::default();
+    let opening = Opening { options, format, detected: true, closest: None, threads };
     let Ok(mut reader) =
         (format.open)(Input::from_bytes(sample.name, lines.join(&b'\n')), &opening)
     else {

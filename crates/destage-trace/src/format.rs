@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use crate::device_table::DeviceTable;
 use crate::error::{Category, Result};
@@ -69,6 +70,8 @@ pub struct Opening {
     /// the first lines are malformed. `None` where the format is not doubted, as when it is only
     /// tried on a sample.
     pub closest: Option<Closest>,
+    /// Threads that may parse beside the reader's; 0: none. Set when all files are open.
+    pub threads: Arc<AtomicUsize>,
 }
 
 impl Opening {

@@ -21,6 +21,11 @@ pub trait Hooks {
         self.interrupt_flag().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
+    /// As [`ReadControls::threads`].
+    fn threads(&self) -> Option<usize> {
+        None
+    }
+
     /// Something the user should know, one line.
     fn note(&mut self, _text: String) {}
 }
@@ -85,6 +90,9 @@ pub struct ReadControls {
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Counted up while reading.
     pub meter: Option<Arc<ReadMeter>>,
+    /// Threads that parse plain text beside the reader's, 0 for none; `None`: as the machine has
+    /// processors. What is read does not depend on it.
+    pub threads: Option<usize>,
 }
 
 /// Tells the hooks how far the work has come, and asks whether to go on.

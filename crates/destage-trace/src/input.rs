@@ -2,6 +2,7 @@
 //! with the position in the decompressed stream, so that every message can name a place.
 
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Place, Result, TraceError};
@@ -57,6 +58,10 @@ pub struct Input {
     at_end: bool,
     allow_truncated: bool,
     truncated: bool,
+    /// Reading it waits for nobody.
+    at_hand: bool,
+    /// Why nothing more can be read, when that is to be told later.
+    fault: Option<TraceError>,
 }
 
 impl Input {
@@ -79,6 +84,8 @@ impl Input {
             at_end: false,
             allow_truncated: false,
             truncated: false,
+            at_hand: false,
+            fault: None,
         }
     }
 
@@ -107,6 +114,18 @@ impl Input {
     pub fn with_allow_truncated(mut self, allow: bool) -> Self {
         self.allow_truncated = allow;
         self
+    }
+
+    /// Says that its bytes lie in a file or in memory, so that reading them waits for nobody.
+    pub(crate) fn with_at_hand(mut self, at_hand: bool) -> Self {
+        self.at_hand = at_hand;
+        self
+    }
+
+    /// Whether its bytes lie in a file or in memory: not those of a pipe, whose next ones may come
+    /// in an hour.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        self.at_hand
     }
 
     /// What messages call it: the path as given, `-` for standard input, `outer.tar!inner.csv.gz`.
@@ -190,7 +209,31 @@ impl Input {
         self.ensure(before + 1).map(|now| now > before)
     }
 
+    /// Takes whole lines off the head, about as many as `bytes` hold, into a buffer of which they
+    /// take this range. `None` if there is no whole line in so many bytes: it is left to
+    /// [`ensure`](Self::ensure), which then also tells of what could not be read.
+    pub(crate) fn take_lines(&mut self, bytes: usize, into: &mut Vec<u8>) -> Option<Range<usize>> {
+        self.fault = self.ensure(bytes).err();
+        let window = self.window();
+        // Tests want many blocks of few lines; otherwise what was read is taken whole.
+        let most = if cfg!(test) { bytes.min(window.len()) } else { window.len() };
+        let length = memchr::memrchr(b'\n', &window[..most])? + 1;
+        let lines = self.start..self.start + length;
+        std::mem::swap(&mut self.buffer, into);
+        let left = &into[lines.end..self.end];
+        if self.buffer.len() < left.len() {
+            self.buffer.resize(left.len(), 0);
+        }
+        self.buffer[..left.len()].copy_from_slice(left);
+        (self.start, self.end) = (0, left.len());
+        self.position += length as u64;
+        Some(lines)
+    }
+
     fn read_more(&mut self, bytes: usize) -> Result<()> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;

@@ -97,6 +97,7 @@ pub fn open_trace(
         let controls = ReadControls {
             interrupt: hooks.interrupt_flag(),
             meter: Some(Arc::new(ReadMeter::default())),
+            threads: hooks.threads(),
         };
         with_stream(paths, reader, controls, |stream| {
             let writer = ColumnWriter::new(target)?;

@@ -4,10 +4,21 @@
 //! Speed. A trace is read line by line hundreds of millions of times, so a format may offer
 //! [`LineParser::quick`]: it takes one whole, ordinary line straight from the window and leaves
 //! everything that is unusual to the careful [`LineParser::line`]. The two must agree where both
-//! answer; a property test of each format says so.
+//! answer; a property test of each format says so. A format whose lines do not lean on each other
+//! says so ([`LineParser::beside`]), and a long file of it is parsed on several threads (`ahead`).
 
-use crate::device_table::{DeviceTable, printable};
-use crate::error::{Place, Result, TraceError};
+mod ahead;
+mod excerpt;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::Ordering;
+
+use ahead::{Ahead, Block, Step};
+use excerpt::excerpt;
+
+use crate::device_table::DeviceTable;
+use crate::error::{Category, Place, Result, TraceError};
 use crate::fields;
 use crate::format::{BATCH_RECORDS, Facts, Fault, Opening, Parsed, RecordReader, Skipped};
 use crate::input::Input;
@@ -19,12 +30,12 @@ use crate::tally::{Ruling, Tally};
 /// Longest line, in bytes, without its end.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Bytes of a line that a message shows.
-const EXCERPT_BYTES: usize = 160;
-
 /// Lines after which a format is no longer doubted, and the fewest that allow a judgement.
 const DOUBT_LINES: u64 = 100;
 const DOUBT_LEAST: u64 = 10;
+
+/// Bytes before which a file is not worth other threads.
+const AHEAD_FROM_BYTES: u64 = if cfg!(test) { 1 } else { 1 << 20 };
 
 /// A text format: one line becomes a record.
 pub trait LineParser: Clone + Send + 'static {
@@ -38,6 +49,13 @@ pub trait LineParser: Clone + Send + 'static {
 
     /// Parses one line without its end. It is neither blank nor does it hold NUL or CR.
     fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault>;
+
+    /// A parser for other lines of the same file on another thread, which has met no device yet.
+    /// `None`, the default, where what a line means, or what the file is in the end, depends on
+    /// lines before it.
+    fn beside(&self) -> Option<Self> {
+        None
+    }
 
     /// As [`RecordReader::facts`].
     fn facts(&self) -> Facts {
@@ -63,6 +81,18 @@ pub struct Context<'a> {
 /// Lines of an [`Input`], through a [`LineParser`].
 pub struct TextReader<P> {
     input: Input,
+    lines: Lines<P>,
+    doubted: bool,
+    /// Other threads have the input.
+    ahead: Option<(Ahead, Option<Block>)>,
+    /// They have had it, or are of no use.
+    alone: bool,
+}
+
+/// The lines of a file, one after the other.
+struct Lines<P> {
+    /// What messages call the file.
+    name: String,
     opening: Opening,
     parser: P,
     file_device: String,
@@ -71,45 +101,54 @@ pub struct TextReader<P> {
     /// Records so far, and the time of the last, for `order = "strict"`.
     last_time_ns: u64,
     strict: bool,
-    doubted: bool,
 }
+
+/// A line that is not taken, and why.
+type Rejected = Option<(Category, TraceError)>;
 
 impl<P: LineParser> TextReader<P> {
     /// A reader of `input`, as a trait object for the table of formats.
     pub fn boxed(input: Input, opening: &Opening, parser: P) -> Result<Box<dyn RecordReader>> {
+        let strict = opening.options.order == Order::Strict;
         Ok(Box::new(TextReader {
-            file_device: input.device_name(),
-            strict: opening.options.order == Order::Strict,
+            lines: Lines {
+                name: input.name().to_owned(),
+                opening: opening.clone(),
+                parser,
+                file_device: input.device_name(),
+                line: 0,
+                last_time_ns: 0,
+                strict,
+            },
             input,
-            opening: opening.clone(),
-            parser,
-            line: 0,
-            last_time_ns: 0,
             doubted: false,
+            ahead: None,
+            // The time before a line counts then.
+            alone: strict,
         }))
     }
 
     /// The ordinary lines at the head of the window.
     fn quick_lines(&mut self, out: &mut Vec<Record>, target: usize, tally: &mut Tally) {
-        if self.line == 0 {
+        if self.lines.line == 0 {
             return; // the first line may begin with a byte-order mark, or be a header
         }
-        let window = self.input.window();
+        let (window, own) = (self.input.window(), &mut self.lines);
         let limits = tally.limits;
         let (mut used, before) = (0, out.len());
         while out.len() < target {
-            let Some((record, bytes)) = self.parser.quick(&window[used..]) else { break };
+            let Some((record, bytes)) = own.parser.quick(&window[used..]) else { break };
             if limits.extent(&record) != Ruling::Fine
-                || (self.strict && record.time_ns < self.last_time_ns)
+                || (own.strict && record.time_ns < own.last_time_ns)
             {
                 break;
             }
-            self.last_time_ns = record.time_ns;
+            own.last_time_ns = record.time_ns;
             out.push(record);
             used += bytes;
         }
         let lines = (out.len() - before) as u64;
-        self.line += lines;
+        own.line += lines;
         tally.lines += lines;
         self.input.consume(used);
     }
@@ -122,14 +161,14 @@ impl<P: LineParser> TextReader<P> {
             if let Some(end) = memchr::memchr(b'\n', &window[seen..]) {
                 let length = seen + end;
                 return if length > MAX_LINE_BYTES + 1 {
-                    Err(self.too_long(self.line + 1))
+                    Err(self.lines.too_long(self.lines.line + 1))
                 } else {
                     Ok(Some((length, length + 1)))
                 };
             }
             seen = window.len();
             if seen > MAX_LINE_BYTES + 1 {
-                return Err(self.too_long(self.line + 1));
+                return Err(self.lines.too_long(self.lines.line + 1));
             }
             if !self.input.grow()? {
                 break;
@@ -150,19 +189,164 @@ impl<P: LineParser> TextReader<P> {
         devices: &mut DeviceTable,
         tally: &mut Tally,
     ) -> Result<bool> {
-        if self.line == 0 {
+        if self.lines.line == 0 {
             self.begin()?;
         }
         let Some((length, consumed)) = self.next_line()? else { return Ok(false) };
+        let line = &self.input.window()[..length];
+        if let Some((category, error)) = self.lines.take_line(line, out, devices, tally)? {
+            self.doubt(tally)?;
+            tally.reject(category, error)?;
+        }
+        self.input.consume(consumed);
+        Ok(true)
+    }
+
+    /// Hands the input to other threads, if the file is worth it.
+    fn go_ahead(&mut self, tally: &Tally) {
+        let own = &self.lines;
+        if own.line <= DOUBT_LINES || self.input.position() < AHEAD_FROM_BYTES {
+            return;
+        }
+        self.alone = true;
+        if !self.input.is_at_hand() {
+            return; // what was read is told at once, whatever comes next and when
+        }
+        let threads = own.opening.threads.load(Ordering::Relaxed);
+        let parsers: Option<Vec<P>> = (0..threads).map(|_| own.parser.beside()).collect();
+        let Some(parsers) = parsers.filter(|parsers| !parsers.is_empty()) else { return };
+        let shell = Input::from_bytes(own.name.as_str(), []);
+        let input = std::mem::replace(&mut self.input, shell);
+        self.ahead = Some((Ahead::new(input, parsers, &own.file_device, tally), None));
+    }
+
+    /// As [`RecordReader::fill`], of what other threads have parsed. Behind the last block the
+    /// input is back, and `false`.
+    fn fill_ahead(
+        &mut self,
+        out: &mut Vec<Record>,
+        target: usize,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
+        let Some((ahead, current)) = &mut self.ahead else { return Ok(false) };
+        let Some(mut block) = current.take().or_else(|| ahead.next()) else {
+            if let Some((ahead, _)) = self.ahead.take() {
+                ahead.finish(&mut self.input);
+            }
+            return Ok(false);
+        };
+        while out.len() < target {
+            if let Some(Step::Line(at)) = block.steps.front() {
+                let line = block.line(at.clone());
+                let rejected = self.lines.take_line(line, out, devices, tally)?;
+                rejected.map_or(Ok(()), |(category, error)| tally.reject(category, error))?;
+                block.steps.pop_front();
+            } else if block.steps.is_empty() {
+                ahead.done(block);
+                return Ok(true);
+            } else {
+                let lines = ahead.take(&mut block, devices, out, target - out.len());
+                self.lines.line += lines;
+                tally.lines += lines;
+            }
+        }
+        *current = Some(block);
+        Ok(true)
+    }
+
+    /// Looks at the very first bytes.
+    fn begin(&mut self) -> Result<()> {
+        self.input.ensure(4)?;
+        let window = self.input.window();
+        let wide = window.starts_with(b"\xff\xfe") || window.starts_with(b"\xfe\xff");
+        // Without a mark: ASCII text has every other byte 0 then.
+        let bare = matches!(window, [a, 0, b, 0, ..] | [0, a, 0, b, ..] if *a != 0 && *b != 0);
+        if wide || bare {
+            return Err(TraceError::Data {
+                file: self.input.name().to_owned(),
+                place: Place::File,
+                message: "the text is UTF-16; traces are read as ASCII or UTF-8".to_owned(),
+                hint: Some("convert it first, e.g. iconv -f UTF-16 -t UTF-8".to_owned()),
+            });
+        }
+        if window.starts_with(b"\xef\xbb\xbf") {
+            self.input.consume(3);
+        }
+        Ok(())
+    }
+
+    /// A malformed line among the first hundred: is the format right at all? Looks ahead, once.
+    fn doubt(&mut self, tally: &Tally) -> Result<()> {
+        let Some(closest) = self.lines.opening.closest else { return Ok(()) };
+        if self.doubted || self.lines.line > DOUBT_LINES {
+            return Ok(());
+        }
+        self.doubted = true;
+        self.input.ensure(SAMPLE_BYTES)?;
+        let window = self.input.window();
+        let sample = Sample {
+            bytes: &window[..window.len().min(SAMPLE_BYTES)],
+            whole: self.input.at_end() && window.len() <= SAMPLE_BYTES,
+            size: None,
+            name: self.input.name(),
+        };
+        // Lines before this one were fine, but for those that were skipped and counted.
+        let (mut bad, mut seen) = (tally.error_count(), self.lines.line - 1);
+        let mut parser = self.lines.parser.clone();
+        let (mut devices, mut counts) =
+            (DeviceTable::new(), Tally { limits: tally.limits, ..Tally::default() });
+        let lines = sample.lines((DOUBT_LINES + 1 - self.lines.line) as usize);
+        for line in &lines {
+            seen += 1;
+            let mut context = Context {
+                devices: &mut devices,
+                tally: &mut counts,
+                file_device: &self.lines.file_device,
+                extent_field: 0..0,
+            };
+            bad += u64::from(parser.line(line, &mut context).is_err());
+        }
+        if seen < DOUBT_LEAST || bad * 2 <= seen {
+            return Ok(());
+        }
+        let how = if self.lines.opening.detected { "detected" } else { "given" };
+        let name = self.lines.opening.format.name;
+        let message =
+            format!("{bad} of the first {seen} records are malformed as format {name} ({how})");
+        let closest = closest(&sample, name);
+        let hint = if closest.is_empty() {
+            "no other format fits it either; --format csv with columns reads any table".to_owned()
+        } else {
+            let list: Vec<String> =
+                closest.iter().map(|(format, why)| format!("{} ({why})", format.name)).collect();
+            format!("closest formats: {}", list.join("; "))
+        };
+        let first = lines.first().copied().unwrap_or_default();
+        let mut error = self.lines.error(first, 0..0, message);
+        if let TraceError::Data { hint: place, .. } = &mut error {
+            *place = Some(hint);
+        }
+        Err(error)
+    }
+}
+
+impl<P: LineParser> Lines<P> {
+    /// Takes one line without its LF, whatever it is; one that is wrong comes back.
+    fn take_line(
+        &mut self,
+        line: &[u8],
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<Rejected> {
         self.line += 1;
         tally.lines += 1;
-        let window = self.input.window();
-        let line = window[..length].strip_suffix(b"\r").unwrap_or(&window[..length]);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         self.check_text(line)?;
         if line.iter().all(|&c| fields::is_blank(c)) {
             tally.blank += 1;
-            self.input.consume(consumed);
-            return Ok(true);
+            return Ok(None);
         }
         let mut context =
             Context { devices, tally, file_device: &self.file_device, extent_field: 0..0 };
@@ -177,16 +361,9 @@ impl<P: LineParser> TextReader<P> {
             }
             Err(fault) => Err(fault),
         };
-        // Borrowed anew: what was taken has moved the reader's clock.
-        let window = self.input.window();
-        let line = window[..length].strip_suffix(b"\r").unwrap_or(&window[..length]);
-        if let Err(fault) = outcome {
-            let error = self.error(line, fault.field, fault.message);
-            self.doubt(tally)?;
-            tally.reject(fault.category, error)?;
-        }
-        self.input.consume(consumed);
-        Ok(true)
+        let rejected =
+            |fault: Fault| (fault.category, self.error(line, fault.field, fault.message));
+        Ok(outcome.err().map(rejected))
     }
 
     /// Keeps the requests of one line, or none of them: then what is wrong with one is the fault.
@@ -234,86 +411,11 @@ impl<P: LineParser> TextReader<P> {
         Err(self.unusable(at as u32 + 1, format!("binary data in a text trace: {what}")))
     }
 
-    /// Looks at the very first bytes.
-    fn begin(&mut self) -> Result<()> {
-        self.input.ensure(4)?;
-        let window = self.input.window();
-        let wide = window.starts_with(b"\xff\xfe") || window.starts_with(b"\xfe\xff");
-        // Without a mark: ASCII text has every other byte 0 then.
-        let bare = matches!(window, [a, 0, b, 0, ..] | [0, a, 0, b, ..] if *a != 0 && *b != 0);
-        if wide || bare {
-            return Err(TraceError::Data {
-                file: self.input.name().to_owned(),
-                place: Place::File,
-                message: "the text is UTF-16; traces are read as ASCII or UTF-8".to_owned(),
-                hint: Some("convert it first, e.g. iconv -f UTF-16 -t UTF-8".to_owned()),
-            });
-        }
-        if window.starts_with(b"\xef\xbb\xbf") {
-            self.input.consume(3);
-        }
-        Ok(())
-    }
-
-    /// A malformed line among the first hundred: is the format right at all? Looks ahead, once.
-    fn doubt(&mut self, tally: &Tally) -> Result<()> {
-        let Some(closest) = self.opening.closest else { return Ok(()) };
-        if self.doubted || self.line > DOUBT_LINES {
-            return Ok(());
-        }
-        self.doubted = true;
-        self.input.ensure(SAMPLE_BYTES)?;
-        let window = self.input.window();
-        let sample = Sample {
-            bytes: &window[..window.len().min(SAMPLE_BYTES)],
-            whole: self.input.at_end() && window.len() <= SAMPLE_BYTES,
-            size: None,
-            name: self.input.name(),
-        };
-        // Lines before this one were fine, but for those that were skipped and counted.
-        let (mut bad, mut seen) = (tally.error_count(), self.line - 1);
-        let mut parser = self.parser.clone();
-        let (mut devices, mut counts) =
-            (DeviceTable::new(), Tally { limits: tally.limits, ..Tally::default() });
-        let lines = sample.lines((DOUBT_LINES + 1 - self.line) as usize);
-        for line in &lines {
-            seen += 1;
-            let mut context = Context {
-                devices: &mut devices,
-                tally: &mut counts,
-                file_device: &self.file_device,
-                extent_field: 0..0,
-            };
-            bad += u64::from(parser.line(line, &mut context).is_err());
-        }
-        if seen < DOUBT_LEAST || bad * 2 <= seen {
-            return Ok(());
-        }
-        let how = if self.opening.detected { "detected" } else { "given" };
-        let name = self.opening.format.name;
-        let message =
-            format!("{bad} of the first {seen} records are malformed as format {name} ({how})");
-        let closest = closest(&sample, name);
-        let hint = if closest.is_empty() {
-            "no other format fits it either; --format csv with columns reads any table".to_owned()
-        } else {
-            let list: Vec<String> =
-                closest.iter().map(|(format, why)| format!("{} ({why})", format.name)).collect();
-            format!("closest formats: {}", list.join("; "))
-        };
-        let first = lines.first().copied().unwrap_or_default();
-        let mut error = self.error(first, 0..0, message);
-        if let TraceError::Data { hint: place, .. } = &mut error {
-            *place = Some(hint);
-        }
-        Err(error)
-    }
-
     fn too_long(&self, line: u64) -> TraceError {
         let message =
             format!("binary data in a text trace: a line of more than {MAX_LINE_BYTES} bytes");
         TraceError::Data {
-            file: self.input.name().to_owned(),
+            file: self.name.clone(),
             place: Place::Line { line, column: 0, excerpt: None },
             message,
             hint: None,
@@ -323,7 +425,7 @@ impl<P: LineParser> TextReader<P> {
     /// What ends the run whatever `on_error` says; there is nothing in the line to show.
     fn unusable(&self, column: u32, message: String) -> TraceError {
         TraceError::Data {
-            file: self.input.name().to_owned(),
+            file: self.name.clone(),
             place: Place::Line { line: self.line, column, excerpt: None },
             message,
             hint: None,
@@ -333,7 +435,7 @@ impl<P: LineParser> TextReader<P> {
     fn error(&self, line: &[u8], field: std::ops::Range<usize>, message: String) -> TraceError {
         let column = if field.is_empty() && field.start == 0 { 0 } else { field.start as u32 + 1 };
         TraceError::Data {
-            file: self.input.name().to_owned(),
+            file: self.name.clone(),
             place: Place::Line {
                 line: self.line,
                 column,
@@ -353,6 +455,12 @@ impl<P: LineParser> RecordReader for TextReader<P> {
         tally: &mut Tally,
     ) -> Result<bool> {
         let target = out.len() + BATCH_RECORDS;
+        if !self.alone {
+            self.go_ahead(tally);
+        }
+        if self.ahead.is_some() && self.fill_ahead(out, target, devices, tally)? {
+            return Ok(true);
+        }
         // A file of comments or ignored events must not keep the caller from its interrupt check.
         for _ in 0..BATCH_RECORDS {
             self.quick_lines(out, target, tally);
@@ -361,13 +469,8 @@ impl<P: LineParser> RecordReader for TextReader<P> {
             }
             if !self.careful_line(out, devices, tally)? {
                 tally.truncated |= self.input.truncated();
-                let file_device = &self.file_device;
-                self.parser.finish(&mut Context {
-                    devices,
-                    tally,
-                    file_device,
-                    extent_field: 0..0,
-                });
+                let Lines { parser, file_device, .. } = &mut self.lines;
+                parser.finish(&mut Context { devices, tally, file_device, extent_field: 0..0 });
                 return Ok(false);
             }
         }
@@ -375,7 +478,7 @@ impl<P: LineParser> RecordReader for TextReader<P> {
     }
 
     fn facts(&self) -> Facts {
-        self.parser.facts()
+        self.lines.parser.facts()
     }
 }
 
@@ -386,21 +489,4 @@ fn count_skipped(tally: &mut Tally, skipped: &Skipped) {
         Skipped::ZeroLength => tally.zero_length += 1,
         Skipped::Event(name) => tally.ignore(name),
     }
-}
-
-/// The line cut to [`EXCERPT_BYTES`] around `field`, and the carets under the field (none if the
-/// whole line is meant).
-fn excerpt(line: &[u8], field: std::ops::Range<usize>) -> (String, String) {
-    let before = EXCERPT_BYTES.saturating_sub(field.len()) / 2;
-    let start = field.start.saturating_sub(before).min(line.len().saturating_sub(EXCERPT_BYTES));
-    let end = (start + EXCERPT_BYTES).min(line.len());
-    let show = |range: std::ops::Range<usize>| printable(&line[range]).replace("\\x09", " ");
-    let shown = show(start..end);
-    if field.is_empty() && field.start == 0 {
-        return (shown, String::new());
-    }
-    let (from, to) = (field.start.clamp(start, end), field.end.clamp(start, end));
-    let blanks = show(start..from).chars().count();
-    let carets = show(from..to).chars().count().max(1);
-    (shown, format!("{}{}", " ".repeat(blanks), "^".repeat(carets)))
 }

@@ -40,7 +40,8 @@ fn every_option(on_error: OnError) -> ReaderOptions {
 fn read(format: &'static Format, bytes: &[u8], options: ReaderOptions) -> Result<Vec<Record>> {
     let mut tally = Tally::new(&options);
     let limit = options.max_request_bytes;
-    let opening = Opening { options: Arc::new(options), format, detected: false, closest: None };
+    let (options, threads) = (Arc::new(options), Arc::default());
+    let opening = Opening { options, format, detected: false, closest: None, threads };
     let mut reader = (format.open)(Input::from_bytes("x", bytes), &opening)?;
     let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
     while reader.fill(&mut records, &mut devices, &mut tally)? {}

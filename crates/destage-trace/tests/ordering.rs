@@ -182,6 +182,7 @@ fn reading_can_be_watched_and_interrupted() {
     let hooks = ReadControls {
         interrupt: Some(Arc::new(AtomicBool::new(false))),
         meter: Some(Arc::new(ReadMeter::default())),
+        threads: None,
     };
     let (flag, progress) = (hooks.interrupt.clone().unwrap(), hooks.meter.clone().unwrap());
     let mut stop_at = usize::MAX;

@@ -75,4 +75,8 @@ impl LineParser for Alibaba {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

@@ -67,6 +67,10 @@ impl LineParser for Arc {
         }))
     }
 
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn facts(&self) -> Facts {
         Facts { page_bytes: Some(self.page_bytes), ..Facts::default() }
     }

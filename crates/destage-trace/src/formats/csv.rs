@@ -284,6 +284,10 @@ impl LineParser for CsvLines {
         Ok(Parsed::Record(record))
     }
 
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn facts(&self) -> Facts {
         Facts {
             has_times: Some(self.mapping.time.is_some() && self.roles.time.is_some()),

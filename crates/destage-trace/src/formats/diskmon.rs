@@ -93,4 +93,8 @@ impl LineParser for DiskMon {
         context.extent_field = f.at[6].clone();
         Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

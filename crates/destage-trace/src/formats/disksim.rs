@@ -90,4 +90,8 @@ impl LineParser for DiskSim {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

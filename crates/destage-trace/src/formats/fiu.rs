@@ -152,4 +152,8 @@ impl LineParser for Fiu {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

@@ -71,4 +71,8 @@ impl LineParser for K5 {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

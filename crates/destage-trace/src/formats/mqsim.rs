@@ -121,4 +121,8 @@ impl LineParser for MqSim {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

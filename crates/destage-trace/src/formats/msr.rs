@@ -201,6 +201,10 @@ impl LineParser for Msr {
         context.extent_field = f.at[5].clone();
         Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(Msr::default())
+    }
 }
 
 #[cfg(test)]

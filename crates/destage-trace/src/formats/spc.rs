@@ -87,4 +87,8 @@ impl LineParser for Spc {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

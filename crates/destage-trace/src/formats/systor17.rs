@@ -82,4 +82,8 @@ impl LineParser for Systor {
         context.extent_field = f.at[5].clone();
         Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

@@ -83,4 +83,8 @@ impl LineParser for Tencent {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

@@ -46,7 +46,8 @@ pub(crate) fn try_read(
     options: ReaderOptions,
 ) -> Result<Whole> {
     let mut tally = Tally::new(&options);
-    let opening = Opening { options: Arc::new(options), format, detected: true, closest: None };
+    let (options, threads) = (Arc::new(options), Arc::default());
+    let opening = Opening { options, format, detected: true, closest: None, threads };
     let mut reader = (format.open)(input, &opening)?;
     let mut devices = DeviceTable::new();
     let mut records = Vec::new();

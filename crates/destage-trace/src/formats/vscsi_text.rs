@@ -78,4 +78,8 @@ impl LineParser for VscsiText {
             op,
         }))
     }
+
+    fn beside(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }

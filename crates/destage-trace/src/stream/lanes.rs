@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use destage_keys::Unknown;
 
@@ -46,6 +46,7 @@ pub(super) fn open_lanes(
     let mut lanes = Vec::new();
     let mut budget = Budget::default();
     let mut total = Some(0u64);
+    let threads = Arc::new(AtomicUsize::new(0));
     for path in paths {
         let mut queue: VecDeque<(PathBuf, bool)> = VecDeque::from([(path.clone(), true)]);
         while let Some((path, ask_siblings)) = queue.pop_front() {
@@ -55,7 +56,8 @@ pub(super) fn open_lanes(
             let listing = source::list(&path, options, controls.interrupt.as_ref(), &mut budget)?;
             summary.left_out.extend(listing.left_out);
             for leaf in listing.leaves {
-                let (opening, reason, input) = open_leaf(&leaf, options, given, controls)?;
+                let (opening, reason, input) =
+                    open_leaf(&leaf, options, given, controls, &threads)?;
                 let siblings =
                     opening.format.siblings.filter(|_| ask_siblings && !options.only_this_file);
                 if let (Some(siblings), Some(plain)) = (siblings, input.plain_path()) {
@@ -83,7 +85,20 @@ pub(super) fn open_lanes(
     if let Some(meter) = &controls.meter {
         meter.total_bytes.store(total.unwrap_or(0), Ordering::Relaxed);
     }
+    threads
+        .store(controls.threads.unwrap_or_else(|| threads_of_each(lanes.len())), Ordering::Relaxed);
     Ok(lanes)
+}
+
+/// Threads that parse one of so many files. One that takes what they parse keeps up with some.
+fn threads_of_each(lanes: usize) -> usize {
+    const MOST: usize = 4;
+    const MOST_LANES: usize = 64;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    if processors == 1 || lanes > MOST_LANES {
+        return 0;
+    }
+    (processors.min(MOST) / lanes.max(1)).max(1)
 }
 
 fn identity(path: &Path) -> PathBuf {
@@ -95,6 +110,7 @@ fn open_leaf(
     options: &Arc<ReaderOptions>,
     given: Option<&'static Format>,
     controls: &ReadControls,
+    threads: &Arc<AtomicUsize>,
 ) -> Result<(Opening, Option<String>, Input)> {
     let mut input = leaf.open(options, controls.meter.as_ref())?;
     let sample = Sample::of(&mut input)?;
@@ -118,6 +134,7 @@ fn open_leaf(
         format,
         detected: reason.is_some(),
         closest: Some(detect::closest),
+        threads: Arc::clone(threads),
     };
     Ok((opening, reason, input))
 }

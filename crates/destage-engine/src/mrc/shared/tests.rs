@@ -41,8 +41,8 @@ proptest! {
         warmup in 0usize..1600,
     ) {
         let first_ids: Vec<u32> = requests.iter().map(|&(page, ..)| page).collect();
-        let extent = |&(_, pages, write): &(u32, u32, bool)| Extent::new(pages, write, false, false).0;
-        let extents: Vec<u32> = requests.iter().map(extent).collect();
+        let extent = |pages, write| Extent::new(pages, write, false, false).0;
+        let extents: Vec<u32> = requests.iter().map(|r| extent(r.1, r.2)).collect();
         let lpns: Vec<u64> = (0..40).collect();
         let input = Input {
             columns: Columns { first_ids: &first_ids, extents: &extents, lpns: &lpns },
