@@ -214,6 +214,13 @@ def test_bars_that_would_leave_the_others_flat_are_cut_off_with_their_number_on_
     text = svg(bars, sums(bars, ()))
     assert text.count(">87.6</text>") == 3
     assert "A bar under a number is cut off: it is that high." in text
+    # A number of the paper beyond it, or alone up there, is drawn where it belongs.
+    for told in (replace(points[2], printed=70.0), replace(points[0], y=1.0, printed=9.0)):
+        others = [p for p in points if p.series != "BPLRU" or told.series == "BPLRU"]
+        kept = replace(bars, points=(*others, told))
+        (row,) = rows_of(kept)
+        assert row.most is None
+        assert row.domain[1] > 9.0
     # Nothing is cut where high bars are the rule, or where lines are drawn.
     assert highest_of_the_others([1.0, 50.0, 60.0]) is None
     assert highest_of_the_others([1.0, 1.2, 2.9]) is None

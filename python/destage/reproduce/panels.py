@@ -107,8 +107,12 @@ def rows_of(drawn: Drawing) -> list[_Row]:
 
 
 def _row(drawn: Drawing, panels: tuple[str, ...]) -> _Row:
-    values = _values(drawn, panels)
-    most = highest_of_the_others(values) if drawn.figure.mark == "bar" else None
+    factor = 100.0 if drawn.percent else 1.0
+    points = [p for p in drawn.points if p.panel in panels and drawn.figure.mark == "bar"]
+    most = highest_of_the_others([factor * p.y for p in points])
+    # The paper's numbers are never cut off.
+    if most is not None and any(factor * (p.printed or 0.0) > _CUT * most for p in points):
+        most = None
     domain = _domain(drawn, panels) if most is None else (0.0, _ROOM * most)
     return _Row(panels, domain, None if most is None else _CUT * most)
 
@@ -478,7 +482,7 @@ def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[st
             "y": min(factor * p.y, up_to),
             "low": min(factor * p.low, up_to),
             "high": min(factor * p.high, up_to),
-            "printed": None if p.printed is None else min(factor * p.printed, up_to),
+            "printed": None if p.printed is None else factor * p.printed,
         }
         return found | ({"cut": number(factor * p.y)} if factor * p.y > up_to else {})
 
