@@ -131,3 +131,16 @@ def test_tunes_figure_has_a_zero_line_or_says_that_there_is_none(
     assert '"zero": 0' not in json.dumps(spec["layer"])
     x = spec["layer"][-1]["encoding"]["x"]["scale"]
     assert x["padding"] >= 12  # The winner's diamond is whole.
+    assert x["nice"] is False  # No value beyond those that the parameter takes.
+
+
+def test_an_axis_over_cache_sizes_begins_at_zero_or_says_that_it_does_not() -> None:
+    trace = ds.synth("zipf", requests=4000, pages=300, read_ratio=0.5, seed=3)
+    results = ds.compare(trace, "lru,arc", cache=["5%", "6%", "60%"])
+    near = ds.compare(trace, "lru,arc", cache=["5%", "6%"])
+    for made, says in ((results, False), (near, True)):
+        text = json.dumps(made.plot.over_size("physical_reads").to_dict())
+        assert ("(pages, not from 0)" in text) is says
+        domains = re.findall(r'"domain": \[([\d.]+), [\d.]+\], "nice": false, "zero"', text)
+        assert domains
+        assert {float(low) > 0 for low in domains} == {says}

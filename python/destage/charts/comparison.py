@@ -102,7 +102,9 @@ def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
 
 def _axis_title(metric: Metric, domain: Sequence[float]) -> str:
     unit = time_unit(domain).name if metric.kind == "time" else metric.shown_unit
-    return f"{metric.title} ({unit})" if unit else metric.title
+    words = [unit] if unit else []
+    words += ["not from 0"] if domain[0] > 0 else []
+    return f"{metric.title} ({', '.join(words)})" if words else metric.title
 
 
 #: Formats of values; times are text by then.
@@ -220,7 +222,7 @@ class Charts:
         sizes = [r.cache_bytes for r in self.result.by_size] + [r["cache_bytes"] for r in exact]
         hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
         footprint = self._footprint() if hero else None
-        title = "Cache size, and its share of the trace's pages" if footprint else "Cache size"
+        title = "Cache size, share of the pages" if footprint else "Cache size"
         x = alt.X("cache_bytes:Q", **size_axis(sizes, title, footprint))
         y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, [r["hit_ratio"] for r in exact]))
         base = self._valid(metric).encode(x=x, y=y, detail="label:N")

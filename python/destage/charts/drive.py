@@ -98,7 +98,7 @@ class DeviceCharts(Charts):
             "rate:Q",
             scale=alt.Scale(type="log", base=2, domain=[1, powers[-1]], nice=False),
             axis=alt.Axis(
-                title="Unbalance rate: longest queue / mean queue (log scale)",
+                title="Longest queue / mean queue (log scale)",
                 values=powers,
                 grid=False,
             ),

@@ -64,7 +64,7 @@ def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
     domain = value_domain([row[metric.name] for row in drawn], metric.kind, 1 / scale)
     base = alt.Chart(alt.InlineData(values=drawn)).encode(
         # Room for a diamond at either end.
-        x=x.scale(zero=False, padding=12) if numeric else x,
+        x=x.scale(zero=False, nice=False, padding=12) if numeric else x,
         y=alt.Y(metric.name, type="quantitative", title=title).scale(domain=domain, nice=False),
         color=alt.Color("cache", type="nominal", title="cache", sort=sizes).scale(
             domain=sizes, range=colors
