@@ -11,6 +11,7 @@ from typing import Any, TypeVar, Unpack
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, ExcludedError, UsageError
+from destage.io.names import shown
 from destage.options import RunOptions, options_json, thread_count
 from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, is_none, policy_specs
 from destage.trace import Trace
@@ -335,7 +336,7 @@ def in_order(call: str, trace: object, second: object) -> None:
     if isinstance(second, Trace) and not isinstance(trace, Trace):
         raise UsageError(
             f"{call}(trace, policy, ...): the arguments are in the wrong order: the trace comes"
-            f" first, then {trace!r}"
+            f" first, then {shown(trace)}"
         )
 
 
@@ -344,7 +345,7 @@ def no_trace(given: object) -> UsageError:
     way = ""
     if isinstance(given, (str, os.PathLike)):
         way = f": open it first, open_trace({str(given)!r})"
-    return UsageError(f"trace: expected what open_trace or synth returns, got {given!r}{way}")
+    return UsageError(f"trace: expected what open_trace or synth returns, got {shown(given)}{way}")
 
 
 def traces_of(trace: Trace | Sequence[Trace]) -> list[Trace]:

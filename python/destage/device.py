@@ -11,7 +11,7 @@ from typing import Any
 from destage import _destage
 from destage.errors import DataError, ExcludedError, UsageError
 from destage.io.clash import reading
-from destage.io.names import path_of
+from destage.io.names import path_of, shown
 from destage.model.card import Card
 from destage.model.words import percent, size
 from destage.options import ProgressCallback
@@ -285,7 +285,7 @@ def open_device(
         opener = partial(_destage.open_drive, keep=bool(cache))
         drive = _opened(opener, os.fspath(spec), placement)
     else:
-        raise UsageError(f"device: expected a preset, a TOML file or a drive, got {spec!r}")
+        raise UsageError(f"device: expected a preset, a TOML file or a drive, got {shown(spec)}")
     if ftl is not None:
         drive = drive.with_ftl(ftl)
     if placement is not None:

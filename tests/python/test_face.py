@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shlex
 import subprocess
 import sys
@@ -200,3 +201,16 @@ def test_every_printed_command_with_a_drive_runs_as_printed(
     (tmp_path / "my.toml").write_text('[device]\npreset = "small"\n')
     done = destage(*words[1:])
     assert done.status == 0, (words, done)
+
+
+def test_an_error_calls_a_trace_or_a_drive_by_one_line(msr: Path) -> None:
+    trace = ds.open_trace(msr)
+    for wrong in (
+        lambda: ds.open_trace(trace),  # type: ignore[arg-type]
+        lambda: ds.open_device(trace),  # type: ignore[arg-type]
+        lambda: ds.compare(ds.open_device("small"), "lru"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ds.UsageError) as raised:
+            wrong()
+        assert "\n" not in str(raised.value)
+        assert re.search("got (Trace small.csv|Drive small)", str(raised.value))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from destage.errors import UsageError
 
-__all__ = ["PathLike", "path_of", "paths_of", "printable"]
+__all__ = ["PathLike", "path_of", "paths_of", "printable", "shown"]
 
 PathLike = str | os.PathLike[str]
 
@@ -21,13 +21,18 @@ def printable(text: object) -> str:
     )
 
 
+def shown(value: object) -> str:
+    """A value as a sentence has it: what takes several lines is called by the first one."""
+    return repr(value).partition("\n")[0]
+
+
 def path_of(name: object, what: str = "file") -> str:
     """The path that is meant.
 
     Raises `UsageError` for what no file can be called: nothing, a NUL byte, what is no text.
     """
     if not isinstance(name, (str, os.PathLike)) or not isinstance(os.fspath(name), str):
-        raise UsageError(f"{what}: expected a path, got {name!r}")
+        raise UsageError(f"{what}: expected a path, got {shown(name)}")
     path = os.fspath(name)
     if path == "":
         raise UsageError(f"{what}: expected a path, got an empty one")
@@ -44,7 +49,7 @@ def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     """One path or several, as several. Raises `UsageError` for what is none."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(given, Sequence):
-        raise UsageError(f"paths: expected a path or several, got {paths!r}")
+        raise UsageError(f"paths: expected a path or several, got {shown(paths)}")
     if not given:
         raise UsageError("paths: expected at least one")
     return [Path(path_of(p, "paths")) for p in given]
