@@ -250,12 +250,12 @@ def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> N
     for name in ("acr", "sac"):
         assert text.count(f'href="{name}.html"') >= 2
         assert f'href="{name}.html#{name}-1"' in text
+        assert f"[{name.upper()}]({name}.md)" in readme.read_text(encoding="utf-8")
     assert 'href="beyond.html"' in text
     assert "A &lt; B &amp; C." in text
     assert "Not shown" not in text
     assert "stand-in, recording" in text
     assert "http:" not in text
     assert "https:" not in text
-    assert "[ACR](acr.md)" in readme.read_text(encoding="utf-8")
     alone = write_index([document_of("acr")], False, tmp_path)[1].read_text(encoding="utf-8")
     assert "beyond" not in alone
