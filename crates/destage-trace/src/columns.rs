@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::behind::{self, Behind, Written};
 use crate::disk;
 use crate::error::{Result, TraceError};
 use crate::mapped::Mapped;
@@ -125,6 +126,8 @@ pub(crate) struct ColumnWriter {
     /// Hash over the block hashes of the open section.
     whole: Xxh3,
     block: Vec<u8>,
+    /// Writes full blocks; `None` before the first, and on one processor.
+    behind: Option<Behind>,
 }
 
 impl ColumnWriter {
@@ -142,6 +145,7 @@ impl ColumnWriter {
             table: Vec::new(),
             whole: Xxh3::new(),
             block: Vec::with_capacity(BLOCK_BYTES),
+            behind: None,
         };
         writer.seek(writer.at)?;
         Ok(writer)
@@ -198,18 +202,47 @@ impl ColumnWriter {
     }
 
     fn flush_block(&mut self) -> Result<()> {
-        self.whole.update(&xxh3_64(&self.block).to_le_bytes());
-        self.file.write_all(&self.block).map_err(|e| self.failed(e))?;
         self.at += self.block.len() as u64;
-        self.block.clear();
+        if self.behind.is_none() && self.block.len() == BLOCK_BYTES && behind::pays() {
+            let file = self.file.try_clone().map_err(|e| self.failed(e))?;
+            self.behind = Some(Behind::new(file));
+        }
+        let Some(behind) = &mut self.behind else {
+            self.whole.update(&xxh3_64(&self.block).to_le_bytes());
+            self.file.write_all(&self.block).map_err(|e| self.failed(e))?;
+            self.block.clear();
+            return Ok(());
+        };
+        let Some(written) = behind.put(std::mem::take(&mut self.block)) else {
+            self.block.reserve_exact(BLOCK_BYTES);
+            return Ok(());
+        };
+        self.wrote(written)
+    }
+
+    /// A block was written; it is used again.
+    fn wrote(&mut self, Written { mut block, hash }: Written) -> Result<()> {
+        let hash = hash.map_err(|e| self.failed(e))?;
+        self.whole.update(&hash.to_le_bytes());
+        block.clear();
+        self.block = block;
+        Ok(())
+    }
+
+    /// Waits until all blocks are in the file.
+    fn settle(&mut self) -> Result<()> {
+        if !self.block.is_empty() {
+            self.flush_block()?;
+        }
+        while let Some(written) = self.behind.as_mut().and_then(Behind::oldest) {
+            self.wrote(written)?;
+        }
         Ok(())
     }
 
     /// Closes the section; returns its hash.
     pub(crate) fn end(&mut self) -> Result<u64> {
-        if !self.block.is_empty() {
-            self.flush_block()?;
-        }
+        self.settle()?;
         let hash = self.whole.digest();
         let at = self.at;
         let section = self.table.last_mut().expect("begin comes before end");

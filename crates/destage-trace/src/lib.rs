@@ -20,6 +20,7 @@
 //! ```
 
 mod aside;
+mod behind;
 pub mod cache;
 mod columns;
 pub mod convert;
