@@ -14,10 +14,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	&& echo "$$p" && break; done)
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-PYTHON_DIRS := python examples tests/python benches fuzz .ci
+PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench fuzz clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench fuzz docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -35,7 +35,7 @@ $(VENV)/.tools: pyproject.toml
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	@echo "Building Destage (the first time three to ten minutes: the Rust half, optimised; then what has changed) ..."
 	@. $(BIN)/activate && { said=$$(PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		maturin develop --release --quiet --extras report,tune,polars,pandas,sql,cluster 2>&1) \
+		maturin develop --release --quiet --extras report,tune,polars,pandas,sql,cluster,docs 2>&1) \
 		|| { printf '%s\n' "$$said" >&2; exit 1; }; }
 	@touch $@
 
@@ -78,5 +78,8 @@ fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
 
+docs: setup ## build the site into docs/_build/html
+	@$(BIN)/python docs/site/build.py
+
 clean: ## remove what was built
-	rm -rf $(VENV) target dist destage-report.html
+	rm -rf $(VENV) target dist docs/_build destage-report.html

@@ -50,7 +50,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def blocks(page: Path, language: str = "") -> list[str]:
     """The blocks of a page that are set as code of this language."""
     text = page.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    # All of them, so that the end of one is not taken for the beginning of the next.
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for name, block in found if name == language]
 
 
 def commands(page: Path) -> list[list[str]]:

@@ -69,7 +69,13 @@ def run_all(page: Path) -> int:
     return ran
 
 
-@pytest.mark.parametrize("name", ["ace", "add-a-policy", "devices", "ftls", "profile", "writer"])
+RUN = [
+    *("ace", "add-a-policy", "curves", "devices", "ftls", "profile", "writer"),
+    *("start-paper", "start-drive", "start-store", "start-builder"),
+]
+
+
+@pytest.mark.parametrize("name", RUN)
 def test_the_commands_of_a_page_run(name: str, desk: Path) -> None:
     pytest.importorskip("altair")
     assert run_all(DOCS / f"{name}.md") >= 2
@@ -103,7 +109,7 @@ def test_the_sweep_of_the_docs_is_counted_and_a_smaller_one_goes_through_the_who
 
 
 def test_every_command_of_every_page_is_run_somewhere() -> None:
-    here = {"README", "ace", "add-a-policy", "devices", "ftls", "profile", "writer", "sweeps"}
+    here = {"README", "sweeps", *RUN}
     for page in PAGES:
         left = [" ".join(words) for words in commands(page) if page.stem not in here]
         assert [line for line in left if not elsewhere(line)] == [], page
@@ -125,6 +131,14 @@ def test_the_python_of_the_pages_runs(desk: Path) -> None:
     (block,) = blocks(DOCS / "report.md", "python")
     kept = [line for line in block.splitlines() if ".save(" not in line]
     exec("\n".join(kept).replace("frames=4096", "frames=16"), names)
+
+
+def test_the_lesson_of_the_pages_runs(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = blocks(DOCS / "start-builder.md", "python")
+    exec(block, {})
+    lru, best = capsys.readouterr().out.splitlines()
+    assert lru == "lru 0 hits"
+    assert int(best.split()[1]) > 3
 
 
 def test_the_classes_of_the_pages_run(desk: Path) -> None:
