@@ -22,7 +22,7 @@ KNOWN = {"Rules", "Readings", "State", "Cost", "Costs", "Evict", "Adjust", "Vict
 
 def write(site: Assembly) -> None:
     """Write the pages of all policies, and the page that lists them."""
-    stand = beyond.places(DOCS / "papers" / "beyond.md")
+    stand = beyond.places(DOCS / "papers/beyond.md")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         lru = micro.play(destage.policy("lru"), folder)
@@ -190,7 +190,7 @@ def _standing(policy: destage.PolicyInfo, places: list[beyond.Place]) -> str:
     head = "## Where it wins and loses\n\n"
     if not places:
         why = "it knows the future" if policy.offline else "it is newer than that table"
-        return f"{head}Not in [the table of all policies](../papers/beyond.md): {why}."
+        return f"{head}Not in [the table of all policies](/papers/beyond.md): {why}."
     traces = list(dict.fromkeys(p.trace for p in places))
     rows = []
     for trace in traces:
@@ -202,7 +202,7 @@ def _standing(policy: destage.PolicyInfo, places: list[beyond.Place]) -> str:
     worst = max(places, key=lambda p: (p.place / p.of, p.trace))
     return (
         f"{head}Its place among all policies over the page-mapped FTL, left is best; taken from "
-        "[the table of all policies](../papers/beyond.md), which says drive, cache and traces. "
+        "[the table of all policies](/papers/beyond.md), which says drive, cache and traces. "
         f"At its best: {_said(best)}. At its worst: {_said(worst)}.\n\n"
         '<div class="table-wrapper"><table class="docutils ranks"><thead><tr><th>trace</th>'
         f"{measures}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>"

@@ -19,6 +19,7 @@ DOCS = ROOT / "docs"
 
 #: Commands that are not run here: what they are about, and where that is run instead.
 ELSEWHERE = {
+    "destage advise my_trace.csv.gz -d small": "long where others run too; test_advise.py",
     "destage reproduce": "hours; test_reproduce_runs.py runs each paper on a small scale",
     "destage sweep sweep.toml --store runs --engine dask": "test_sweep_cluster.py",
     "destage sweep sweep.toml --store runs --jobs 8 --shard": "a scheduler's variables; as below",
@@ -70,7 +71,7 @@ def run_all(page: Path) -> int:
 
 
 RUN = [
-    *("ace", "add-a-policy", "curves", "devices", "ftls", "profile", "writer"),
+    *("ace", "add-a-policy", "advise", "curves", "devices", "ftls", "profile", "writer"),
     *("start-paper", "start-drive", "start-store", "start-builder"),
 ]
 

@@ -16,12 +16,15 @@ SPEC = ROOT / "docs" / "spec"
 FOLDERS = ("benches", "crates", "docs", "examples", "fuzz", "python", "tests")
 SUFFIXES = {".j2", ".js", ".md", ".py", ".pyi", ".rs", ".toml"}
 #: Made by the tools, not written.
-MADE = {"target", "__pycache__", ".hypothesis"}
+MADE = {"target", "__pycache__", ".hypothesis", "_build"}
 #: What commands write, not what is here: by the folder or file of the one who says so.
 OUTPUTS = {
     "python/destage/reproduce": {"NAME.md", "beyond.md"},
     "python/destage/cli": {"NAME.md"},
     "tests/python": {"tiny.md"},
+    "docs/site": {
+        f"{kind}/index.md" for kind in ("api", "drives", "formats", "layers", "policies")
+    },
 }
 #: Specified, and built later; each may be absent until then.
 PENDING = {"device-today.jsonl"}
