@@ -86,7 +86,12 @@ pub fn require(sample: &Sample) -> Result<Candidate> {
         Detected::Refused(message, hint) => refuse(message.to_owned(), hint),
         Detected::Unknown => refuse(
             format!("cannot tell its format: {}", looks_like(sample)),
-            "--format NAME says it; `destage trace formats` lists them, csv reads any table",
+            if sample.is_text() || sample.bytes.is_empty() {
+                "--format NAME says it; `destage trace formats` lists them, csv reads any table"
+            } else {
+                "--format NAME says it; `destage trace formats` lists them, bin reads any table of \
+                 records"
+            },
         ),
         Detected::Open(candidates) => {
             let list: Vec<String> =
@@ -123,6 +128,19 @@ fn refused(sample: &Sample) -> Option<(&'static str, &'static str)> {
     }
     let lines = sample.lines(20);
     let first = lines.first()?;
+    if first.starts_with(b"# tracer:") {
+        return Some((
+            "this is text of tracefs, whose lines differ between kernels",
+            "record with blktrace, or with the tracer blk in its binary form (its option bin)",
+        ));
+    }
+    let attached = |line: &[u8]| line.starts_with(b"Attach") && line.contains(&b' ');
+    if attached(first) && lines.iter().any(|line| memchr::memmem::find(line, b"probe").is_some()) {
+        return Some((
+            "this is the output of a bpftrace script, whose columns are what its author prints",
+            "record with bcc's biosnoop, or read the table in it with --format csv and columns",
+        ));
+    }
     if first.trim_ascii_start().starts_with(b"TIME(ms)") {
         return Some((
             "this is the output of bpftrace's biosnoop, whose columns are others than those of \

@@ -475,6 +475,9 @@ fn what_is_no_trace_is_refused_with_a_reason() {
         error_of(b"hello world\nthis is prose\n", &[])
             .contains("its first line is \"hello world\"")
     );
+    assert!(error_of(b"# tracer: blk\n#\n fio-1 [0] 1.2: 8,0 R 8 + 8\n", &[]).contains("tracefs"));
+    assert!(error_of(b"Attaching 2 probes...\nTIME(ms) DISK\n", &[]).contains("bpftrace script"));
+    assert!(error_of(&garbage, &[]).contains("bin reads any table of records"));
     assert!(error_of(b"a;b;c\n1;2;3\n", &[]).contains("\"a;b;c\" (3 fields between semicolons)"));
     assert!(error_of(b"\n\n\n", &[]).contains("its first lines are blank"));
     assert!(error_of(b"1, 500, 0, 4096, 0\n2, 600, 1, 4096, 8\n", &[]).contains("log of fio"));
