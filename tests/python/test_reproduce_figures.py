@@ -23,6 +23,7 @@ from destage.reproduce.verdicts import Judgement, Verdict, decide
 pytest.importorskip("altair")
 
 from destage.reproduce.index import write_index
+from destage.reproduce.pages import style
 from destage.reproduce.panels import _looks, highest_of_the_others, inline, rows_of, svg
 
 FIGURE = replace(
@@ -259,3 +260,11 @@ def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> N
     assert "https:" not in text
     alone = write_index([document_of("acr")], False, tmp_path)[1].read_text(encoding="utf-8")
     assert "beyond" not in alone
+
+
+def test_a_narrow_page_says_that_its_figures_go_on_sideways() -> None:
+    css = str(style())
+    narrow = css[css.index("@media (max-width: 700px)") :]
+    assert "the figure goes on to the right: scroll" in narrow
+    # That is where a figure is wider than its place.
+    assert "min-width: 620px" in css
