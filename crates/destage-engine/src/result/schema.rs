@@ -60,7 +60,7 @@ pub static SCHEMA: &[Object] = &[
     ),
     object!("trace", "Which trace was replayed.",
         sources: "list of texts", "the files as they were given, or what made the trace";
-        fingerprint: "text", "hash of the decoded accesses, trims and flushes: equal for equal content";
+        fingerprint: "text", "hash of accesses, trims and flushes: equal for equal content";
         format: "text", "format that the records were read from";
         page_bytes: "integer", "page size, bytes";
         requests: "integer", "requests that read or write";
