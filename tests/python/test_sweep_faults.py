@@ -15,7 +15,8 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.sweep.store import Store, host_mark
+from destage.io.leftovers import host_mark
+from destage.sweep.store import Store
 
 SPEC = """
 [sweep]

@@ -1,5 +1,5 @@
-//! Files of the cache that are being written: under another name, and locked as long as their
-//! writer lives.
+//! Files that are being written, of the cache and outputs: under another name, and locked as long as
+//! their writer lives.
 //!
 //! The lock says whether a temporary file was left behind, by a process that was killed. The system
 //! drops it with the process, so that no number of a process, which another may have by now, and no
@@ -11,16 +11,41 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// How their names begin.
+/// How their names begin in the cache.
 pub(crate) const TEMPORARY: &str = ".tmp-";
+
+/// How those of outputs begin and end, in whatever folder they are.
+const OUTPUT: (&str, &str) = (".destage-", ".part");
 
 /// Attempts to create one while others clean up.
 const ATTEMPTS: usize = 16;
 
-/// A new one in `folder`.
+/// A new one of the cache, in `folder`.
 pub(crate) fn create(folder: &Path) -> io::Result<NamedTempFile> {
+    made_by(tempfile::Builder::new().prefix(TEMPORARY), folder)
+}
+
+/// A new one of an output, in `folder`; what killed processes have begun there goes.
+pub(crate) fn create_output(folder: &Path) -> io::Result<NamedTempFile> {
+    let (prefix, suffix) = OUTPUT;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(prefix.as_bytes()) && name.ends_with(suffix.as_bytes()) {
+            remove_abandoned(&entry.path());
+        }
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(suffix);
+    // As a program that writes the destination itself would leave it: up to the umask.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    made_by(&builder, folder)
+}
+
+fn made_by(builder: &tempfile::Builder<'_, '_>, folder: &Path) -> io::Result<NamedTempFile> {
     for _ in 0..ATTEMPTS {
-        let named = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+        let named = builder.tempfile_in(folder)?;
         match lock(named.as_file()) {
             // Between its creation and its lock it looks abandoned: somebody may have removed it.
             Ok(locked) if !locked || !named.path().exists() => {}
@@ -69,5 +94,20 @@ mod tests {
         drop(handle);
         assert!(remove_abandoned(&path) && !path.exists());
         assert!(!remove_abandoned(&path), "there is nothing left");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_next_output_of_a_folder_sweeps_up_what_killed_writers_left_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (handle, left) = create_output(folder.path()).unwrap().keep().unwrap();
+        let other = folder.path().join(".destage-not-ours");
+        std::fs::write(&other, "x").unwrap();
+        let beside = create_output(folder.path()).unwrap();
+        assert!(left.exists(), "somebody writes it");
+        drop(handle);
+        let next = create_output(folder.path()).unwrap();
+        assert!(!left.exists() && other.exists());
+        assert!(beside.path().exists() && next.path().exists());
     }
 }

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 
 from destage.errors import DataError, MissingFile, OutputError
 from destage.io.clash import writing
+from destage.io.leftovers import sweep_up, temporary_name
 from destage.io.names import path_of, printable
 
 __all__ = [
@@ -81,21 +81,11 @@ def remove_temporaries() -> None:
             temporary.unlink()
 
 
-#: Numbers of temporary files: two outputs may be open at a time.
-_numbers = count()
-#: Of the name that an output will have, so much is in its temporary one: names have 255 bytes.
-_KEPT = 40
-
-
-def _temporary(name: str) -> str:
-    return f".{name[:_KEPT]}.{os.getpid()}.{next(_numbers)}.tmp"
-
-
 @contextmanager
 def written_whole(path: Destination) -> Iterator[Path]:
     """Give a temporary path beside `path` that is renamed to it at the end, or removed on an error.
 
-    Raises `OutputError` where that cannot be.
+    What a killed process has left of the same output goes first. Raises `OutputError` where that cannot be.
     """
     target = Path(path_of(path))
     writing(target)
@@ -109,7 +99,8 @@ def written_whole(path: Destination) -> Iterator[Path]:
         if target.exists() and not target.is_file():
             yield target
             return
-        temporary = target.with_name(_temporary(target.name))
+        sweep_up(target.parent, target.name)
+        temporary = target.with_name(temporary_name(target.name))
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as e:
         raise e if isinstance(e, OutputError) else _refused(path, e) from e

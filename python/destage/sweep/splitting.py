@@ -23,6 +23,7 @@ from destage import _destage
 from destage.errors import DestageError, OutputError, UsageError
 from destage.io.clash import reading
 from destage.io.files import Destination, made_folder
+from destage.io.leftovers import sweep_up, temporary_name
 from destage.io.names import PathLike, paths_of, printable
 from destage.options import ProgressCallback, reader_json
 
@@ -83,6 +84,7 @@ def split_trace(
     """
     sources, chosen = paths_of(paths), _by(by)
     target = made_folder(folder)
+    sweep_up(target, _SPLIT)
     reading("the trace", *sources)
     stem = re.sub(r"[^A-Za-z0-9._-]", "_", sources[0].name.partition(".")[0]) or "trace"
     parts = _Parts(target, packed)
@@ -165,6 +167,10 @@ def _rows(sources: Sequence[Path], reader: str, progress: ProgressCallback | Non
         raise raised[0]
 
 
+#: Parts without a name yet are called after this.
+_SPLIT = "destage-split"
+
+
 @dataclass
 class _Parts:
     """Files that grow, until all have their names."""
@@ -186,8 +192,7 @@ class _Parts:
         for key, rows in self.waiting.items():
             fresh = key not in self.files
             if fresh:
-                name = f".destage-split-{os.getpid()}-{len(self.files)}.tmp"
-                self.files[key] = self.folder / name
+                self.files[key] = self.folder / temporary_name(_SPLIT)
             with self._opened(self.files[key]) as file:
                 writer = csv.writer(file, lineterminator="\n")
                 if fresh:

@@ -30,11 +30,12 @@ from typing import Any
 from destage import _destage
 from destage.errors import DataError, MissingFile, OutputError, UsageError
 from destage.io.files import Destination, made_folder
+from destage.io.leftovers import host_mark, is_alive
 from destage.io.names import path_of, printable
 from destage.sweep.plan import Key, Plan
 from destage.sweep.rows import Row, columns_of, key_of_row, kinds
 
-__all__ = ["FORMAT", "Store", "StoredSweep", "host_mark", "is_store", "part_bytes"]
+__all__ = ["FORMAT", "Store", "StoredSweep", "is_store", "part_bytes"]
 
 FORMAT = "destage.store"
 VERSION = 1
@@ -303,7 +304,7 @@ class Store:
             host, _, rest = path.name.removeprefix(_TEMPORARY).partition("-")
             with suppress(OSError, ValueError):
                 old = time.time() - path.stat().st_mtime > _ABANDONED_S
-                if old or (host == host_mark() and not _is_alive(int(rest.partition("-")[0]))):
+                if old or (host == host_mark() and not is_alive(int(rest.partition("-")[0]))):
                     path.unlink()
 
 
@@ -341,21 +342,6 @@ def _part_name(data: bytes) -> str:
 
 def _json(data: object) -> bytes:
     return (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()
-
-
-def host_mark() -> str:
-    """This host in the name of a temporary file."""
-    return hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _sync_folder(folder: Path) -> None:

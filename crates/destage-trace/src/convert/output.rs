@@ -16,6 +16,7 @@ use liblzma::write::XzEncoder;
 use tempfile::NamedTempFile;
 
 use crate::error::{Result, TraceError};
+use crate::temporary;
 
 /// Bytes gathered before the system is asked.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -115,12 +116,7 @@ impl Output {
                 .parent()
                 .filter(|folder| !folder.as_os_str().is_empty())
                 .unwrap_or(Path::new("."));
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(".destage-").suffix(".part");
-            // As a program that writes the destination itself would leave it: up to the umask.
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            Raw::File(builder.tempfile_in(folder).map_err(failed)?)
+            Raw::File(temporary::create_output(folder).map_err(failed)?)
         };
         let buffered = BufWriter::with_capacity(BUFFER_BYTES, raw);
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();

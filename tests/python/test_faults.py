@@ -1,0 +1,179 @@
+"""Faults from outside: commands that are killed, files that fail to be read, disks that are full.
+
+Nothing is half-written, nothing that was there is lost, and nothing is left lying about.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+MAIN = [sys.executable, "-c", "from destage.cli import main; main()"]
+SHIM = ROOT / "tests" / "python" / "faults" / "shim.c"
+
+SPEC = """
+[sweep]
+traces = ["trace.csv"]
+policies = ["lru", "cflru"]
+cache = ["1%", "5%"]
+"""
+
+#: What is run, and what it writes.
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "compare": (
+        ["compare", "trace.csv", "-p", "lru,arc", "-c", "1%,5%", "--csv", "o.csv"],
+        ["o.csv"],
+    ),
+    "run": (
+        ["run", "trace.csv", "-p", "lru", "-c", "5%", "--decisions", "o.jsonl", "--json", "o.json"],
+        ["o.jsonl", "o.json"],
+    ),
+    "mrc": (["mrc", "trace.csv", "-p", "lru,clock", "--csv", "o.csv"], ["o.csv"]),
+    "tune": (
+        ["tune", "trace.csv", "-p", "cflru", "--param", "window_fraction=0.1,0.5", "-c", "5%"]
+        + ["--csv", "o.csv"],
+        ["o.csv"],
+    ),
+    "convert": (["trace", "convert", "trace.csv", "--to", "csv", "-o", "o.csv"], ["o.csv"]),
+    "synth": (["trace", "synth", "zipf", "--requests", "200000", "-o", "o.csv"], ["o.csv"]),
+}
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace that takes some tenths of a second to decode."""
+    path, draw = tmp_path_factory.mktemp("trace") / "trace.csv", random.Random(5)
+    with open(path, "w") as file:
+        for k in range(40_000):
+            op, page = draw.choice(["Read", "Write"]), int(20_000 * draw.random() ** 3)
+            file.write(f"{128166372000000000 + k * 10_000},demo,0,{op},{page * 4096},4096,2310\n")
+    return path
+
+
+def folder_for(place: Path, trace: Path) -> Path:
+    """A folder with the trace in it, and a cache of its own beside it."""
+    place.mkdir()
+    (place / "trace.csv").symlink_to(trace)
+    return place
+
+
+def environment(place: Path, **more: str) -> dict[str, str]:
+    return {**os.environ, "DESTAGE_CACHE": str(place.with_suffix(".cache")), **more}
+
+
+def begun(place: Path, words: list[str], **more: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*MAIN, *words, "--quiet"],
+        cwd=place,
+        env=environment(place, **more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def ended(place: Path, words: list[str], **more: str) -> tuple[int, str]:
+    """The status, and what was said but for warnings."""
+    process = begun(place, words, **more)
+    _, said = process.communicate()
+    lines = said.decode().splitlines(keepends=True)
+    return process.returncode, "".join(x for x in lines if not x.startswith("destage: warning: "))
+
+
+def written(place: Path) -> dict[str, bytes]:
+    """All that is there beside the trace."""
+    return {p.name: p.read_bytes() for p in place.iterdir() if p.name != "trace.csv"}
+
+
+def left_in_the_cache(place: Path) -> list[str]:
+    return [path.name for path in place.with_suffix(".cache").rglob(".tmp-*")]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_killed_command_leaves_is_whole_or_goes_with_the_next(
+    name: str, trace: Path, tmp_path: Path
+) -> None:
+    words, outputs = COMMANDS[name]
+    undisturbed = folder_for(tmp_path / "undisturbed", trace)
+    start = time.monotonic()
+    assert ended(undisturbed, words) == (0, "")
+    took = time.monotonic() - start
+    whole = written(undisturbed)
+    assert sorted(whole) == sorted(outputs)
+    place, draw = folder_for(tmp_path / "killed", trace), random.Random(name)
+    for _ in range(3):
+        for output in outputs:
+            (place / output).write_bytes(b"old")
+        process = begun(place, words)
+        time.sleep(draw.uniform(0.4, 1.0) * took)
+        # It may have ended by itself: then its outputs are whole.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        for output in outputs:
+            assert (place / output).read_bytes() in (b"old", whole[output])
+    assert ended(place, words) == (0, "")
+    assert written(place) == whole
+    assert left_in_the_cache(place) == []
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes reads and writes fail in whoever preloads it."""
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("no C compiler, or no Linux: reads and writes that fail are not tried")
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", library, SHIM, "-ldl"], check=True)
+    return library
+
+
+@pytest.mark.parametrize("after", [0, 1, 700_001])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "synth"])
+def test_a_read_that_fails_ends_a_command_with_a_sentence_and_no_output(
+    name: str, after: int, trace: Path, tmp_path: Path, shim: Path
+) -> None:
+    words, outputs = COMMANDS[name]
+    place = folder_for(tmp_path / "run", trace)
+    (place / outputs[0]).write_bytes(b"old")
+    fault = {"FAULT_KIND": "eio", "FAULT_PATH": "trace.csv", "FAULT_AFTER": str(after)}
+    status, said = ended(place, words, LD_PRELOAD=str(shim), **fault)
+    assert (status, said) == (66, "destage: trace.csv: Input/output error (os error 5)\n")
+    assert written(place) == {outputs[0]: b"old"}
+    assert left_in_the_cache(place) == []
+    # Nothing that was read in part is taken for the whole by the next.
+    assert ended(place, words) == (0, "")
+
+
+@pytest.mark.parametrize("after", [0, 1, 5_000])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_disk_that_is_full_ends_a_command_with_a_sentence_and_the_old_output(
+    name: str, after: int, trace: Path, tmp_path: Path, shim: Path
+) -> None:
+    words, outputs = COMMANDS[name]
+    place = folder_for(tmp_path / "run", trace)
+    for output in outputs:
+        (place / output).write_bytes(b"old")
+    # Those of the cache are elsewhere: no room for them is no error.
+    fault = {"FAULT_KIND": "enospc", "FAULT_PATH": "/run/.", "FAULT_AFTER": str(after)}
+    status, said = ended(place, words, LD_PRELOAD=str(shim), **fault)
+    small = name in ("compare", "mrc", "tune") and after == 5_000
+    if small:
+        assert (status, said) == (0, "")
+        return
+    assert status == 74, said
+    assert said.startswith("destage: "), said
+    assert said.count("\n") == 1, said
+    assert "No space left on device" in said
+    assert written(place) == dict.fromkeys(outputs, b"old")
