@@ -252,7 +252,7 @@ def _fits_in_memory(drive: Drive) -> None:
 def check_request(
     policies: str | None,
     *,
-    cache: str | None = None,
+    cache: str | Sequence[str] | None = None,
     device: Drive | None = None,
     jobs: int | None = None,
     curves: bool = False,

@@ -74,8 +74,8 @@ class Curves(Tabled):
         """Return one row per policy and size."""
         if self.has_all:
             columns = self.columns()
-            rows = zip(*columns.values(), strict=True)
-            return [dict(zip(columns, row, strict=True)) for row in rows]
+            each = zip(*columns.values(), strict=True)
+            return [dict(zip(columns, row, strict=True)) for row in each]
         trace = self.data["trace"]
         unique = trace["unique_pages"]
         rows = []
@@ -286,9 +286,9 @@ def _with_every_size(text: str, every_size: _Every, has_all: bool) -> Curves:
     """Curves as the engine tells them, those that are known at every size with it."""
     data: dict[str, Any] = json.loads(text)
     exact: dict[str, EverySize] = {}
-    for place, (accesses, *columns) in every_size:
+    for place, columns in every_size:
         curve = data["mrc"]["curves"][place]
-        exact[curve["label"]] = EverySize.of_bytes(accesses, *columns)
+        exact[curve["label"]] = EverySize.of_bytes(*columns)
         curve["every_size"] = exact[curve["label"]].to_json()
     return Curves(data, exact, has_all)
 

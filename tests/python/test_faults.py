@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,8 +39,10 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "mrc": (["mrc", "trace.csv", "-p", "lru,clock", "--csv", "o.csv"], ["o.csv"]),
     "tune": (
-        ["tune", "trace.csv", "-p", "cflru", "--param", "window_fraction=0.1,0.5", "-c", "5%"]
-        + ["--csv", "o.csv"],
+        [
+            *("tune", "trace.csv", "-p", "cflru", "--param", "window_fraction=0.1,0.5"),
+            *("-c", "5%", "--csv", "o.csv"),
+        ],
         ["o.csv"],
     ),
     "convert": (["trace", "convert", "trace.csv", "--to", "csv", "-o", "o.csv"], ["o.csv"]),

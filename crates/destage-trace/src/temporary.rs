@@ -1,5 +1,5 @@
-//! Files that are being written, of the cache and outputs: under another name, and locked as long as
-//! their writer lives.
+//! Files that are being written, of the cache and outputs: under another name, and locked as long
+//! as their writer lives.
 //!
 //! The lock says whether a temporary file was left behind, by a process that was killed. The system
 //! drops it with the process, so that no number of a process, which another may have by now, and no

@@ -85,7 +85,8 @@ def remove_temporaries() -> None:
 def written_whole(path: Destination) -> Iterator[Path]:
     """Give a temporary path beside `path` that is renamed to it at the end, or removed on an error.
 
-    What a killed process has left of the same output goes first. Raises `OutputError` where that cannot be.
+    What a killed process has left of the same output goes first. Raises `OutputError` where that
+    cannot be.
     """
     target = Path(path_of(path))
     writing(target)

@@ -62,7 +62,8 @@ def bytes_of(text: str, values: Mapping[str, Any]) -> float | None:
         return None
     # As sizes of caches are: whole pages, rounded down.
     size = count * _UNITS[unit]
-    return size // page * page if page and size >= page else size
+    whole: float = size // page * page if page and size >= page else size
+    return whole
 
 
 @dataclass(frozen=True)
