@@ -498,3 +498,31 @@ def test_real_traces_have_the_counts_of_their_index() -> None:
     assert trace.requests == 780_000
     assert trace.unique_pages == 726_044
     assert ds.demo_trace().requests == 100_000
+
+
+def test_a_decoded_trace_that_was_kept_is_called_as_it_is_opened_now(
+    tmp_path: Path, msr: Path
+) -> None:
+    import zipfile
+
+    def names(*paths: Path) -> list[str]:
+        opened = ds.open_trace(list(paths))
+        result = json.loads(ds.compare(opened, "lru", cache="4p").to_json())
+        return [file["name"] for file in result["reading"]["files"]]
+
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "small.csv").write_text(msr.read_text())
+        with zipfile.ZipFile(folder / "two.zip", "w") as file:
+            for member in ("in/a.csv", "in/b.csv"):
+                file.writestr(zipfile.ZipInfo(member), msr.read_text())
+    for folder in folders:
+        assert names(folder / "small.csv") == [str(folder / "small.csv")]
+        assert names(folder / "two.zip") == [
+            f"{folder / 'two.zip'}!in/a.csv",
+            f"{folder / 'two.zip'}!in/b.csv",
+        ]
+    one, two = (folder / "small.csv" for folder in folders)
+    assert names(one, two) == [str(one), str(two)]
+    assert names(two, one) == [str(two), str(one)]

@@ -10,7 +10,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
 use std::collections::BTreeMap;
@@ -24,6 +24,22 @@ enum Column {
     Int(Vec<Option<i64>>),
     Real(Vec<Option<f64>>),
     Text(Vec<Option<String>>),
+}
+
+/// Columns below so many bytes are left as they are. A result has some 170 columns, and setting up
+/// a compressor for each took more time than anything else that was done with a small table.
+const WORTH_COMPRESSING: usize = 4096;
+
+impl Column {
+    /// About how many bytes its values take.
+    fn bytes(&self) -> usize {
+        match self {
+            Column::Bool(values) => values.len(),
+            Column::Int(values) => 8 * values.len(),
+            Column::Real(values) => 8 * values.len(),
+            Column::Text(values) => values.iter().flatten().map(String::len).sum(),
+        }
+    }
 }
 
 /// The type that all values of a column have; whole numbers and reals together are reals.
@@ -100,7 +116,9 @@ pub fn parquet_bytes<'py>(
             Ok((name, typed))
         })
         .collect::<PyResult<_>>()?;
-    let bytes = file(&columns, metadata).map_err(|e| error(py, Kind::Internal, e.to_string()))?;
+    // Other threads go on meanwhile: a sweep makes a file for each of its tasks.
+    let made = py.detach(|| file(&columns, metadata));
+    let bytes = made.map_err(|e| error(py, Kind::Internal, e.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
@@ -124,11 +142,15 @@ fn file(
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, ParquetError>>()?;
     let schema = Arc::new(Type::group_type_builder("results").with_fields(fields).build()?);
     let metadata = metadata.into_iter().map(|(k, v)| KeyValue::new(k, v)).collect();
-    let properties = WriterProperties::builder()
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_key_value_metadata(Some(metadata))
-        .build();
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+        .set_key_value_metadata(Some(metadata));
+    for (name, _) in columns.iter().filter(|(_, column)| column.bytes() < WORTH_COMPRESSING) {
+        let path = ColumnPath::from(name.as_str());
+        properties = properties.set_column_compression(path, Compression::UNCOMPRESSED);
+    }
+    let properties = Arc::new(properties.build());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties)?;
     let mut group = writer.next_row_group()?;
     for (_, column) in columns {
         let mut out = group.next_column()?.ok_or_else(|| {

@@ -177,8 +177,9 @@ pub(crate) fn open_with(
         sources = inputs.files.iter().map(unknown).collect();
     }
     if let Some((folder, path)) = &entry
-        && let Some(trace) = kept(folder, path, hooks)
+        && let Some(mut trace) = kept(folder, path, hooks)
     {
+        trace.called(inputs.files);
         return Ok(Arc::new(trace));
     }
     let kept_at = entry.as_ref().map(|(folder, path)| (path.as_path(), folder));

@@ -1,9 +1,14 @@
 //! A decoded trace: columns of requests over dense page ids, mapped into memory.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
+
 use crate::aside::Aside;
+use crate::cache::file_name;
 use crate::columns::{ColumnKind, Columns};
+use crate::device_table::printable;
 use crate::error::{Place, Result, TraceError};
 use crate::hooks::{Hooks, NoHooks};
 use crate::meta::TraceMeta;
@@ -22,6 +27,15 @@ pub struct Trace {
     next_use: Mutex<Option<Arc<NextUse>>>,
     trimmed_use: Mutex<Option<Arc<NextUse>>>,
     from_cache: bool,
+}
+
+/// Where the path of a file that is called so ends in the name that messages have for it, or for a
+/// member of it: `folder/file!member`.
+fn end_of_file(name: &str, base: &str) -> Option<usize> {
+    let starts = name.match_indices(base).map(|(start, _)| start);
+    let whole = |start: usize| start == 0 || name[..start].ends_with(['/', '\\']);
+    let ends = starts.filter(|start| whole(*start)).map(|start| start + base.len());
+    ends.filter(|end| name[*end..].is_empty() || name[*end..].starts_with('!')).last()
 }
 
 impl Trace {
@@ -45,6 +59,32 @@ impl Trace {
             );
         let (next_use, trimmed_use) = (Mutex::new(None), Mutex::new(None));
         whole.then_some(Trace { columns, meta, place, next_use, trimmed_use, from_cache })
+    }
+
+    /// Gives the files that were read the names by which they are opened now: a decoded trace is
+    /// kept under what its files hold, and knows whoever decoded it first.
+    pub(crate) fn called(&mut self, files: &[PathBuf]) {
+        let Some(read) = self.meta.summary.get_mut("files").and_then(Value::as_array_mut) else {
+            return;
+        };
+        let mut left: Vec<_> = files.iter().map(|f| (file_name(f), Some(f))).collect();
+        for file in read {
+            let Some(Value::String(name)) = file.get_mut("name") else { continue };
+            // The key holds the names without their folders: those are the same.
+            let found = left.iter_mut().find(|(base, path)| {
+                path.is_some() && end_of_file(name, base).is_some_and(|end| end == name.len())
+            });
+            if let Some((_, path)) = found {
+                let path = path.take().expect("it was looked at just now");
+                *name = printable(path.as_os_str().as_encoded_bytes());
+                continue;
+            }
+            // Members of an archive have its name before theirs.
+            let within = files.iter().find_map(|f| Some((f, end_of_file(name, &file_name(f))?)));
+            if let Some((path, end)) = within {
+                *name = printable(path.as_os_str().as_encoded_bytes()) + &name[end..];
+            }
+        }
     }
 
     /// Counts, devices, sizes, sources, fingerprint.
