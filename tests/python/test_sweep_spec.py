@@ -119,6 +119,22 @@ def test_drives_take_keys_of_the_spec_and_grids_of_them() -> None:
     ]
 
 
+def test_placements_are_an_axis_as_ftls_are() -> None:
+    sweep = {"policies": "lru", "cache": "5p", "devices": ["fdp[precondition=none]"]}
+    given = ["none", "sepbit", "sepbit[window=8]"]
+    plan = plan_of({**sweep, "placements": given})
+    assert [(t.device, t.drive and t.drive.placement) for t in plan.tasks] == [
+        ("fdp[precondition=none;placement=none]", "none"),
+        ("fdp[precondition=none;placement=sepbit]", "sepbit"),
+        ("fdp[precondition=none;placement=sepbit;placement.window=8]", "sepbit[window=8]"),
+    ]
+    assert len({key[0] for task in plan.tasks for key in task.every_key()}) == 3
+    left = plan_of({**sweep, "placements": given, "where": "placement != 'sepbit'"})
+    assert [t.drive and t.drive.placement for t in left.tasks] == ["none", "sepbit[window=8]"]
+    with pytest.raises(ds.UsageError, match="expected none, by-size"):
+        plan_of({**sweep, "placements": "nosuch"})
+
+
 def test_a_spec_may_describe_its_own_drive(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -221,6 +237,8 @@ WRONG = {
     '@where = "open(1)"\n': "expected names, numbers, texts",
     '@where = "policy == 3"\n': "[sweep] where: no run is left",
     '@ftls = "bast"\n': "[sweep] ftls: it is of a drive, and there is none",
+    '@placements = "sepbit"\n': "[sweep] placements: it is of a drive, and there is none",
+    '[sweep]\ntraces = [{synth = "zipf", skew = 2}]\n': "spec.toml: trace synth zipf skew=2: skew:",
     '@warmup = "soon"\n': "run options: ",
     '@[trace]\nformaat = "msr"\n': "[trace]: unknown key 'formaat', did you mean format?",
     '@[cache]\nsize = "1p"\n': "[cache] size: a sweep has its policies and sizes in [sweep]",

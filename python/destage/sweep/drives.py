@@ -34,13 +34,15 @@ def drive_asked(spec: SweepSpec, point: Mapping[str, Any]) -> DriveAsked | None:
     given = point["devices"]
     changed = {k: v for k, v in point.items() if k.partition(".")[0] in _TABLES and "." in k}
     if given is None:
-        for what in (*changed, "ftls", "queue_depth"):
-            if point.get(what) is not None and point.get(what) != "page":
+        for what in (*changed, "ftls", "placements", "queue_depth"):
+            if point.get(what) not in (None, "page", "none"):
                 raise UsageError(
                     f"{spec.called}: [sweep] {what}: it is of a drive, and there is none: name"
                     " devices"
                 )
         return None
+    if point.get("placements") is not None:
+        changed = {**changed, **_placement(point["placements"])}
     changes = {**spec.changes, **changed}
     name, params = _ftl(point["ftls"])
     if name is not None:
@@ -86,14 +88,23 @@ def _with(text: str, changes: str) -> str:
 
 def _ftl(given: str | None) -> tuple[str | None, list[tuple[str, str]]]:
     """An FTL and its parameters. Raises `UsageError`."""
-    if given is None:
-        return None, []
+    return (None, []) if given is None else _with_keys(given, "FTL")
+
+
+def _placement(given: str) -> dict[str, str]:
+    """What a placement policy, with its keys, changes in a drive. Raises `UsageError`."""
+    name, keys = _with_keys(given, "placement")
+    return {"device.placement": name, **{f"placement.{key}": value for key, value in keys}}
+
+
+def _with_keys(given: str, what: str) -> tuple[str, list[tuple[str, str]]]:
+    """`NAME[key=value;...]` in its parts. Raises `UsageError`."""
     name, bracket, rest = given.strip().partition("[")
     if not bracket:
         return name.strip(), []
     pairs = [pair.partition("=") for pair in rest.rstrip().removesuffix("]").split(";") if pair]
     if not rest.rstrip().endswith("]") or not all(equals for _, equals, _ in pairs):
-        raise UsageError(f"FTL {given}: expected NAME or NAME[key=value;...]")
+        raise UsageError(f"{what} {given}: expected NAME or NAME[key=value;...]")
     return name.strip(), [(key.strip(), value.strip()) for key, _, value in pairs]
 
 

@@ -201,7 +201,8 @@ class _Maker:
     def _drive(self, point: Point) -> DriveAsked | None:
         changes = {k: v for k, v in point.items() if "." in k}
         words = [point[k] for k in ("devices", "ftls", "seeds")]
-        key = json.dumps([*words, point.get("queue_depth"), changes], default=str)
+        words += [point.get(k) for k in ("placements", "queue_depth")]
+        key = json.dumps([*words, changes], default=str)
         if key not in self.drives:
             self.drives[key] = drive_asked(self.spec, point)
         return self.drives[key]
@@ -215,7 +216,7 @@ class _Maker:
         if key not in self.traces:
             try:
                 found = trace.open(self.spec.reader, drive, seed, self.progress)
-            except TypeError as e:
+            except (TypeError, UsageError) as e:
                 raise DataError(f"{self.spec.called}: trace {trace.name}: {e}") from e
             self.traces[key] = [_Opened.of(name, one, asked) for name, one in found]
         return self.traces[key]
@@ -315,6 +316,7 @@ def _values(
         "label": policy.label,
         "device": point["devices"],
         "ftl": None if asked is None else asked.ftl,
+        "placement": None if asked is None else asked.drive.placement,
         "queue_depth": None if asked is None else asked.drive.queue_depth,
         "seed": point["seeds"],
         "unique_pages": recipe.unique_pages,

@@ -100,11 +100,14 @@ class DriveRecipe:
 
     record: str
     """Everything after defaults, as JSON."""
+    placement: str = "none"
+    """Its placement policy, as results call it."""
 
     @classmethod
     def of(cls, drive: Drive, called: str) -> DriveRecipe:
         """The recipe of a drive, under the name that rows have: not where its file was."""
-        return cls(json.dumps({**drive.record, "name": called}, sort_keys=True))
+        record = json.dumps({**drive.record, "name": called}, sort_keys=True)
+        return cls(record, drive.placement)
 
     @cached_property
     def known(self) -> dict[str, Any]:

@@ -141,6 +141,7 @@ def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
         "frames": size.frames,
         "cache_bytes": size.frames * task.trace.page_bytes,
         "page_bytes": task.trace.page_bytes,
+        "placement": None if task.drive is None else task.drive.placement,
         "trace_requests": known["requests"],
         "trace_accesses": known["accesses"],
         "trace_unique_pages": known["unique_pages"],

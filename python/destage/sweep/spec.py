@@ -33,6 +33,7 @@ LISTS = {
     "traces": "a path or a table",
     "devices": "a preset or FILE.toml",
     "ftls": "a name such as 'bast'",
+    "placements": "a name such as 'sepbit'",
     "queue_depth": "a whole number from 1",
     "policies": "a name or a table",
     "cache": "a size such as '32MiB'",
@@ -46,7 +47,7 @@ SPEC_DRIVE = "[device]"
 #: Names of a condition that are no axes.
 TOLD = (
     *("trace", "policy", "label", "cache", "cache_bytes", "frames", "cache_share", "device"),
-    *("ftl", "queue_depth", "seed", "unique_pages", "accesses", "page_bytes"),
+    *("ftl", "placement", "queue_depth", "seed", "unique_pages", "accesses", "page_bytes"),
 )
 
 
@@ -136,7 +137,7 @@ def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
     reader = _reader(data.get("trace", {}), Place(called, "trace"))
     options, changes = _fixed(data, called)
     axes = [*_axes(sweep, data, place, folder), *_option_axes(sweep, place)]
-    order = {name: k for k, name in enumerate(("traces", "devices", "ftls"))}
+    order = {name: k for k, name in enumerate(("traces", "devices", "ftls", "placements"))}
     last = {name: 10 + k for k, name in enumerate(("seeds", "policies", "cache"))}
     axes.sort(key=lambda axis: order.get(axis.name, last.get(axis.name, 5)))
     names = [axis.name for axis in axes]
@@ -220,6 +221,7 @@ def _axes(
         Axis("traces", tuple(asked)),
         Axis("devices", tuple(texts.get("devices", drives))),
         Axis("ftls", tuple(texts.get("ftls", [None]))),
+        *([Axis("placements", tuple(texts["placements"]))] if "placements" in texts else []),
         Axis("policies", tuple(policies)),
         Axis("cache", tuple(texts.get("cache", [None]))),
         Axis("seeds", tuple(_seeds(sweep, place))),
@@ -234,7 +236,7 @@ def _axes(
 
 
 #: Axes whose values are texts.
-_TEXTS = ("devices", "ftls", "cache")
+_TEXTS = ("devices", "ftls", "placements", "cache")
 
 
 def _table(entries: object, place: Place) -> Mapping[str, Any]:
