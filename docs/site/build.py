@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Build the site: bring the pages together, make those that come from the catalogues, run Sphinx.
 
-`make docs` calls it; the pages are in `docs/_build/html`. Nothing is fetched, and what was built
+`make docs` calls it; the pages are in `docs/_build/html`, the recording that the README shows is
+`docs/img/terminal.svg`, made anew. Nothing is fetched, and what was built
 needs no network.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 import api
 import catalogues
 import policies
+import record
 from assemble import BESIDE, DOCS, ROOT, Assembly
 
 #: Where a page goes that no list of `index.md` names.
@@ -54,12 +56,16 @@ def main(arguments: list[str] | None = None) -> int:
     """Build; return the exit status, 1 if a page has a fault."""
     parser = argparse.ArgumentParser(description="Build the documentation as a site.")
     parser.add_argument("--out", type=Path, default=DOCS / "_build", help="folder [docs/_build]")
-    out = parser.parse_args(arguments).out
+    parser.add_argument("--no-recording", action="store_true", help="leave the recording as it is")
+    given = parser.parse_args(arguments)
+    out = given.out
     try:
         from sphinx.cmd.build import build_main
     except ImportError:
         print("docs: Sphinx is missing: pip install 'destage[docs]'", file=sys.stderr)
         return 1
+    if not given.no_recording:
+        record.record(DOCS / "img" / "terminal.svg")
     site = assemble(out / "source")
     (out / "outside.txt").write_text("\n".join(sorted(site.outside)) + "\n", encoding="utf-8")
     folders = [str(site.source), str(out / "html")]
