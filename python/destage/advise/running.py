@@ -25,7 +25,7 @@ from destage.trace import Trace
 __all__ = ["EXACTLY", "FINALISTS", "Runner", "screened", "seeds_of", "settings"]
 
 #: Page accesses in front of a drive, over all runs, up to which every candidate runs there.
-EXACTLY = 400_000_000
+EXACTLY = 100_000_000
 #: Candidates that run in front of it where that would be more.
 FINALISTS = 4
 
