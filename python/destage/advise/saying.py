@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from destage import _destage
-from destage.model.advice import Choice, Setting, SizePoint
+from destage.model.advice import Choice, Setting, SizePoint, choose
 from destage.model.advised import Advised
 from destage.model.goals import COST, Goal
 from destage.model.metrics import LARGEST_DEBT
 from destage.model.run import Run
-from destage.model.words import counted, join, percent, plain
+from destage.model.words import counted, join, percent, plain, size
 
 __all__ = ["SCHEMA_VERSION", "everything", "notes_of", "row_of"]
 
@@ -193,13 +194,31 @@ def notes_of(
         said.append("the caches were flushed at the end, so that nothing is owed")
     for choice in advised.choices:
         said += _of_choice(choice)
-    if any(goal.name == COST for goal in advised.goals):
-        said.append(f"cost: {advised.goals[0].prices.said()}")
+    said += _of_cost(advised)
     for message, labels in warnings.items():
         several = len(labels) > 3
         who = f"{counted(len(labels), 'policy', 'policies')}" if several else join(labels)
         said.append(f"{who}: {message}")
     return tuple(plain(one) for one in said)
+
+
+def _of_cost(advised: Advised) -> list[str]:
+    """The prices; where that of the drive is a guess, what another one would change."""
+    choice = next((c for c in advised.choices if c.goal.name == COST), None)
+    if choice is None:
+        return []
+    prices = choice.goal.prices
+    said = [f"cost: {prices.said()}"]
+    if prices.assumed and prices.drive is not None:
+        told = []
+        for word, times in (("half", 0.5), ("twice", 2.0)):
+            goal = replace(choice.goal, prices=replace(prices, drive=times * prices.drive))
+            other = choose(advised.candidates, advised.candidates, goal, advised.within).run
+            same = other is choice.run
+            what = "the same" if same else f"{size(other.cache_bytes)} of {other.label}"
+            told.append(f"at {word} that price of the drive {what}")
+        said.append(f"cost: {' and '.join(told)} would be advised")
+    return said
 
 
 def _of_choice(choice: Choice) -> list[str]:

@@ -43,6 +43,8 @@ def _axis(goal: Goal, values: Sequence[float], title: str) -> dict[str, Any]:
     scale = 0.01 if ratio else 1.0
     domain = value_domain([v * scale for v in values], kind)
     domain = [v / scale for v in domain]
+    if domain[0] > 0:
+        title = f"{title[:-1]}, not from 0)" if title.endswith(")") else f"{title} (not from 0)"
     return {
         "scale": alt.Scale(domain=domain, nice=False, zero=False),
         "axis": alt.Axis(title=title, tickCount=6, format="~s" if kind == "count" else ".4~g"),

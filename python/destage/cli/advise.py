@@ -33,16 +33,15 @@ ASKED = [
     flag(
         "--objective",
         metavar="NAME,...",
-        help="What is to be good: mean, p50 .. p99.99, hit, waf, erases, writes, cost (dollars a"
-        " year) or any metric, as in --sort; several give a Pareto front. [mean with a device,"
-        " else hit]",
+        help="What is to be good: mean, p99, hit, waf, erases, ... as in --sort, or cost (dollars"
+        " a year); several give a Pareto front. [mean with a device, else hit]",
     ),
     flag("--budget", metavar="SIZE", help="The largest cache. [half of the trace's pages]"),
     flag(
         "--within",
         metavar="SHARE",
         default="2%",
-        help="How near to the best is near enough: the smallest cache that is is advised. [2%]",
+        help="How near to the best is near enough. [2%]",
     ),
     flag(
         "--price",
@@ -90,11 +89,9 @@ PAGE = [
 EPILOG = """\b
 Examples:
   destage advise hm_0.csv.gz --budget 64MiB
-  destage advise hm_0.csv.gz --device small --objective p99 --budget 64MiB -o advice.html
-  destage advise hm_0.csv.gz -d small --objective p99,waf --within 5%
-  destage advise hm_0.csv.gz -d small --objective cost --price dram=3.0/GiB,tbw=600TB,drive=60
-
-Sizes are those of auto, the budget, and where LRU's curve bends; --cache says others.
+  destage advise hm_0.csv.gz -d small --objective p99,waf -o advice.html
+  destage advise hm_0.csv.gz -d small --objective cost \\
+      --price dram=3.0/GiB,tbw=600TB,drive=60
 """
 
 
