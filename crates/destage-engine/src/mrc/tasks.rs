@@ -128,6 +128,9 @@ impl Task<'_> {
     }
 }
 
+/// What became of a task; `None`: it had not begun.
+type Ended = Option<Result<Vec<Outcome>, RunError>>;
+
 /// Runs all tasks; outcomes come in the order of the tasks and of their sizes, whatever the number
 /// of threads.
 ///
@@ -139,8 +142,7 @@ pub(super) fn in_parallel(
 ) -> Result<Vec<Option<Outcome>>, RunError> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let found: Mutex<Vec<Option<Result<Vec<Outcome>, RunError>>>> =
-        Mutex::new(tasks.iter().map(|_| None).collect());
+    let found: Mutex<Vec<Ended>> = Mutex::new(tasks.iter().map(|_| None).collect());
     let work = || {
         while !failed.load(Ordering::Relaxed) && !control.stop.load(Ordering::Relaxed) {
             let k = next.fetch_add(1, Ordering::Relaxed);

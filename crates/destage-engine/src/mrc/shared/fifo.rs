@@ -88,10 +88,10 @@ impl Lanes for Fifo {
         let write = i32::from(write);
         let came = self.came[id as usize];
         let gone = self.gone(&came);
-        for k in 0..LANES {
-            self.misses.0[k] = self.misses.0[k].wrapping_sub(gone[k] << 1);
-            self.write_misses.0[k] += gone[k] & write;
-            self.flushes.0[k] += gone[k] & came.0[k] & DIRTY;
+        for (k, &gone) in gone.iter().enumerate() {
+            self.misses.0[k] = self.misses.0[k].wrapping_sub(gone << 1);
+            self.write_misses.0[k] += gone & write;
+            self.flushes.0[k] += gone & came.0[k] & DIRTY;
         }
         self.came[id as usize] =
             Numbers(from_fn(|k| (gone[k] & self.misses.0[k] | !gone[k] & came.0[k]) | write));
@@ -102,10 +102,10 @@ impl Lanes for Fifo {
         for at in 0..self.came.len() {
             let came = self.came[at];
             let gone = self.gone(&came);
-            for k in 0..LANES {
-                self.flushes.0[k] += gone[k] & came.0[k] & DIRTY;
+            for (k, &gone) in gone.iter().enumerate() {
+                self.flushes.0[k] += gone & came.0[k] & DIRTY;
                 let left = self.misses.0[k].wrapping_sub(self.frames.0[k]);
-                self.came[at].0[k] = gone[k] & left | !gone[k] & came.0[k];
+                self.came[at].0[k] = gone & left | !gone & came.0[k];
             }
         }
         for (k, total) in self.totals.iter_mut().enumerate() {
