@@ -28,7 +28,7 @@ Examples:
   destage report r.json
   destage report monday.json tuesday.json --html week.html
   destage report r.json --figures figures    # each chart as SVG, PNG and CSV
-  destage report runs -o runs.html           # a store of `destage sweep`, to filter
+  destage report runs -o runs.html    # a store of `destage sweep`, to filter
   destage report runs --where "seed <= 3" --figures figures --show hit,p99
 
 How a run developed over time is in results that were written with --report beside
