@@ -14,6 +14,7 @@ from pathlib import Path
 
 import api
 import catalogues
+import notebooks
 import policies
 import record
 from assemble import BESIDE, DOCS, ROOT, Assembly
@@ -34,6 +35,7 @@ def assemble(source: Path) -> Assembly:
     policies.write(site)
     catalogues.write(site)
     api.write(site)
+    notebooks.write(site)
     site.take(DOCS / "site" / "index.md")
     _name_the_rest(site)
     return site
@@ -46,7 +48,7 @@ def _name_the_rest(site: Assembly) -> None:
     named = {
         line.strip().partition("<")[2].rstrip(">") or line.strip() for line in text.splitlines()
     }
-    made = ("policies/", "formats/", "layers/", "drives/", "api/")
+    made = ("policies/", "formats/", "layers/", "drives/", "api/", "notebooks/")
     rest = [p for p in site.pages() if p not in named and p != "index" and not p.startswith(made)]
     assert REST in text, "index.md has no place for pages that it does not name"
     path.write_text(text.replace(REST, "\n".join(rest)), encoding="utf-8")

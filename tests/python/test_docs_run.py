@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,66 @@ def test_the_python_of_the_pages_runs(desk: Path) -> None:
     (block,) = blocks(DOCS / "report.md", "python")
     kept = [line for line in block.splitlines() if ".save(" not in line]
     exec("\n".join(kept).replace("frames=4096", "frames=16"), names)
+
+
+def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
+    pytest.importorskip("polars")
+    names: dict[str, object] = {"destage": ds}
+    (advice,) = blocks(DOCS / "advise.md", "python")
+    # A drive that is ready at once.
+    exec(advice.replace('"small"', '"acr"'), names)
+    assert (desk / "advice.html").stat().st_size > 1000
+    (curves,) = blocks(DOCS / "curves.md", "python")
+    exec(curves, names)
+
+
+#: Blocks of the pages by language, where they are run: in this file and in `test_docs.py`.
+HELD = {
+    "python": {
+        *("README", "add-a-policy", "advise", "curves", "devices", "profile", "report", "sweeps"),
+        "start-builder",
+    },
+    "toml": {"devices", "sweeps", "writer"},
+}
+#: Blocks that no test runs, each with the reason.
+NOT_RUN = {
+    ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
+    ("sweeps", "yaml"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
+    ("cite", "bibtex"): "a reference, not code",
+}
+
+
+def test_every_block_of_code_is_run_or_says_why_not() -> None:
+    left = []
+    for page in PAGES:
+        for language in set(re.findall(r"^```(\w+)$", page.read_text("utf-8"), re.MULTILINE)):
+            if page.stem not in HELD.get(language, ()) and (page.stem, language) not in NOT_RUN:
+                left.append(f"{page.name}: {language}")
+    assert left == []
+
+
+#: Lines of blocks without a language that begin with another program, and where they are run.
+OTHERS = {
+    "make": "the Makefile",
+    "python examples/fdp.py": "minutes; test_waf.py runs a smaller one",
+    "sudo": "root and a device, as the page says",
+    "fio": "a device, as the page says",
+    ". .venv/bin/activate": "a shell",
+    "$ make demo": "test_cli.py runs the demo",
+}
+
+
+def test_no_page_shows_a_program_that_nobody_looked_at() -> None:
+    left = []
+    for page in PAGES:
+        for block in blocks(page):
+            lines = block.replace("\\\n", " ").splitlines()
+            first = next((line for line in lines if line.strip()), "")
+            if re.match(r"(\$ )?[a-z.][\w./-]* ", first) and not first.startswith(
+                ("destage ", *OTHERS)
+            ):
+                left.append(f"{page.name}: {first}")
+    assert left == []
 
 
 def test_the_lesson_of_the_pages_runs(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,8 @@ OUTPUTS = {
     "python/destage/cli": {"NAME.md"},
     "tests/python": {"tiny.md"},
     "docs/site": {
-        f"{kind}/index.md" for kind in ("api", "drives", "formats", "layers", "policies")
+        f"{kind}/index.md"
+        for kind in ("api", "drives", "formats", "layers", "notebooks", "policies")
     },
 }
 #: Specified, and built later; each may be absent until then.

@@ -68,6 +68,7 @@ def test_there_is_a_page_for_everything_of_the_catalogues(site: Path) -> None:
         *(f"layers/{f.name}" for f in ds.ftls()),
         *(f"drives/{d.name}" for d in ds.devices()),
         *(p.stem for p in (ROOT / "docs").glob("*.md")),
+        *(f"notebooks/{p.stem}" for p in (ROOT / "docs" / "notebooks").glob("*.ipynb")),
     ]
     assert [name for name in wanted if not (html / f"{name}.html").is_file()] == []
 
