@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from destage import _destage
 from destage.advise.asking import like, looks_at_the_drive
 from destage.device import Drive, restored
 from destage.errors import UsageError
@@ -56,15 +55,29 @@ class Runner:
     def joined(self, known: Results, specs: Sequence[Spec], frames: Sequence[int]) -> Results:
         """The runs that are there with those of the same policies at more sizes, as one result."""
         more = self.runs(specs, frames)
-        whole, rest = dict(known.sets[0]), list(more.sets[0]["runs"])
-        runs: list[Any] = []
-        each = len(whole["runs"]) // len(specs)
+        sets = (known.sets[0], more.sets[0])
+        order = []
         for k in range(len(specs)):
-            here = [*whole["runs"][k * each : (k + 1) * each], *rest[: len(frames)]]
-            del rest[: len(frames)]
-            runs += sorted(here, key=lambda run: int(run["config"]["frames"]))
-        whole["runs"] = runs
-        joined = Results([json.loads(_destage.assembled(json.dumps(whole)))])
+            here = []
+            for number, one in enumerate(sets):
+                each = len(one["runs"]) // len(specs)
+                here += [(number, place) for place in range(k * each, (k + 1) * each)]
+            order += sorted(
+                here, key=lambda at: int(sets[at[0]]["runs"][at[1]]["config"]["frames"])
+            )
+        whole = {**sets[0], "runs": [sets[number]["runs"][place] for number, place in order]}
+        places = {at: k for k, at in enumerate(order)}
+        groups = [
+            {**group, "runs": [places[(number, place)] for place in group["runs"]]}
+            for number, one in enumerate(sets)
+            for group in (one.get("differences") or {}).get("groups", ())
+        ]
+        if groups:
+            # Runs differ within their size alone: nothing has to be drawn again.
+            groups.sort(key=lambda group: int(group["frames"]))
+            told = sets[0].get("differences") or sets[1]["differences"]
+            whole["differences"] = {**told, "groups": groups}
+        joined = Results([whole])
         return joined if self.pe_cycles is None else joined.enduring(self.pe_cycles)
 
     def without(self, specs: Sequence[Spec], frames: Sequence[int]) -> Results:
