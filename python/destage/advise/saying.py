@@ -179,6 +179,8 @@ def notes_of(
     """What a reader must know of how it was made."""
     ran = advised.ran
     where = "in front of the drive" if advised.drive else "without a drive"
+    if ran.screened:
+        where = "without the drive, then of those that are left in front of it"
     said = [
         f"exact runs of the whole trace {where}, nothing sampled: {counted(ran.runs, 'run')} in"
         f" all, {counted(ran.policies, 'policy', 'policies')} to choose from at"
