@@ -206,6 +206,14 @@ def test_a_sampled_curve_is_near_and_says_how_near() -> None:
     assert off < 4 * sampled["miss_ratio_error"] < 0.3
 
 
+@pytest.mark.parametrize("device", [None, "small"])
+def test_periods_add_up_where_a_policy_refuses_pages(trace: ds.Trace, device: str | None) -> None:
+    recorded = ds.run(trace, "larc", cache="5%", device=device, series=700)
+    assert recorded.run.counters["written_through"] > 0
+    for key in ("bypasses", "written_through", "destaged_pages", "read_misses", "write_misses"):
+        assert sum(p[key] for p in recorded.series) == recorded.run.counters[key], key
+
+
 def test_a_run_records_decisions_and_series(trace: ds.Trace, tmp_path: Path) -> None:
     recorded = ds.run(trace, "lru", cache="5%", decisions=tmp_path / "d.jsonl", series=1_500)
     lines = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]

@@ -37,6 +37,10 @@ pub trait Observer {
     /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
 
+    /// The access was a miss that the policy did not take in; one that was a write may have gone
+    /// through to flash.
+    fn refused(&mut self, _written_through: bool) {}
+
     /// It wants to be shown the operations of the device.
     const SEES_OPERATIONS: bool = false;
 
@@ -125,6 +129,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.access(r, hit, plan);
     }
 
+    fn refused(&mut self, written_through: bool) {
+        self.0.refused(written_through);
+        self.1.refused(written_through);
+    }
+
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
         self.0.idle_write(at_ns, page);
         self.1.idle_write(at_ns, page);
@@ -181,6 +190,12 @@ impl<O: Observer> Observer for Option<O> {
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         if let Some(observer) = self {
             observer.access(r, hit, plan);
+        }
+    }
+
+    fn refused(&mut self, written_through: bool) {
+        if let Some(observer) = self {
+            observer.refused(written_through);
         }
     }
 

@@ -241,6 +241,7 @@ impl Replay<'_> {
                     } else {
                         observer.access(&r, false, Some(plan));
                     }
+                    observer.refused(through);
                 }
             }
             show_gauges(policy, observer);

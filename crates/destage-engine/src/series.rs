@@ -82,6 +82,11 @@ impl Observer for Series {
         self.accesses += 1;
     }
 
+    fn refused(&mut self, written_through: bool) {
+        self.current.counters.bypasses += 1;
+        self.current.counters.written_through += u64::from(written_through);
+    }
+
     /// After the accesses of its period: the last of them came before.
     fn idle_write(&mut self, _: Nanos, _: Page) {
         *self.current.counters.idle_writes.get_or_insert(0) += 1;
@@ -124,12 +129,18 @@ mod tests {
         for k in 0..8u64 {
             let op = if k % 2 == 0 { Op::Read } else { Op::Write };
             series.access(&Request::new(Page(k), Lpn(k), op), k % 4 == 0, None);
+            if k > 4 {
+                series.refused(k == 7);
+            }
         }
         series.gauge("p", 7.0);
         let periods = series.finish();
         assert_eq!(periods.iter().map(|p| p.first_access).collect::<Vec<_>>(), [0, 3, 6]);
         assert_eq!(periods.iter().map(|p| p.counters.accesses()).collect::<Vec<_>>(), [3, 3, 2]);
         assert_eq!(periods.iter().map(|p| p.counters.hits()).sum::<u64>(), 2);
+        let refused = periods.iter().map(|p| (p.counters.bypasses, p.counters.written_through));
+        assert_eq!(refused.collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 1)]);
+        assert_eq!(periods[2].counters.physical_writes, 1);
         assert_eq!(periods[2].gauges["p"], 7.0, "as it stands at the end");
     }
 }

@@ -71,6 +71,10 @@ impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
         }
     }
 
+    fn refused(&mut self, written_through: bool) {
+        self.series.refused(written_through);
+    }
+
     const SEES_GAUGES: bool = true;
 
     fn wants_gauges(&self) -> bool {

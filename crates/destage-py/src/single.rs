@@ -98,6 +98,10 @@ impl Observer for Listener<'_, '_, '_> {
         self.lookers.access(r, hit, plan);
     }
 
+    fn refused(&mut self, written_through: bool) {
+        self.lookers.refused(written_through);
+    }
+
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
         self.lookers.idle_write(at_ns, page);
     }

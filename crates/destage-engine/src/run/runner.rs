@@ -200,6 +200,10 @@ impl<O: Observer> Observer for Followed<'_, O> {
         self.observer.access(r, hit, plan);
     }
 
+    fn refused(&mut self, written_through: bool) {
+        self.observer.refused(written_through);
+    }
+
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
         self.observer.idle_write(at_ns, page);
     }

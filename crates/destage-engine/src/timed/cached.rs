@@ -224,9 +224,11 @@ impl<'a, P: Policy> Cached<'a, P> {
             ledger.pages.written_through += 1;
             self.plan.write_through(r.page);
             observer.access(r, false, Some(&self.plan));
+            observer.refused(true);
             return self.write_through(device, now, r.page, (lpn, bytes));
         }
         observer.access(r, false, Some(&self.plan));
+        observer.refused(false);
         self.fetch(device, lpn, Some(r.page), now).0.map_or(When::at(now), |served| served.end)
     }
 
