@@ -276,14 +276,21 @@ def test_a_full_disk_is_74_and_leaves_nothing(destage: Destage, msr: Path, tmp_p
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_dev_full_as_standard_output_is_74(tmp_path: Path, msr: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("compare", "-p", "lru"), ("mrc", "-p", "lru", "-c", "4p")],
+    ids=["more than a buffer", "less than a buffer"],
+)
+def test_dev_full_as_standard_output_is_74(
+    tmp_path: Path, msr: Path, words: tuple[str, ...]
+) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [
                 *(sys.executable, "-c", "from destage.cli import main; main()"),
-                *("compare", str(msr), "-p", "lru", "--csv", "-", "-q"),
+                *(words[0], str(msr), *words[1:], "--csv", "-", "-q"),
             ],
             stdout=full,
             stderr=subprocess.PIPE,
@@ -291,6 +298,20 @@ def test_dev_full_as_standard_output_is_74(tmp_path: Path, msr: Path) -> None:
         )
     assert done.returncode == 74, done
     assert b"Traceback" not in done.stderr
+
+
+def test_what_is_left_for_a_full_standard_output_does_not_hide_the_status() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    program = (
+        "import sys; from destage.cli import streams; "
+        "sys.stdout.write('left'); sys.exit(streams.finish(65))"
+    )
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (65, b"")
 
 
 def test_special_files_and_links_stay_what_they_are(

@@ -37,9 +37,11 @@ pub trait Observer {
     /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
 
-    /// The access was a miss that the policy did not take in; one that was a write may have gone
-    /// through to flash.
-    fn refused(&mut self, _written_through: bool) {}
+    /// The same of a miss that the policy did not take in: nothing was evicted, and the plan is
+    /// the write that goes through to flash, or empty.
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        self.access(r, false, Some(plan));
+    }
 
     /// It wants to be shown the operations of the device.
     const SEES_OPERATIONS: bool = false;
@@ -129,9 +131,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.access(r, hit, plan);
     }
 
-    fn refused(&mut self, written_through: bool) {
-        self.0.refused(written_through);
-        self.1.refused(written_through);
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        self.0.refused(r, plan);
+        self.1.refused(r, plan);
     }
 
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
@@ -193,9 +195,9 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
-    fn refused(&mut self, written_through: bool) {
+    fn refused(&mut self, r: &Request, plan: &Plan) {
         if let Some(observer) = self {
-            observer.refused(written_through);
+            observer.refused(r, plan);
         }
     }
 

@@ -236,12 +236,11 @@ impl Replay<'_> {
                     counters.written_through += u64::from(through);
                     if through && O::SEES_ACCESSES {
                         plan.write_through(r.page); // it is empty, and no eviction is counted in it
-                        observer.access(&r, false, Some(plan));
+                        observer.refused(&r, plan);
                         plan.clear();
                     } else {
-                        observer.access(&r, false, Some(plan));
+                        observer.refused(&r, plan);
                     }
-                    observer.refused(through);
                 }
             }
             show_gauges(policy, observer);

@@ -82,9 +82,10 @@ impl Observer for Series {
         self.accesses += 1;
     }
 
-    fn refused(&mut self, written_through: bool) {
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        self.access(r, false, None);
         self.current.counters.bypasses += 1;
-        self.current.counters.written_through += u64::from(written_through);
+        self.current.counters.written_through += u64::from(!plan.flushed().is_empty());
     }
 
     /// After the accesses of its period: the last of them came before.
@@ -128,9 +129,15 @@ mod tests {
         let mut series = Series::new(3);
         for k in 0..8u64 {
             let op = if k % 2 == 0 { Op::Read } else { Op::Write };
-            series.access(&Request::new(Page(k), Lpn(k), op), k % 4 == 0, None);
+            let r = Request::new(Page(k), Lpn(k), op);
             if k > 4 {
-                series.refused(k == 7);
+                let mut plan = Plan::default();
+                if op.is_write() {
+                    plan.write_through(r.page);
+                }
+                series.refused(&r, &plan);
+            } else {
+                series.access(&r, k % 4 == 0, None);
             }
         }
         series.gauge("p", 7.0);
@@ -139,8 +146,9 @@ mod tests {
         assert_eq!(periods.iter().map(|p| p.counters.accesses()).collect::<Vec<_>>(), [3, 3, 2]);
         assert_eq!(periods.iter().map(|p| p.counters.hits()).sum::<u64>(), 2);
         let refused = periods.iter().map(|p| (p.counters.bypasses, p.counters.written_through));
-        assert_eq!(refused.collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 1)]);
-        assert_eq!(periods[2].counters.physical_writes, 1);
+        assert_eq!(refused.collect::<Vec<_>>(), [(0, 0), (1, 1), (2, 1)]);
+        let counters = &periods[2].counters;
+        assert_eq!((counters.physical_writes, counters.destages), (1, 0));
         assert_eq!(periods[2].gauges["p"], 7.0, "as it stands at the end");
     }
 }

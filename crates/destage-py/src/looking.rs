@@ -71,8 +71,11 @@ impl<const TIMELINE: bool> Observer for Lookers<'_, TIMELINE> {
         }
     }
 
-    fn refused(&mut self, written_through: bool) {
-        self.series.refused(written_through);
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        if let Some(log) = &mut self.log {
+            log.refused(r, plan);
+        }
+        self.series.refused(r, plan);
     }
 
     const SEES_GAUGES: bool = true;

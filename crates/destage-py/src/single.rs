@@ -98,8 +98,8 @@ impl Observer for Listener<'_, '_, '_> {
         self.lookers.access(r, hit, plan);
     }
 
-    fn refused(&mut self, written_through: bool) {
-        self.lookers.refused(written_through);
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        self.lookers.refused(r, plan);
     }
 
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {

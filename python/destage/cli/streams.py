@@ -92,7 +92,10 @@ def finish(status: int) -> int:
         status = BROKEN_PIPE
         _drop(1)
     except OSError as e:
-        status = status or unwritten(e)
+        if status:
+            _drop(1)  # what was wrong has been said
+        else:
+            status = unwritten(e)
     try:
         sys.stderr.flush()
     except OSError:

@@ -200,8 +200,8 @@ impl<O: Observer> Observer for Followed<'_, O> {
         self.observer.access(r, hit, plan);
     }
 
-    fn refused(&mut self, written_through: bool) {
-        self.observer.refused(written_through);
+    fn refused(&mut self, r: &Request, plan: &destage_core::Plan) {
+        self.observer.refused(r, plan);
     }
 
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {

@@ -223,12 +223,10 @@ impl<'a, P: Policy> Cached<'a, P> {
         if r.op.is_write() && self.policy.writes_through() {
             ledger.pages.written_through += 1;
             self.plan.write_through(r.page);
-            observer.access(r, false, Some(&self.plan));
-            observer.refused(true);
+            observer.refused(r, &self.plan);
             return self.write_through(device, now, r.page, (lpn, bytes));
         }
-        observer.access(r, false, Some(&self.plan));
-        observer.refused(false);
+        observer.refused(r, &self.plan);
         self.fetch(device, lpn, Some(r.page), now).0.map_or(When::at(now), |served| served.end)
     }
 
