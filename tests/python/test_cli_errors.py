@@ -276,6 +276,11 @@ def test_a_full_disk_is_74_and_leaves_nothing(destage: Destage, msr: Path, tmp_p
         subprocess.run(["umount", str(folder)], check=True)
 
 
+def buffered() -> dict[str, str]:
+    """The environment in which standard output has its buffer, as it has for users."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+
+
 @pytest.mark.parametrize(
     "words",
     [("compare", "-p", "lru"), ("mrc", "-p", "lru", "-c", "4p")],
@@ -294,6 +299,7 @@ def test_dev_full_as_standard_output_is_74(
             ],
             stdout=full,
             stderr=subprocess.PIPE,
+            env=buffered(),
             check=False,
         )
     assert done.returncode == 74, done
@@ -309,7 +315,11 @@ def test_what_is_left_for_a_full_standard_output_does_not_hide_the_status() -> N
     )
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, check=False
+            [sys.executable, "-c", program],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=buffered(),
+            check=False,
         )
     assert (done.returncode, done.stderr) == (65, b"")
 
