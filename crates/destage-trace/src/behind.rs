@@ -32,18 +32,22 @@ pub(crate) struct Behind {
 
 impl Behind {
     /// Writes to `file`, which nobody else uses while blocks are under way.
-    pub(crate) fn new(mut file: File) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread.
+    pub(crate) fn new(mut file: File) -> io::Result<Self> {
         let (blocks, taken) = channel::<Vec<u8>>();
         let (done, written) = channel();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             for block in taken {
                 let hash = file.write_all(&block).map(|()| xxh3_64(&block));
                 if done.send(Written { block, hash }).is_err() {
                     break; // nobody wants to know
                 }
             }
-        });
-        Behind { blocks: Some(blocks), written, under_way: 0, thread: Some(thread) }
+        })?;
+        Ok(Behind { blocks: Some(blocks), written, under_way: 0, thread: Some(thread) })
     }
 
     /// Takes a block; gives one that was written where as many are under way as may be.
@@ -85,7 +89,7 @@ mod tests {
     #[test]
     fn blocks_are_written_in_order_and_answered_with_their_hashes() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut behind = Behind::new(file.reopen().expect("opens"));
+        let mut behind = Behind::new(file.reopen().expect("opens")).expect("a thread");
         let blocks: Vec<Vec<u8>> = (0..9u8).map(|k| vec![k; 100 + usize::from(k)]).collect();
         let mut answers = Vec::new();
         for block in &blocks {
@@ -106,7 +110,8 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_told() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut behind = Behind::new(File::open(file.path()).expect("opens to be read"));
+        let read_only = File::open(file.path()).expect("opens to be read");
+        let mut behind = Behind::new(read_only).expect("a thread");
         assert!(behind.put(vec![1]).is_none());
         assert!(behind.oldest().expect("an answer").hash.is_err());
         assert!(behind.oldest().is_none());

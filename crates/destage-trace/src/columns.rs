@@ -205,7 +205,7 @@ impl ColumnWriter {
         self.at += self.block.len() as u64;
         if self.behind.is_none() && self.block.len() == BLOCK_BYTES && behind::pays() {
             let file = self.file.try_clone().map_err(|e| self.failed(e))?;
-            self.behind = Some(Behind::new(file));
+            self.behind = Behind::new(file).ok(); // without a thread it is done here
         }
         let Some(behind) = &mut self.behind else {
             self.whole.update(&xxh3_64(&self.block).to_le_bytes());

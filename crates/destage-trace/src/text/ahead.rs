@@ -121,7 +121,8 @@ struct Known {
 
 impl Ahead {
     /// Begins at the head of `input`, which is at the beginning of a line. `tally` has the limits,
-    /// and the notes that need not be told again.
+    /// and the notes that need not be told again. With as many threads as the system gives: where
+    /// that is none, there is no block, and [`finish`](Ahead::finish) has the input as it was.
     pub(super) fn new<P: LineParser>(
         input: Input,
         parsers: Vec<P>,
@@ -149,9 +150,9 @@ impl Ahead {
                     ..Tally::default()
                 },
             };
-            std::thread::spawn(move || worker.run())
+            std::thread::Builder::new().spawn(move || worker.run()).ok()
         };
-        let threads = parsers.into_iter().enumerate().map(work).collect();
+        let threads = parsers.into_iter().enumerate().filter_map(work).collect();
         let devices = vec![Known::default(); count];
         Ahead { shared, results: Some(results), threads, early: Vec::new(), next: 0, devices }
     }

@@ -6,10 +6,15 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
+use super::ahead::Ahead;
+use super::{Context, LineParser};
+use crate::format::{Fault, Parsed};
 use crate::hooks::ReadControls;
+use crate::input::Input;
 use crate::options::{OnError, Order, ReaderOptions};
 use crate::record::Record;
 use crate::stream::with_stream;
+use crate::tally::Tally;
 
 /// Records, devices, and what was counted; or the message.
 type Read = Result<(Vec<Record>, Vec<String>, serde_json::Value), String>;
@@ -51,6 +56,28 @@ fn assert_alike(contents: &[&[u8]], options: &ReaderOptions) -> Read {
 
 fn msr() -> ReaderOptions {
     ReaderOptions { format: Some("msr".into()), ..ReaderOptions::default() }
+}
+
+/// Of no line is asked anything where there is no thread.
+#[derive(Clone)]
+struct Unasked;
+
+impl LineParser for Unasked {
+    fn line(&mut self, _: &[u8], _: &mut Context) -> Result<Parsed, Fault> {
+        unreachable!("nobody parses")
+    }
+}
+
+#[test]
+fn without_a_thread_the_input_comes_back_as_it_was() {
+    let text = line(1, "h", 0) + &line(2, "h", 0);
+    let input = Input::from_bytes("t", text.as_bytes());
+    let mut ahead = Ahead::new(input, Vec::<Unasked>::new(), "t", &Tally::default());
+    assert!(ahead.next().is_none());
+    let mut shell = Input::from_bytes("t", []);
+    ahead.finish(&mut shell);
+    shell.ensure(text.len()).expect("reads");
+    assert_eq!(shell.window(), text.as_bytes());
 }
 
 /// A line of a host's disk.
