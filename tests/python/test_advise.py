@@ -334,6 +334,17 @@ def test_dollars_are_those_of_the_formula() -> None:
     assert not any("assumed" in note for note in advice.notes)
 
 
+def test_wear_that_is_not_in_the_cost_is_said() -> None:
+    asked = {"policies": "lru,arc", "cache": "50%", "device": DRIVE, "seeds": 1}
+    trace = synthetic("zipf", requests=60)
+    advice = ds.advise(trace, "cost", price="dram=4/GiB", pe_cycles=1000, **asked)
+    assert [run.life.years for run in advice.candidates] == [None, None]
+    note = "cost: in 2 runs of 2 nothing was erased in this time, so that no wear is in their cost"
+    assert any(one.startswith(note) for one in advice.notes)
+    rated = ds.advise(trace, "cost", price="dram=4/GiB,tbw=2TB", **asked)
+    assert not any("no wear" in one for one in rated.notes)
+
+
 def test_the_life_of_a_drive_is_told_where_it_can_be() -> None:
     trace = synthetic("zipf", requests=5_000)
     where = {"policies": "lru", "cache": "10%", "seeds": 1}

@@ -211,6 +211,13 @@ def _of_cost(advised: Advised) -> list[str]:
         return []
     prices = choice.goal.prices
     said = [f"cost: {prices.said()}"]
+    worn = [run.life for run in advised.candidates if run.life is not None]
+    unworn = sum(life.years is None for life in worn)
+    if prices.tbw is None and unworn:
+        said.append(
+            f"cost: in {counted(unworn, 'run')} of {len(worn)} nothing was erased in this time, so"
+            " that no wear is in their cost: tbw of --price counts what is written"
+        )
     if prices.assumed and prices.drive is not None:
         told = []
         for word, times in (("half", 0.5), ("twice", 2.0)):
