@@ -13,11 +13,14 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
 	&& echo "$$p" && break; done)
 
+# The crates that have a public API: documented on the site, packaged by `make dist`.
+PUBLIC := keys core policies trace ssd engine
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench fuzz docs clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench fuzz docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -52,11 +55,12 @@ test-rust:
 test-python: setup
 	$(BIN)/python -m pytest
 
-lint: lint-rust lint-python lint-supply ## formatting, clippy, ruff, mypy, stubs, licences
+lint: lint-rust lint-python lint-supply ## formatting, clippy, rustdoc, ruff, mypy, stubs, licences
 
 lint-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked --quiet $(PUBLIC:%=-p destage-%)
 
 lint-python: setup
 	$(BIN)/ruff format --check $(PYTHON_DIRS)
@@ -77,6 +81,10 @@ fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
+
+dist: $(VENV)/.tools ## build wheel, sdist and crates into dist/, and try the wheel where there is no Rust
+	@$(PIP) install --group dist || echo "make: no zig here: the wheel will ask for this machine's glibc" >&2
+	@$(BIN)/python .ci/dist.py
 
 docs: setup ## build the site into docs/_build/html
 	@$(BIN)/python docs/site/build.py
