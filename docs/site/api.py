@@ -46,8 +46,8 @@ def write(site: Assembly) -> None:
         "# Python API\n\n```python\nimport destage\n```\n\nEverything is at first hand in "
         "`destage`; what the command does is a call that returns data.\n\n| | |\n|---|---|\n"
         + "\n".join(rows)
-        + "\n\nThe Rust crates document themselves: `cargo doc --no-deps --open` makes the pages "
-        f"of `destage-policies` and its neighbours.\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",
+        + "\n\nThe same engine, policies and drives from Rust: [Rust API](rust.md).\n\n"
+        f"```{{toctree}}\n:hidden:\n\n{tree}\nrust\n```\n",
     )
 
 

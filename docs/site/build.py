@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Build the site: bring the pages together, make those that come from the catalogues, run Sphinx.
 
-`make docs` calls it; the pages are in `docs/_build/html`, the recording that the README shows is
-`docs/img/terminal.svg`, made anew. Nothing is fetched, and what was built
-needs no network.
+`make docs` calls it; the pages are in `docs/_build/html`, those of the Rust crates below them in
+`rust`; the recording that the README shows is `docs/img/terminal.svg`, made anew. Nothing is
+fetched, and what was built needs no network.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import catalogues
 import notebooks
 import policies
 import record
+import rust
 from assemble import BESIDE, DOCS, ROOT, Assembly
 
 #: Where a page goes that no list of `index.md` names.
 REST = "<!-- every page that is not named above -->"
 
 
-def assemble(source: Path) -> Assembly:
+def assemble(source: Path, *, with_rust: bool) -> Assembly:
     """Lay out all pages under `source`."""
     site = Assembly(source)
     for path in [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("spec/*.md"))]:
@@ -35,6 +36,7 @@ def assemble(source: Path) -> Assembly:
     policies.write(site)
     catalogues.write(site)
     api.write(site)
+    rust.write(site, built=with_rust)
     notebooks.write(site)
     site.take(DOCS / "site" / "index.md")
     _name_the_rest(site)
@@ -59,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the documentation as a site.")
     parser.add_argument("--out", type=Path, default=DOCS / "_build", help="folder [docs/_build]")
     parser.add_argument("--no-recording", action="store_true", help="leave the recording as it is")
+    parser.add_argument("--no-rust", action="store_true", help="leave the Rust API out")
     given = parser.parse_args(arguments)
     out = given.out
     try:
@@ -68,7 +71,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     if not given.no_recording:
         record.record(DOCS / "img" / "terminal.svg")
-    site = assemble(out / "source")
+    site = assemble(out / "source", with_rust=not given.no_rust)
+    if not given.no_rust:
+        site.outside |= rust.build(out / "html")
     (out / "outside.txt").write_text("\n".join(sorted(site.outside)) + "\n", encoding="utf-8")
     folders = [str(site.source), str(out / "html")]
     configured = ["-c", str(DOCS / "site"), "-d", str(out / "doctrees")]

@@ -25,7 +25,8 @@ OUTPUTS = {
     "docs/site": {
         f"{kind}/index.md"
         for kind in ("api", "drives", "formats", "layers", "notebooks", "policies")
-    },
+    }
+    | {"api/rust.md", "rust.md"},
 }
 #: Specified, and built later; each may be absent until then.
 PENDING = {"device-today.jsonl"}
