@@ -14,14 +14,24 @@ from conftest import ROOT
 PAGE = ROOT / "docs" / "dependencies.md"
 
 
-@pytest.fixture(scope="module")
-def supply() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("supply", ROOT / ".ci" / "supply.py")
+def script(name: str) -> ModuleType:
+    """A script of CI, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def supply() -> ModuleType:
+    return script("supply")
+
+
+@pytest.fixture(scope="module")
+def locked() -> ModuleType:
+    return script("locked")
 
 
 @pytest.mark.parametrize(
@@ -123,3 +133,36 @@ def test_the_page_has_every_dependency_and_no_other() -> None:
     needed = depended_on() | {"maturin"}
     assert needed - listed == set(), "say in docs/dependencies.md what they are for"
     assert listed - needed - extras == set(), "docs/dependencies.md names what is not needed"
+
+
+def test_the_lock_has_every_package_that_is_installed_and_no_index(locked: ModuleType) -> None:
+    text = locked.LOCK.read_text()
+    named = set(locked.locked(text))
+    asked = {re.sub(r"[-_.]+", "-", one.name).lower() for one in locked.asked()}
+    assert asked - named == set(), ".ci/locked.py --write"
+    assert set(locked.installed(locked.asked())) - named == set(), ".ci/locked.py --write"
+    assert "://" not in text
+    assert "--" not in text
+
+
+@pytest.mark.parametrize(
+    ("lock", "said"),
+    [
+        ({"click": "8.2.0", "rich": "14.0"}, []),
+        ({"click": "8.1.0", "rich": "14.0"}, ["click 8.2.0 is installed, 8.1.0 is locked"]),
+        ({"rich": "14.0"}, ["click 8.2.0 is installed, nothing is locked"]),
+    ],
+)
+def test_an_environment_that_is_not_the_locked_one_is_told(
+    locked: ModuleType, lock: dict[str, str], said: list[str]
+) -> None:
+    assert locked.differences({"click": "8.2.0", "rich": "14.0"}, lock) == said
+
+
+@pytest.mark.parametrize("line", ["click>=8", "click", "click==8 ; python_version > '3'", "-i x"])
+def test_a_lock_is_names_and_versions(locked: ModuleType, line: str) -> None:
+    assert locked.locked("# said\nrich==14.0\n") == {"rich": "14.0"}
+    with pytest.raises(SystemExit, match=r"constraints\.txt:2: expected name==version"):
+        locked.locked(f"rich==14.0\n{line}\n")
+    with pytest.raises(SystemExit, match="once each"):
+        locked.locked("rich==14.0\nrich==14.0\n")
