@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import destage as ds
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 VECTORS = ROOT / "tests" / "vectors"
+SHIM = ROOT / "tests" / "python" / "faults" / "shim.c"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,6 +34,18 @@ def _interrupts_are_heard() -> None:
     """What a shell runs in the background ignores SIGINT, and so would every command begun here."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes reads and writes fail in whoever preloads it."""
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("no C compiler, or no Linux: reads and writes that fail are not tried")
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", library, SHIM, "-ldl"], check=True)
+    return library
 
 
 def without_device() -> list[ds.PolicyInfo]:

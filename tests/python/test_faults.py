@@ -15,10 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
 MAIN = [sys.executable, "-c", "from destage.cli import main; main()"]
-SHIM = ROOT / "tests" / "python" / "faults" / "shim.c"
 
 SPEC = """
 [sweep]
@@ -130,18 +128,6 @@ def test_what_a_killed_command_leaves_is_whole_or_goes_with_the_next(
     assert ended(place, words) == (0, "")
     assert written(place) == whole
     assert left_in_the_cache(place) == []
-
-
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library that makes reads and writes fail in whoever preloads it."""
-    compiler = shutil.which("cc")
-    if compiler is None or not sys.platform.startswith("linux"):
-        pytest.skip("no C compiler, or no Linux: reads and writes that fail are not tried")
-    library = tmp_path_factory.mktemp("shim") / "shim.so"
-    flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", library, SHIM, "-ldl"], check=True)
-    return library
 
 
 @pytest.mark.parametrize("after", [0, 1, 700_001])
