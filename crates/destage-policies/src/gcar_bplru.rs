@@ -4,7 +4,7 @@
 //! cache management. IEEE TPDS 28(10), 2017, which names BPLRU as a base. The composition is ours
 //! (`docs/spec/further-policies.md`, 5.2).
 //!
-//! Rules. As [`bplru`](crate::bplru), but the victim is the first cluster from the LRU end whose
+//! Rules. As [`bplru`], but the victim is the first cluster from the LRU end whose
 //! group is not in GC; if there is none, the one at the LRU end. A group is *in GC* if the unit of
 //! any page that would be programmed for it is: of its buffered pages, and with `padding` of its
 //! padding.

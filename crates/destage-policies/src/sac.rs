@@ -9,8 +9,8 @@
 //! was fast, hence the channel idle. If the operation is the read that fills a resident page, the
 //! page's *priority value*, to be replaced, is `floor(log2 N)`, and 0 for N = 0.
 //!
-//! Rules, two parts (4.2). Part 1 is the protection queue PQ, part 2 the queues Q[0], Q[1], ..; a
-//! hit sets the page's reuse mark and moves nothing.
+//! Rules, two parts (4.2). Part 1 is the protection queue PQ, part 2 the queues `Q[0]`, `Q[1]`, ..;
+//! a hit sets the page's reuse mark and moves nothing.
 //!
 //! ```text
 //!   new ──▶ PQ (target T) ──not marked──▶ Q[priority] ──not marked──▶ out, highest queue first
@@ -24,15 +24,15 @@
 //! to the head of PQ, and PQ is balanced. A new page comes in at the head of PQ.
 //!
 //! Rules, resizing (4.2). "If Queue 0 has not been replaced for a long time", PQ grows at the
-//! expense of part 2, whose higher queues run dry. When a victim comes from Q[0], T is T0 again.
+//! expense of part 2, whose higher queues run dry. When a victim comes from `Q[0]`, T is T0 again.
 //!
 //! Readings. Operations are those that the host causes, write-backs included, and no collections.
 //! The difference of stamps counts operations that have ended between the two, too: it "imitates"
 //! the number. N is not known, and taken as 0, for a page that came by a write and for one whose
 //! read has not come back when it enters part 2. "A long time" is `starve_limit` evictions in a row
-//! that passed over a page in Q[0]; the step is `resize_step`. Figure 6 inserts first and replaces
-//! afterwards; here the victim goes first, as in `dual_queue.rs`. A reused page of part 2 loses
-//! its mark in PQ, otherwise the loops need not end. Part 2 can be empty, since PQ may be longer
+//! that passed over a page in `Q[0]`; the step is `resize_step`. Figure 6 inserts first and
+//! replaces afterwards; here the victim goes first, as in `dual_queue.rs`. A reused page of part 2
+//! loses its mark in PQ, otherwise the loops need not end. Part 2 can be empty, since PQ may be longer
 //! than a T that has just returned to T0: then PQ's tail goes on until it is not.
 //!
 //! With every priority 0, as when all requests come back in order (4.4, case 1), it is Dual Queue,

@@ -16,7 +16,7 @@
 //!
 //! The pages of one request follow each other, and no untouched page lies between two of them, so
 //! their ids follow each other too: a request is kept as the id of its first page and a count, and
-//! no column has an entry per access. The bits of a row are those of [`Extent`].
+//! no column has an entry per access. The bits of a row are those of [`Extent`](crate::Extent).
 //!
 //! Readings. A device's span is the end of its highest read or write; trims do not stretch it. A
 //! span is rounded up to the alignment and then to a whole page, so that no page lies on two

@@ -20,7 +20,7 @@ pub enum Verdict {
 /// The beginning of a trace, for detection.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// Up to [`SAMPLE_BYTES`] bytes, decompressed.
+    /// Up to `SAMPLE_BYTES` bytes, decompressed.
     pub bytes: &'a [u8],
     /// Whether that is the whole file.
     pub whole: bool,

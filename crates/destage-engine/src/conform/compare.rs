@@ -62,8 +62,9 @@ fn over_both(dense: Option<Found>, hashed: Option<Found>) -> Option<(Over, Found
 
 /// Runs the page vectors of these files through a policy of the user's own and compares.
 ///
-/// `run` makes a fresh policy for each vector, usually by [`run_vector`]. With `only`, vectors of
-/// policies with another name are skipped.
+/// `run` makes a fresh policy for each vector, usually by
+/// [`run_vector`](super::run_vector). With `only`, vectors of policies with another name are
+/// skipped.
 ///
 /// # Errors
 ///

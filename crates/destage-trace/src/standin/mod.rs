@@ -6,10 +6,10 @@
 //! several drives; [`StandInSource`] makes records of both. Three kinds of drawing:
 //!
 //! * `recency`: what is asked for again is taken from a stack of all extents, the latest on top, at
-//!   a drawn depth ([`recency`]).
+//!   a drawn depth.
 //! * `independent`: every request draws an extent by its popularity, k^-alpha for the k-th,
-//!   whatever came before ([`independent`]).
-//! * `apart`: single pages, of which reads and writes have hot ones of their own ([`apart`]).
+//!   whatever came before.
+//! * `apart`: single pages, of which reads and writes have hot ones of their own.
 //!
 //! Of the first two, a share of the requests writes a log, round and round, and requests come in
 //! bursts of so many on average, with silence between.
