@@ -151,4 +151,5 @@ def test_workflows_are_pinned_and_mirror_the_local_run() -> None:
     assert ".ci/run" in ran["ci.yml"]
     assert "make dist" in ran["wheels.yml"]
     local = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert local.rstrip().endswith("make lint\nmake test")
+    ran_here = [line for line in local.splitlines() if line.startswith("make ")]
+    assert ran_here == ["make lint", "make test"]

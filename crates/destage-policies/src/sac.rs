@@ -32,8 +32,8 @@
 //! read has not come back when it enters part 2. "A long time" is `starve_limit` evictions in a row
 //! that passed over a page in `Q[0]`; the step is `resize_step`. Figure 6 inserts first and
 //! replaces afterwards; here the victim goes first, as in `dual_queue.rs`. A reused page of part 2
-//! loses its mark in PQ, otherwise the loops need not end. Part 2 can be empty, since PQ may be longer
-//! than a T that has just returned to T0: then PQ's tail goes on until it is not.
+//! loses its mark in PQ, otherwise the loops need not end. Part 2 can be empty, since PQ may be
+//! longer than a T that has just returned to T0: then PQ's tail goes on until it is not.
 //!
 //! With every priority 0, as when all requests come back in order (4.4, case 1), it is Dual Queue,
 //! and a test says so.
