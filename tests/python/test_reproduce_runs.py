@@ -15,7 +15,7 @@ import destage as ds
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import document
-from destage.reproduce.experiments import Runner
+from destage.reproduce.experiments import _each
 from destage.reproduce.pages import markdown, write
 from destage.reproduce.published import catalogue, load_catalogue, requests_of
 from destage.reproduce.workloads import Loads
@@ -417,16 +417,16 @@ def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path:
 
 
 def test_a_policy_that_fills_a_drive_is_left_out_and_named() -> None:
-    runner = Runner(paper("acr"), Loads(), seeds=(1,))
     trace = ds.synth("zipf", requests=500, pages=100, seed=1)
+    told: list[str] = []
 
     def compared(labels: Sequence[str]) -> ds.Results:
         if "B" in labels:
             raise ds.UsageError("bast: operation 7: device full")
         return ds.compare(trace, ["lru"] * len(labels), cache="10p")
 
-    found = runner._each(compared, ["A", "B", "C"], "here")
+    found = _each(compared, ["A", "B", "C"], 1, "here", told)
     assert [one is None for one in found] == [False, True, False]
-    assert runner.failed == ["B, here: bast: operation 7: device full"]
+    assert told == ["B, here: bast: operation 7: device full"]
     with pytest.raises(ds.UsageError, match="device full"):
-        runner._each(compared, ["B"], "here")
+        _each(compared, ["B"], 1, "here", told)

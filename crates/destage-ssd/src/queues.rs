@@ -343,6 +343,31 @@ impl Queues {
         }
     }
 
+    /// The longest remaining work of a unit, and the sum of all units' (8, the unbalance rate).
+    #[inline]
+    pub fn longest_and_sum_ns(&self) -> (Nanos, u128) {
+        let (fours, rest) = self.tails.as_chunks::<4>();
+        let (mut longest, mut sum) = ([0; 4], [0u64; 4]);
+        let mut add = |lane: usize, tail: Nanos| {
+            let backlog = tail.saturating_sub(self.now);
+            longest[lane] = backlog.max(longest[lane]);
+            sum[lane] = sum[lane].wrapping_add(backlog);
+        };
+        // Four side by side: a maximum waits for the one before it.
+        for four in fours {
+            (0..4).for_each(|lane| add(lane, four[lane]));
+        }
+        rest.iter().for_each(|&tail| add(0, tail));
+        let longest = longest[0].max(longest[1]).max(longest[2].max(longest[3]));
+        let sum = sum.iter().fold(0u64, |all, &part| all.wrapping_add(part));
+        if longest.checked_mul(self.tails.len() as u64).is_some() {
+            return (longest, sum.into());
+        }
+        // So much work does not fit into 64 bits.
+        let each = self.tails.iter().map(|tail| u128::from(tail.saturating_sub(self.now)));
+        (longest, each.sum())
+    }
+
     /// A collection operation of the unit has not ended (4.6).
     pub fn in_gc(&self, unit: UnitId) -> bool {
         match &self.order {
@@ -391,5 +416,35 @@ impl Queues {
     pub(crate) fn rearm(&mut self, unit: UnitId, collected: bool) {
         let at = unit.index();
         self.set_timer(at, if collected { self.tails[at] } else { NEVER });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Table, Value};
+    use crate::ftl::Sink;
+
+    #[test]
+    fn the_longest_queue_and_the_sum_are_those_of_all_units_however_long_they_are() {
+        let sizes = [("channels", 5), ("chips_per_channel", 3), ("blocks_per_plane", 64)];
+        let sizes = sizes.map(|(key, size)| (key.to_string(), Value::Int(size)));
+        let config = DeviceConfig::from_table(&Table::from(sizes)).expect("a good configuration");
+        let mut queues = Queues::new(&config, &Geometry::new(&config));
+        let units = queues.tails.len();
+        assert_eq!(queues.longest_and_sum_ns(), (0, 0));
+        for now in [0, 7, 1 << 20, Nanos::MAX - 1] {
+            for scale in [0, 1, 1 << 30, Nanos::MAX / 15, Nanos::MAX / 4, Nanos::MAX] {
+                for at in 0..units {
+                    let share = (at as u128 * 7 % units as u128) + 1;
+                    queues.tails[at] = (u128::from(scale) * share / units as u128) as Nanos;
+                }
+                queues.now = now;
+                let each = (0..units as u32).map(|unit| queues.backlog_ns(UnitId(unit)));
+                let longest = each.clone().max().unwrap();
+                let sum: u128 = each.map(u128::from).sum();
+                assert_eq!(queues.longest_and_sum_ns(), (longest, sum), "{now} {scale}");
+            }
+        }
     }
 }

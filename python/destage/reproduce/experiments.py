@@ -8,8 +8,9 @@ from typing import Any
 
 from destage.device import Drive
 from destage.errors import UsageError
-from destage.options import ProgressCallback
+from destage.options import ProgressCallback, thread_count
 from destage.reproduce.claims import Paper, RunSet, Variant
+from destage.reproduce.lanes import Watch, lanes_of
 from destage.reproduce.measures import gauges, measures
 from destage.reproduce.published import RECORDED
 from destage.reproduce.scaling import NO_DEVICE, OWN_FTL, drives_of, scaled_size
@@ -77,6 +78,38 @@ class _Plan:
         return Rows(self.runs, tuple(self.rows), self.loads, self.drives)
 
 
+@dataclass(frozen=True)
+class _Comparison:
+    """Policies of a set of runs against each other, on one load in front of one drive."""
+
+    plan: _Plan
+    load: Load
+    seed: int | None
+    device: str
+    ftl: str
+    asked: Asked
+    trace: Trace
+    drive: Drive | None
+    """As large as the trace needs."""
+    stage: str
+    """What is said of it while it goes on."""
+
+    @property
+    def where(self) -> str:
+        """The runs, load, drive and FTL, as far as they have names."""
+        names = (self.plan.runs.id, self.load.name, self.device, self.ftl)
+        return " ".join(name for name in names if name not in (NO_DEVICE, OWN_FTL))
+
+
+@dataclass
+class _Outcome:
+    """What a comparison gave."""
+
+    rows: list[Row]
+    failed: list[str]
+    """Runs with which the drive could not go on, and what it said."""
+
+
 class Runner:
     """Does the runs of one paper."""
 
@@ -94,38 +127,18 @@ class Runner:
         self.paper = paper
         self.loads = loads
         self.seeds = tuple(seeds)
-        self.jobs = jobs
+        self.lanes = lanes_of(thread_count(jobs))
         self.progress = progress
+        self.watch = Watch(progress)
+        """Of the comparisons that go on."""
         self.began = began
         self.done = 0
         self.failed: list[str] = []
         """Runs with which a drive could not go on, and what it said."""
-        self.sizes = 1
         self.rates: dict[tuple[Any, ...], float] = {}
         """Rates that keep a channel as busy as a set of runs wants it."""
         self.total = 0
         """Comparisons in all, if that is known."""
-
-    def _each(
-        self, compared: Callable[[Sequence[str]], Results], labels: Sequence[str], where: str
-    ) -> list[Run | None]:
-        """Every run of a comparison; None for a policy with which the drive could not go on."""
-        try:
-            return list(compared(labels))
-        except UsageError as first:
-            found: list[Run | None] = []
-            failed = 0
-            for label in labels:
-                try:
-                    found += compared([label])
-                except UsageError as e:
-                    failed += 1
-                    self.failed.append(f"{label}, {where}: {e}")
-                    found += [None] * self.sizes
-            if failed == len(labels):
-                # Not a policy's doing.
-                raise first from None
-            return found
 
     def count(self, runs: RunSet) -> int:
         """Return how many comparisons a set of runs takes."""
@@ -177,22 +190,35 @@ class Runner:
         )
 
     def _carry_out(self, plans: Sequence[_Plan]) -> None:
-        """Do the runs load by load and draw by draw; the next draw begins meanwhile."""
+        """Do the runs, some comparisons side by side."""
+        watch = self.watch = Watch(self.progress)
+        coming = self._comparisons(plans)
+
+        def compared(one: _Comparison) -> tuple[_Plan, _Outcome]:
+            with watch.told_of(one.stage) as followed:
+                return one.plan, self._compare(one, followed)
+
+        try:
+            for plan, outcome in self.lanes.each(coming, compared, watch.stop):
+                plan.rows += outcome.rows
+                self.failed += outcome.failed
+        finally:
+            self.loads.ahead.stop()
+
+    def _comparisons(self, plans: Sequence[_Plan]) -> Iterator[_Comparison]:
+        """Open load by load, draw by draw; the next draw begins meanwhile."""
         groups: list[tuple[list[tuple[_Plan, Load]], int | None]] = []
         for load in dict.fromkeys((x.name, x.kind) for plan in plans for x in plan.loads):
             found = [(p, x) for p in plans for x in p.loads if (x.name, x.kind) == load]
             groups += [(found, seed) for seed in (self.seeds if found[0][1].random else (None,))]
-        try:
-            for k, (found, seed) in enumerate(groups):
-                if self.jobs != 1:
-                    for coming in groups[k : k + 2]:
-                        self._prepare(*coming)
-                for plan, one in found:
-                    for device, ftl, drive in drives_of(plan.runs, plan.variant, one):
-                        plan.drives.setdefault(device, drive) if drive else None
-                        plan.rows += self._compare(plan, one, seed, device, ftl, drive)
-        finally:
-            self.loads.ahead.stop()
+        for k, (found, seed) in enumerate(groups):
+            if self.lanes.count > 1:
+                for coming in groups[k : k + 2]:
+                    self._prepare(*coming)
+            for plan, one in found:
+                for device, ftl, drive in drives_of(plan.runs, plan.variant, one):
+                    plan.drives.setdefault(device, drive) if drive else None
+                    yield self._opened(plan, one, seed, device, ftl, drive)
 
     def _prepare(self, found: Sequence[tuple[_Plan, Load]], seed: int | None) -> None:
         plan, load = found[0]
@@ -207,7 +233,7 @@ class Runner:
             series = [w for w in own if w.startswith(f"{name} ")]
             yield from series if series and name not in own else [name]
 
-    def _compare(
+    def _opened(
         self,
         plan: _Plan,
         load: Load,
@@ -215,55 +241,63 @@ class Runner:
         device: str,
         ftl: str,
         drive: Drive | None,
-    ) -> list[Row]:
-        runs, specs, chosen = plan.runs, plan.specs, plan.chosen
-        where = " ".join(
-            w for w in (runs.id, load.name, device, ftl) if w not in (NO_DEVICE, OWN_FTL)
+    ) -> _Comparison:
+        """Open the load of a comparison, and tell of it."""
+        asked = self._asked(plan.runs, plan.variant, load, device, drive)
+        trace = self.loads.open(
+            load, seed=seed or 0, drive=drive, asked=asked, progress=self.watch.opening
         )
+        front = _in_front_of(trace, drive, plan.runs, load)
+        one = _Comparison(plan, load, seed, device, ftl, asked, trace, front, "")
         self.done += 1
         part = f"{self.done}/{self.total}" if self.total else f"other readings {self.done}"
-        stage = f"{self.paper.name} {part}: {where}"
+        stage = f"{self.paper.name} {part}: {one.where}"
         stage += f", seed {seed}" if seed is not None else ""
         if self.began:
             self.began(stage)
-        asked = self._asked(runs, plan.variant, load, device, drive)
-        trace = self.loads.open(
-            load, seed=seed or 0, drive=drive, asked=asked, progress=self.progress
-        )
+        return replace(one, stage=stage)
+
+    def _compare(self, one: _Comparison, followed: ProgressCallback) -> _Outcome:
+        plan, load, front = one.plan, one.load, one.drive
+        runs, specs, chosen = plan.runs, plan.specs, plan.chosen
         share = 1.0 if runs.cache_whole else load.share
         sizes = [scaled_size(c, share) for c in runs.cache]
-        front = _in_front_of(trace, drive, runs, load)
 
         def compared(labels: Sequence[str]) -> Results:
             return compare(
-                trace,
+                one.trace,
                 [specs[p] for p in labels],
                 cache=sizes,
                 device=front,
                 cost=runs.cost,
                 warmup=runs.warmup,
                 fetch_on_write_miss=runs.fetch_on_write_miss,
-                jobs=self.jobs,
-                progress=_named(self.progress, stage),
+                jobs=self.lanes.jobs,
+                progress=followed,
             )
 
-        self.sizes = len(sizes)
+        outcome = _Outcome([], [])
         places = [(p, k) for p in chosen for k in range(len(sizes))]
-        rows = []
-        for (policy, k), one in zip(places, self._each(compared, chosen, where), strict=True):
-            if one is None:
+        each = _each(compared, chosen, len(sizes), one.where, outcome.failed)
+        for (policy, k), found in zip(places, each, strict=True):
+            if found is None:
                 continue
-            numbers = measures(one, front)
+            numbers = measures(found, front)
             if policy in runs.gauges:
-                numbers |= _adapted(runs, trace, specs[policy], sizes[k], front, numbers)
-            numbers |= {"intensity": asked.intensity, "frames": float(one.frames)}
+                numbers |= _adapted(runs, one.trace, specs[policy], sizes[k], front, numbers)
+            numbers |= {"intensity": one.asked.intensity, "frames": float(found.frames)}
             numbers |= {"saturated": float(_saturated(front, numbers))}
-            cache = runs.cache[k]
-            rows.append(Row(load.name, device, ftl, cache, policy, seed, load.kind, numbers))
-        return rows
+            place = (load.name, one.device, one.ftl, runs.cache[k], policy, one.seed)
+            outcome.rows.append(Row(*place, load.kind, numbers))
+        return outcome
 
     def _asked(
-        self, runs: RunSet, variant: Variant | None, load: Load, device: str, drive: Drive | None
+        self,
+        runs: RunSet,
+        variant: Variant | None,
+        load: Load,
+        device: str,
+        drive: Drive | None,
     ) -> Asked:
         """In what way a set of runs wants a load."""
         asked = _wanted(runs, variant, load)
@@ -271,7 +305,14 @@ class Runner:
             return self._busy(runs, load, device, drive, asked)
         return asked
 
-    def _busy(self, runs: RunSet, load: Load, device: str, drive: Drive, asked: Asked) -> Asked:
+    def _busy(
+        self,
+        runs: RunSet,
+        load: Load,
+        device: str,
+        drive: Drive,
+        asked: Asked,
+    ) -> Asked:
         """Find the rate at which the busiest channel works so much of the time without a cache.
 
         Work grows with the rate until requests wait; a second step corrects what they waited.
@@ -281,9 +322,13 @@ class Runner:
             rate = asked.intensity
             for _ in range(BUSY_STEPS):
                 tried = replace(asked, intensity=rate)
-                trace = self.loads.open(load, seed=self.seeds[0], drive=drive, asked=tried)
+                trace = self.loads.open(
+                    load, seed=self.seeds[0], drive=drive, asked=tried, progress=self.watch.opening
+                )
                 front = drive.extended(trace.end_page)
-                one = compare(trace, "none", cache="1p", device=front, jobs=self.jobs)[0]
+                one = compare(
+                    trace, "none", cache="1p", device=front, jobs=1, progress=self.watch.opening
+                )[0]
                 busy = measures(one, drive).get("utilisation_max", 0.0)
                 if not busy:
                     break
@@ -362,11 +407,27 @@ def _in_front_of(trace: Trace, drive: Drive | None, runs: RunSet, load: Load) ->
     return fitting
 
 
-def _named(progress: ProgressCallback | None, stage: str) -> ProgressCallback | None:
-    if progress is None:
-        return None
-
-    def named(done: int, total: int | None, _: str) -> object:
-        return progress(done, total, stage)
-
-    return named
+def _each(
+    compared: Callable[[Sequence[str]], Results],
+    labels: Sequence[str],
+    sizes: int,
+    where: str,
+    told: list[str],
+) -> list[Run | None]:
+    """Every run of a comparison; None for a policy with which the drive could not go on."""
+    try:
+        return list(compared(labels))
+    except UsageError as first:
+        found: list[Run | None] = []
+        failed = 0
+        for label in labels:
+            try:
+                found += compared([label])
+            except UsageError as e:
+                failed += 1
+                told.append(f"{label}, {where}: {e}")
+                found += [None] * sizes
+        if failed == len(labels):
+            # Not a policy's doing.
+            raise first from None
+        return found

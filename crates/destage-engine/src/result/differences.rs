@@ -7,7 +7,7 @@ use super::run::RunResult;
 use crate::timed::Timing;
 use crate::windows::{FlashWindows, WINDOWS, Windows};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every pair of runs at the same cache size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ fn compared(
     numbers: &[usize],
 ) -> BTreeMap<String, Vec<Option<Interval>>> {
     let drawn: Vec<_> = numbers.iter().map(|&number| values(draws, &runs[number])).collect();
-    let names: Vec<&str> = drawn.iter().flat_map(|values| values.keys().copied()).collect();
+    let names: BTreeSet<&str> = drawn.iter().flat_map(|values| values.keys().copied()).collect();
     let pairs = |name: &str| {
         let mut intervals = Vec::new();
         for (k, first) in drawn.iter().enumerate() {

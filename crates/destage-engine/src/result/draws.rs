@@ -24,21 +24,25 @@ pub(super) const LEVEL: f64 = 0.95;
 pub(super) type Interval = [f64; 2];
 
 /// How often each window of a run is in each draw.
-pub(super) struct Draws(Vec<Vec<u8>>);
+pub(super) struct Draws {
+    times: Vec<Vec<u8>>, // of each window, by draw: all draws are summed side by side
+    drawn: Vec<f64>,     // windows in each draw
+}
 
 impl Draws {
     /// Draws from so many windows, at least one.
     pub(super) fn from(windows: usize) -> Self {
         let mut random = SplitMix(SEED);
-        let draw = |_| {
-            let mut times = vec![0u8; windows];
+        let mut times = vec![vec![0u8; DRAWS]; windows];
+        for draw in 0..DRAWS {
             for _ in 0..windows.div_ceil(BLOCK) {
                 let start = random.below(windows as u64) as usize;
-                (start..start + BLOCK.min(windows)).for_each(|at| times[at % windows] += 1);
+                (start..start + BLOCK.min(windows)).for_each(|at| times[at % windows][draw] += 1);
             }
-            times
-        };
-        Draws((0..DRAWS).map(draw).collect())
+        }
+        let in_draw = |draw: usize| times.iter().map(|times| u32::from(times[draw])).sum::<u32>();
+        let drawn = (0..DRAWS).map(in_draw).map(f64::from).collect();
+        Draws { times, drawn }
     }
 
     /// From all windows of a run.
@@ -53,12 +57,15 @@ impl Draws {
 
     /// The same of numbers that are not whole.
     pub(super) fn sums_of(&self, list: &[f64]) -> Vec<f64> {
-        let sum = |times: &Vec<u8>| {
-            let drawn: u32 = times.iter().map(|&n| u32::from(n)).sum();
-            let all: f64 = times.iter().zip(list).map(|(&n, &x)| f64::from(n) * x).sum();
-            all * list.len() as f64 / f64::from(drawn)
-        };
-        self.0.iter().map(sum).collect()
+        let mut sums = vec![0.0; DRAWS];
+        for (times, &x) in self.times.iter().zip(list) {
+            for (sum, &n) in sums.iter_mut().zip(times) {
+                *sum += f64::from(n) * x;
+            }
+        }
+        let windows = list.len() as f64;
+        sums.iter_mut().zip(&self.drawn).for_each(|(sum, drawn)| *sum = *sum * windows / drawn);
+        sums
     }
 }
 
@@ -69,9 +76,16 @@ pub(super) fn interval(drawn: impl Iterator<Item = f64>) -> Option<Interval> {
     if drawn.is_empty() || drawn.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    drawn.sort_unstable_by(f64::total_cmp);
     let tail = ((1.0 - LEVEL) / 2.0 * drawn.len() as f64) as usize;
-    Some([drawn[tail], drawn[drawn.len() - 1 - tail]].map(rounded))
+    let last = drawn.len() - 1 - tail;
+    // Two places of the order, not all of it: there is an interval for every pair and metric.
+    let (below, high, _) = drawn.select_nth_unstable_by(last, f64::total_cmp);
+    let high = *high;
+    let low = match tail < last {
+        true => *below.select_nth_unstable_by(tail, f64::total_cmp).1,
+        false => high,
+    };
+    Some([low, high].map(rounded))
 }
 
 /// To six significant digits: more would claim what a bootstrap does not know.
@@ -100,12 +114,9 @@ mod tests {
     #[test]
     fn every_draw_has_as_many_windows_as_the_run_in_blocks_that_may_wrap() {
         let draws = Draws::of_runs();
-        assert_eq!(draws.0.len(), DRAWS);
-        for times in &draws.0 {
-            assert_eq!(times.iter().map(|&n| usize::from(n)).sum::<usize>(), WINDOWS);
-        }
-        let wraps = |times: &Vec<u8>| times[WINDOWS - 1] > 0 && times[0] > 0;
-        assert!(draws.0.iter().any(wraps));
+        assert_eq!(draws.drawn, vec![WINDOWS as f64; DRAWS]);
+        let wraps = |draw: usize| draws.times[WINDOWS - 1][draw] > 0 && draws.times[0][draw] > 0;
+        assert!((0..DRAWS).any(wraps));
         assert_eq!(draws.sums(&[7; WINDOWS]), vec![420.0; DRAWS]);
     }
 

@@ -186,7 +186,8 @@ impl<'a, P: Policy> Cached<'a, P> {
                 _ => {
                     next_flushed += 1;
                     let unit = device.unit_of(device.target(Lpn(lpn)));
-                    ledger.destage(device.in_gc(unit), loads(device), device.units());
+                    let loads = device.queues().longest_and_sum_ns();
+                    ledger.destage(device.in_gc(unit), loads, device.units());
                     lpn
                 }
             };
@@ -304,13 +305,6 @@ impl<'a, P: Policy> Cached<'a, P> {
             device.warm_old(lpn);
         }
     }
-}
-
-/// The longest queue and the sum of all, nanoseconds.
-#[inline]
-fn loads<F: Ftl>(device: &Device<F>) -> (Nanos, u128) {
-    let backlogs = (0..device.units()).map(|unit| device.backlog_ns(UnitId(unit)));
-    backlogs.fold((0, 0), |(longest, sum), q| (q.max(longest), sum + u128::from(q)))
 }
 
 impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {

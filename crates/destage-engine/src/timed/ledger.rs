@@ -53,9 +53,13 @@ impl Ledger {
     pub(super) fn destage(&mut self, in_gc: bool, (longest, sum): (Nanos, u128), units: u32) {
         self.in_gc += u64::from(in_gc);
         let scaled = u128::from(longest) * u128::from(units);
+        let permille = match u64::try_from(scaled * 1000).ok().zip(u64::try_from(sum).ok()) {
+            Some((scaled, sum)) => scaled.checked_div(sum),
+            None => (scaled * 1000).checked_div(sum).map(|permille| permille as u64),
+        };
         // Without any queue there is no rate; with one it is at most the number of units.
-        if let Some(permille) = (scaled * 1000).checked_div(sum) {
-            self.unbalance.add(permille as u64);
+        if let Some(permille) = permille {
+            self.unbalance.add(permille);
             self.unbalance_gt10 += u64::from(scaled > 10 * sum);
         }
     }
