@@ -13,7 +13,7 @@ from destage.reproduce.claims import Check, Claim, Condition, Expectation, RunSe
 from destage.reproduce.experiments import Row, Rows
 from destage.reproduce.frame import Frame
 from destage.reproduce.looking import Case
-from destage.reproduce.pages import verdict_cells
+from destage.reproduce.pages import summary, verdict_cells
 from destage.reproduce.statistics import estimate, ratios, spearman
 from destage.reproduce.verdicts import Verdict, decide
 from destage.reproduce.words import cases_in_words, measured, number
@@ -151,6 +151,24 @@ def test_what_holds_partly_names_every_case() -> None:
     assert cases_in_words(even.claim, even.own).startswith(
         "met: " + ", ".join(f"w{k}" for k in range(9)) + "; A is not lower than B (9 x)"
     )
+
+
+def test_a_verdict_is_open_where_its_undecided_cases_could_turn_it() -> None:
+    unclear: Cells = {("v", "A"): [1.0, 2.6, 1.6], ("v", "B"): [2.0, 2.0, 2.0]}
+    check = compared(">0")
+    # Alone it would hold; with one that is not met, partly; with two, not even that.
+    others: tuple[float, ...]
+    for others, left in (((), 1), ((1.0,), 1), ((3.0,), 1), ((3.0, 3.0), 0), ((1.0, 1.0, 3.0), 0)):
+        found = verdict(check, {**many(*others), **unclear})
+        assert found.own.open == left, others
+        assert any(case.status == "undecided" for case in found.cases)
+    assert verdict(check, LOWER).own.open == 0
+    assert verdict(check, HIGHER).own.open == 0
+    # Elsewhere does not change what is open on the paper's loads.
+    assert verdict(ORDER, {**many(1.0, 1.0), **unclear}).own.open == 1
+    data = {"summary": {"holds": 1}, "summary_open": 1, "summary_elsewhere": {}}
+    assert "The verdicts of 1 are open" in summary(data)
+    assert "open" not in summary({**data, "summary_open": 0})
 
 
 def test_cases_that_are_not_met_are_named_beside_undecided_ones() -> None:

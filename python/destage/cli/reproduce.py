@@ -179,6 +179,12 @@ def _table(evaluations: list[Evaluation]) -> Table:
             "a verdict on stand-ins says what the policies do on loads of that kind, not what the"
             " authors measured"
         )
+    left = sum(e.open() for e in evaluations)
+    if left:
+        table.notes.append(
+            f"{left} verdict{'s are' if left > 1 else ' is'} open: undecided cases could turn"
+            f" {'them' if left > 1 else 'it'}, with more draws (--seeds); see the page"
+        )
     for evaluation in evaluations:
         rows = []
         shown = [v for v in evaluation.verdicts if v.claim.headline] or evaluation.verdicts

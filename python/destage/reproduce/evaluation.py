@@ -83,6 +83,10 @@ class Evaluation:
         """How many claims have which verdict."""
         return {word: sum(v.verdict == word for v in self.verdicts) for word in ORDER}
 
+    def open(self) -> int:
+        """How many claims could have a better verdict, were their undecided cases met."""
+        return sum(v.own.open > 0 for v in self.verdicts)
+
     def counts_elsewhere(self) -> dict[str, int]:
         """How many claims have which verdict on recordings and excerpts."""
         found = [v.elsewhere.verdict for v in self.verdicts if v.elsewhere]

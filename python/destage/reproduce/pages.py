@@ -130,6 +130,11 @@ def verdict_cells(claim: Mapping[str, Any]) -> list[str]:
     return [*_cells(claim), *_cells(claim["elsewhere"])]
 
 
+def _open(undecided: int) -> str:
+    plural = "s" if undecided > 1 else ""
+    return f"open: its {undecided} undecided case{plural} could turn this verdict"
+
+
 def texts_of(claim: Mapping[str, Any]) -> list[str]:
     """The evidence of a claim, a sentence for each part of it."""
     found = [f"Expected: {claim['expected']}"] if claim["expected"] != "-" else []
@@ -146,6 +151,7 @@ def texts_of(claim: Mapping[str, Any]) -> list[str]:
         told += [one["which"]] if one["which"] else []
         told += [one["saturated"]] if one["saturated"] and one["saturated"] != one["which"] else []
         told += [f"on {one['loads']}"] if one["loads"] != "-" else []
+        told += [_open(one["cases_open"])] if one["cases_open"] else []
         text = "; ".join(told)
         found += [place + (text if place else text[:1].upper() + text[1:])] if text else []
     return found
@@ -247,6 +253,11 @@ def summary(data: Mapping[str, Any]) -> str:
     counts = data["summary"]
     told = _told(counts)
     text = f"{sum(counts.values())} claims. On the paper's loads {told}."
+    if data["summary_open"]:
+        text += (
+            f" The verdicts of {data['summary_open']} are open: their undecided cases could turn"
+            " them, and with more draws (--seeds) may."
+        )
     elsewhere = data["summary_elsewhere"]
     if any(elsewhere.values()):
         text += f" Elsewhere {sum(elsewhere.values())} are looked for: {_told(elsewhere)}."

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from destage.reproduce.cases import KINDS_OF_CHECK
 from destage.reproduce.claims import Check, Claim, Condition
 from destage.reproduce.frame import Cell, Frame
-from destage.reproduce.looking import MET, Case, Look
+from destage.reproduce.looking import MET, UNDECIDED, Case, Look
 from destage.reproduce.published import RECORDED
 
 __all__ = ["ORDER", "UNTESTED", "Judgement", "Verdict", "decide"]
@@ -47,6 +47,9 @@ class Judgement:
     """Where the claim's condition is fulfilled, if it has one."""
     saturated: str = ""
     """What was left out because a run was saturated."""
+    open: int = 0
+    """Undecided cases, if the verdict would be a better one were they met: with more draws it may
+    become so. 0: however they turn out, the verdict stays."""
 
     @property
     def met(self) -> int:
@@ -145,7 +148,8 @@ def _judgement(check: Check, frames: Mapping[str, Frame], kinds: Sequence[str]) 
     if not any(case.decidable for case in cases):
         why = "; ".join(dict.fromkeys(f"{c.status}: {c.note or c.label}" for c in cases))
         return Judgement(UNTESTED, tuple(cases), loads, why, supposed, stood)
-    return Judgement(_verdict(check, cases), tuple(cases), loads, "", supposed, stood)
+    verdict, left = _verdict(check, cases), _open(check, cases)
+    return Judgement(verdict, tuple(cases), loads, "", supposed, stood, left)
 
 
 def _saturated_in_words(looks: Mapping[str, Look]) -> str:
@@ -165,6 +169,13 @@ def _verdict(check: Check, cases: Sequence[Case]) -> str:
     if met and (met == len(cases) if check.need >= 1 else met > check.need * len(cases)):
         return HOLDS
     return PARTLY if met and met >= PART * len(cases) else FAILS
+
+
+def _open(check: Check, cases: Sequence[Case]) -> int:
+    """How many cases are undecided, if the verdict hangs on them."""
+    turned = [replace(case, status=MET) if case.status == UNDECIDED else case for case in cases]
+    better = ORDER.index(_verdict(check, turned)) < ORDER.index(_verdict(check, cases))
+    return sum(case.status == UNDECIDED for case in cases) if better else 0
 
 
 # -- Conditions -----------------------------------------------------------------------------------
