@@ -40,6 +40,19 @@ files = ["own.csv"]
 requests = 300
 """  # noqa: E501
 
+TURNED = """
+[[claim]]
+id = "all"
+where = "figure 1"
+says = "Every access counts."
+[claim.check]
+kind = "compare"
+runs = "counts"
+metric = "accesses"
+of = "LRU"
+expect = ">=600"
+"""
+
 FAITHFUL = """
 [faithful]
 readings = ["The warm-up is not counted."]
@@ -334,6 +347,20 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     assert str(tmp_path) not in (tmp_path / "one" / "tiny.html").read_text()
     other = evaluate(tiny, Options(scale=0.5, seed=7, sensitivity=False))
     assert other.drawings[0].points != evaluation.drawings[0].points
+
+
+def test_a_claim_that_a_reading_turns_is_told_of_though_nobody_asked(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PAPER + TURNED)
+    evaluation = evaluate(load_paper(path), Options(seeds=1))
+    (swing,) = evaluation.swings
+    # What the knob names first; `never` fails either way, and the others are about other runs.
+    assert list(swing.verdicts) == ["more", "all"]
+    told = {value: v.verdict for value, v in swing.verdicts["all"].items()}
+    assert told == {"none": "holds", "half": "does not hold"}
+    (knob,) = document(evaluation)["sensitivity"]["knobs"]
+    assert [claim["id"] for claim in knob["claims"]] == ["more", "all"]
+    assert knob["claims"][1]["only_under"] == "none"
 
 
 def test_the_most_faithful_set_up_is_a_verdict_of_its_own(tmp_path: Path) -> None:

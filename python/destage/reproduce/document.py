@@ -331,8 +331,7 @@ def _fit(row: Fit) -> dict[str, Any]:
 
 def _swing(swing: Swing) -> dict[str, Any]:
     claims: list[Mapping[str, Any]] = []
-    for name in swing.knob.claims:
-        by_value = swing.verdicts[name]
+    for name, by_value in swing.verdicts.items():
         claims.append(
             {
                 "id": name,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from destage.options import ProgressCallback
-from destage.reproduce.claims import Claim, Paper, RunSet, Sensitivity, Variant
+from destage.reproduce.claims import Claim, Paper, Sensitivity
 from destage.reproduce.experiments import Rows, Runner
 from destage.reproduce.figures import Drawing, drawing
 from destage.reproduce.frame import Frame
@@ -52,7 +52,7 @@ class Swing:
 
     knob: Sensitivity
     verdicts: Mapping[str, Mapping[str, Verdict]]
-    """By claim and value."""
+    """By claim and value: the claims that the knob names, then those that it turns besides."""
 
     def one_reading_only(self, claim: str) -> str | None:
         """The only value under which a claim holds, if it does not hold under all."""
@@ -157,61 +157,39 @@ def _faithful(paper: Paper, runner: Runner) -> dict[str, Verdict]:
 
 
 def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
-    """Decide the claims of every knob under each of its values, on fewer requests."""
+    """Decide claims under each value of every knob, on fewer requests."""
     plain: dict[str, Rows] = {}
     swings = []
     for knob in paper.sensitivity:
-        claims = [paper.claim(name) for name in knob.claims]
-        verdicts: dict[str, dict[str, Verdict]] = {c.id: {} for c in claims}
+        named = [paper.claim(name) for name in knob.claims]
+        sets = [runs for runs in paper.runs if any(runs.id in _needed(c) for c in named)]
+        run = {runs.id for runs in sets}
+        answered = [c for c in paper.claims if c in named or (_needed(c) and _needed(c) <= run)]
+        verdicts: dict[str, dict[str, Verdict]] = {c.id: {} for c in answered}
         for variant in knob.values:
             frames = {}
-            for runs in _runs_of(paper, claims):
+            for runs in sets:
+                only = paper.sensitivity_loads or None
                 if variant.changes:
-                    rows = _varied(runner, paper, runs, variant, claims)
+                    rows = runner.rows(runs, variant, only=only)
                 else:
                     # The value of the main runs: done once, for all knobs.
                     if runs.id not in plain:
-                        only = _chosen(paper, runs, None)
                         plain[runs.id] = runner.rows(runs, only=only)
                     rows = plain[runs.id]
                 frames[runs.id] = Frame(rows, paper.composites)
-            for claim in claims:
+            for claim in answered:
                 verdicts[claim.id][variant.label] = decide(claim, frames)
-        swings.append(Swing(knob, verdicts))
+        shown = {name: verdicts[name] for name in knob.claims}
+        turned = {c.id: verdicts[c.id] for c in answered if _turns(verdicts[c.id])}
+        swings.append(Swing(knob, shown | turned))
     return tuple(swings)
 
 
-def _runs_of(paper: Paper, claims: Sequence[Claim]) -> list[RunSet]:
-    names = [name for claim in claims for name in claim.check.needed_runs]
-    return [runs for runs in paper.runs if runs.id in names]
+def _needed(claim: Claim) -> set[str]:
+    return set(claim.check.needed_runs) if claim.check.kind != "none" else set()
 
 
-def _varied(
-    runner: Runner, paper: Paper, runs: RunSet, variant: Variant, claims: Sequence[Claim]
-) -> Rows:
-    """The runs under a variant, with the policies only that its claims need."""
-    here = [c for c in claims if runs.id in c.check.needed_runs]
-    needed = {label for c in here for label in c.check.policies}
-    composed = [c for c in paper.composites if c.name in needed]
-    needed |= {label for c in composed for label in c.among}
-    names = _chosen(paper, runs, _loads_of(here))
-    return runner.rows(runs, variant, only=names, labels=list(needed))
-
-
-def _chosen(paper: Paper, runs: RunSet, wanted: Sequence[str] | None) -> list[str] | None:
-    """The loads of sensitivity runs: what claims look at, of what the paper's file chooses."""
-    few = paper.sensitivity_loads
-    if not few:
-        return None if wanted is None else list(wanted)
-    return [name for name in few if wanted is None or name in wanted]
-
-
-def _loads_of(claims: Sequence[Claim]) -> list[str] | None:
-    """The loads that the claims look at; None: all."""
-    names: dict[str, None] = {}
-    for claim in claims:
-        at = (claim.check.at or {}).get("workload")
-        if at is None:
-            return None
-        names |= dict.fromkeys(at)
-    return list(names)
+def _turns(by_value: Mapping[str, Verdict]) -> bool:
+    """Whether a claim's verdict is another one under some value."""
+    return len({v.verdict for v in by_value.values()}) > 1

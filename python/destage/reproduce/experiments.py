@@ -154,16 +154,15 @@ class Runner:
         variant: Variant | None = None,
         *,
         only: Sequence[str] | None = None,
-        labels: Sequence[str] | None = None,
     ) -> Rows:
-        """Do a set of runs, changed by a variant; `only` names loads, `labels` policies of it."""
-        plan = self._plan(runs, variant, only, labels)
+        """Do a set of runs, changed by a variant; `only` names loads of it."""
+        plan = self._plan(runs, variant, only)
         self._carry_out([plan])
         return plan.done()
 
     def several(self, sets: Sequence[RunSet], variant: Variant | None = None) -> dict[str, Rows]:
         """Do sets of runs, by their ids: load by load, so that each is drawn once for all."""
-        plans = [self._plan(runs, variant, None, None) for runs in sets]
+        plans = [self._plan(runs, variant, None) for runs in sets]
         self._carry_out(plans)
         return {plan.runs.id: plan.done() for plan in plans}
 
@@ -172,7 +171,6 @@ class Runner:
         runs: RunSet,
         variant: Variant | None,
         only: Sequence[str] | None,
-        labels: Sequence[str] | None,
     ) -> _Plan:
         names = [w for w in self._names(runs) if only is None or w in only]
         loads = [self.loads.load(name, self.paper) for name in names]
@@ -185,7 +183,7 @@ class Runner:
             changed,
             variant,
             {**self.paper.policies, **(variant.policies if variant else {})},
-            [p for p in runs.policies if labels is None or p in labels],
+            runs.policies,
             tuple(loads),
         )
 

@@ -373,9 +373,10 @@ def sensitivity_lead(data: Mapping[str, Any]) -> str:
     loads = f" on {', '.join(data['loads'])}" if data["loads"] else ""
     seeds = "One draw" if data["seeds"] == 1 else f"{data['seeds']} draws"
     return (
-        "What the headline claims become under other readings of what the paper leaves open."
-        f" {seeds}, {data['scale']:g} of the requests of stand-ins and {data['specified_share']:g}"
-        f" of those of specified loads{loads}, recordings left out: compare the columns with each"
+        "What the headline claims, and others that they turn, become under other readings of what"
+        f" the paper leaves open. {seeds}, {data['scale']:g} of the requests of stand-ins and"
+        f" {data['specified_share']:g} of those of specified loads{loads}, recordings left out:"
+        " compare the columns with each"
         " other, not with the table of claims."
     )
 
