@@ -18,7 +18,7 @@ use destage_core::pages::prefetch;
 use destage_core::{
     Completion, DeviceView, Lookup, Lpn, NEVER, Nanos, Needs, Op, PadRun, Page, Plan,
 };
-use destage_core::{Policy, Request, UnitId};
+use destage_core::{Policy, Request};
 use destage_ssd::config::{EvictWait, ReadWait};
 use destage_ssd::{
     CacheConfig, Command, Device, DriveLpn, Ftl, Served, Settled, When, WriteHint, WriterConfig,
