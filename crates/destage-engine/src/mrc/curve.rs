@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Random groups that the error is estimated from.
-pub const GROUPS: u64 = 10;
+pub const GROUPS: u64 = 8;
 
 /// How curves are made.
 #[derive(Clone, Debug)]
@@ -30,6 +30,9 @@ pub struct Mrc {
     pub sample: Option<SampleSize>,
     /// One per policy, in the order given.
     pub curves: Vec<Curve>,
+    /// How far the points of a sample are apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differences: Option<Apart>,
     /// What a reader of these numbers must know.
     pub warnings: Vec<String>,
     /// Passes and runs that had not ended when it was told to stop.
@@ -45,7 +48,7 @@ pub struct Mrc {
 pub struct SampleSize {
     /// R, the rate that was used.
     pub rate: f64,
-    /// Seed of the hash.
+    /// Seed of the ranks.
     pub seed: u64,
     /// Distinct pages.
     pub pages: u64,
@@ -53,6 +56,24 @@ pub struct SampleSize {
     pub accesses: u64,
     /// Groups that the errors come from.
     pub groups: u64,
+}
+
+/// How far policies are apart on the same sample, in the form of a comparison's differences: they
+/// are off together, so that a difference is mostly surer than its two ends.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Apart {
+    /// One per cache size.
+    pub groups: Vec<ApartAt>,
+}
+
+/// The same at one cache size.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ApartAt {
+    /// Numbers of the points, which are counted curve by curve.
+    pub runs: Vec<usize>,
+    /// By metric, for the pairs (0, 1), (0, 2) .. (1, 2) ..: where the second's number less the
+    /// first's lies, with 95 % confidence; `None` where this sample does not tell.
+    pub metrics: BTreeMap<String, Vec<Option<[f64; 2]>>>,
 }
 
 /// How a curve was made.
@@ -128,12 +149,16 @@ pub struct Point {
 }
 
 /// What stands behind a sampled point.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SampledPoint {
     /// Frames that the sample had; with LRU between two whole numbers.
     pub frames: f64,
-    /// Standard error of `miss_ratio`; `None` where a group would have less than one frame.
+    /// Standard error of `miss_ratio`; `None` where no interval is known.
     pub miss_ratio_error: Option<f64>,
     /// Standard error of `physical_writes`, pages.
     pub physical_writes_error: Option<f64>,
+    /// `misses_low`, `misses_high` and so on: the 95 % intervals of the point's numbers; none where
+    /// none has been shown to hold.
+    #[serde(flatten)]
+    pub intervals: BTreeMap<String, f64>,
 }

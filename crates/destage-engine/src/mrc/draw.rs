@@ -1,7 +1,9 @@
 //! Makes curves: samples, tasks, estimates.
 
+use super::apart::{Found as Placed, apart};
 use super::curve::{Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
 use super::estimate::{Estimate, Totals, point};
+use super::ranks::ranks;
 use super::sample::{Sample, Sampling};
 use super::shared::{self, LANES};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
@@ -18,10 +20,6 @@ use crate::spec::{PolicySpec, json_of};
 use crate::warmup::Warmup;
 use destage_policies::info;
 use destage_policies::params::{Params, Value};
-
-/// Frames in the sample below which a size is called rough: a step of the curve is wider than a
-/// sixteenth of the size.
-const ROUGH_FRAMES: f64 = 16.0;
 
 /// Page accesses that [`mrc`] will have done at its end, for a progress bar: exact without
 /// sampling, expected with it. `accesses` are those of the trace.
@@ -111,7 +109,6 @@ pub fn mrc(
             for (spec, params) in specs.iter().zip(&params) {
                 refuse_absolute_parameters(spec, params)?;
             }
-            warn_of_rough_sizes(sampling, sizes, &mut warnings);
             samples(input.columns, sampling, warmup_requests.unwrap_or(0), control)?
         }
     };
@@ -131,7 +128,7 @@ pub fn mrc(
         traces: &traces,
         totals: warmup_requests.map(|warm| Totals::of(input.columns, warm)),
     };
-    let curves = found.curves(specs, &params, sizes, options, &mut warnings);
+    let (curves, placed) = found.curves(specs, &params, sizes, options, &mut warnings);
     if unfinished > 0 && curves.is_empty() {
         return Err(RunError::Interrupted);
     }
@@ -142,7 +139,9 @@ pub fn mrc(
         accesses: samples[0].first_ids.len() as u64,
         groups: GROUPS,
     });
-    Ok(Mrc { sample, curves, warnings, unfinished, tasks: outcomes.len() })
+    let differences = options.sampling.map(|_| apart(&placed, found.totals, options));
+    let tasks = outcomes.len();
+    Ok(Mrc { sample, curves, differences, warnings, unfinished, tasks })
 }
 
 /// Each sample as a trace of its own; the first is the whole sample, the others are its groups.
@@ -224,9 +223,9 @@ impl Found<'_> {
         sizes: &[Frames],
         options: &MrcOptions,
         warnings: &mut Vec<String>,
-    ) -> Vec<Curve> {
+    ) -> (Vec<Curve>, Vec<Placed>) {
         let mut first = 0;
-        let mut curves = Vec::new();
+        let (mut curves, mut placed) = (Vec::new(), Vec::new());
         for (spec, params) in specs.iter().zip(params) {
             let passes = passes(spec, sizes, options);
             let points = sizes.iter().enumerate().filter_map(|(k, size)| {
@@ -235,7 +234,10 @@ impl Found<'_> {
                 let estimates: Option<Vec<Estimate>> = of_traces
                     .map(|(trace, found)| Some(found[task].as_ref()?.estimate(size, trace)))
                     .collect();
-                Some(point(size, &estimates?, self.totals, options))
+                let estimates = estimates?;
+                let point = point(spec.name, size, &estimates, self.totals, options);
+                placed.push(Placed::of(&point, estimates));
+                Some(point)
             });
             let points: Vec<Point> = points.collect();
             if points.is_empty() && !sizes.is_empty() {
@@ -259,7 +261,7 @@ impl Found<'_> {
             });
             first += passes;
         }
-        curves
+        (curves, placed)
     }
 }
 
@@ -270,10 +272,9 @@ fn samples(
     warmup_requests: usize,
     control: &Control,
 ) -> Result<Vec<Sample>, RunError> {
-    let take = |columns, warmup, keep: &dyn Fn(u64) -> bool| {
-        Sample::new(columns, warmup, control, keep).ok_or(RunError::Interrupted)
-    };
-    let whole = take(columns, warmup_requests, &|lpn| sampling.holds(lpn))?;
+    let ranks = ranks(columns, sampling.seed, control).ok_or(RunError::Interrupted)?;
+    let whole = Sample::new(columns, &ranks, sampling, warmup_requests, control)
+        .ok_or(RunError::Interrupted)?;
     if whole.lpns.is_empty() {
         return Err(RunError::Impossible(format!(
             "the sample is empty: rate {} of {} pages with seed {}; choose a higher rate",
@@ -282,12 +283,7 @@ fn samples(
             sampling.seed
         )));
     }
-    let groups = (0..GROUPS)
-        .map(|group| {
-            let keep = |lpn| sampling.group(lpn, GROUPS) == group;
-            take(whole.columns(), whole.warmup_requests, &keep)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let groups = whole.groups(sampling);
     Ok(std::iter::once(whole).chain(groups).collect())
 }
 
@@ -312,19 +308,4 @@ fn refuse_absolute_parameters(spec: &PolicySpec, params: &Params) -> Result<(), 
         }
     }
     Ok(())
-}
-
-fn warn_of_rough_sizes(sampling: Sampling, sizes: &[Frames], warnings: &mut Vec<String>) {
-    let rate = sampling.rounded_rate();
-    let rough: Vec<&str> = sizes
-        .iter()
-        .filter(|size| f64::from(size.frames) * rate < ROUGH_FRAMES)
-        .map(|size| size.given.as_str())
-        .collect();
-    if !rough.is_empty() {
-        warnings.push(format!(
-            "fewer than {ROUGH_FRAMES} frames in the sample at {}: rough; a higher rate helps",
-            rough.join(", ")
-        ));
-    }
 }

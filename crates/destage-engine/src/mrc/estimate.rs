@@ -1,11 +1,13 @@
-//! From what a sample counted to what the trace would have: scaling, and the standard error.
+//! From what a sample counted to what the trace would have.
 
-use super::curve::{GROUPS, MrcOptions, Point, SampledPoint};
+use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
+use super::uncertain::{Estimates, is_shown};
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::sizes::Frames;
+use std::collections::BTreeMap;
 
 /// Reads and writes of the whole trace that are counted, known without any run.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,10 @@ impl Totals {
             *(if extent.is_write() { &mut totals.writes } else { &mut totals.reads }) += pages;
         }
         totals
+    }
+
+    pub(super) fn accesses(self) -> f64 {
+        (self.reads + self.writes) as f64
     }
 }
 
@@ -96,26 +102,76 @@ impl Estimate {
             end_dirty: f(self.end_dirty, other.end_dirty),
         }
     }
+}
 
-    fn misses(&self) -> f64 {
-        self.read_misses + self.write_misses
+/// The numbers of a point that a sample estimates; each has an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Number {
+    Misses,
+    ReadMisses,
+    WriteMisses,
+    PhysicalReads,
+    PhysicalWrites,
+    Evictions,
+}
+
+impl Number {
+    const ALL: [Number; 6] = [
+        Number::Misses,
+        Number::ReadMisses,
+        Number::WriteMisses,
+        Number::PhysicalReads,
+        Number::PhysicalWrites,
+        Number::Evictions,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Number::Misses => "misses",
+            Number::ReadMisses => "read_misses",
+            Number::WriteMisses => "write_misses",
+            Number::PhysicalReads => "physical_reads",
+            Number::PhysicalWrites => "physical_writes",
+            Number::Evictions => "evictions",
+        }
     }
 
-    fn physical_writes(&self, options: &MrcOptions) -> f64 {
-        self.destaged + if options.run.flush_at_end { self.end_dirty } else { 0.0 }
+    fn of(self, found: &Estimate, options: &MrcOptions) -> f64 {
+        match self {
+            Number::Misses => found.read_misses + found.write_misses,
+            Number::ReadMisses => found.read_misses,
+            Number::WriteMisses => found.write_misses,
+            Number::PhysicalReads => {
+                let fetched =
+                    if options.run.fetch_on_write_miss { found.write_misses } else { 0.0 };
+                found.read_misses + fetched + found.padding_reads
+            }
+            Number::PhysicalWrites => {
+                found.destaged + if options.run.flush_at_end { found.end_dirty } else { 0.0 }
+            }
+            Number::Evictions => found.evictions,
+        }
+    }
+
+    /// From the estimates of a sample (first), and of its groups (the rest).
+    pub(super) fn estimates(self, found: &[Estimate], options: &MrcOptions) -> Estimates {
+        let groups = found[1..].iter().map(|group| self.of(group, options)).collect();
+        Estimates { whole: self.of(&found[0], options), groups }
     }
 }
 
 /// A point from the estimates of the trace or of the sample (first), and of its groups (the rest).
 ///
-/// Without `totals` (a warm-up that ends elsewhere at each size) the accesses are an estimate too.
+/// Without `totals` (a warm-up that ends elsewhere at each size) the accesses are an estimate too,
+/// and no interval is known.
 pub(super) fn point(
+    policy: &str,
     size: &Frames,
     estimates: &[Estimate],
     totals: Option<Totals>,
     options: &MrcOptions,
 ) -> Point {
-    let (whole, groups) = (estimates[0], &estimates[1..]);
+    let whole = estimates[0];
     let (reads, writes) = match totals {
         Some(Totals { reads, writes }) => (reads, writes),
         None => (whole.reads.round() as u64, whole.writes.round() as u64),
@@ -125,18 +181,18 @@ pub(super) fn point(
     let fetches = if options.run.fetch_on_write_miss { write_misses } else { 0 };
     let accesses = reads + writes;
     let ratio = |misses: f64| if accesses == 0 { 0.0 } else { misses / accesses as f64 };
-    let written = whole.physical_writes(options);
+    let written = Number::PhysicalWrites.of(&whole, options);
     let sampled = options.sampling.map(|sampling| {
         let rate = sampling.rounded_rate();
         let frames = f64::from(size.frames) * rate;
-        let error = |count: &dyn Fn(&Estimate) -> f64| {
-            let of_groups: Vec<f64> = groups.iter().map(count).collect();
-            (frames >= GROUPS as f64).then(|| standard_error(&of_groups, rate))
-        };
-        SampledPoint {
-            frames,
-            miss_ratio_error: error(&|group| ratio(group.misses())),
-            physical_writes_error: error(&|group| group.physical_writes(options)),
+        match totals.filter(|_| is_shown(policy, frames, rate)) {
+            Some(totals) => with_intervals(frames, rate, estimates, totals, options),
+            None => SampledPoint {
+                frames,
+                miss_ratio_error: None,
+                physical_writes_error: None,
+                intervals: BTreeMap::new(),
+            },
         }
     });
     Point {
@@ -155,26 +211,45 @@ pub(super) fn point(
     }
 }
 
-/// Standard error of the whole sample's estimate from those of its random groups.
-///
-/// Groups of one sample exclude each other, as do the pages in and out of it: hence the factor
-/// `1 - rate`, which makes the error of the whole trace 0.
-fn standard_error(of_groups: &[f64], rate: f64) -> f64 {
-    let n = of_groups.len() as f64;
-    let mean = of_groups.iter().sum::<f64>() / n;
-    let squares: f64 = of_groups.iter().map(|x| (x - mean) * (x - mean)).sum();
-    ((1.0 - rate) * squares / (n * (n - 1.0))).sqrt()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_error_of_equal_groups_is_0_and_that_of_a_whole_trace_too() {
-        assert_eq!(standard_error(&[5.0; 10], 0.1), 0.0);
-        assert_eq!(standard_error(&[1.0, 9.0], 1.0), 0.0);
-        // Two groups: half their distance.
-        assert!((standard_error(&[1.0, 9.0], 0.0) - 4.0).abs() < 1e-12);
+/// What stands behind a point whose intervals are known.
+fn with_intervals(
+    frames: f64,
+    rate: f64,
+    estimates: &[Estimate],
+    totals: Totals,
+    options: &MrcOptions,
+) -> SampledPoint {
+    let accesses = totals.accesses();
+    let ratio = |count: f64| if accesses == 0.0 { 0.0 } else { count / accesses };
+    let mut intervals = BTreeMap::new();
+    let mut error = [0.0; 2];
+    for number in Number::ALL {
+        let found = number.estimates(estimates, options);
+        let uncertain = found.uncertain(rate, accesses);
+        let most = match number {
+            Number::Misses | Number::PhysicalReads => accesses,
+            Number::ReadMisses => totals.reads as f64,
+            Number::WriteMisses => totals.writes as f64,
+            Number::PhysicalWrites | Number::Evictions => f64::INFINITY,
+        };
+        let [low, high] = [-1.0, 1.0].map(|side| found.whole + side * uncertain.half);
+        let (low, high) = (low.clamp(0.0, most).floor(), high.clamp(0.0, most).ceil());
+        match number {
+            Number::Misses => {
+                error[0] = ratio(uncertain.error);
+                intervals.insert("miss_ratio_low".into(), ratio(low));
+                intervals.insert("miss_ratio_high".into(), ratio(high));
+            }
+            Number::PhysicalWrites => error[1] = uncertain.error,
+            _ => (),
+        }
+        intervals.insert(format!("{}_low", number.name()), low);
+        intervals.insert(format!("{}_high", number.name()), high);
+    }
+    SampledPoint {
+        frames,
+        miss_ratio_error: Some(error[0]),
+        physical_writes_error: Some(error[1]),
+        intervals,
     }
 }

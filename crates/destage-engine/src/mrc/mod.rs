@@ -4,7 +4,7 @@
 //! * MIN, where every size is asked for: all at once, exact, what it hits ([`MinCurve`]).
 //! * FIFO, CLOCK and SIEVE: up to eight sizes in one pass, where that wins, exact.
 //! * Any other policy: one run per size, side by side, exact.
-//! * With [`Sampling`]: the same over a sample of the pages, with a standard error.
+//! * With [`Sampling`]: the same over a sample of the pages, with 95 % intervals.
 //!
 //! ```text
 //!  curve     what a curve is, and how one is made
@@ -12,7 +12,9 @@
 //!  halving   frames that MIN needs           min    every size of MIN
 //!  shared    several sizes in one pass
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
-//!  estimate  from the sample to the trace    draw   all of it together
+//!  ranks     which pages are sampled first   uncertain  how far a number may be off
+//!  estimate  from the sample to the trace    apart  how far two are
+//!  draw      all of it together
 //! ```
 //!
 //! # Sampling
@@ -22,14 +24,10 @@
 //! hits are what is left of the trace's accesses, which are known. For LRU this is SHARDS-adj: a
 //! very hot page that is or is not in the sample moves hits, hardly misses.
 //!
-//! The error is estimated by random groups (Wolter, Introduction to Variance Estimation, 2007,
-//! chapter 2): the sample's pages fall into [`GROUPS`] groups by another part of the hash, each a
-//! sample of rate R / groups, run like the whole. With the groups' estimates e_j, the standard
-//! error is `sqrt((1 - R) * sum((e_j - mean)^2) / (groups * (groups - 1)))`. It says how much
-//! another sample would differ. It does not see what all samples of this rate have in common: with
-//! few frames in the sample the curve's finest steps are lost, so below one frame a group no error
-//! is given, and a warning says which sizes are rough.
+//! Which pages a sample has is no plain chance (`ranks.rs`); how far its numbers may be off is told
+//! by groups of it (`uncertain.rs`), and where that has not been measured nothing is told.
 
+mod apart;
 mod curve;
 mod draw;
 mod estimate;
@@ -38,15 +36,18 @@ mod lru;
 mod min;
 #[cfg(test)]
 mod naive;
+mod ranks;
 mod recency;
 mod sample;
 mod shared;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod uncertain;
 
 pub use curve::{
-    Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize, SampledPoint,
+    Apart, ApartAt, Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize,
+    SampledPoint,
 };
 pub use draw::{mrc, one_pass, planned_accesses};
 pub use lru::LruCurve;

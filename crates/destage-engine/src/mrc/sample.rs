@@ -4,17 +4,18 @@
 //! Waldspurger, Saemundsson, Ahmad, Park. Cache modeling and optimization using miniature
 //! simulations. USENIX ATC 2017 (any policy).
 //!
-//! A page is in the sample if a hash of its number falls below a threshold, T of P = 2^24; the rate
-//! is R = T / P. Between two uses of a sampled page lies the share R of the pages that lie there in
-//! the full trace, so the sample with `c * R` frames behaves as the full trace does with `c`.
+//! A page is in the sample if its [rank](super::ranks) falls below a threshold. Between two uses of
+//! a sampled page lies the share R of the pages that lie there in the full trace, so the sample
+//! with `c * R` frames behaves as the full trace does with `c`.
 
+use super::curve::GROUPS;
 use crate::accesses::{Access, BLOCK, Columns, Expander, Extent};
 use crate::control::Control;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
-/// P: what the threshold is out of.
-const MODULUS: u64 = 1 << 24;
+/// What ranks and thresholds are out of.
+const RANKS: u64 = 1 << 32;
 
 /// No id in the sample.
 const OUTSIDE: u32 = u32::MAX;
@@ -22,9 +23,9 @@ const OUTSIDE: u32 = u32::MAX;
 /// Which pages are sampled.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Share of the pages, above 0 and at most 1; rounded to a multiple of 2^-24, at least that.
+    /// Share of the pages, above 0 and at most 1; rounded to a multiple of 2^-32, at least that.
     pub rate: f64,
-    /// Seed of the hash: another seed gives another sample of the same rate.
+    /// Another seed gives another sample of the same rate.
     pub seed: u64,
 }
 
@@ -39,73 +40,88 @@ impl Sampling {
     }
 
     fn threshold(self) -> u64 {
-        ((self.rate * MODULUS as f64).round() as u64).clamp(1, MODULUS)
+        ((self.rate * RANKS as f64).round() as u64).clamp(1, RANKS)
     }
 
-    /// R = T / P: the rate after rounding.
+    /// R: the rate after rounding.
     pub fn rounded_rate(self) -> f64 {
-        self.threshold() as f64 / MODULUS as f64
+        self.threshold() as f64 / RANKS as f64
     }
 
-    /// The page is in the sample.
-    pub(super) fn holds(self, lpn: u64) -> bool {
-        self.hash(lpn) % MODULUS < self.threshold()
+    /// A page of this rank is in the sample.
+    fn holds(self, rank: u32) -> bool {
+        u64::from(rank) < self.threshold()
     }
 
-    /// Which of `groups` random groups the page is in; says nothing about being in the sample.
-    pub(super) fn group(self, lpn: u64, groups: u64) -> u64 {
-        (self.hash(lpn) / MODULUS) % groups
-    }
-
-    /// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of page and seed
-    /// moves every bit of the hash.
-    fn hash(self, lpn: u64) -> u64 {
-        let mix = |mut x: u64| {
-            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            x ^ (x >> 31)
-        };
-        // Twice, so that seed and page do not cancel out in nearby pairs of them.
-        mix(lpn ^ mix(self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    /// Which group of the sample a page of this rank is in: slices of the ranks, equally wide.
+    fn group(self, rank: u32) -> usize {
+        (u64::from(rank) * GROUPS / self.threshold()) as usize
     }
 }
 
-/// A trace of its own: pages numbered by their rank in it, one page a request.
+/// A trace of its own: pages numbered in the order of their ids, one page a request.
+#[derive(Default)]
 pub(super) struct Sample {
     pub(super) first_ids: Vec<u32>,
     pub(super) extents: Vec<u32>,
     pub(super) lpns: Vec<u64>,
+    /// Rank of each page.
+    ranks: Vec<u32>,
     /// How many of its requests come from the warm-up of the full trace.
     pub(super) warmup_requests: usize,
 }
 
 impl Sample {
-    /// The pages that `keep` chooses by number; `None` when it was stopped.
+    /// The pages whose ranks are low enough; `None` when it was stopped.
     pub(super) fn new(
         columns: Columns<'_>,
+        ranks: &[u32],
+        sampling: Sampling,
         warmup_requests: usize,
         control: &Control,
-        keep: impl Fn(u64) -> bool,
     ) -> Option<Sample> {
-        let mut lpns = Vec::new();
-        let ids: Vec<u32> = columns
-            .lpns
+        let mut sample = Sample::default();
+        let ids: Vec<u32> = ranks
             .iter()
-            .map(|&lpn| {
-                if !keep(lpn) {
-                    return OUTSIDE;
-                }
-                lpns.push(lpn);
-                (lpns.len() - 1) as u32
-            })
+            .zip(columns.lpns)
+            .map(
+                |(&rank, &lpn)| if sampling.holds(rank) { sample.page(lpn, rank) } else { OUTSIDE },
+            )
             .collect();
-        let mut sample =
-            Sample { first_ids: Vec::new(), extents: Vec::new(), lpns, warmup_requests: 0 };
         let warm = warmup_requests.min(columns.first_ids.len());
         sample.take(columns, 0, warm, &ids, control)?;
         sample.warmup_requests = sample.first_ids.len();
         sample.take(columns, warm, columns.first_ids.len(), &ids, control)?;
         Some(sample)
+    }
+
+    /// The groups of this sample, in one pass over it.
+    pub(super) fn groups(&self, sampling: Sampling) -> Vec<Sample> {
+        let mut groups: Vec<Sample> = (0..GROUPS).map(|_| Sample::default()).collect();
+        let ids: Vec<(u8, u32)> = self
+            .ranks
+            .iter()
+            .zip(&self.lpns)
+            .map(|(&rank, &lpn)| {
+                let group = sampling.group(rank);
+                (group as u8, groups[group].page(lpn, rank))
+            })
+            .collect();
+        for (k, (&id, &extent)) in self.first_ids.iter().zip(&self.extents).enumerate() {
+            let (group, id) = ids[id as usize];
+            let group = &mut groups[usize::from(group)];
+            group.first_ids.push(id);
+            group.extents.push(extent);
+            group.warmup_requests += usize::from(k < self.warmup_requests);
+        }
+        groups
+    }
+
+    /// Adds a page; its id.
+    fn page(&mut self, lpn: u64, rank: u32) -> u32 {
+        self.lpns.push(lpn);
+        self.ranks.push(rank);
+        (self.lpns.len() - 1) as u32
     }
 
     fn take(
@@ -155,47 +171,18 @@ impl Sample {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_sample_has_the_share_of_pages_that_its_rate_says() {
-        for (rate, seed) in [(0.001, 0), (0.01, 1), (0.1, 2), (0.5, 3)] {
-            let sampling = Sampling::new(rate, seed).unwrap();
-            // Consecutive, strided and high numbers alike: five standard deviations either way.
-            for page in [|k: u64| k, |k: u64| k << 12, |k: u64| u64::MAX - 3 * k] {
-                let n = 1_000_000;
-                let held = (0..n).filter(|&k| sampling.holds(page(k))).count() as f64;
-                let expected = n as f64 * sampling.rounded_rate();
-                let deviation = (expected * (1.0 - rate)).sqrt();
-                assert!((held - expected).abs() < 5.0 * deviation, "{held} of {expected}");
-            }
-        }
-    }
-
-    #[test]
-    fn groups_are_alike_in_size_within_a_sample() {
-        let sampling = Sampling::new(0.05, 7).unwrap();
-        let mut sizes = [0u64; 10];
-        for lpn in (0..1_000_000).filter(|&lpn| sampling.holds(lpn)) {
-            sizes[sampling.group(lpn, 10) as usize] += 1;
-        }
-        assert!(sizes.iter().all(|&size| (4_600..5_400).contains(&size)), "{sizes:?}");
-    }
-
-    #[test]
-    fn another_seed_is_another_sample() {
-        let [a, b] = [1, 2].map(|seed| Sampling::new(0.1, seed).unwrap());
-        let both = (0..100_000).filter(|&lpn| a.holds(lpn) && b.holds(lpn)).count();
-        assert!((800..1_200).contains(&both), "{both}: independent samples share a hundredth");
-    }
+    // Requests: pages 10..13 written, 11 read, 12..14 read; the warm-up is the first.
+    const COLUMNS: Columns<'static> = Columns {
+        first_ids: &[0, 1, 2],
+        extents: &[3 << 3 | 1, 1 << 3, 2 << 3],
+        lpns: &[10, 11, 12, 13],
+    };
 
     #[test]
     fn every_access_to_a_sampled_page_is_kept_in_order() {
-        // Requests: pages 10..13 written, 11 read, 12..14 read; the warm-up is the first.
-        let columns = Columns {
-            first_ids: &[0, 1, 2],
-            extents: &[3 << 3 | 1, 1 << 3, 2 << 3],
-            lpns: &[10, 11, 12, 13],
-        };
-        let sample = Sample::new(columns, 1, &Control::default(), |lpn| lpn != 11).unwrap();
+        let ranks = [0, u32::MAX, 1 << 30, 1 << 28];
+        let half = Sampling::new(0.5, 0).unwrap();
+        let sample = Sample::new(COLUMNS, &ranks, half, 1, &Control::default()).unwrap();
         assert_eq!(sample.lpns, [10, 12, 13]);
         assert_eq!(sample.first_ids, [0, 1, 1, 2]);
         assert_eq!(sample.extents, [9, 9, 8, 8]);
@@ -204,10 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn groups_share_out_the_pages_of_a_sample_by_their_ranks() {
+        let ranks = [0, u32::MAX, u32::MAX / 2, u32::MAX / 2 + 1];
+        let all = Sampling::new(1.0, 0).unwrap();
+        let sample = Sample::new(COLUMNS, &ranks, all, 1, &Control::default()).unwrap();
+        let groups = sample.groups(all);
+        let pages = |k: usize| groups[k].lpns.clone();
+        let last = GROUPS as usize - 1;
+        assert_eq!((pages(0), pages(last)), (vec![10], vec![11]));
+        assert_eq!((pages(last / 2), pages(last / 2 + 1)), (vec![12], vec![13]));
+        assert_eq!(groups[last / 2].extents, [9, 8]);
+        assert_eq!(groups[last / 2].warmup_requests, 1);
+        assert_eq!(groups.iter().map(|group| group.first_ids.len()).sum::<usize>(), 6);
+        // Of a lower rate, the groups are slices of what is in it.
+        let quarter = Sampling::new(0.25, 0).unwrap();
+        assert_eq!(quarter.group((1 << 30) - 1), last);
+        assert!(quarter.holds((1 << 30) - 1) && !quarter.holds(1 << 30));
+    }
+
+    #[test]
     fn rates_that_are_none_are_refused() {
         for rate in [0.0, -0.5, 1.5, f64::NAN, f64::INFINITY] {
             assert!(Sampling::new(rate, 0).unwrap_err().contains("above 0 and at most 1"));
         }
-        assert_eq!(Sampling::new(1e-12, 0).unwrap().rounded_rate(), 1.0 / MODULUS as f64);
+        assert_eq!(Sampling::new(1e-12, 0).unwrap().rounded_rate(), 1.0 / RANKS as f64);
     }
 }

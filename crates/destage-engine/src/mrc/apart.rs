@@ -1,0 +1,76 @@
+//! How far policies are apart on the same sample.
+
+use super::curve::{Apart, ApartAt, MrcOptions, Point};
+use super::estimate::{Estimate, Number, Totals};
+use std::collections::BTreeMap;
+
+/// A point's place and what it was made of.
+pub(super) struct Found {
+    frames: u32,
+    /// Of the sample (first) and of its groups (the rest).
+    estimates: Vec<Estimate>,
+    /// The point has intervals.
+    is_known: bool,
+}
+
+impl Found {
+    pub(super) fn of(point: &Point, estimates: Vec<Estimate>) -> Found {
+        let known = point.sampled.as_ref().is_some_and(|sampled| !sampled.intervals.is_empty());
+        Found { frames: point.frames, estimates, is_known: known }
+    }
+}
+
+/// What policies are compared by.
+const COMPARED: [(&str, Number); 3] = [
+    ("hit_ratio", Number::Misses),
+    ("physical_reads", Number::PhysicalReads),
+    ("physical_writes", Number::PhysicalWrites),
+];
+
+/// The differences of all points of equal caches. `found` are all points, curve by curve.
+pub(super) fn apart(found: &[Found], totals: Option<Totals>, options: &MrcOptions) -> Apart {
+    let mut by_frames: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (place, found) in found.iter().enumerate() {
+        by_frames.entry(found.frames).or_default().push(place);
+    }
+    let metrics = |runs: &[usize]| {
+        let pairs: Vec<(&Found, &Found)> = runs
+            .iter()
+            .enumerate()
+            .flat_map(|(k, &a)| runs[k + 1..].iter().map(move |&b| (&found[a], &found[b])))
+            .collect();
+        let of_metric = |(name, number): (&str, Number)| {
+            let each = pairs.iter().map(|(a, b)| between(a, b, name, number, totals, options));
+            (name.to_string(), each.collect())
+        };
+        COMPARED.into_iter().map(of_metric).collect()
+    };
+    let groups = by_frames.into_values().map(|runs| ApartAt { metrics: metrics(&runs), runs });
+    Apart { groups: groups.collect() }
+}
+
+/// Where the number of `b` less that of `a` lies.
+fn between(
+    a: &Found,
+    b: &Found,
+    metric: &str,
+    number: Number,
+    totals: Option<Totals>,
+    options: &MrcOptions,
+) -> Option<[f64; 2]> {
+    let rate = options.sampling?.rounded_rate();
+    let accesses = totals?.accesses();
+    if !(a.is_known && b.is_known) {
+        return None;
+    }
+    let [a, b] = [a, b].map(|found| number.estimates(&found.estimates, options));
+    let difference = b.minus(&a);
+    let half = difference.uncertain_difference(rate, accesses).half;
+    let (low, high) = (difference.whole - half, difference.whole + half);
+    // More misses are fewer hits.
+    Some(if metric == "hit_ratio" && accesses > 0.0 {
+        [-high / accesses, -low / accesses]
+    } else {
+        [low, high]
+    })
+}

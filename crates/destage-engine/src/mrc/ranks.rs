@@ -1,0 +1,179 @@
+//! In which order pages enter a sample, so that every sample, and every group of one, mimics the
+//! whole.
+//!
+//! Which pages a hash draws is luck, and most of a sampled curve's error is that luck: a hundredth
+//! of the pages used often, or of those of one scan, may have two hundredths of the uses. So pages
+//! are put in an order first in which neighbours are alike, by how often they are used, by whether
+//! they are read, written or both, and by address; and from every stretch of that order a sample
+//! takes its share (stratified sampling: Cochran, Sampling Techniques, 1977, chapter 5A).
+//!
+//! A page's rank says at which rate it enters. Coins, thrown for each pair of neighbours, then for
+//! each pair of pairs and so on, decide which one of each stretch of 2^k places is the last to go
+//! as rates fall to 2^-k; those that go at one throw are one for each stretch, and stand in the
+//! same kind of order among themselves. So every page is as likely to be drawn as any other, and
+//! what is drawn of one stretch says nothing about the next.
+//!
+//! ```text
+//!  place    0    1    2    3    4    5    6    7
+//!  rate 1/2      x         x    x              x     one of each pair
+//!  rate 1/4                x                   x     one of each four
+//! ```
+//!
+//! Samples of lower rates lie in those of higher ones, and slices of the ranks, of equal width, are
+//! samples of equal rates that exclude each other: the groups that errors are estimated from.
+
+use crate::accesses::{Access, BLOCK, Columns, Expander};
+use crate::control::Control;
+use std::sync::atomic::Ordering;
+
+/// Halves of an octave that uses are told apart by, and kinds: read, written, or both.
+const CLASSES: usize = 64 * KINDS;
+const KINDS: usize = 3;
+
+/// Of every page, by id, at which share of 2^32 it enters the sample; `None` when it was stopped.
+pub(super) fn ranks(columns: Columns<'_>, seed: u64, control: &Control) -> Option<Vec<u32>> {
+    let classes = classes(columns, control)?;
+    let mut next = [0u32; CLASSES + 1];
+    for &class in &classes {
+        next[usize::from(class) + 1] += 1;
+    }
+    for class in 0..CLASSES {
+        next[class + 1] += next[class];
+    }
+    let coins = Coins::new(seed);
+    let rank = |class: &u8| {
+        // Ids ascend with the address: so do the places within a class.
+        let place = &mut next[usize::from(*class)];
+        *place += 1;
+        coins.rank(*place - 1)
+    };
+    Some(classes.iter().map(rank).collect())
+}
+
+/// What each page is used like.
+fn classes(columns: Columns<'_>, control: &Control) -> Option<Vec<u8>> {
+    let mut uses = vec![[0u32; 2]; columns.lpns.len()];
+    let mut expander = Expander::new(columns, 0, columns.first_ids.len());
+    let mut block = [Access::default(); BLOCK];
+    loop {
+        let filled = expander.fill(&mut block, 0);
+        if filled == 0 {
+            return Some(uses.into_iter().map(class).collect());
+        }
+        for access in &block[..filled] {
+            let count = &mut uses[access.id as usize][usize::from(access.op().is_write())];
+            *count = count.saturating_add(1);
+        }
+        if control.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+    }
+}
+
+fn class([reads, writes]: [u32; 2]) -> u8 {
+    let uses = (u64::from(reads) + u64::from(writes)).max(1);
+    let octave = uses.ilog2();
+    // sqrt(2) of a power of two, squared.
+    let upper = u128::from(uses) * u128::from(uses) >= 1 << (2 * octave + 1);
+    let kind = if writes == 0 { 0 } else { 1 + usize::from(reads == 0) };
+    let half = (2 * octave as usize + usize::from(upper)).min(CLASSES / KINDS - 1);
+    (half * KINDS + kind) as u8
+}
+
+/// Bits of a rank that no coin decides: rates below 2^-20 are drawn as it comes.
+const LOOSE_BITS: u32 = 12;
+
+/// The coins of a seed.
+#[derive(Clone, Copy)]
+struct Coins(u64);
+
+impl Coins {
+    fn new(seed: u64) -> Self {
+        Coins(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    }
+
+    fn rank(self, place: u32) -> u32 {
+        let (mut seed, mut place, mut width, mut low) = (self.0, place, 32, 0u32);
+        // Each turn is of those that went at one throw, numbered by their stretches.
+        loop {
+            let mut won = 0;
+            loop {
+                let thrown = won + 1;
+                if width - thrown < LOOSE_BITS {
+                    let loose = mix(seed ^ u64::from(place) ^ u64::from(won) << 40) >> 32;
+                    return low + (loose & ((1 << (width - won)) - 1)) as u32;
+                }
+                let stretch = u64::from(place) >> thrown;
+                let coin = mix(seed ^ stretch << 8 ^ u64::from(thrown)) >> 63;
+                if u64::from(place >> won & 1) != coin {
+                    break;
+                }
+                won = thrown;
+            }
+            width -= won + 1;
+            low += 1 << width;
+            place = (u64::from(place) >> (won + 1)) as u32;
+            seed = mix(seed.wrapping_add(1 + u64::from(won)));
+        }
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every bit moves every bit.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn below(share: f64, seed: u64, pages: u32) -> Vec<u32> {
+        let coins = Coins::new(seed);
+        let threshold = (share * 2f64.powi(32)) as u64;
+        (0..pages).filter(|&place| u64::from(coins.rank(place)) < threshold).collect()
+    }
+
+    #[test]
+    fn every_stretch_has_its_share_of_a_sample() {
+        for seed in 0..20 {
+            let drawn = below(1.0 / 64.0, seed, 1 << 14);
+            for (stretch, place) in drawn.iter().enumerate() {
+                assert_eq!(place / 64, stretch as u32, "one of each 64, seed {seed}");
+            }
+            // A rate that is no power of two: within a few pages of it over any stretch.
+            let drawn = below(0.03, seed, 100_000);
+            for end in [1_000u32, 10_000, 50_000, 100_000] {
+                let found = drawn.iter().filter(|&&place| place < end).count() as f64;
+                assert!((found - 0.03 * f64::from(end)).abs() < 6.0, "{found} of {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_page_is_as_likely_to_be_drawn_as_any_other() {
+        // 4,000 seeds, an eighth each: 500 expected, five standard deviations are 105.
+        let mut drawn = [0u32; 64];
+        for seed in 0..4_000 {
+            below(0.125, seed, 64).into_iter().for_each(|place| drawn[place as usize] += 1);
+        }
+        assert!(drawn.iter().all(|found| (395..605).contains(found)), "{drawn:?}");
+        // Nor does one page say which of its neighbours' stretch is drawn.
+        let mut both = 0;
+        for seed in 0..4_000 {
+            let found = below(0.125, seed, 16);
+            both += u32::from(found.iter().all(|place| place % 8 == found[0] % 8));
+        }
+        assert!((395..605).contains(&both), "{both}: the same place in both stretches");
+    }
+
+    #[test]
+    fn uses_and_kinds_make_classes() {
+        assert_eq!(class([1, 0]), 0);
+        assert_eq!(class([0, 1]), 2);
+        assert_eq!(class([1, 1]), 2 * 3 + 1, "two uses, of both kinds");
+        assert_eq!(class([3, 0]), 3 * 3, "three are more than sqrt(2) times two");
+        assert!(usize::from(class([u32::MAX, u32::MAX])) < CLASSES);
+    }
+}

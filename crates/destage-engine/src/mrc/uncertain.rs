@@ -1,0 +1,153 @@
+//! How far an estimate may be off: from the groups of a sample to a 95 % interval.
+//!
+//! The groups are samples of a share of the rate, drawn like the whole; each runs like the whole,
+//! with its share of the frames. With their estimates e_j and that of the whole, e:
+//!
+//! * The variance is that of random groups (Wolter, Introduction to Variance Estimation, 2007,
+//!   chapter 2), `(1 - R) * sum((e_j - mean)^2) / (groups * (groups - 1))`, times [`FINER`]; with
+//!   `1 - R`, since pages in and out of a sample exclude each other.
+//! * Student's t, of as many degrees of freedom as groups leave, makes it a half width.
+//! * A sample of few frames is off on average, too, not only by chance: lists that are a tenth of a
+//!   cache have a frame or two. Its groups, of fewer frames, are off farther: [`BIAS`] of what they
+//!   are apart from the whole is added. What is off on average has no sign that could cancel.
+//! * One run takes one way of many, whatever the sample: [`FLOOR`] of the accesses is added.
+//!
+//! What this covers has been measured (`benches/coverage.py`, `docs/sampling.md`), and where it has
+//! not been shown to cover there is no interval: [`is_shown`].
+
+use super::curve::GROUPS;
+
+/// Share of the groups' variance that the whole has: what is alike within a stratum does not vary,
+/// and the strata of the whole are finer than those of its groups.
+const FINER: f64 = 0.5;
+
+/// How much of what groups and whole are apart the whole may be off.
+const BIAS: f64 = 0.5;
+
+/// Share of the accesses that no sample is surer than.
+const FLOOR: f64 = 0.0008;
+
+/// Frames in a sample below which no interval is given: LIRS has lists of a hundredth of a cache.
+const LEAST_FRAMES: f64 = 512.0;
+
+/// Of ARC, whose lists' lengths follow single hits: on two of six loads 512 are too few.
+const LEAST_FRAMES_OF_ARC: f64 = 2048.0;
+
+/// Policies whose intervals have been measured.
+const MEASURED: [&str; 13] = [
+    "lru",
+    "fifo",
+    "clock",
+    "clock-sweep",
+    "2q",
+    "arc",
+    "lirs",
+    "s3-fifo",
+    "slru",
+    "lru-wsr",
+    "watt",
+    "hyperbolic",
+    "lfu-da",
+];
+
+/// Whether the intervals of a policy have been shown to hold with so many frames in the sample, and
+/// with this share of the pages.
+pub(super) fn is_shown(policy: &str, frames: f64, rate: f64) -> bool {
+    let least = if policy == "arc" { LEAST_FRAMES_OF_ARC } else { LEAST_FRAMES };
+    // A sample of all pages is the trace.
+    rate >= 1.0 || frames >= least && MEASURED.contains(&policy)
+}
+
+/// A number, estimated from a sample and from each of its groups, as of the whole trace.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Estimates {
+    pub(super) whole: f64,
+    pub(super) groups: Vec<f64>,
+}
+
+/// How far a number may be off.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Uncertain {
+    /// Standard error.
+    pub(super) error: f64,
+    /// Half the width of the 95 % interval.
+    pub(super) half: f64,
+}
+
+impl Estimates {
+    /// How much more this is than another number of the same sample.
+    pub(super) fn minus(&self, other: &Estimates) -> Estimates {
+        let pairs = self.groups.iter().zip(&other.groups);
+        Estimates { whole: self.whole - other.whole, groups: pairs.map(|(a, b)| a - b).collect() }
+    }
+
+    /// How far it may be off; of so many accesses, from a sample of this rate.
+    pub(super) fn uncertain(&self, rate: f64, accesses: f64) -> Uncertain {
+        self.with(FINER, rate, accesses)
+    }
+
+    /// The same of a difference: what two policies do otherwise is not what pages were put in order
+    /// by, and the strata help less.
+    pub(super) fn uncertain_difference(&self, rate: f64, accesses: f64) -> Uncertain {
+        self.with(1.0, rate, accesses)
+    }
+
+    fn with(&self, finer: f64, rate: f64, accesses: f64) -> Uncertain {
+        if rate >= 1.0 {
+            // The trace itself.
+            return Uncertain { error: 0.0, half: 0.0 };
+        }
+        let n = self.groups.len() as f64;
+        let mean = self.groups.iter().sum::<f64>() / n;
+        let squares: f64 = self.groups.iter().map(|one| (one - mean) * (one - mean)).sum();
+        let error = (finer * (1.0 - rate) * squares / (n * (n - 1.0))).sqrt();
+        let apart = (mean - self.whole).abs();
+        Uncertain { error, half: STUDENT * error + BIAS * apart + FLOOR * accesses }
+    }
+}
+
+/// The 97.5 % quantile of Student's t of as many degrees of freedom as eight groups leave.
+const STUDENT: f64 = 2.3646;
+const _: () = assert!(GROUPS == 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimates(whole: f64, groups: &[f64]) -> Estimates {
+        Estimates { whole, groups: groups.to_vec() }
+    }
+
+    #[test]
+    fn groups_that_agree_leave_what_no_sample_knows_and_a_whole_trace_has_no_error() {
+        let same = estimates(5.0, &[5.0; 8]).uncertain(0.1, 1000.0);
+        assert_eq!((same.error, same.half), (0.0, 1000.0 * FLOOR));
+        assert_eq!(estimates(5.0, &[1.0, 9.0]).uncertain(1.0, 1000.0).half, 0.0);
+        // Two groups: half their distance.
+        let two = estimates(5.0, &[1.0, 9.0]).uncertain(0.0, 0.0);
+        assert!((two.error - 4.0 * FINER.sqrt()).abs() < 1e-12);
+        assert!((two.half - two.error * STUDENT).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_groups_are_off_together_widens_the_interval() {
+        let found = estimates(102.0, &[108.0; 8]).uncertain(0.1, 0.0);
+        assert_eq!(found.error, 0.0);
+        assert!((found.half - 6.0 * BIAS).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_difference_is_surer_than_its_two_ends() {
+        let a = estimates(50.0, &[46.0, 48.0, 52.0, 54.0]);
+        let b = estimates(49.0, &[45.1, 47.0, 50.9, 53.0]);
+        let difference = a.minus(&b).uncertain_difference(0.0, 0.0);
+        assert!(difference.half < 0.5 && a.uncertain(0.0, 0.0).half > 3.0);
+    }
+
+    #[test]
+    fn an_interval_is_given_where_it_has_been_measured() {
+        assert!(is_shown("lru", 512.0, 0.1) && !is_shown("lru", 511.0, 0.1));
+        assert!(is_shown("arc", 2048.0, 0.1) && !is_shown("arc", 2047.0, 0.1));
+        assert!(!is_shown("sieve", 1e6, 0.1) && is_shown("sieve", 1.0, 1.0));
+    }
+}
