@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench fuzz docs dist clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench coverage fuzz docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -85,6 +85,9 @@ bench: setup ## measure, with ratios to the peers that are found (benches/README
 dist: $(VENV)/.tools ## build wheel, sdist and crates into dist/, and try the wheel where there is no Rust
 	@$(PIP) install --group dist || echo "make: no zig here: the wheel will ask for this machine's glibc" >&2
 	@$(BIN)/python .ci/dist.py
+
+coverage: setup ## count how often intervals of samples hold (docs/sampling.md); RECORD=1 keeps it
+	$(BIN)/python benches/coverage.py $(if $(RECORD),--record)
 
 docs: setup ## build the site into docs/_build/html
 	@$(BIN)/python docs/site/build.py

@@ -71,46 +71,21 @@ class Curves(Tabled):
         return Plots(self.result_set)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return one row per policy and size."""
+        """Return one row per policy and size.
+
+        Where a sample estimates a number, `_low` and `_high` of its name hold the 95 % interval;
+        where it is exact they are None.
+        """
         if self.has_all:
             columns = self.columns()
             each = zip(*columns.values(), strict=True)
             return [dict(zip(columns, row, strict=True)) for row in each]
-        trace = self.data["trace"]
-        unique = trace["unique_pages"]
-        rows = []
-        for curve in self.data["mrc"]["curves"]:
-            for point in curve["points"]:
-                sampled = point.get("sampled") or {}
-                rows.append(
-                    {
-                        "policy": curve["policy"],
-                        "label": curve["label"],
-                        "params": json.dumps(curve["params"], sort_keys=True),
-                        "method": curve["method"],
-                        "cache": point["cache"],
-                        "frames": point["frames"],
-                        "cache_bytes": point["cache_bytes"],
-                        "cache_share": point["frames"] / unique if unique else None,
-                        "hit_ratio": 1 - point["miss_ratio"] if point["accesses"] else None,
-                        **{
-                            key: point[key]
-                            for key in (
-                                "miss_ratio",
-                                "accesses",
-                                "misses",
-                                "read_misses",
-                                "write_misses",
-                                "physical_reads",
-                                "physical_writes",
-                                "evictions",
-                            )
-                        },
-                        "miss_ratio_error": sampled.get("miss_ratio_error"),
-                        "physical_writes_error": sampled.get("physical_writes_error"),
-                    }
-                )
-        return rows
+        unique = self.data["trace"]["unique_pages"]
+        return [
+            _row(curve, point, unique)
+            for curve in self.data["mrc"]["curves"]
+            for point in curve["points"]
+        ]
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the rows by column."""
@@ -202,6 +177,44 @@ def _bytes(counts: Sequence[int] | None) -> bytes | None:
     return data.tobytes()
 
 
+#: Numbers of a point, as its row has them.
+_COUNTED = (
+    "miss_ratio",
+    "accesses",
+    "misses",
+    "read_misses",
+    "write_misses",
+    "physical_reads",
+    "physical_writes",
+    "evictions",
+)
+
+
+def _row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -> dict[str, Any]:
+    sampled = point.get("sampled") or {}
+    row = {
+        "policy": curve["policy"],
+        "label": curve["label"],
+        "params": json.dumps(curve["params"], sort_keys=True),
+        "method": curve["method"],
+        "cache": point["cache"],
+        "frames": point["frames"],
+        "cache_bytes": point["cache_bytes"],
+        "cache_share": point["frames"] / unique if unique else None,
+        "hit_ratio": 1 - point["miss_ratio"] if point["accesses"] else None,
+        **{name: point[name] for name in _COUNTED},
+        "miss_ratio_error": sampled.get("miss_ratio_error"),
+        "physical_writes_error": sampled.get("physical_writes_error"),
+        "sample_frames": sampled.get("frames"),
+    }
+    low, high = sampled.get("miss_ratio_low"), sampled.get("miss_ratio_high")
+    row["hit_ratio_low"] = None if high is None else 1 - high
+    row["hit_ratio_high"] = None if low is None else 1 - low
+    estimated = [name for name in _COUNTED if name != "accesses"]
+    ends = [f"{name}_{end}" for name in estimated for end in ("low", "high")]
+    return row | {end: sampled.get(end) for end in ends}
+
+
 def mrc(
     trace: Trace,
     policies: str | PolicyLike | Sequence[PolicyLike] = "lru",
@@ -217,15 +230,16 @@ def mrc(
 
     LRU is exact at every size in one pass, also between those that are asked for (`every_size`, and
     the `summary`: how large is enough, where its knees are); other policies run once per size. With
-    `sample`, pages are sampled by a hash (SHARDS) and every number is an estimate with its standard
-    error.
+    `sample`, a share of the pages is looked at, and every number is an estimate with a 95 %
+    interval: `misses_low`, `misses_high` and so on; None where none has been shown to hold
+    (docs/sampling.md).
 
     Parameters:
         cache: sizes, as in `compare`; `"all"` gives LRU and MIN at every size, an array a column:
             `curves.every_size["lru"].physical_writes[k]` is of a cache of k + 1 pages. Tables then
             show the sizes that are named beside it (`"all,64MiB"`), or `auto`.
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
-        seed: of the sample's hash.
+        seed: of the sample.
         options: `RunOptions`, as in `compare`.
         others: as in `compare`; policies of your own are not sampled.
 

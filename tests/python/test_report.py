@@ -121,6 +121,10 @@ def info() -> dict[str, Any]:
     }
 
 
+def ends(missed: float, half: float) -> dict[str, float]:
+    return {"miss_ratio_low": missed - half, "miss_ratio_high": missed + half}
+
+
 def curve() -> dict[str, Any]:
     def point(frames: int, missed: float, error: float | None) -> dict[str, Any]:
         return {
@@ -131,7 +135,11 @@ def curve() -> dict[str, Any]:
             "miss_ratio": missed,
             "misses": int(missed * ACCESSES),
             "physical_writes": 5000 - frames,
-            "sampled": {"frames": 1.0, "miss_ratio_error": error},
+            "sampled": {
+                "frames": 1.0,
+                "miss_ratio_error": error,
+                **({} if error is None else ends(missed, 2 * error)),
+            },
         }
 
     points = [point(100, 0.75, None), point(200, 0.5, 0.05), point(400, 0.125, 0.01)]

@@ -19,7 +19,8 @@ from destage.charts.exact import exact_labels, exact_layers, exact_rows
 from destage.charts.theme import LIGHT, Theme, styles
 from destage.model.metrics import BASELINE, METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
-from destage.model.words import size, time_unit
+from destage.model.run import Run
+from destage.model.words import cell, plain, size, time_unit, uncertain
 
 __all__ = ["Charts", "chart_rows", "configure", "finish", "size_axis", "value_domain"]
 
@@ -111,8 +112,8 @@ def _axis_title(metric: Metric, domain: Sequence[float]) -> str:
 _FORMATS = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}
 
 
-def _tooltip(metric: Metric) -> list[alt.Tooltip]:
-    if metric.kind == "time":
+def _tooltip(metric: Metric, sampled: bool) -> list[alt.Tooltip]:
+    if metric.kind == "time" or sampled:
         value = alt.Tooltip(f"{metric.name}_text:N", title=metric.title)
     else:
         unit = "" if metric.kind == "ratio" or not metric.unit else f" ({metric.unit})"
@@ -142,6 +143,7 @@ def chart_rows(result: ResultSet) -> list[Row]:
     drawn = [m for m in METRICS if m.name in CHARTED]
     # Of runs without a device half of the metrics would be a column of nothing.
     names = [m.name for m in drawn if any(run[m.name] is not None for run in result.runs)]
+    sampled = [m for m in drawn if m.name in names and _is_sampled(result, m)]
     rows = []
     for run in result.by_size:
         row: Row = {
@@ -151,10 +153,32 @@ def chart_rows(result: ResultSet) -> list[Row]:
             "cache_share": run.cache_share,
         }
         row |= {name: run[name] for name in names}
-        for name, (low, high) in run.bounds.items():
-            row |= {f"{name}_low": low, f"{name}_high": high}
+        for metric in sampled:
+            row |= _how_sure(metric, run)
         rows.append(row | {"size": size(run.cache_bytes)})
     return rows
+
+
+def _is_sampled(result: ResultSet, metric: Metric) -> bool:
+    return any(run.sampled and run[metric.name] is not None for run in result.runs)
+
+
+def _how_sure(metric: Metric, run: Run) -> Row:
+    """Where a number of a sample lies, and how a tooltip says it; only that of an exact one."""
+    name, value = metric.name, run[metric.name]
+    if value is None:
+        return {}
+    unit = " %" if metric.kind == "ratio" else ""
+    if (bounds := run.bounds.get(name)) is None:
+        if not run.sampled:
+            return {f"{name}_text": plain(cell(metric, value)) + unit}
+        # Of a ratio to another policy's number no interval is known either.
+        shown = f"{100 * value:.0f}" if unit else plain(cell(metric, value))
+        return {f"{name}_text": f"{shown} ± ?{unit}"}
+    scale, most = (100, 2) if unit else (1, 0)
+    low, high = bounds
+    said = uncertain(scale * value, scale * low, scale * high, most)
+    return {f"{name}_low": low, f"{name}_high": high, f"{name}_text": said + unit}
 
 
 #: Metrics that have a chart.
@@ -235,8 +259,8 @@ class Charts:
             if self.page:
                 layers[1] = layers[1].transform_filter(known)
             layers += exact_layers(self.result, x, y, self.theme, self._color(), self._in_colour())
-        if metric.name == "hit_ratio" and any("hit_ratio" in r.bounds for r in self.result.runs):
-            layers.insert(0, self._errors(base))
+        if _is_sampled(self.result, metric):
+            layers.insert(0, self._errors(base, metric))
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
 
     def _valid(self, metric: Metric) -> Any:
@@ -286,7 +310,7 @@ class Charts:
             y=y,
             xOffset=alt.XOffset("label:N", sort=others),
             color=self._color(),
-            tooltip=_tooltip(metric),
+            tooltip=self._tooltip(metric),
         )
         one = (
             alt.Chart(alt.InlineData(values=[{"one": 1}]))
@@ -320,13 +344,13 @@ class Charts:
             ),
         )
         bar = base.mark_bar(height={"band": 0.62}).encode(
-            x=x, y=y, color=self._color(), tooltip=_tooltip(metric)
+            x=x, y=y, color=self._color(), tooltip=self._tooltip(metric)
         )
         text = base.mark_text(align="left", dx=5, fill=self.theme.ink).encode(
             x=x,
             y=y,
             text=alt.Text(f"{metric.name}_text:N")
-            if metric.kind == "time"
+            if metric.kind == "time" or _is_sampled(self.result, metric)
             else alt.Text(f"{metric.name}:Q", format=_FORMATS[metric.kind]),
         )
         about = f"{metric.title} of each policy at one cache size"
@@ -341,7 +365,10 @@ class Charts:
             color=self._color(), strokeDash=self._dash(), opacity=strength
         )
         point = base.mark_point(filled=True, opacity=1, size=self._marker_area(), clip=True).encode(
-            color=self._color(), shape=self._shape(), opacity=strength, tooltip=_tooltip(metric)
+            color=self._color(),
+            shape=self._shape(),
+            opacity=strength,
+            tooltip=self._tooltip(metric),
         )
         return [line.add_params(pick), point]
 
@@ -358,17 +385,21 @@ class Charts:
         ).encode(color=self._color(), shape=self._shape())
         wide = base.mark_line(strokeWidth=9, stroke=self.theme.ink, opacity=0, clip=True)
         spot = base.mark_point(filled=True, size=220, opacity=0, clip=True).encode(
-            tooltip=_tooltip(metric)
+            tooltip=self._tooltip(metric)
         )
         return [grey, line, point, wide, spot]
 
-    def _errors(self, base: Any) -> Any:
-        """Two standard errors to each side, where the values come from a sample."""
+    def _tooltip(self, metric: Metric) -> list[alt.Tooltip]:
+        return _tooltip(metric, _is_sampled(self.result, metric))
+
+    def _errors(self, base: Any, metric: Metric) -> Any:
+        """The 95 % intervals, where the values come from a sample."""
+        low, high = f"{metric.name}_low", f"{metric.name}_high"
         return (
-            base.transform_filter("isValid(datum.hit_ratio_low)")
+            base.transform_filter(f"isValid(datum.{low})")
             .transform_filter(self._in_colour())
             .mark_area(opacity=0.16, clip=True, line=False)
-            .encode(y=alt.Y("hit_ratio_low:Q"), y2="hit_ratio_high:Q", color=self._color())
+            .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
         )
 
     def _marker_area(self) -> int:

@@ -32,8 +32,8 @@ SAMPLE = [
     flag(
         "--sample",
         metavar="SHARE",
-        help="Look at this share of the pages, chosen by a hash (SHARDS): 1% or 0.01. Much faster,"
-        " with an error that is shown. [the whole trace]",
+        help="Look at this share of the pages: 1% or 0.01. Much faster; each number is shown with"
+        " its 95 % interval, or as ± ? where none is known. [the whole trace]",
     ),
     flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample. [1]"),
 ]

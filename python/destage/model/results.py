@@ -87,7 +87,10 @@ class ResultSet:
             _expect(isinstance(one.get("points"), list), place, "a curve", one)
             for k, point in enumerate(one["points"]):
                 points.append(_point(one, point, identity, f"{place}.points[{k}]"))
-        return cls(data, identity, _against_baseline(points))
+        apart = inner.get("differences")
+        known = Differences(apart if isinstance(apart, Mapping) else None)
+        placed = [replace(run, place=k, differences=known) for k, run in enumerate(points)]
+        return cls(data, identity, _against_baseline(placed))
 
     @property
     def name(self) -> str:
@@ -221,11 +224,7 @@ def _point(
     missed = finite(point.get("miss_ratio"))
     # Where nothing was counted there is no ratio, whatever stands in its place.
     hit = None if missed is None or point.get("accesses") == 0 else 1 - missed
-    sampled = point.get("sampled")
-    error = finite(sampled.get("miss_ratio_error")) if isinstance(sampled, Mapping) else None
-    bounds = {}
-    if hit is not None and error is not None:
-        bounds["hit_ratio"] = (max(0.0, hit - 2 * error), min(1.0, hit + 2 * error))
+    bounds = _bounds(point.get("sampled"), hit, place)
     return Run(
         policy=policy,
         label=printable(curve.get("label", policy)),
@@ -239,7 +238,25 @@ def _point(
         warnings=(),
         warmup_requests=0,
         bounds=bounds,
+        sampled=point.get("sampled") is not None,
     )
+
+
+def _bounds(sampled: object, hit: float | None, place: str) -> Mapping[str, tuple[float, float]]:
+    """Where the numbers of a sampled point lie, with 95 % confidence; none of an exact one."""
+    if not isinstance(sampled, Mapping):
+        return {}
+    bounds: dict[str, tuple[float, float]] = {}
+    for key in [key for key in sampled if key.endswith("_low")]:
+        name = key.removesuffix("_low")
+        low, high = finite(sampled[key]), finite(sampled.get(f"{name}_high"))
+        if low is None or high is None:
+            raise _wrong(f"{place}.sampled.{name}_high", "both ends as numbers", sampled)
+        bounds[name] = (float(low), float(high))
+    if hit is not None and "miss_ratio" in bounds:
+        low, high = bounds["miss_ratio"]
+        bounds["hit_ratio"] = (1 - high, 1 - low)
+    return bounds
 
 
 def _against_baseline(runs: Iterable[Run]) -> tuple[Run, ...]:

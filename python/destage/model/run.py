@@ -118,7 +118,10 @@ class Run:
     writes_vs_lru: float | None = None
     """Flash writes over those of lru at the same cache size; None where lru did not run."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of metrics that a sample estimates: two standard errors below and above."""
+    """Of metrics that a sample estimates: where they lie, with 95 % confidence; nothing of those of
+    which no interval is known."""
+    sampled: bool = False
+    """Its numbers are estimates, from a sample of the pages."""
     windows: Mapping[str, Any] | None = None
     """What was counted in sixty parts of the run, equal in requests; None of a short run."""
     steady: Mapping[str, Any] | None = None

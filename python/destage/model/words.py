@@ -32,6 +32,7 @@ __all__ = [
     "significant",
     "size",
     "time_unit",
+    "uncertain",
     "valued",
 ]
 
@@ -94,6 +95,21 @@ def size(size_bytes: float | int | None) -> str:
     while value >= 1024 and unit < len(_BINARY) - 1:
         value, unit = value / 1024, unit + 1
     return f"{significant(value)}{NBSP}{_BINARY[unit]}"
+
+
+def uncertain(value: float, low: float, high: float, most: int = 0) -> str:
+    """A number with how far it may be off: `39.6 ± 2.2`, `12,300 ± 450`, and no digit beyond that.
+
+    The interval is given to two digits, upwards, and with no more decimals than `most`.
+    """
+    off = max(value - low, high - value, 0.0)
+    if not off:
+        return f"{value:,.{most}f} ± 0"
+    decimals = min(most, 1 - math.floor(math.log10(off)))
+    step = 10.0**-decimals
+    off = math.ceil(off / step - 1e-9) * step
+    shown, places = round(value, decimals), max(0, decimals)
+    return f"{shown:,.{places}f} ± {off:,.{places}f}"
 
 
 def duration(nanos: float | int | None) -> str:

@@ -270,7 +270,7 @@ def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
         note = (
             f"Estimated from a sample of {percent(sample.get('rate'))} of the pages "
             f"({number(sample.get('pages'))} pages, {number(sample.get('accesses'))} accesses); "
-            "the bands reach two standard errors to each side."
+            "the bands are 95 % intervals."
         )
     return groups[-1] | {
         "title": "Hit-ratio curves",

@@ -7,8 +7,19 @@ from typing import Any
 
 from destage.model.metrics import METRICS, ORACLE
 from destage.model.results import ResultSet
+from destage.model.run import Run
 from destage.model.winners import winners
-from destage.model.words import NBSP, join, number, percent, ratio, significant, size
+from destage.model.words import (
+    NBSP,
+    NONE,
+    join,
+    number,
+    percent,
+    ratio,
+    significant,
+    size,
+    uncertain,
+)
 from destage.tables.summary import outcome
 from destage.tables.table import Cell, Column, Table
 
@@ -24,16 +35,64 @@ def curves_table(
         title += f", from a sample of {number(sample['pages'])} pages"
     labels = curves.labels
     columns = [Column(title) for title in ("cache", "pages", "size", *labels)]
-    by_size: dict[tuple[int, str], dict[str, float | None]] = {}
+    by_size: dict[tuple[int, str], dict[str, Run]] = {}
     for run in curves.runs:
-        by_size.setdefault((run.frames, run.cache), {})[run.label] = run.hit_ratio
+        by_size.setdefault((run.frames, run.cache), {})[run.label] = run
+    ahead = _ahead(curves) if sample and len(labels) > 1 else {}
+    if ahead:
+        columns.append(Column("ahead by", right=False))
     page_bytes = curves.trace.page_bytes
     table = Table(title, columns, [[]])
-    for (frames, cache), ratios in by_size.items():
+    for (frames, cache), runs in by_size.items():
         cells = [Cell(cache), Cell(number(frames)), Cell(size(frames * page_bytes))]
-        table.groups[0].append(cells + [Cell(ratio(ratios.get(label))) for label in labels])
+        best, said = ahead.get(frames, (None, NONE))
+        cells += [Cell(_hits(runs.get(label)), best=label == best) for label in labels]
+        table.groups[0].append(cells + [Cell(said)] * bool(ahead))
+    if sample:
+        table.notes.append(_how_sure(curves))
     table.notes.extend(warnings)
     return table
+
+
+def _ahead(curves: ResultSet) -> dict[int, tuple[str | None, str]]:
+    """By size, the policy that is ahead of all others, and how far the best two are apart."""
+    metric = next(m for m in METRICS if m.name == "hit_ratio")
+    found: dict[int, tuple[str | None, str]] = {}
+    for won in winners(curves, metric):
+        best = won.runs[0]
+        rivals = [
+            run
+            for run in curves.at(won.frames)
+            if run.label != best.label and run.hit_ratio is not None and not run.knows_the_future
+        ]
+        next_best = max(rivals, key=lambda run: run.hit_ratio or 0.0)
+        lead = best.minus(next_best, "hit_ratio")
+        off = (best.hit_ratio or 0.0) - (next_best.hit_ratio or 0.0)
+        shown = "± ?" if lead is None else uncertain(100 * off, 100 * lead[0], 100 * lead[1], 2)
+        if won.sole:
+            found[won.frames] = (best.label, f"{shown} ({next_best.label})")
+        else:
+            found[won.frames] = (None, f"not distinguishable ({join(won.labels[:2])}: {shown})")
+    return found
+
+
+def _hits(run: Run | None) -> str:
+    """Hits in per cent; of a sample, with how far they may be off, and not one digit more."""
+    if run is None or run.hit_ratio is None:
+        return NONE
+    if (bounds := run.bounds.get("hit_ratio")) is not None:
+        return uncertain(100 * run.hit_ratio, 100 * bounds[0], 100 * bounds[1], 2)
+    return f"{ratio(run.hit_ratio, 0)} ± ?" if run.sampled else ratio(run.hit_ratio)
+
+
+def _how_sure(curves: ResultSet) -> str:
+    """What the intervals are, and what a mark stands for."""
+    said = "a ± b: the whole trace has a - b to a + b, with 95 % confidence"
+    if any(run.sampled and not run.bounds for run in curves.runs):
+        said += "; ± ?: no interval is known (few sampled frames, or another kind of policy)"
+    if len(curves.labels) > 1:
+        said += ". * ahead of every other, on the same sample"
+    return f"{said}."
 
 
 def curves_summary(curves: ResultSet) -> list[str]:
@@ -79,11 +138,16 @@ def _of_every_size(curves: ResultSet, label: str, every: Mapping[str, Any]) -> l
 def _of_points(curves: ResultSet) -> list[str]:
     """Of one curve that is known at some sizes only: what these say."""
     runs = [run for run in curves.by_size if run.hit_ratio is not None]
-    best = max((run.hit_ratio or 0.0 for run in runs), default=0.0)
-    if not best:
+    top = max(runs, key=lambda run: run.hit_ratio or 0.0, default=None)
+    if top is None or not (best := top.hit_ratio):
         return []
     near = next(run for run in runs if (run.hit_ratio or 0.0) >= 0.95 * best)
     return [
-        f"{near.label} hits {percent(best)} at best of these sizes; {size(near.cache_bytes)} has"
+        f"{near.label} hits {_percent(top)} at best of these sizes; {size(near.cache_bytes)} has"
         f" 95{NBSP}% of that."
     ]
+
+
+def _percent(run: Run) -> str:
+    """A hit ratio in a sentence: `39.63 %`, `(39.6 ± 2.2) %` of a sample."""
+    return f"({_hits(run)}){NBSP}%" if run.sampled else percent(run.hit_ratio)

@@ -1,0 +1,162 @@
+"""Sampled curves: an interval wherever a number is shown, and no winner that it does not tell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from conftest import Destage
+
+import destage as ds
+from destage.charts.comparison import chart_rows
+from destage.model.metrics import METRICS
+from destage.model.winners import change, winner
+from destage.model.words import uncertain
+
+CACHES = "0.4%,30%,45%"
+
+
+@pytest.fixture(scope="module")
+def trace() -> ds.Trace:
+    return ds.synth("zipf", requests=60_000, pages=20_000, alpha=0.6, read_ratio=0.6, seed=4)
+
+
+@pytest.fixture(scope="module")
+def curves(trace: ds.Trace) -> ds.Curves:
+    return ds.mrc(trace, "lru,fifo,clock", cache=CACHES, sample=0.125)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "most", "said"),
+    [
+        (39.63, 37.5, 41.7, 2, "39.6 ± 2.2"),
+        (39.63, 39.5912, 39.67, 2, "39.63 ± 0.04"),
+        (39.63, 39.63, 39.63, 2, "39.63 ± 0"),
+        (39.63, 20.0, 59.0, 2, "40 ± 20"),
+        (12_345.0, 11_901.0, 12_789.0, 0, "12,340 ± 450"),
+        (12_345.0, 12_338.0, 12_352.0, 0, "12,345 ± 7"),
+        (0.0, 0.0, 3.7, 2, "0.0 ± 3.7"),
+    ],
+)
+def test_a_number_has_no_digit_that_its_interval_does_not_know(
+    value: float, low: float, high: float, most: int, said: str
+) -> None:
+    assert uncertain(value, low, high, most) == said
+
+
+def test_every_number_has_its_interval_where_one_is_known(curves: ds.Curves) -> None:
+    names = ("hit_ratio", "miss_ratio", "misses", "physical_reads", "physical_writes", "evictions")
+    for row in curves.to_dicts():
+        for name in names:
+            low, high = row[f"{name}_low"], row[f"{name}_high"]
+            if row["cache"] == "0.4%":
+                assert low is high is row["miss_ratio_error"] is None
+            else:
+                assert low < row[name] < high, name
+
+
+def test_an_exact_curve_has_no_interval(trace: ds.Trace) -> None:
+    exact = ds.mrc(trace, "lru,fifo", cache="10%")
+    assert all(row["hit_ratio_low"] is None for row in exact.to_dicts())
+    assert "±" not in exact.as_table().text()
+
+
+def test_table_page_and_tooltip_say_how_far_a_number_may_be_off(curves: ds.Curves) -> None:
+    text = curves.as_table().text()
+    assert len(re.findall(r"\d ± \d", text)) == 8, text
+    assert len(re.findall(r"\d ± \?", text)) == 3, text
+    assert "not distinguishable" in text
+    assert "with 95 % confidence; ± ?: no interval is known (few sampled frames" in text
+    assert "± " in curves.as_table().markdown()
+    rows = [row for row in chart_rows(curves.result_set) if "hit_ratio_low" in row]
+    assert len(rows) == 6
+    assert all(" ± " in row["hit_ratio_text"] for row in rows)
+    assert all(" ± " in row["physical_writes_text"] for row in rows)
+
+
+def test_one_curve_says_its_best_with_the_interval(trace: ds.Trace) -> None:
+    one = ds.mrc(trace, "fifo", cache="30%,45%", sample=0.125)
+    assert re.search(r"fifo hits \(\d+(\.\d+)? ± \d+(\.\d+)?\) % at best", one.summary[0])
+
+
+def test_files_have_the_ends_as_columns(destage: Destage) -> None:
+    made = destage(
+        "trace",
+        "synth",
+        "zipf",
+        "--requests",
+        "20000",
+        "--pages",
+        "4000",
+        "--alpha",
+        "0.5",
+        "-o",
+        "z.csv",
+    )
+    assert made.status == 0, made
+    flags = ("z.csv", "-p", "lru,fifo", "-c", "45%", "--sample", "40%")
+    done = destage("mrc", *flags, "--csv", "-")
+    assert done.status == 0, done
+    for row in csv.DictReader(io.StringIO(done.out)):
+        low, value, high = (float(row[f"hit_ratio{end}"]) for end in ("_low", "", "_high"))
+        assert low < value < high
+    done = destage("mrc", *flags, "--json", "-")
+    for curve in json.loads(done.out)["mrc"]["curves"]:
+        sampled = curve["points"][0]["sampled"]
+        assert sampled["misses_low"] < curve["points"][0]["misses"] < sampled["misses_high"]
+
+
+def test_what_the_intervals_leave_open_has_no_winner(curves: ds.Curves) -> None:
+    metric = next(m for m in METRICS if m.name == "hit_ratio")
+    found = curves.result_set
+    small, *others = found.sizes
+    lru, fifo, _ = found.at(small)
+    assert fifo.minus(lru, "hit_ratio") is None
+    assert change("hit_ratio", fifo, lru) is None, "too few frames to tell anything"
+    for frames in others:
+        lru, fifo, _ = found.at(frames)
+        interval = lru.minus(fifo, "hit_ratio")
+        assert interval is not None
+        # They were off together on the same sample: surer than both ends.
+        ends = [run.bounds["hit_ratio"] for run in (lru, fifo)]
+        assert interval[1] - interval[0] < sum(high - low for low, high in ends)
+        assert interval[0] < lru["hit_ratio"] - fifo["hit_ratio"] < interval[1]
+        told = not interval[0] <= 0 <= interval[1]
+        assert (change("hit_ratio", lru, fifo) is not None) == told
+    best = winner(found.at(small), metric)
+    assert best is not None
+    assert best.measured
+    assert not best.sole
+    first = next(curves.as_table().rows())
+    assert not any(cell.best for cell in first)
+    assert first[-1].text.startswith("not distinguishable (")
+    assert "not distinguishable" in " ".join(curves.summary)
+
+
+def test_a_wide_lead_is_told_with_the_error_of_the_difference(trace: ds.Trace) -> None:
+    told = ds.mrc(trace, "fifo,slru", cache="30%", sample=0.25)
+    (row,) = told.as_table().rows()
+    assert [cell.best for cell in row] == [False, False, False, False, True, False]
+    assert re.fullmatch(r"\d+\.\d+ ± \d+\.\d+ \(fifo\)", row[-1].text), row[-1].text
+    assert told.summary[0].startswith("The highest hit ratio: slru")
+
+
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(trace: ds.Trace) -> None:
+    def made(jobs: int, seed: int) -> str:
+        curves = ds.mrc(trace, "lru,2q", cache="30%", sample=0.125, seed=seed, jobs=jobs)
+        return json.dumps(curves.data)
+
+    assert made(1, 7) == made(3, 7) != made(1, 8)
+
+
+def test_of_a_policy_whose_curve_jumps_no_interval_is_claimed(trace: ds.Trace) -> None:
+    found = ds.mrc(trace, "sieve,lru", cache="40%", sample=0.25)
+    sieve, lru = found.to_dicts()
+    assert sieve["hit_ratio_low"] is None
+    assert lru["hit_ratio_low"] is not None
+    text = found.as_table().text()
+    assert re.search(r"\d ± \? ", text)
+    assert not any(cell.best for row in found.as_table().rows() for cell in row)
