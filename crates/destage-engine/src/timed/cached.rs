@@ -186,8 +186,7 @@ impl<'a, P: Policy> Cached<'a, P> {
                 _ => {
                     next_flushed += 1;
                     let unit = device.unit_of(device.target(Lpn(lpn)));
-                    let loads = device.queues().longest_and_sum_ns();
-                    ledger.destage(device.in_gc(unit), loads, device.units());
+                    ledger.destage(device.in_gc(unit), loads(device), device.units());
                     lpn
                 }
             };
@@ -305,6 +304,12 @@ impl<'a, P: Policy> Cached<'a, P> {
             device.warm_old(lpn);
         }
     }
+}
+
+/// The longest queue and the sum of all, nanoseconds.
+#[inline]
+fn loads<F: Ftl>(device: &mut Device<F>) -> (Nanos, u128) {
+    device.queues().longest_and_sum_ns()
 }
 
 impl<P: Policy, F: Ftl> Front<F> for Cached<'_, P> {
