@@ -70,7 +70,7 @@ def cover(
 ) -> str:
     """Add the samples of a load to the cells; says what was sampled."""
     caches = [f"{round(share * trace.unique_pages)}p" for share in SIZES]
-    share = min(1.0, FRAMES / round(SIZES[0] * trace.unique_pages) + 1e-6)
+    share = min(0.25, FRAMES / round(SIZES[0] * trace.unique_pages) + 1e-6)
     exact = {
         (label, point["cache"]): point
         for label, point in points(destage.mrc(trace, args.policy, cache=caches, jobs=args.jobs))

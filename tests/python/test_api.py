@@ -199,8 +199,8 @@ def test_an_lru_curve_in_one_pass_is_the_runs(trace: ds.Trace) -> None:
 
 def test_a_sampled_curve_is_near_and_says_how_near() -> None:
     trace = ds.synth("zipf", requests=200_000, pages=20_000, alpha=0.7, seed=5)
-    exact = ds.mrc(trace, "lru", cache="10%").to_dicts()[0]
-    sampled = ds.mrc(trace, "lru", cache="10%", sample=0.3, seed=2).to_dicts()[0]
+    exact = ds.mrc(trace, "lru", cache="15%").to_dicts()[0]
+    sampled = ds.mrc(trace, "lru", cache="15%", sample=0.25, seed=2).to_dicts()[0]
     assert sampled["miss_ratio_error"] > 0
     assert sampled["misses_low"] < exact["misses"] < sampled["misses_high"]
     assert sampled["hit_ratio_high"] - sampled["hit_ratio_low"] < 0.03

@@ -89,7 +89,7 @@ def _how_sure(curves: ResultSet) -> str:
     """What the intervals are, and what a mark stands for."""
     said = "a ± b: the whole trace has a - b to a + b, with 95 % confidence"
     if any(run.sampled and not run.bounds for run in curves.runs):
-        said += "; ± ?: no interval is known (few sampled frames, or another kind of policy)"
+        said += "; ± ?: no interval is known (docs/sampling.md)"
     if len(curves.labels) > 1:
         said += ". * ahead of every other, on the same sample"
     return f"{said}."
