@@ -33,8 +33,8 @@ const LEAST_FRAMES: f64 = 512.0;
 /// Of ARC, whose lists' lengths follow single hits: on two of six loads 512 are too few.
 const LEAST_FRAMES_OF_ARC: f64 = 2048.0;
 
-/// Share of the pages above which no interval is given: groups and whole have hardly any choice left
-/// within a stratum, and 77 % of FIFO's intervals held at 35 % of an MSR trace.
+/// Share of the pages above which no interval is given: whole and groups have hardly any choice
+/// left within a stratum, and 77 % of FIFO's intervals held at 35 % of an MSR trace.
 const HIGHEST_RATE: f64 = 0.25;
 
 /// Policies whose intervals have been measured.
