@@ -81,6 +81,17 @@ mod tests {
     }
 
     #[test]
+    fn the_greatest_counts_at_the_greatest_costs_are_exact() {
+        let most = u64::from(u32::MAX);
+        let cost = Cost { read: most, write: most };
+        let (reads, writes) = (u64::MAX, u64::MAX - 1);
+        let counters =
+            Counters { physical_reads: reads, physical_writes: writes, ..Counters::default() };
+        let sum = u128::from(reads) + u128::from(writes);
+        assert_eq!(cost.running_time(&counters), sum * u128::from(most));
+    }
+
+    #[test]
     fn costs_that_are_none_are_refused() {
         for text in [
             "",

@@ -212,6 +212,36 @@ mod tests {
     use destage_core::Page;
 
     #[test]
+    fn a_billion_billion_of_everything_are_counted() {
+        const MANY: u64 = 1_000_000_000_000_000_000;
+        let all = Counters {
+            read_hits: MANY,
+            read_misses: MANY,
+            write_hits: MANY,
+            write_misses: MANY,
+            bypasses: MANY,
+            evictions: MANY,
+            clean_evictions: MANY / 4,
+            destaged_pages: MANY,
+            ..Counters::default()
+        };
+        assert_eq!((all.accesses(), all.hits(), all.admissions()), (4 * MANY, 2 * MANY, MANY));
+        assert_eq!(all.dirty_victims(), MANY / 4 * 3);
+        let mut more = all;
+        more.hit(Op::Read);
+        more.miss(Op::Write);
+        let since = more.since(&all);
+        assert_eq!(since, Counters { read_hits: 1, write_misses: 1, ..Counters::default() });
+        let mut sizes = DestageSizes { single: MANY, several: None };
+        let mut plan = Plan::new();
+        plan.open_group();
+        (3..8).for_each(|page| plan.flush_and_evict(Page(page)));
+        sizes.add(&plan);
+        let summary = sizes.summary().unwrap();
+        assert_eq!((summary.count, summary.max, summary.p9999), (MANY + 1, 5, 1));
+    }
+
+    #[test]
     fn sizes_are_those_of_the_groups_and_none_where_each_has_one_page() {
         let mut sizes = DestageSizes::default();
         let mut plan = Plan::new();

@@ -20,12 +20,45 @@ const SHARES: [u64; 60] = {
     shares
 };
 
+/// A sum of squares, exact: 2^64 of 2^128 fit into 192 bits.
+#[derive(Clone, Copy, Default, Debug)]
+struct Squares {
+    low: u128,
+    carries: u64, // how often it went past 2^128
+}
+
+impl Squares {
+    #[inline]
+    fn add(&mut self, square: u128) {
+        let (low, carries) = self.low.overflowing_add(square);
+        self.low = low;
+        self.carries += u64::from(carries);
+    }
+
+    fn add_many(&mut self, square: u128, times: u64) {
+        // In two halves, of which each product fits.
+        let times = u128::from(times);
+        let (high, low) = ((square >> 64) * times, (square & u128::from(u64::MAX)) * times);
+        self.add(low);
+        self.add(high << 64);
+        self.carries += (high >> 64) as u64;
+    }
+
+    fn times(self, n: u64) -> Option<u128> {
+        if self.carries == 0 { self.low.checked_mul(n.into()) } else { None }
+    }
+
+    fn as_f64(self) -> f64 {
+        self.carries as f64 * 2f64.powi(128) + self.low as f64
+    }
+}
+
 /// What is known of many values, at any time.
 #[derive(Clone, Debug)]
 pub struct Values {
     count: u64,
     sum: u128,
-    squares: u128,
+    squares: Squares,
     max: u64,
     histogram: Histogram<u64>,
 }
@@ -33,7 +66,7 @@ pub struct Values {
 impl Default for Values {
     fn default() -> Self {
         let histogram = Histogram::new(3).expect("three significant digits are allowed");
-        Values { count: 0, sum: 0, squares: 0, max: 0, histogram }
+        Values { count: 0, sum: 0, squares: Squares::default(), max: 0, histogram }
     }
 }
 
@@ -43,8 +76,7 @@ impl Values {
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
-        // 2^64 values of 2^32 ns, or 2^20 of 2^54 ns: far beyond any run.
-        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
+        self.squares.add(u128::from(value) * u128::from(value));
         self.max = self.max.max(value);
         self.histogram.record(value).expect("it grows by itself and holds every value of 64 bits");
     }
@@ -56,8 +88,7 @@ impl Values {
         }
         self.count += times;
         self.sum += u128::from(value) * u128::from(times);
-        let squares = (u128::from(value) * u128::from(value)).saturating_mul(times.into());
-        self.squares = self.squares.saturating_add(squares);
+        self.squares.add_many(u128::from(value) * u128::from(value), times);
         self.max = self.max.max(value);
         self.histogram.record_n(value, times).expect("it grows by itself and holds every value");
     }
@@ -82,7 +113,8 @@ impl Values {
         let mut both = self.clone();
         both.count += other.count;
         both.sum += other.sum;
-        both.squares = both.squares.saturating_add(other.squares);
+        both.squares.add(other.squares.low);
+        both.squares.carries += other.squares.carries;
         both.max = both.max.max(other.max);
         both.histogram.add(&other.histogram).expect("a histogram that resizes takes every value");
         both
@@ -97,11 +129,9 @@ impl Values {
         let mean = self.sum as f64 / count;
         // n * sum(x^2) - sum(x)^2, exact as long as it fits; the difference of two large means
         // would lose the digits that matter.
-        let spread = u128::from(self.count)
-            .checked_mul(self.squares)
-            .zip(self.sum.checked_mul(self.sum))
-            .map_or_else(
-                || (self.squares as f64 / count - mean * mean).max(0.0),
+        let spread =
+            self.squares.times(self.count).zip(self.sum.checked_mul(self.sum)).map_or_else(
+                || (self.squares.as_f64() / count - mean * mean).max(0.0),
                 |(squares, square)| (squares - square) as f64 / (count * count),
             );
         let at = |shares: &[u64]| self.quantiles(shares);
@@ -220,6 +250,31 @@ mod tests {
         let exact = 4_999 * 1_000_003;
         assert!(summary.p50.abs_diff(exact) * 1000 <= exact, "{}", summary.p50);
         assert!(summary.p9999 <= summary.max);
+    }
+
+    #[test]
+    fn a_billion_billion_values_of_2_to_the_63_are_summed_exactly() {
+        let (times, value) = (10u64.pow(18), 1 << 63);
+        let mut all = Values::default();
+        all.add_many(value, times);
+        all.add_many(0, times);
+        assert_eq!(all.sum(), u128::from(times) * u128::from(value));
+        let summary = all.summary().unwrap();
+        assert_eq!((summary.count, summary.max), (2 * times, value));
+        assert_eq!((summary.mean, summary.std), (2f64.powi(62), 2f64.powi(62)));
+        assert_eq!((summary.p50, summary.p9999), (0, value));
+        let twice = all.with(&all).summary().unwrap();
+        assert_eq!((twice.count, twice.mean, twice.std), (4 * times, summary.mean, summary.std));
+    }
+
+    #[test]
+    fn squares_are_the_same_one_by_one_and_many_at_once() {
+        for value in [3, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            let (mut many, one_by_one) = (Values::default(), of([value; 1000]));
+            many.add_many(value, 1000);
+            let parts = |v: &Values| (v.squares.low, v.squares.carries, v.sum);
+            assert_eq!(parts(&many), parts(&one_by_one));
+        }
     }
 
     #[test]

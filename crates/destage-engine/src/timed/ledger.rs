@@ -119,6 +119,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn response_times_that_add_up_to_2_to_the_64_are_no_result() {
+        let mut ledger = Ledger::default();
+        for _ in 0..3 {
+            ledger.request(Op::Read, 0, 1 << 62);
+        }
+        let counted = ledger.counters(DeviceCounters::default(), 0).expect("less than that");
+        assert_eq!(counted.read_response_ns_sum, 3 << 62);
+        ledger.request(Op::Read, 0, 1 << 62);
+        assert_eq!(ledger.counters(DeviceCounters::default(), 0), None);
+    }
+
+    #[test]
     fn an_idle_drive_has_no_unbalance_and_a_rate_of_ten_is_not_over_ten() {
         let mut ledger = Ledger::default();
         ledger.destage(true, (0, 0), 16);
