@@ -17,7 +17,7 @@ pub use device::DeviceConfig;
 pub use ftl::{Alone, Counter, FtlConfig, Info, PagesOfBlocks, Row, Sort};
 pub use interface::InterfaceConfig;
 pub use keys::{COUNT, key, takes};
-pub use limits::{LONGEST_NS, MOST_PAGES};
+pub use limits::{LAST_NS, LONGEST_NS, MOST_PAGES};
 pub use placement::PlacementConfig;
 pub use slc::SlcConfig;
 pub use streams::StreamsConfig;

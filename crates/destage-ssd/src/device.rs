@@ -259,6 +259,11 @@ impl<F: Ftl> Device<F> {
         self.ftl.failure()
     }
 
+    /// When the last unit ends its work, if nothing more is submitted. O(units).
+    pub fn last_end(&self) -> Nanos {
+        self.queues.last_end()
+    }
+
     /// The FTL, for tests and checked runs.
     pub fn ftl(&self) -> &F {
         &self.ftl

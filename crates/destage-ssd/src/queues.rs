@@ -259,7 +259,7 @@ impl Queues {
 
     /// Ends every operation: the last request has been processed.
     pub(crate) fn drain(&mut self) {
-        let last = self.tails.iter().copied().max().unwrap_or(0);
+        let last = self.last_end();
         self.advance(last.max(self.now));
     }
 
@@ -303,7 +303,9 @@ impl Queues {
             let programs = sum(Kind::Write) + own.iter().map(|own| own.programs).sum::<u64>();
             let rest = [Kind::Move, Kind::Summary, Kind::Erase].map(|kind| (kind, sum(kind)));
             let all = rest.into_iter().chain([(Kind::Read, reads), (Kind::Write, programs)]);
-            let transfer_ns = all.map(|(kind, count)| count * self.timing.transfer_ns(kind)).sum();
+            // Units of a private bus transfer at one time: their sum may be greater than any of them.
+            let ns = |(kind, count)| u128::from(count) * u128::from(self.timing.transfer_ns(kind));
+            let transfer_ns = all.map(ns).sum::<u128>().try_into().unwrap_or(Nanos::MAX);
             ChannelCounters { transfer_ns, reads, programs }
         };
         let own = self.own.chunks(self.channel_units);
@@ -328,6 +330,11 @@ impl Queues {
     /// submitted until then. In whatever order a unit serves its queue, it ends at the same time.
     pub(crate) fn next_idle(&self, after: Nanos) -> Option<Nanos> {
         self.tails.iter().copied().filter(|&tail| tail > after).min()
+    }
+
+    /// When the last unit ends its work, if nothing more is submitted. O(units).
+    pub fn last_end(&self) -> Nanos {
+        self.tails.iter().copied().max().unwrap_or(0)
     }
 
     /// Some unit has nothing to do now.

@@ -11,6 +11,7 @@ use crate::observe::Observer;
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, Op, Policy};
+use destage_ssd::config::{HostMode, LAST_NS};
 use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, HostConfig};
 
 /// How far ahead the LPN of a request's first page is asked for.
@@ -96,7 +97,10 @@ impl TimedReplay<'_> {
         let requests = rows as u64 - continuations.len() as u64 + between.count();
         between.counts_from(warm_rows, requests);
         let mut course = Course::new(self.host, front.after_ns());
-        goes_on(device)?;
+        if self.host.mode == HostMode::Open {
+            all_arrive_in_time(&self.input)?;
+        }
+        goes_on(device, &course)?;
         let uses_idle = front.uses_idle();
         course.ledger.pages.idle_writes = uses_idle.then_some(0);
         let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
@@ -132,7 +136,7 @@ impl TimedReplay<'_> {
             }
             if index - reported >= PERIOD {
                 reported = index;
-                goes_on(device)?;
+                goes_on(device, &course)?;
                 if !observer.progress(index) {
                     return Err(RunError::Interrupted);
                 }
@@ -233,7 +237,7 @@ impl TimedReplay<'_> {
         }
         course.settle(device, front, observer);
         observer.progress(accesses);
-        goes_on(device)?;
+        goes_on(device, &course)?;
         nothing_lost(device, front.host_operations(), (course.requests, requests))?;
         course.outcome(device, &front.own_counters(), dirty_left)
     }
@@ -299,11 +303,30 @@ fn begin<C: Front<F>, F: Ftl>(
     front.arrive(device);
 }
 
-/// The FTL has not run out of blocks: what it did since then would be no result.
-fn goes_on<F: Ftl>(device: &Device<F>) -> Result<(), RunError> {
-    match device.failure() {
-        None => Ok(()),
-        Some(full) => Err(RunError::Impossible(full.to_string())),
+/// The FTL has not run out of blocks, and time has not run out: what was done since then would be
+/// no result.
+fn goes_on<F: Ftl>(device: &Device<F>, course: &Course) -> Result<(), RunError> {
+    if let Some(full) = device.failure() {
+        return Err(RunError::Impossible(full.to_string()));
+    }
+    if device.last_end().max(course.ledger.last_ns) > LAST_NS {
+        let what = "the drive is at work for more than 2^62 ns (146 years): it is far too slow for \
+            this trace";
+        return Err(RunError::Impossible(what.into()));
+    }
+    Ok(())
+}
+
+/// An instant is below 2^63 ns, and so are those that follow from it.
+fn all_arrive_in_time(input: &Input<'_>) -> Result<(), RunError> {
+    let row = input.arrivals_ns.last().copied();
+    let aside = input.asides.list.last().map(|aside| aside.arrival_ns);
+    match row.max(aside) {
+        Some(last) if last > LAST_NS => Err(RunError::Impossible(format!(
+            "the last request arrives {last} ns after the first, later than 2^62 ns (146 years): \
+             is the time unit right?"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What vectors do not show: warm-ups, options of the run, observers, and what is refused. The
 //! vectors themselves are run by `conform`, random ones against a twin in `tests/device_twin`.
 
+mod bounds;
 mod idle;
 mod whole;
 
