@@ -35,7 +35,7 @@ pub struct Target {
     pub holds: &'static str,
     /// Takes them; panics if it finds something.
     pub run: fn(&[u8]),
-    /// Good inputs to begin from; none for a target whose inputs are drawn.
+    /// Good inputs of the repository; none for a target whose inputs are drawn.
     pub samples: fn() -> Vec<Vec<u8>>,
 }
 
@@ -47,6 +47,14 @@ pub fn target(name: &str) -> Option<&'static Target> {
 /// The repository's root: samples and what was found before lie there.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+impl Target {
+    /// Good inputs to begin from: its samples, and what `fuzz/samples` has for it.
+    pub fn beginnings(&self) -> Vec<Vec<u8>> {
+        let more = files::of(&root().join("fuzz/samples").join(self.name));
+        (self.samples)().into_iter().chain(more.into_iter().map(|(_, bytes)| bytes)).collect()
+    }
 }
 
 /// What was found in a target before, by file name; each must stay fixed.

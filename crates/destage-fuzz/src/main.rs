@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Longest input; what a reader does with more it does with the next part of it.
 const MOST_BYTES: usize = 1 << 16;
-/// An input that takes longer hangs.
+/// An input that takes longer, in processor time, hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Seconds for each target where nothing is said.
 const SECONDS: f64 = 10.0;
@@ -94,7 +94,7 @@ fn feed_one(asked: &Asked, file: &Path) -> ExitCode {
 
 /// Feeds a target for its time; returns how often it broke in different ways.
 fn run(target: &'static Target, asked: &Asked) -> usize {
-    let samples = (target.samples)();
+    let samples = target.beginnings();
     let mut mutator = Mutator::new(asked.seed, MOST_BYTES);
     let watch = Watch::new(target, PATIENCE, |bytes| {
         let said = format!("it takes longer than {} s", PATIENCE.as_secs());

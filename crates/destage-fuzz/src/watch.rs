@@ -1,6 +1,7 @@
 //! Runs a target on one input after another, and notices what goes wrong.
 
 use crate::Target;
+use cpu_time::ProcessTime;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,8 +17,23 @@ pub struct Find {
     pub said: String,
 }
 
-/// What a run is busy with, for the thread that looks after it.
-type Busy = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
+/// What a run is busy with, for the thread that looks after it, and since when.
+type Busy = Arc<Mutex<Option<(Since, Vec<u8>)>>>;
+
+/// An instant by both clocks: on a busy machine a run waits long for the processor and does not
+/// hang; and one that waits for itself takes no processor time.
+#[derive(Clone, Copy)]
+struct Since(ProcessTime, Instant);
+
+impl Since {
+    fn now() -> Since {
+        Since(ProcessTime::now(), Instant::now())
+    }
+
+    fn is_longer_than(self, patience: Duration) -> bool {
+        self.0.elapsed() > patience || self.1.elapsed() > 10 * patience
+    }
+}
 
 /// Watches one target.
 pub struct Watch {
@@ -28,7 +44,7 @@ pub struct Watch {
 
 impl Watch {
     /// Begins to watch; `hangs` is called, in a thread of its own, with an input that takes longer
-    /// than `patience`.
+    /// than `patience` of processor time, or ten times as long by the clock.
     pub fn new(
         target: &'static Target,
         patience: Duration,
@@ -41,7 +57,7 @@ impl Watch {
                 thread::sleep(patience.min(Duration::from_millis(500)));
                 let now = busy.lock().unwrap_or_else(PoisonError::into_inner).take();
                 if let Some((began, bytes)) = now {
-                    if began.elapsed() > patience {
+                    if began.is_longer_than(patience) {
                         hangs(&bytes);
                         return;
                     }
@@ -57,13 +73,13 @@ impl Watch {
 
     /// Feeds one input. What it breaks is cut down.
     pub fn feed(&self, bytes: &[u8]) -> Option<Find> {
-        self.note(Some((Instant::now(), bytes.to_vec())));
+        self.note(Some((Since::now(), bytes.to_vec())));
         let said = fails(self.target, bytes);
         self.note(None);
         said.map(|said| Find { bytes: shrunk(self.target, bytes), said })
     }
 
-    fn note(&self, what: Option<(Instant, Vec<u8>)>) {
+    fn note(&self, what: Option<(Since, Vec<u8>)>) {
         *self.busy.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 }

@@ -29,9 +29,7 @@ fn run(data: &[u8]) {
     });
 }
 
-/// The samples of all formats, and packed ones that `fuzz/corpus` holds.
+/// The samples of all formats; `fuzz/samples` has packed ones.
 fn samples() -> Vec<Vec<u8>> {
-    let plain = files::of(&root().join("tests/data"));
-    let packed = files::of(&root().join("fuzz/corpus/opening"));
-    plain.into_iter().chain(packed).map(|(_, bytes)| bytes).collect()
+    files::of(&root().join("tests/data")).into_iter().map(|(_, bytes)| bytes).collect()
 }
