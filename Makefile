@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench coverage fuzz docs dist clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench coverage fuzz mutants docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -73,11 +73,20 @@ lint-supply: $(VENV)/.tools
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
 		else $(BIN)/python .ci/supply.py; fi
 
-# Seconds for each target.
+# Seconds for each target. PROFILE=dev checks more, is slower, and is there when the tests have run.
 TIME ?= 10
+PROFILE ?= release
 fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds for each target
-	$(CARGO) run --release --quiet --locked -p destage-fuzz -- --time $(TIME)
+	$(CARGO) run --profile $(PROFILE) --quiet --locked -p destage-fuzz -- --time $(TIME)
 	$(BIN)/python fuzz/faces.py --time $(TIME)
+
+# EACH mutants of four areas, drawn by SEED; some hours.
+EACH ?= 80
+SEED ?= 20
+mutants: $(VENV)/.tools ## how many faults the Rust tests notice (docs/trust.md); needs cargo-mutants
+	@$(CARGO) mutants --version >/dev/null 2>&1 \
+		|| { echo "make: cargo-mutants was not found: cargo install cargo-mutants" >&2; exit 1; }
+	$(BIN)/python .ci/mutants.py --each $(EACH) --seed $(SEED)
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
