@@ -303,7 +303,7 @@ impl Queues {
             let programs = sum(Kind::Write) + own.iter().map(|own| own.programs).sum::<u64>();
             let rest = [Kind::Move, Kind::Summary, Kind::Erase].map(|kind| (kind, sum(kind)));
             let all = rest.into_iter().chain([(Kind::Read, reads), (Kind::Write, programs)]);
-            // Units of a private bus transfer at one time: their sum may be greater than any of them.
+            // Units of a private bus transfer at one time: their sum may be greater than each.
             let ns = |(kind, count)| u128::from(count) * u128::from(self.timing.transfer_ns(kind));
             let transfer_ns = all.map(ns).sum::<u128>().try_into().unwrap_or(Nanos::MAX);
             ChannelCounters { transfer_ns, reads, programs }
