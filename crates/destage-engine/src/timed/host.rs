@@ -320,15 +320,13 @@ fn goes_on<F: Ftl>(device: &Device<F>, course: &Course) -> Result<(), RunError> 
 fn all_arrive_in_time(input: &Input<'_>, mode: HostMode) -> Result<(), RunError> {
     let row = input.arrivals_ns.last().copied();
     let aside = input.asides.list.last().map(|aside| aside.arrival_ns);
-    match row.max(aside) {
-        Some(last) if last > LAST_NS && mode == HostMode::Open => {
-            Err(RunError::Impossible(format!(
-                "the last request arrives {last} ns after the first, later than 2^62 ns (146 years): \
-             is the time unit right?"
-            )))
-        }
-        _ => Ok(()),
-    }
+    let Some(last) = row.max(aside).filter(|&last| last > LAST_NS && mode == HostMode::Open) else {
+        return Ok(());
+    };
+    Err(RunError::Impossible(format!(
+        "the last request arrives {last} ns after the first, later than 2^62 ns (146 years): is \
+         the time unit right?"
+    )))
 }
 
 /// Every request was served, every page access reached the drive that should have, and the drive
