@@ -8,7 +8,7 @@ from typing import Any
 from destage.model.metrics import METRICS, ORACLE
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.model.winners import winners
+from destage.model.winners import Winner, winner
 from destage.model.words import (
     NBSP,
     NONE,
@@ -45,7 +45,7 @@ def curves_table(
     table = Table(title, columns, [[]])
     for (frames, cache), runs in by_size.items():
         cells = [Cell(cache), Cell(number(frames)), Cell(size(frames * page_bytes))]
-        best, said = ahead.get(frames, (None, NONE))
+        best, said = ahead.get(frames, (None, "± ?"))
         cells += [Cell(_hits(runs.get(label)), best=label == best) for label in labels]
         table.groups[0].append(cells + [Cell(said)] * bool(ahead))
     if sample:
@@ -56,24 +56,37 @@ def curves_table(
 
 def _ahead(curves: ResultSet) -> dict[int, tuple[str | None, str]]:
     """By size, the policy that is ahead of all others, and how far the best two are apart."""
-    metric = next(m for m in METRICS if m.name == "hit_ratio")
     found: dict[int, tuple[str | None, str]] = {}
-    for won in winners(curves, metric):
+    for won in _won(curves):
         best = won.runs[0]
-        rivals = [
-            run
-            for run in curves.at(won.frames)
-            if run.label != best.label and run.hit_ratio is not None and not run.knows_the_future
-        ]
+        rivals = [run for run in _sure(curves, won.frames) if run.label != best.label]
         next_best = max(rivals, key=lambda run: run.hit_ratio or 0.0)
         lead = best.minus(next_best, "hit_ratio")
         off = (best.hit_ratio or 0.0) - (next_best.hit_ratio or 0.0)
         shown = "± ?" if lead is None else uncertain(100 * off, 100 * lead[0], 100 * lead[1], 2)
         if won.sole:
             found[won.frames] = (best.label, f"{shown} ({next_best.label})")
+        elif next_best.label in won.labels:
+            both = join((best.label, next_best.label))
+            found[won.frames] = (None, f"not distinguishable ({both}: {shown})")
         else:
-            found[won.frames] = (None, f"not distinguishable ({join(won.labels[:2])}: {shown})")
+            others = join([label for label in won.labels if label != best.label])
+            said = f"{shown} ({next_best.label}), not distinguishable from {others}"
+            found[won.frames] = (None, said)
     return found
+
+
+def _sure(curves: ResultSet, frames: int) -> list[Run]:
+    """The runs at a size that can be compared: exact ones, and samples with an interval."""
+    runs = [run for run in curves.at(frames) if run.hit_ratio is not None]
+    return [r for r in runs if not r.knows_the_future and (r.bounds or not r.sampled)]
+
+
+def _won(curves: ResultSet) -> list[Winner]:
+    """The best of these at every size at which there are two of them."""
+    metric = next(m for m in METRICS if m.name == "hit_ratio")
+    found = (winner(_sure(curves, frames), metric) for frames in curves.sizes)
+    return [won for won in found if won is not None]
 
 
 def _hits(run: Run | None) -> str:
@@ -91,7 +104,7 @@ def _how_sure(curves: ResultSet) -> str:
     if any(run.sampled and not run.bounds for run in curves.runs):
         said += "; ± ?: no interval is known (docs/sampling.md)"
     if len(curves.labels) > 1:
-        said += ". * ahead of every other, on the same sample"
+        said += ". * ahead of every other of which an interval is known, on the same sample"
     return f"{said}."
 
 
@@ -102,11 +115,21 @@ def curves_summary(curves: ResultSet) -> list[str]:
         every = curve.get("every_size")
         if isinstance(every, Mapping) and every.get("enough"):
             said += _of_every_size(curves, str(curve.get("label")), every)
-    found = winners(curves, next(m for m in METRICS if m.name == "hit_ratio"))
+    metric = next(m for m in METRICS if m.name == "hit_ratio")
+    sure = [
+        [run for run in curves.at(size) if not run.sampled or run.bounds] for size in curves.sizes
+    ]
+    found = [w for w in (winner(runs, metric) for runs in sure) if w is not None]
     if found:
         said.append(f"The highest hit ratio: {outcome(curves, found)}.")
         if ORACLE in curves.policies.values():
             said.append("min knows the future: it bounds the hit ratio, and is not among them.")
+    known = {run.label for runs in sure for run in runs}
+    unknown = [label for label in curves.labels if label not in known]
+    if unknown and len(curves.labels) > 1:
+        said.append(
+            f"Of {join(unknown)} no interval is known: what the sample says decides nothing."
+        )
     return said or _of_points(curves)
 
 
