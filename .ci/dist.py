@@ -127,12 +127,26 @@ def _runs_on(wheel: Path) -> str:
     return f"for the oldest glibc that its symbols allow, {tag}; no zig here (this machine: {here})"
 
 
+def unpacked_before(version: str) -> list[Path]:
+    """Return what cargo unpacked of an earlier packaging of this version.
+
+    While it packages, crates take each other from a registry without a host inside `target`. Cargo
+    does not look whether a package there is another one under the same version, and would compile
+    the next crate against the old one.
+    """
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    names = [f"{name}-{version}" for name in public_crates()]
+    return sorted(p for name in names for p in home.glob(f"registry/src/-*/{name}") if p.is_dir())
+
+
 def package_crates(*, compile_each: bool) -> None:
     """Package the crates that are meant to be public; compile each out of its package."""
     command = ["cargo", "package", "--locked", "--quiet"]
     command += [word for name in public_crates() for word in ("-p", name)]
-    run(command if compile_each else [*command, "--no-verify"])
     version = manifest(ROOT / "Cargo.toml")["workspace"]["package"]["version"]
+    for stale in unpacked_before(version):
+        shutil.rmtree(stale)
+    run(command if compile_each else [*command, "--no-verify"])
     for name in public_crates():
         shutil.copy(ROOT / "target" / "package" / f"{name}-{version}.crate", OUT)
 
