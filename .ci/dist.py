@@ -144,11 +144,14 @@ def package_crates(*, compile_each: bool) -> None:
     command = ["cargo", "package", "--locked", "--quiet"]
     command += [word for name in public_crates() for word in ("-p", name)]
     version = manifest(ROOT / "Cargo.toml")["workspace"]["package"]["version"]
-    for stale in unpacked_before(version):
-        shutil.rmtree(stale)
-    run(command if compile_each else [*command, "--no-verify"])
-    for name in public_crates():
-        shutil.copy(ROOT / "target" / "package" / f"{name}-{version}.crate", OUT)
+    # A folder of its own: what was compiled of this version before may be of another tree.
+    with tempfile.TemporaryDirectory(prefix="destage-crates-") as name:
+        for stale in unpacked_before(version):
+            shutil.rmtree(stale)
+        env = {**os.environ, "CARGO_TARGET_DIR": name}
+        run(command if compile_each else [*command, "--no-verify"], env=env)
+        for crate in public_crates():
+            shutil.copy(Path(name) / "package" / f"{crate}-{version}.crate", OUT)
 
 
 def try_wheel(wheel: Path) -> None:

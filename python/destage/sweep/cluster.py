@@ -292,7 +292,12 @@ class _Driver:
                 raise error
             self._again(task, str(error) if error else "the scheduler lost it")
             return 0
-        answer: Answer = future.result(timeout=_SILENT_S)
+        try:
+            answer: Answer = future.result(timeout=_SILENT_S)
+        except (OSError, TimeoutError):
+            # It was on its way when the scheduler went; `run` sees whether that answers again.
+            self._again(task, "its result was lost on the way")
+            return 0
         address = answer.worker
         if answer.refused:
             refusals = self.without.setdefault(task.trace.identity, {})
