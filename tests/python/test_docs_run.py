@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 #: Commands that are not run here: what they are about, and where that is run instead.
 ELSEWHERE = {
     "destage advise my_trace.csv.gz -d small": "long where others run too; test_advise.py",
+    "destage mrc huge.csv.zst -p lru,arc,s3-fifo": "forty pages have no sample; test_sampling.py",
     "destage reproduce": "hours; test_reproduce_runs.py runs each paper on a small scale",
     "destage sweep sweep.toml --store runs --engine dask": "test_sweep_cluster.py",
     "destage sweep sweep.toml --store runs --jobs 8 --shard": "a scheduler's variables; as below",
@@ -72,17 +73,7 @@ def run_all(page: Path) -> int:
 
 
 RUN = [
-    *(
-        "ace",
-        "add-a-policy",
-        "advise",
-        "curves",
-        "devices",
-        "ftls",
-        "profile",
-        "sampling",
-        "writer",
-    ),
+    *("ace", "add-a-policy", "advise", "curves", "devices", "ftls", "profile", "writer"),
     *("start-paper", "start-drive", "start-store", "start-builder"),
 ]
 
@@ -90,7 +81,7 @@ RUN = [
 @pytest.mark.parametrize("name", RUN)
 def test_the_commands_of_a_page_run(name: str, desk: Path) -> None:
     pytest.importorskip("altair")
-    assert run_all(DOCS / f"{name}.md") >= 1
+    assert run_all(DOCS / f"{name}.md") >= 2
 
 
 def test_the_sweep_of_the_docs_is_counted_and_a_smaller_one_goes_through_the_whole_page(
