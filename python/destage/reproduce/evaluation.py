@@ -19,7 +19,7 @@ __all__ = ["SENSITIVITY_SHARE", "Evaluation", "Options", "Swing", "evaluate"]
 #: Sensitivity runs have this share of the requests of the main ones, of every paper; stand-ins at
 #: least so much of all of theirs, since with fewer nothing is left to compare. A load that a paper
 #: specifies, which the main runs have in full at any scale, has this share of it.
-SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.2, 0.01
+SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.1, 0.02
 
 
 @dataclass(frozen=True)
