@@ -76,12 +76,17 @@ def cover(
         for label, point in points(destage.mrc(trace, args.policy, cache=caches, jobs=args.jobs))
     }
     unsure = set()
+    sample: dict[str, Any] = {"sample": share}
+    if args.error is not None:
+        sample = {"sample": "auto", "error": args.error}
+    exactly = 0
     for seed in range(args.first, args.first + args.seeds):
-        found = destage.mrc(
-            trace, args.policy, cache=caches, sample=share, seed=seed, jobs=args.jobs
-        )
+        found = destage.mrc(trace, args.policy, cache=caches, seed=seed, jobs=args.jobs, **sample)
         for label, point in points(found):
             sampled, true = point["sampled"], exact[label, point["cache"]]
+            if sampled is None:
+                exactly += 1
+                continue
             for number in NUMBERS:
                 if f"{number}_low" not in sampled:
                     unsure.add((label, point["cache"]))
@@ -92,6 +97,12 @@ def cover(
                     cell = (name, label, point["cache"], number)
                     cells.setdefault(cell, []).append(low <= true[number] <= high)
     without = f", {len(unsure)} points without an interval" if unsure else ""
+    if args.error is not None:
+        of = exactly / (args.seeds * len(exact))
+        return (
+            f"samples within ± {100 * args.error:g} points of {trace.unique_pages:,} pages,"
+            f" {100 * of:.0f} % of the points exact"
+        )
     return f"{100 * share:.2g} % of {trace.unique_pages:,} pages{without}"
 
 
@@ -122,11 +133,13 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1001, help="the first seed")
     parser.add_argument("--policy", default=POLICIES)
     parser.add_argument("--load", action="append", default=[], help="only these loads")
+    parser.add_argument("--error", type=float, help='of `sample="auto"`, in place of one rate')
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--record", action="store_true", help="keep it in benches/record")
     args = parser.parse_args()
     cells: dict[Cell, list[bool]] = {}
     asked = f"{args.seeds} seeds from {args.first}, {args.policy}"
+    asked += f", error {args.error}" if args.error is not None else ""
     lines = [f"# Coverage of 95 % intervals: {asked}", ""]
     for name, trace in loads(args.load):
         start = time.process_time()

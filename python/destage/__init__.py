@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from destage.rerunning import Rerun, rerun
     from destage.results import Metric, Results, Run, TraceIdentity, metrics
     from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
+    from destage.screening import Screened, screen
     from destage.sweep.calls import Swept, sweep
     from destage.sweep.difference import Difference, Differences, diff
     from destage.sweep.foretelling import Foretold, foretell
@@ -121,6 +122,7 @@ __all__ = [
     "compare",
     "run",
     "mrc",
+    "screen",
     "tune",
     "advise",
     "plan",
@@ -131,6 +133,7 @@ __all__ = [
     "demo_trace",
     "Recorded",
     "Curves",
+    "Screened",
     "Tuned",
     "Advice",
     "Rerun",
@@ -327,6 +330,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "compare",
         "plan",
         "run",
+    ),
+    "destage.screening": (
+        "Screened",
+        "screen",
     ),
     "destage.sweep.calls": (
         "Swept",

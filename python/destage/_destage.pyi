@@ -391,6 +391,7 @@ def mrc(
     every_size: bool,
     options: str,
     sample: float | None,
+    within: float | None,
     seed: int,
     jobs: int,
     progress: _Progress = None,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from destage import _destage
 from destage.checks import asked_curves, every_size_asked, one_trace, sizes_json
@@ -33,7 +33,10 @@ from destage.trace import Trace
 if TYPE_CHECKING:
     from destage.charts.plots import Plots
 
-__all__ = ["Curves", "check_curves", "mrc"]
+__all__ = ["USUAL_ERROR", "Curves", "check_curves", "mrc"]
+
+#: Half the width of a sampled hit ratio's interval, where `sample="auto"` is not told another one.
+USUAL_ERROR = 0.005
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,8 +151,7 @@ class Curves(Tabled):
 
     def as_table(self) -> Table:
         """Return the table that the command line prints, to be laid out otherwise."""
-        sample = self.data["mrc"]["sample"]
-        table = curves_table(self.result_set, sample, self.warnings)
+        table = curves_table(self.result_set, self.data["mrc"], self.warnings)
         table.notes[:0] = self.summary
         return table
 
@@ -220,7 +222,8 @@ def mrc(
     policies: str | PolicyLike | Sequence[PolicyLike] = "lru",
     *,
     cache: str | Sequence[str] = "auto",
-    sample: float | None = None,
+    sample: float | Literal["auto"] | None = None,
+    error: float | None = None,
     seed: int = 1,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -232,13 +235,17 @@ def mrc(
     the `summary`: how large is enough, where its knees are); other policies run once per size. With
     `sample`, a share of the pages is looked at, and every number is an estimate with a 95 %
     interval: `misses_low`, `misses_high` and so on; None where none has been shown to hold
-    (docs/sampling.md).
+    (docs/sampling.md). With `sample="auto"` each policy and size has the smallest sample whose
+    interval of the hit ratio is as narrow as `error` wants, and runs over the whole trace where
+    there is none.
 
     Parameters:
         cache: sizes, as in `compare`; `"all"` gives LRU and MIN at every size, an array a column:
             `curves.every_size["lru"].physical_writes[k]` is of a cache of k + 1 pages. Tables then
             show the sizes that are named beside it (`"all,64MiB"`), or `auto`.
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
+        error: with `sample="auto"`, half the width of the 95 % intervals of hit ratios: 0.005 (half
+            a point) unless it is given.
         seed: of the sample.
         options: `RunOptions`, as in `compare`.
         others: as in `compare`; policies of your own are not sampled.
@@ -251,7 +258,7 @@ def mrc(
     has_all, cache = every_size_asked(cache)
     table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
     own: list[PolicyLike] = [(spec, {}) for spec in specs if isinstance(spec, OwnPolicy)]
-    _check_sample(specs, sample, seed)
+    share, within = _check_sample(specs, sample, error, seed)
     sizes, text = sizes_json(cache), options_json("mrc", options)
     # Runs that policies of one's own will take.
     later = len(own) * len(json.loads(_destage.resolve_sizes(trace.raw, sizes))) if own else 0
@@ -260,9 +267,8 @@ def mrc(
 
         def draw(keep: _Keep) -> tuple[str, _Every]:
             threads = thread_count(jobs)
-            return _destage.mrc(
-                trace.raw, table, sizes, has_all, text, sample, seed, threads, progress, keep
-            )
+            asked = (trace.raw, table, sizes, has_all, text, share, within, seed, threads)
+            return _destage.mrc(*asked, progress, keep)
 
         curves = _of_the_table(draw, later, has_all)
     if own:
@@ -311,7 +317,7 @@ def check_curves(
     policies: str | PolicyLike | Sequence[PolicyLike],
     *,
     cache: str | Sequence[str] = "auto",
-    sample: float | None = None,
+    sample: float | Literal["auto"] | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
     """Raise `UsageError` where every size is asked for, and one pass cannot tell of it."""
@@ -325,9 +331,22 @@ def check_curves(
         _destage.check_every_size(spec, options_json("mrc", options))
 
 
-def _check_sample(specs: Sequence[Spec], sample: float | None, seed: int) -> None:
-    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float))):
-        raise UsageError(f"sample: expected a share of the pages, above 0, got {sample!r}")
+def _check_sample(
+    specs: Sequence[Spec],
+    sample: float | Literal["auto"] | None,
+    error: float | None,
+    seed: int,
+) -> tuple[float | None, float | None]:
+    """The share of the pages, or the error that is wanted in place of one."""
+    is_auto = sample == "auto"
+    if not is_auto and sample is not None and not _is_number(sample):
+        raise UsageError(
+            f'sample: expected a share of the pages, above 0, or "auto", got {sample!r}'
+        )
+    if error is not None and not is_auto:
+        raise UsageError('error: it chooses the samples of sample="auto": add that')
+    if error is not None and not (_is_number(error) and 0 < error < 1):
+        raise UsageError(f"error: expected a share above 0 and below 1, got {error!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
         raise UsageError(f"seed: expected a whole number 0..2^64, got {seed!r}")
     own = [spec.name for spec in specs if isinstance(spec, OwnPolicy)]
@@ -336,6 +355,13 @@ def _check_sample(specs: Sequence[Spec], sample: float | None, seed: int) -> Non
             f"sample: {own[0]} is a policy of your own, and runs over the whole trace: leave out"
             " the sample"
         )
+    if is_auto:
+        return None, USUAL_ERROR if error is None else error
+    return None if sample is None else float(sample), None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _with_own(

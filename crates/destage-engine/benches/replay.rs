@@ -180,6 +180,7 @@ fn shared(
         page_bytes: trace.page_bytes(),
         every_size: false,
         sampling: None,
+        within: None,
         jobs: 1,
     };
     for spec in specs {

@@ -26,6 +26,7 @@ from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note, note_interrupted, progress, warn
+from destage.cli.screening import SAMPLE, check_screened, screened
 from destage.device import Drive
 from destage.errors import UsageError
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named, of_a_drive
@@ -33,6 +34,7 @@ from destage.model.run import warnings_of
 from destage.policy import expanded
 from destage.results import Results
 from destage.runs import Interrupted, compare_pairs
+from destage.screening import Screened
 from destage.tables.results import results_table
 from destage.trace import Trace
 
@@ -105,6 +107,7 @@ Examples:
   destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB -d small --view latency
   destage compare hm_0.csv.gz -p lru,cflru -c 32MiB -d small --ftl page,bast
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
+  destage compare huge.csv.zst -p all -c 1%,10% --sample auto --finalists 3
 
 Several files are one trace: merged by time, each volume with its own addresses.
 A flag left out is looked up in the environment (DESTAGE_ and its name in capitals;
@@ -117,7 +120,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @apply(
     policy_flag(f"the drive's, else {USUAL}"),
     sizes_flag("the drive's, else auto"),
-    *(JOBS, RUN, DRY, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, TRACE, COMMON),
+    *(JOBS, RUN, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace; drives, FTLs and placements are a grid."""
@@ -133,6 +136,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
             **run_values(arguments),
         )
         _check_table(arguments, drive)
+    screens = check_screened(arguments, has_drive=drives[0] is not None)
     if grid:
         left.kept([s for d in drives for s in suiting(asked(policies, None, d)[0], d, left)])
     if not arguments["quiet"]:
@@ -143,42 +147,59 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     if arguments["dry_run"]:
         print_table(planned_table(pairs, arguments))
         return
-    interrupted = False
+    interrupted, found = False, None
     profile = drives[0] is not None and "report" in outputs.files
     try:
         with progress(arguments["quiet"]) as callback:
-            results = compare_pairs(
-                pairs,
-                policies,
-                cache=arguments["cache"],
-                grid=grid,
-                **run_values(arguments, profile=profile),
-                jobs=arguments["jobs"],
-                progress=callback,
-            )
+            if screens:
+                found = screened(pairs[0][0], arguments, callback)
+                results = found.results
+            else:
+                results = compare_pairs(
+                    pairs,
+                    policies,
+                    cache=arguments["cache"],
+                    grid=grid,
+                    **run_values(arguments, profile=profile),
+                    jobs=arguments["jobs"],
+                    progress=callback,
+                )
     except Interrupted as e:
-        if not e.results:
+        found = e.results if isinstance(e.results, Screened) else None
+        results = found.results if found else e.results
+        if not isinstance(results, Results) or not results:
             raise
-        results, interrupted = e.results, True
+        interrupted = True
         note_interrupted()
     if arguments["pe_cycles"] is not None:
         results = results.enduring(arguments["pe_cycles"])
-    _write(results, outputs, arguments, [one for one, _ in pairs])
+    _write(results, outputs, arguments, [one for one, _ in pairs], found)
     if interrupted:
         click.get_current_context().exit(signals.status())
 
 
 def _write(
-    results: Results, outputs: Outputs, arguments: Mapping[str, Any], traces: Sequence[Trace]
+    results: Results,
+    outputs: Outputs,
+    arguments: Mapping[str, Any],
+    traces: Sequence[Trace],
+    found: Screened | None,
 ) -> None:
     """Write files, table and report, the report last: where it cannot be, nothing else is lost."""
     table = results_table(results, **{key: arguments[key] for key in ("show", "sort", "view")})
+    if found:
+        table.notes[:0] = found.summary
     outputs.write(results, table)
     if outputs.to_screen:
+        if found:
+            print_table(found.curves.as_table())
+            click.echo()
         print_table(table)
     say_warnings(results)
     outputs.write_report(
-        results, list({one.fingerprint + one.name: one for one in traces}.values())
+        results,
+        list({one.fingerprint + one.name: one for one in traces}.values()),
+        [found.curves] if found else (),
     )
 
 

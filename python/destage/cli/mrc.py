@@ -21,6 +21,7 @@ from destage.cli.options import (
 )
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.reading import TRACE_ALONE
+from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.curves import check_curves
 from destage.curves import mrc as draw_curves
@@ -31,11 +32,14 @@ __all__ = ["mrc"]
 SAMPLE = [
     flag(
         "--sample",
-        metavar="SHARE",
+        metavar="SHARE|auto",
         help="Look at this share of the pages: 1% or 0.01. Much faster; each number is shown with"
-        " its 95 % interval, or as ± ? where none is known. [the whole trace]",
+        " its 95 % interval, or as ± ? where none is known. auto: for each policy and size the"
+        " smallest sample that --error allows, and the whole trace where none does."
+        " [the whole trace]",
     ),
-    flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample. [1]"),
+    ERROR,
+    SEED,
 ]
 
 EPILOG = """\b
@@ -44,6 +48,7 @@ Examples:
   destage mrc hm_0.csv.gz -p lru,arc,min -c 0.1%,1%,10% --csv curve.csv
   destage mrc hm_0.csv.gz -p lru,min -c all --parquet every_size.parquet
   destage mrc huge.csv.zst -p lru --sample 1%
+  destage mrc huge.csv.zst -p lru,fifo,s3-fifo --sample auto --error 1%
 
 LRU is exact at all sizes in one pass; fifo, clock and sieve share one among up to eight sizes;
 the others run once per size. With -c all the files hold every size of LRU and MIN, a row each,
@@ -67,7 +72,7 @@ and the table the usual ones.
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)
-    sample = _share(arguments["sample"])
+    sample, error = sampled(arguments)
     policies, cache = arguments["policy"] or "lru", arguments["cache"] or "auto"
     check_request(
         policies,
@@ -88,6 +93,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
                 policies,
                 cache=cache,
                 sample=sample,
+                error=error,
                 seed=arguments["seed"],
                 **run_values(arguments),
                 jobs=arguments["jobs"],
@@ -107,12 +113,3 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     outputs.write_report((), [opened], [curves])
     if interrupted:
         click.get_current_context().exit(signals.status())
-
-
-def _share(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise click.UsageError(f"--sample {text}: expected a share such as 1% or 0.01") from None

@@ -272,6 +272,13 @@ def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
             f"({number(sample.get('pages'))} pages, {number(sample.get('accesses'))} accesses); "
             "the bands are 95 % intervals."
         )
+    elif samples := curved.source["mrc"].get("samples"):
+        exact = sum(not run.sampled for run in curved.runs)
+        note = (
+            f"Estimated from {counted(len(samples), 'sample')} of {percent(samples[-1]['rate'])}"
+            f" to {percent(samples[0]['rate'])} of the pages, {exact} of {len(curved.runs)} points"
+            " from the whole trace; the bands are 95 % intervals."
+        )
     return groups[-1] | {
         "title": "Hit-ratio curves",
         "chips": chips(curved, shown),

@@ -26,13 +26,13 @@ from destage.tables.table import Cell, Column, Table
 __all__ = ["curves_summary", "curves_table"]
 
 
-def curves_table(
-    curves: ResultSet, sample: Mapping[str, Any] | None, warnings: Sequence[str]
-) -> Table:
-    """Return one row per size and one column per policy: hit ratios in per cent."""
-    title = f"{curves.name}: hit % over cache size"
-    if sample:
-        title += f", from a sample of {number(sample['pages'])} pages"
+def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence[str]) -> Table:
+    """Return one row per size and one column per policy: hit ratios in per cent.
+
+    `drawn` says what was sampled, if anything was.
+    """
+    title = f"{curves.name}: hit % over cache size{_sampled(drawn)}"
+    sample = drawn.get("sample") or drawn.get("samples")
     labels = curves.labels
     columns = [Column(title) for title in ("cache", "pages", "size", *labels)]
     by_size: dict[tuple[int, str], dict[str, Run]] = {}
@@ -54,8 +54,25 @@ def curves_table(
     return table
 
 
+def _sampled(drawn: Mapping[str, Any]) -> str:
+    """What was looked at, if not the whole trace."""
+    if sample := drawn.get("sample"):
+        return f", from a sample of {number(sample['pages'])} pages"
+    if samples := drawn.get("samples"):
+        pages = [sample["pages"] for sample in samples]
+        several = f"{number(min(pages))} to {number(max(pages))}"
+        of = several if len(pages) > 1 else number(pages[0])
+        return (
+            f", from samples of {of} pages" if len(pages) > 1 else f", from a sample of {of} pages"
+        )
+    return ""
+
+
 def _ahead(curves: ResultSet) -> dict[int, tuple[str | None, str]]:
-    """By size, the policy that is ahead of all others, and how far the best two are apart."""
+    """By size, the policy that is ahead of all others, and how far the best two are apart.
+
+    Of exact ones a lead below 0.08 points is none: one run takes one way of many.
+    """
     found: dict[int, tuple[str | None, str]] = {}
     for won in _won(curves):
         best = won.runs[0]
@@ -64,6 +81,8 @@ def _ahead(curves: ResultSet) -> dict[int, tuple[str | None, str]]:
         lead = best.minus(next_best, "hit_ratio")
         off = (best.hit_ratio or 0.0) - (next_best.hit_ratio or 0.0)
         shown = "± ?" if lead is None else uncertain(100 * off, 100 * lead[0], 100 * lead[1], 2)
+        if not best.sampled and not next_best.sampled:
+            shown = ratio(off)
         if won.sole:
             found[won.frames] = (best.label, f"{shown} ({next_best.label})")
         elif next_best.label in won.labels:
@@ -103,8 +122,10 @@ def _how_sure(curves: ResultSet) -> str:
     said = "a ± b: the whole trace has a - b to a + b, with 95 % confidence"
     if any(run.sampled and not run.bounds for run in curves.runs):
         said += "; ± ?: no interval is known (docs/sampling.md)"
+    if exact := sum(not run.sampled for run in curves.runs):
+        said += f"; without ±: exact, of the whole trace ({exact} of {len(curves.runs)})"
     if len(curves.labels) > 1:
-        said += ". * ahead of every other of which an interval is known, on the same sample"
+        said += ". * ahead of every other of which an interval is known"
     return f"{said}."
 
 

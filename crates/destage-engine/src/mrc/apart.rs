@@ -1,22 +1,25 @@
-//! How far policies are apart on the same sample.
+//! How far policies are apart: on the same sample, where they are off together, or on two.
 
 use super::curve::{Apart, ApartAt, MrcOptions, Point};
 use super::estimate::{Estimate, Number, Totals};
+use super::uncertain::{Estimates, FLOOR};
 use std::collections::BTreeMap;
 
 /// A point's place and what it was made of.
 pub(super) struct Found {
     frames: u32,
-    /// Of the sample (first) and of its groups (the rest).
+    /// Of the trace, or of a sample (first) and of its groups (the rest).
     estimates: Vec<Estimate>,
-    /// The point has intervals.
+    /// Share of the pages that was looked at.
+    rate: f64,
+    /// The point is exact, or has intervals.
     is_known: bool,
 }
 
 impl Found {
-    pub(super) fn of(point: &Point, estimates: Vec<Estimate>) -> Found {
-        let known = point.sampled.as_ref().is_some_and(|sampled| !sampled.intervals.is_empty());
-        Found { frames: point.frames, estimates, is_known: known }
+    pub(super) fn of(point: &Point, estimates: Vec<Estimate>, rate: f64) -> Found {
+        let known = point.sampled.as_ref().is_none_or(|sampled| !sampled.intervals.is_empty());
+        Found { frames: point.frames, estimates, rate, is_known: known }
     }
 }
 
@@ -58,15 +61,26 @@ fn between(
     totals: Option<Totals>,
     options: &MrcOptions,
 ) -> Option<[f64; 2]> {
-    let rate = options.sampling?.rounded_rate();
     let accesses = totals?.accesses();
     if !(a.is_known && b.is_known) {
         return None;
     }
-    let [a, b] = [a, b].map(|found| number.estimates(&found.estimates, options));
-    let difference = b.minus(&a);
-    let half = difference.uncertain_difference(rate, accesses).half;
-    let (low, high) = (difference.whole - half, difference.whole + half);
+    let [of_a, of_b] = [a, b].map(|found| number.estimates(&found.estimates, options));
+    let (difference, half) = if a.rate >= 1.0 && b.rate >= 1.0 {
+        // Both are exact, of this trace: a lead has to be more than what one run happens to take.
+        (of_b.whole - of_a.whole, FLOOR * accesses)
+    } else if a.rate == b.rate {
+        let difference = of_b.minus(&of_a);
+        (difference.whole, difference.uncertain_difference(a.rate, accesses).half)
+    } else {
+        // Of two samples, or of one and the whole trace: each may be off its own way.
+        let off = |of: &Estimates, found: &Found| of.uncertain(found.rate, accesses).half;
+        (of_b.whole - of_a.whole, off(&of_a, a) + off(&of_b, b))
+    };
+    if difference.is_nan() {
+        return None;
+    }
+    let (low, high) = (difference - half, difference + half);
     // More misses are fewer hits.
     Some(if metric == "hit_ratio" && accesses > 0.0 {
         [-high / accesses, -low / accesses]

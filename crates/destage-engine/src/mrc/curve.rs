@@ -1,6 +1,6 @@
 //! What a curve is, and how one is made.
 
-use super::sample::Sampling;
+use super::sample::{Sample, Sampling};
 use crate::options::RunOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,8 +19,31 @@ pub struct MrcOptions {
     pub every_size: bool,
     /// The whole trace if `None`.
     pub sampling: Option<Sampling>,
+    /// In place of one rate, the rate for each policy and size that such an error needs; the whole
+    /// trace where no sample serves.
+    pub within: Option<Within>,
     /// Threads, at least 1. The result does not depend on them.
     pub jobs: usize,
+}
+
+/// An error that is wanted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Within {
+    /// Half the width of the 95 % interval of hit ratios, above 0 and below 1.
+    pub error: f64,
+    /// Of the samples.
+    pub seed: u64,
+}
+
+impl Within {
+    /// Checks the error.
+    pub fn new(error: f64, seed: u64) -> Result<Within, String> {
+        if error > 0.0 && error < 1.0 {
+            Ok(Within { error, seed })
+        } else {
+            Err(format!("error {error}: expected a share above 0 and below 1, such as 0.5%"))
+        }
+    }
 }
 
 /// Curves of some policies over one trace.
@@ -28,6 +51,12 @@ pub struct MrcOptions {
 pub struct Mrc {
     /// The sample, if there is one.
     pub sample: Option<SampleSize>,
+    /// Half the width of the intervals that was wanted, in place of one rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// The samples that it took, the largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<SampleSize>,
     /// One per policy, in the order given.
     pub curves: Vec<Curve>,
     /// How far the points of a sample are apart.
@@ -56,6 +85,18 @@ pub struct SampleSize {
     pub accesses: u64,
     /// Groups that the errors come from.
     pub groups: u64,
+}
+
+impl SampleSize {
+    pub(super) fn of(sample: &Sample, sampling: Sampling) -> SampleSize {
+        SampleSize {
+            rate: sampling.rounded_rate(),
+            seed: sampling.seed,
+            pages: sample.lpns.len() as u64,
+            accesses: sample.first_ids.len() as u64,
+            groups: GROUPS,
+        }
+    }
 }
 
 /// How far policies are apart on the same sample, in the form of a comparison's differences: they

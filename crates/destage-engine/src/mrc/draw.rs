@@ -7,6 +7,7 @@ use super::ranks::ranks;
 use super::sample::{Sample, Sampling};
 use super::shared::{self, LANES};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
+use super::within;
 use crate::accesses::Columns;
 use crate::asides::Asides;
 use crate::control::Control;
@@ -20,6 +21,7 @@ use crate::spec::{PolicySpec, json_of};
 use crate::warmup::Warmup;
 use destage_policies::info;
 use destage_policies::params::{Params, Value};
+use std::collections::BTreeMap;
 
 /// Page accesses that [`mrc`] will have done at its end, for a progress bar: exact without
 /// sampling, expected with it. `accesses` are those of the trace.
@@ -29,6 +31,9 @@ pub fn planned_accesses(
     sizes: &[Frames],
     options: &MrcOptions,
 ) -> u64 {
+    if let Some(within) = options.within {
+        return within::planned_accesses(accesses, specs, sizes, options, within);
+    }
     let passes: u64 = specs.iter().map(|spec| passes(spec, sizes, options) as u64).sum();
     let each = match options.sampling {
         None => accesses,
@@ -63,26 +68,27 @@ pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
 }
 
 /// MIN is only if every size is asked for: a few runs are quicker, and tell what is written.
-fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
-    let asked = spec.name == "lru" || options.every_size && options.sampling.is_none();
+pub(super) fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
+    let is_whole = options.sampling.is_none() && options.within.is_none();
+    let asked = spec.name == "lru" || options.every_size && is_whole;
     asked && one_pass(spec, &options.run).is_ok()
 }
 
-fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
+pub(super) fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
     if in_one_pass(spec, options) { 1 } else { sizes.len() }
 }
 
 /// Makes the curves of `specs` over `sizes`. If it is told to stop meanwhile, those points that
 /// were known by then, if there are any; [`Mrc::unfinished`] says how much is missing.
 ///
-/// `input.next_uses` are needed if a policy asks for them and there is no sampling.
+/// `input.next_uses` are needed if a policy asks for them and there is no [`Sample`] of one rate.
 ///
 /// # Errors
 ///
 /// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
 /// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
 /// for one that clusters by erase block, which it takes apart; and for a sample of a run with
-/// trims.
+/// trims. With [`MrcOptions::within`] these run over the whole trace.
 pub fn mrc(
     input: &Input<'_>,
     specs: &[PolicySpec],
@@ -94,9 +100,11 @@ pub fn mrc(
         .iter()
         .map(|spec| spec.params(&Cost::says(options.run.cost)))
         .collect::<Result<Vec<_>, _>>()?;
-    let warmup_requests = options.run.warmup.rows(input.columns.first_ids.len(), input.arrivals_ns);
-
-    let mut warnings = Vec::new();
+    let asked = Asked { input, specs, params: &params, sizes, options, control };
+    if let Some(within) = options.within {
+        return within::mrc(&asked, within);
+    }
+    let warmup_requests = asked.warmup_requests();
     let samples = match options.sampling {
         None => Vec::new(),
         Some(sampling) => {
@@ -107,45 +115,165 @@ pub fn mrc(
                 ));
             }
             for (spec, params) in specs.iter().zip(&params) {
-                refuse_absolute_parameters(spec, params)?;
+                is_scaled(spec, params)?.map_err(RunError::Impossible)?;
             }
             samples(input.columns, sampling, warmup_requests.unwrap_or(0), control)?
         }
     };
-    let next_uses: Vec<Vec<u64>> = match needs_next_use(specs) {
-        true => samples.iter().map(Sample::next_uses).collect(),
-        false => samples.iter().map(|_| Vec::new()).collect(),
-    };
+    let next_uses = next_uses(&samples, specs);
     let traces = match options.sampling {
-        None => vec![Trace { input: *input, rate: 1.0, warmup_requests }],
+        None => vec![asked.whole()],
         Some(sampling) => sampled_traces(&samples, &next_uses, sampling, warmup_requests.is_some()),
     };
-    let tasks = tasks(&traces, specs, sizes, options);
+    let drawn = draw(&asked, &traces, options.sampling)?;
+    let sample = options.sampling.map(|sampling| SampleSize::of(&samples[0], sampling));
+    let is_sampled = sample.is_some();
+    asked.told(drawn, sample, Vec::new(), is_sampled)
+}
+
+/// What is asked of [`mrc`].
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) input: &'a Input<'a>,
+    pub(super) specs: &'a [PolicySpec],
+    /// Of each policy, after defaults.
+    pub(super) params: &'a [Params],
+    pub(super) sizes: &'a [Frames],
+    pub(super) options: &'a MrcOptions,
+    pub(super) control: &'a Control,
+}
+
+impl<'a> Asked<'a> {
+    /// Requests of the trace before counting begins; `None`: until the cache is full.
+    pub(super) fn warmup_requests(&self) -> Option<usize> {
+        let Input { columns, arrivals_ns, .. } = self.input;
+        self.options.run.warmup.rows(columns.first_ids.len(), arrivals_ns)
+    }
+
+    /// What the trace has to count; `None` if that is another number at each size.
+    pub(super) fn totals(&self) -> Option<Totals> {
+        self.warmup_requests().map(|warm| Totals::of(self.input.columns, warm))
+    }
+
+    /// The trace, unsampled.
+    pub(super) fn whole(&self) -> Trace<'a> {
+        Trace { input: *self.input, rate: 1.0, warmup_requests: self.warmup_requests() }
+    }
+
+    /// The curves of what was drawn, policy by policy.
+    pub(super) fn told(
+        &self,
+        drawn: Drawn,
+        sample: Option<SampleSize>,
+        samples: Vec<SampleSize>,
+        is_sampled: bool,
+    ) -> Result<Mrc, RunError> {
+        let Drawn { mut cells, mut every_size, unfinished, tasks } = drawn;
+        cells.sort_by_key(|cell| (cell.spec, cell.size));
+        let mut warnings = Vec::new();
+        let mut curves = Vec::new();
+        for (k, (spec, params)) in self.specs.iter().zip(self.params).enumerate() {
+            let of_spec = cells.iter().filter(|cell| cell.spec == k);
+            let points: Vec<Point> = of_spec.map(|cell| cell.point.clone()).collect();
+            if points.is_empty() && !self.sizes.is_empty() {
+                continue;
+            }
+            if let Some(point) = points.iter().find(|point| point.accesses == 0) {
+                warnings.push(format!(
+                    "{} at {}: nothing was counted after the warm-up",
+                    spec.label(),
+                    point.cache
+                ));
+            }
+            let one_pass = in_one_pass(spec, self.options);
+            curves.push(Curve {
+                policy: spec.name.to_string(),
+                label: spec.label(),
+                params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
+                method: if one_pass { Method::OnePass } else { Method::Runs },
+                points,
+                every_size: every_size.remove(&k),
+            });
+        }
+        if unfinished > 0 && curves.is_empty() {
+            return Err(RunError::Interrupted);
+        }
+        let placed: Vec<Placed> = cells.into_iter().map(|cell| cell.placed).collect();
+        let differences = is_sampled.then(|| apart(&placed, self.totals(), self.options));
+        let error = self.options.within.map(|within| within.error);
+        Ok(Mrc { sample, error, samples, curves, differences, warnings, unfinished, tasks })
+    }
+}
+
+/// A policy at a size.
+pub(super) struct Cell {
+    /// Its place among the policies.
+    pub(super) spec: usize,
+    /// Its place among the sizes.
+    pub(super) size: usize,
+    pub(super) point: Point,
+    pub(super) placed: Placed,
+}
+
+/// What passes and runs gave.
+#[derive(Default)]
+pub(super) struct Drawn {
+    pub(super) cells: Vec<Cell>,
+    /// By policy, what a pass over the whole trace tells of every size.
+    pub(super) every_size: BTreeMap<usize, EverySize>,
+    /// Passes and runs that had not ended when it was told to stop.
+    pub(super) unfinished: usize,
+    /// Passes and runs in all.
+    pub(super) tasks: usize,
+}
+
+/// Does all passes and runs over a trace, or over a sample (first) and its groups (the rest).
+pub(super) fn draw(
+    asked: &Asked<'_>,
+    traces: &[Trace<'_>],
+    sampling: Option<Sampling>,
+) -> Result<Drawn, RunError> {
+    let Asked { specs, sizes, options, control, .. } = *asked;
+    let tasks = tasks(traces, specs, sizes, options);
     let outcomes = in_parallel(&tasks, options, control)?;
     let unfinished = outcomes.iter().filter(|outcome| outcome.is_none()).count();
-    let found = Found {
-        outcomes: outcomes.chunks((outcomes.len() / traces.len()).max(1)).collect(),
-        traces: &traces,
-        totals: warmup_requests.map(|warm| Totals::of(input.columns, warm)),
-    };
-    let (curves, placed) = found.curves(specs, &params, sizes, options, &mut warnings);
-    if unfinished > 0 && curves.is_empty() {
-        return Err(RunError::Interrupted);
+    let of_traces: Vec<&[Option<Outcome>]> =
+        outcomes.chunks((outcomes.len() / traces.len()).max(1)).collect();
+    let totals = asked.totals();
+    let mut drawn = Drawn { unfinished, tasks: outcomes.len(), ..Drawn::default() };
+    let mut first = 0;
+    for (k, spec) in specs.iter().enumerate() {
+        let passes = passes(spec, sizes, options);
+        if let Some(every) = of_traces.first().and_then(|found| found.get(first)) {
+            let every = every.as_ref().filter(|_| sampling.is_none());
+            drawn.every_size.extend(every.and_then(|e| e.every_size(&options.run)).map(|e| (k, e)));
+        }
+        for (place, size) in sizes.iter().enumerate() {
+            let task = first + if passes == 1 { 0 } else { place };
+            let each = traces.iter().zip(&of_traces);
+            let estimates: Option<Vec<Estimate>> = each
+                .map(|(trace, found)| Some(found[task].as_ref()?.estimate(size, trace)))
+                .collect();
+            let Some(estimates) = estimates else { continue };
+            let point = point(spec.name, size, &estimates, totals, sampling, options);
+            let placed = Placed::of(&point, estimates, traces[0].rate);
+            drawn.cells.push(Cell { spec: k, size: place, point, placed });
+        }
+        first += passes;
     }
-    let sample = options.sampling.map(|sampling| SampleSize {
-        rate: sampling.rounded_rate(),
-        seed: sampling.seed,
-        pages: samples[0].lpns.len() as u64,
-        accesses: samples[0].first_ids.len() as u64,
-        groups: GROUPS,
-    });
-    let differences = options.sampling.map(|_| apart(&placed, found.totals, options));
-    let tasks = outcomes.len();
-    Ok(Mrc { sample, curves, differences, warnings, unfinished, tasks })
+    Ok(drawn)
+}
+
+/// Next uses of each sample, if a policy asks for them.
+pub(super) fn next_uses(samples: &[Sample], specs: &[PolicySpec]) -> Vec<Vec<u64>> {
+    match needs_next_use(specs) {
+        true => samples.iter().map(Sample::next_uses).collect(),
+        false => samples.iter().map(|_| Vec::new()).collect(),
+    }
 }
 
 /// Each sample as a trace of its own; the first is the whole sample, the others are its groups.
-fn sampled_traces<'a>(
+pub(super) fn sampled_traces<'a>(
     samples: &'a [Sample],
     next_uses: &'a [Vec<u64>],
     sampling: Sampling,
@@ -196,76 +324,7 @@ fn tasks<'a>(
     tasks
 }
 
-/// What the tasks found.
-struct Found<'a> {
-    /// One list for each trace, by policy, then size; `None` where it was told to stop.
-    outcomes: Vec<&'a [Option<Outcome>]>,
-    traces: &'a [Trace<'a>],
-    totals: Option<Totals>,
-}
-
-impl Found<'_> {
-    /// What the pass over the whole trace tells; `None` of a run, and of a sample.
-    fn every_size(&self, task: usize, options: &MrcOptions) -> Option<EverySize> {
-        match self.outcomes.first()?.get(task)? {
-            Some(Outcome::OnePass(curve)) if options.sampling.is_none() => {
-                Some(curve.every_size(&options.run))
-            }
-            Some(Outcome::Min(curve)) => Some(curve.every_size(&options.run)),
-            _ => None,
-        }
-    }
-
-    fn curves(
-        &self,
-        specs: &[PolicySpec],
-        params: &[Params],
-        sizes: &[Frames],
-        options: &MrcOptions,
-        warnings: &mut Vec<String>,
-    ) -> (Vec<Curve>, Vec<Placed>) {
-        let mut first = 0;
-        let (mut curves, mut placed) = (Vec::new(), Vec::new());
-        for (spec, params) in specs.iter().zip(params) {
-            let passes = passes(spec, sizes, options);
-            let points = sizes.iter().enumerate().filter_map(|(k, size)| {
-                let task = first + if passes == 1 { 0 } else { k };
-                let of_traces = self.traces.iter().zip(&self.outcomes);
-                let estimates: Option<Vec<Estimate>> = of_traces
-                    .map(|(trace, found)| Some(found[task].as_ref()?.estimate(size, trace)))
-                    .collect();
-                let estimates = estimates?;
-                let point = point(spec.name, size, &estimates, self.totals, options);
-                placed.push(Placed::of(&point, estimates));
-                Some(point)
-            });
-            let points: Vec<Point> = points.collect();
-            if points.is_empty() && !sizes.is_empty() {
-                first += passes;
-                continue;
-            }
-            if let Some(point) = points.iter().find(|point| point.accesses == 0) {
-                warnings.push(format!(
-                    "{} at {}: nothing was counted after the warm-up",
-                    spec.label(),
-                    point.cache
-                ));
-            }
-            curves.push(Curve {
-                policy: spec.name.to_string(),
-                label: spec.label(),
-                params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
-                method: if in_one_pass(spec, options) { Method::OnePass } else { Method::Runs },
-                points,
-                every_size: self.every_size(first, options),
-            });
-            first += passes;
-        }
-        (curves, placed)
-    }
-}
-
-/// The sample, then its groups.
+/// The sample of a rate, then its groups.
 fn samples(
     columns: Columns<'_>,
     sampling: Sampling,
@@ -283,15 +342,28 @@ fn samples(
             sampling.seed
         )));
     }
-    let groups = whole.groups(sampling);
-    Ok(std::iter::once(whole).chain(groups).collect())
+    Ok(with_groups(whole, sampling))
 }
 
-/// A sample scales frames and what is a share of them. It does not scale a number of accesses, and
-/// it takes the neighbours away from pages that are counted in clusters.
-fn refuse_absolute_parameters(spec: &PolicySpec, params: &Params) -> Result<(), RunError> {
+/// The sample, then its groups.
+pub(super) fn with_groups(whole: Sample, sampling: Sampling) -> Vec<Sample> {
+    let groups = whole.groups(sampling);
+    std::iter::once(whole).chain(groups).collect()
+}
+
+/// Whether a sample runs a policy as the whole trace does. It scales frames and what is a share of
+/// them. It does not scale a number of accesses, and it takes the neighbours away from pages that
+/// are counted in clusters.
+///
+/// # Errors
+///
+/// For an unknown policy. The inner error is the reason why not.
+pub(super) fn is_scaled(
+    spec: &PolicySpec,
+    params: &Params,
+) -> Result<Result<(), String>, RunError> {
     if info(spec.name)?.clusters {
-        return Err(RunError::Impossible(format!(
+        return Ok(Err(format!(
             "{}: it clusters by erase block, and a sample of single pages takes blocks apart; \
              leave sampling out for this policy",
             spec.label()
@@ -300,12 +372,12 @@ fn refuse_absolute_parameters(spec: &PolicySpec, params: &Params) -> Result<(), 
     for (key, value) in params.iter() {
         let unit = info(spec.name)?.params.iter().find(|p| p.name == key).map_or("", |p| p.unit);
         if ["pages", "accesses"].contains(&unit) && matches!(value, Value::Int(n) if *n > 0) {
-            return Err(RunError::Impossible(format!(
+            return Ok(Err(format!(
                 "{}: {key} = {value} counts {unit}, which a sample of the pages does not scale; \
                  leave sampling out for this policy",
                 spec.label()
             )));
         }
     }
-    Ok(())
+    Ok(Ok(()))
 }

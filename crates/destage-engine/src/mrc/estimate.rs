@@ -3,6 +3,7 @@
 use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
+use super::sample::Sampling;
 use super::uncertain::{Estimates, is_shown};
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
@@ -169,6 +170,7 @@ pub(super) fn point(
     size: &Frames,
     estimates: &[Estimate],
     totals: Option<Totals>,
+    sampling: Option<Sampling>,
     options: &MrcOptions,
 ) -> Point {
     let whole = estimates[0];
@@ -182,7 +184,7 @@ pub(super) fn point(
     let accesses = reads + writes;
     let ratio = |misses: f64| if accesses == 0 { 0.0 } else { misses / accesses as f64 };
     let written = Number::PhysicalWrites.of(&whole, options);
-    let sampled = options.sampling.map(|sampling| {
+    let sampled = sampling.map(|sampling| {
         let rate = sampling.rounded_rate();
         let frames = f64::from(size.frames) * rate;
         match totals.filter(|_| is_shown(policy, frames, rate)) {

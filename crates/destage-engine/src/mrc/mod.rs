@@ -14,7 +14,7 @@
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
 //!  ranks     which pages are sampled first   uncertain  how far a number may be off
 //!  estimate  from the sample to the trace    apart  how far two are
-//!  draw      all of it together
+//!  draw      all of it together              within  a rate for each size
 //! ```
 //!
 //! # Sampling
@@ -44,10 +44,11 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod uncertain;
+mod within;
 
 pub use curve::{
     Apart, ApartAt, Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize,
-    SampledPoint,
+    SampledPoint, Within,
 };
 pub use draw::{mrc, one_pass, planned_accesses};
 pub use lru::LruCurve;

@@ -95,6 +95,11 @@ impl Sample {
         Some(sample)
     }
 
+    /// A sample of a lower rate, in one pass over this one; `None` when it was stopped.
+    pub(super) fn lower(&self, sampling: Sampling, control: &Control) -> Option<Sample> {
+        Sample::new(self.columns(), &self.ranks, sampling, self.warmup_requests, control)
+    }
+
     /// The groups of this sample, in one pass over it.
     pub(super) fn groups(&self, sampling: Sampling) -> Vec<Sample> {
         let mut groups: Vec<Sample> = (0..GROUPS).map(|_| Sample::default()).collect();

@@ -1,6 +1,6 @@
 //! The passes and runs that curves are made of, on as many threads as there are.
 
-use super::curve::MrcOptions;
+use super::curve::{EverySize, MrcOptions};
 use super::estimate::Estimate;
 use super::lru::LruCurve;
 use super::min::MinCurve;
@@ -72,6 +72,15 @@ impl Outcome {
             Outcome::Run(counters) => Estimate::of(counters),
         };
         of_sample.scaled(1.0 / trace.rate)
+    }
+
+    /// What a pass tells of every size; `None` of a run.
+    pub(super) fn every_size(&self, options: &RunOptions) -> Option<EverySize> {
+        match self {
+            Outcome::OnePass(curve) => Some(curve.every_size(options)),
+            Outcome::Min(curve) => Some(curve.every_size(options)),
+            Outcome::Run(_) => None,
+        }
     }
 }
 

@@ -15,14 +15,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A decoded trace that owns its columns.
 #[derive(Default)]
-struct Owned {
+pub(super) struct Owned {
     first_ids: Vec<u32>,
     extents: Vec<u32>,
     lpns: Vec<u64>,
 }
 
 impl Owned {
-    fn input(&self) -> Input<'_> {
+    pub(super) fn input(&self) -> Input<'_> {
         let Owned { first_ids, extents, lpns } = self;
         let columns = Columns { first_ids, extents, lpns };
         Input {
@@ -67,7 +67,7 @@ fn mixed(pages: u32, requests: usize, seed: u64) -> Owned {
 }
 
 /// Single pages by Zipf's law with exponent 0.9, ranks scattered over the pages.
-fn zipf(pages: u32, accesses: usize, seed: u64) -> Owned {
+pub(super) fn zipf(pages: u32, accesses: usize, seed: u64) -> Owned {
     let mut next = random(seed);
     let mut weights: Vec<f64> = (1..=pages).map(|rank| f64::from(rank).powf(-0.9)).collect();
     let mut sum = 0.0;
@@ -88,19 +88,19 @@ fn zipf(pages: u32, accesses: usize, seed: u64) -> Owned {
     trace
 }
 
-fn sizes(frames: impl IntoIterator<Item = u32>) -> Vec<Frames> {
+pub(super) fn sizes(frames: impl IntoIterator<Item = u32>) -> Vec<Frames> {
     frames.into_iter().map(|frames| Frames { frames, given: format!("{frames}p") }).collect()
 }
 
-fn specs(text: &str) -> Vec<PolicySpec> {
+pub(super) fn specs(text: &str) -> Vec<PolicySpec> {
     PolicySpec::parse_list(text).expect("policies of the table")
 }
 
-fn options(run: RunOptions, sampling: Option<Sampling>) -> MrcOptions {
-    MrcOptions { run, page_bytes: 4096, every_size: false, sampling, jobs: 2 }
+pub(super) fn options(run: RunOptions, sampling: Option<Sampling>) -> MrcOptions {
+    MrcOptions { run, page_bytes: 4096, every_size: false, sampling, within: None, jobs: 2 }
 }
 
-fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mrc {
+pub(super) fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mrc {
     mrc(&trace.input(), &specs(policies), sizes, &options(run, None), &Control::default())
         .expect("curves")
 }
@@ -123,7 +123,7 @@ fn assert_is_a_run(point: &Point, trace: &Owned, policy: &str, options: &RunOpti
     assert_eq!(point.sampled, None);
 }
 
-fn run_options(warmup: Warmup, both: bool) -> RunOptions {
+pub(super) fn run_options(warmup: Warmup, both: bool) -> RunOptions {
     RunOptions { warmup, fetch_on_write_miss: both, flush_at_end: both, ..RunOptions::default() }
 }
 

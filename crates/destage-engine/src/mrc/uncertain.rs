@@ -25,7 +25,7 @@ const FINER: f64 = 0.5;
 const BIAS: f64 = 0.5;
 
 /// Share of the accesses that no sample is surer than.
-const FLOOR: f64 = 0.0008;
+pub(super) const FLOOR: f64 = 0.0008;
 
 /// Frames in a sample below which no interval is given: LIRS has lists of a hundredth of a cache.
 const LEAST_FRAMES: f64 = 512.0;
@@ -35,7 +35,7 @@ const LEAST_FRAMES_OF_ARC: f64 = 2048.0;
 
 /// Share of the pages above which no interval is given: whole and groups have hardly any choice
 /// left within a stratum, and 77 % of FIFO's intervals held at 35 % of an MSR trace.
-const HIGHEST_RATE: f64 = 0.25;
+pub(super) const HIGHEST_RATE: f64 = 0.25;
 
 /// Policies whose intervals have been measured.
 const MEASURED: [&str; 13] = [
@@ -57,9 +57,15 @@ const MEASURED: [&str; 13] = [
 /// Whether the intervals of a policy have been shown to hold with so many frames in the sample, and
 /// with this share of the pages.
 pub(super) fn is_shown(policy: &str, frames: f64, rate: f64) -> bool {
-    let least = if policy == "arc" { LEAST_FRAMES_OF_ARC } else { LEAST_FRAMES };
+    let enough = least_frames(policy).is_some_and(|least| frames >= least);
     // A sample of all pages is the trace.
-    rate >= 1.0 || rate <= HIGHEST_RATE && frames >= least && MEASURED.contains(&policy)
+    rate >= 1.0 || rate <= HIGHEST_RATE && enough
+}
+
+/// The frames that a sample must have for an interval; `None`: none is ever given.
+pub(super) fn least_frames(policy: &str) -> Option<f64> {
+    let least = if policy == "arc" { LEAST_FRAMES_OF_ARC } else { LEAST_FRAMES };
+    MEASURED.contains(&policy).then_some(least)
 }
 
 /// A number, estimated from a sample and from each of its groups, as of the whole trace.

@@ -1,0 +1,74 @@
+"""`destage compare --sample auto`: samples first, then the finalists over the whole trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from destage.cli.options import flag, run_values
+from destage.cli.sampling import ERROR, SEED, sampled
+from destage.errors import UsageError
+from destage.options import ProgressCallback
+from destage.screening import Screened, check_finalists, screen
+from destage.trace import Trace
+
+__all__ = ["SAMPLE", "check_screened", "screened"]
+
+SAMPLE = [
+    flag(
+        "--sample",
+        metavar="auto",
+        help="Without a drive: look at samples of the pages first, as mrc does, and run only those"
+        " over the whole trace that may be the best in hits or flash writes. [everything runs]",
+    ),
+    ERROR,
+    flag(
+        "--finalists",
+        type=int,
+        metavar="N",
+        help="With --sample auto: run at most so many policies at each size. [all that may win]",
+    ),
+    SEED,
+]
+
+
+def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
+    """Whether samples come first. Raises `UsageError` for what does not go with them."""
+    if arguments["sample"] is None:
+        for name in ("error", "finalists"):
+            if arguments[name] is not None:
+                raise UsageError(f"--{name} goes with --sample auto: add that")
+        return False
+    if arguments["sample"] != "auto":
+        raise UsageError(
+            f"--sample {arguments['sample']}: expected auto: compare shows what ran over the whole"
+            " trace; mrc shows curves from a share of the pages"
+        )
+    if has_drive:
+        raise UsageError(
+            "--sample: a drive is never sampled, its erase blocks hold neighbours, which a sample"
+            " takes apart: leave out one of --sample and --device"
+        )
+    for name in ("dry_run", "profile"):
+        if arguments.get(name):
+            raise UsageError(f"--{name.replace('_', '-')} does not go with --sample auto")
+    sampled(arguments)
+    check_finalists(arguments["finalists"])
+    return True
+
+
+def screened(
+    trace: Trace, arguments: Mapping[str, Any], callback: ProgressCallback | None
+) -> Screened:
+    """Samples, then the finalists."""
+    return screen(
+        trace,
+        arguments["policy"],
+        cache=arguments["cache"],
+        error=sampled(arguments)[1],
+        finalists=arguments["finalists"],
+        seed=arguments["seed"],
+        jobs=arguments["jobs"],
+        progress=callback,
+        **run_values(arguments),
+    )

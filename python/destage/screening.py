@@ -1,0 +1,164 @@
+"""Many policies, exactly where it matters: samples first, then the whole trace for finalists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from destage import _destage
+from destage.checks import asked, one_trace
+from destage.curves import Curves, mrc
+from destage.errors import UsageError
+from destage.model.metrics import METRICS
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.winners import winner
+from destage.model.words import counted, join
+from destage.options import ProgressCallback, RunOptions
+from destage.policy import PolicyLike, spec_label
+from destage.results import Results, incomplete
+from destage.runs import Interrupted, compare
+from destage.trace import Trace
+
+__all__ = ["Screened", "check_finalists", "screen"]
+
+#: What a finalist may be best in.
+DECIDES = ("hit_ratio", "physical_writes")
+
+
+@dataclass(frozen=True)
+class Screened:
+    """What `screen` found."""
+
+    curves: Curves
+    """Every policy at every size, from samples where they serve."""
+    results: Results
+    """The finalists, over the whole trace."""
+    passed_over: Mapping[int, tuple[str, ...]]
+    """By cache size, frames: what might be best as well, and is beyond the limit."""
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What was run exactly, and what was not: a sentence for each."""
+        points = len(self.curves.result_set.runs)
+        said = [
+            f"Run over the whole trace: {len(self.results)} of {points} policies and sizes, those"
+            " that the samples cannot tell from the best in hits, or in flash writes incl. owed."
+        ]
+        for frames, labels in self.passed_over.items():
+            said.append(
+                f"Not run at {counted(frames, 'page')}, beyond the limit of finalists, though the"
+                f" samples do not tell them from the best: {join(labels)}."
+            )
+        return tuple(said)
+
+
+def screen(
+    trace: Trace,
+    policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
+    *,
+    cache: str | Sequence[str] | None = None,
+    error: float | None = None,
+    finalists: int | None = None,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+    **options: Unpack[RunOptions],
+) -> Screened:
+    """Compare policies by samples, and run those exactly that may be the best.
+
+    At each size those are finalists that the intervals of the samples cannot tell from the best in
+    hit ratio, or from the best in flash writes (with those that are owed at the end; the curves
+    count them). A policy that is not is behind in both, with 95 % confidence. Policies that know
+    the future are no finalists.
+
+    Parameters:
+        trace, policies, cache, jobs, progress: as in `compare`, without a drive: the erase blocks
+            of one hold neighbours, which a sample takes apart.
+        error, seed: as in `mrc` with `sample="auto"`.
+        finalists: at most so many of them at each size, the best by the samples; None is all.
+        options: `RunOptions` of both `mrc` and `compare`.
+
+    Raises as `mrc` and `compare`; `Interrupted` on Ctrl-C has `Curves` or `Screened`.
+    """
+    one_trace("screen", trace, policies)
+    check_finalists(finalists)
+    specs, sizes = asked(policies, cache, None)
+    # What is dirty at the end is owed: policies would win by it.
+    counting_all: RunOptions = {**options, "flush_at_end": True}
+    labels = ",".join(spec_label(spec) for spec in specs)
+    curves = mrc(
+        trace,
+        labels,
+        cache=json.loads(sizes),
+        sample="auto",
+        error=error,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+        **counting_all,
+    )
+    chosen: dict[tuple[str, ...], list[str]] = {}
+    passed_over: dict[int, tuple[str, ...]] = {}
+    points = curves.result_set
+    for frames in points.sizes:
+        open_ones = [run.label for run in _may_be_best(points, frames)]
+        kept = open_ones[:finalists]
+        # In the order in which they were asked for: samples of another seed change no table.
+        together = tuple(label for label in points.labels if label in kept)
+        chosen.setdefault(together, []).append(f"{frames}p")
+        if len(kept) < len(open_ones):
+            passed_over[frames] = tuple(open_ones[len(kept) :])
+    runs: list[dict[str, Any]] = []
+    whole: dict[str, Any] = {}
+    planned = sum(len(together) * len(at) for together, at in chosen.items())
+    try:
+        for together, at in chosen.items():
+            if together:
+                found = compare(
+                    trace, ",".join(together), cache=at, jobs=jobs, progress=progress, **options
+                )
+                whole = dict(found.sets[0])
+                runs += whole["runs"]
+    except Interrupted as e:
+        for one in e.results.sets:
+            whole = dict(one)
+            runs += one["runs"]
+        if runs:
+            (whole,) = incomplete([{**whole, "runs": runs}], planned)
+        raise Interrupted(Screened(curves, _together(whole, runs, points), passed_over)) from None
+    return Screened(curves, _together(whole, runs, points), passed_over)
+
+
+def check_finalists(finalists: int | None) -> None:
+    """Raise `UsageError` for what is no number of finalists."""
+    is_whole = isinstance(finalists, int) and not isinstance(finalists, bool)
+    if finalists is not None and (not is_whole or finalists < 1):
+        raise UsageError(f"finalists: expected a whole number from 1, got {finalists!r}")
+
+
+def _may_be_best(points: ResultSet, frames: int) -> list[Run]:
+    """Runs that the intervals cannot tell from the best of a size, by rank in hits or writes."""
+    rivals = [run for run in points.at(frames) if not run.knows_the_future]
+    ranks: dict[str, int] = {}
+    for metric in (m for m in METRICS if m.name in DECIDES):
+        won = winner(rivals, metric)
+        for rank, run in enumerate(won.runs if won else rivals):
+            ranks[run.label] = min(rank, ranks.get(run.label, rank))
+    of_size = [run for run in rivals if run.label in ranks]
+    return sorted(of_size, key=lambda run: ranks[run.label])
+
+
+def _together(whole: Mapping[str, Any], runs: list[dict[str, Any]], points: ResultSet) -> Results:
+    """One result set: sizes ascending and called as asked for, policies as they were asked for."""
+    if not runs:
+        return Results([])
+    given = {point.frames: point.cache for point in points.runs}
+    place = {label: k for k, label in enumerate(points.labels)}
+    for run in runs:
+        run["config"]["cache"] = given[run["config"]["frames"]]
+    runs.sort(key=lambda run: (run["config"]["frames"], place[run["label"]]))
+    text = _destage.assembled(json.dumps({**whole, "runs": runs}))
+    return Results([json.loads(text)])
