@@ -145,9 +145,10 @@ def main() -> None:
         start = time.process_time()
         sampled = cover(name, trace, args, cells)
         here = {cell: held for cell, held in cells.items() if cell[0] == name}
-        lines += [f"## {name}: {sampled}, {time.process_time() - start:.0f} s of CPU", ""]
-        lines += [*told(here)[0], ""]
-        print("\n".join(lines[-4:]), flush=True)
+        of_load = [f"## {name}: {sampled}, {time.process_time() - start:.0f} s of CPU", ""]
+        of_load += [*told(here)[0], ""]
+        print("\n".join(of_load), flush=True)
+        lines += of_load
     said, met = told(cells)
     lines += ["## All", "", *said, "", f"Targets {'met' if met else 'missed'}."]
     print("\n".join(lines[-len(said) - 4 :]))
