@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench coverage fuzz mutants docs dist clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz mutants docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -90,6 +90,10 @@ mutants: $(VENV)/.tools ## how many faults the Rust tests notice (docs/trust.md)
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
+	$(BIN)/python benches/sampled.py
+
+bench-long: setup ## sampled curves beside exact ones, 10^8 accesses over 10 M pages; an hour
+	$(BIN)/python benches/sampled.py --requests 100000000 --pages 10000000
 
 dist: $(VENV)/.tools ## build wheel, sdist and crates into dist/, and try the wheel where there is no Rust
 	@$(PIP) install --group dist || echo "make: no zig here: the wheel will ask for this machine's glibc" >&2

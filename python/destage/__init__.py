@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from destage.catalogue import policy as _one_policy
     from destage.conformance import ConformanceReport, VectorFile, conform, conform_emit
     from destage.conversion import Converted, convert, trace_head, trace_info, write_workload
-    from destage.curves import Curves, mrc
+    from destage.curves.calls import mrc
+    from destage.curves.drawn import Curves
+    from destage.curves.screening import Screened, screen
     from destage.demo import demo, demo_trace
     from destage.device import Drive, open_device
     from destage.doctor import Checkup, Finding, doctor
@@ -80,7 +82,6 @@ if TYPE_CHECKING:
     from destage.rerunning import Rerun, rerun
     from destage.results import Metric, Results, Run, TraceIdentity, metrics
     from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
-    from destage.screening import Screened, screen
     from destage.sweep.calls import Swept, sweep
     from destage.sweep.difference import Difference, Differences, diff
     from destage.sweep.foretelling import Foretold, foretell
@@ -255,9 +256,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "trace_info",
         "write_workload",
     ),
-    "destage.curves": (
-        "Curves",
-        "mrc",
+    "destage.curves.calls": ("mrc",),
+    "destage.curves.drawn": ("Curves",),
+    "destage.curves.screening": (
+        "Screened",
+        "screen",
     ),
     "destage.demo": (
         "demo",
@@ -330,10 +333,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "compare",
         "plan",
         "run",
-    ),
-    "destage.screening": (
-        "Screened",
-        "screen",
     ),
     "destage.sweep.calls": (
         "Swept",

@@ -9,7 +9,7 @@ from destage.errors import UsageError
 from destage.io.files import Destination
 
 if TYPE_CHECKING:
-    from destage.curves import Curves
+    from destage.curves.drawn import Curves
     from destage.profile import TraceProfile
     from destage.results import Results
     from destage.sweep.loaded import StoredResults

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from destage import _destage
 from destage.checks import Left, asked, sizes_json, suiting
-from destage.curves import mrc
+from destage.curves.calls import mrc
 from destage.device import Drive
 from destage.errors import DataError, UsageError
 from destage.model.goals import COST, Goal, goals_of

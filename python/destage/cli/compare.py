@@ -27,6 +27,7 @@ from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note, note_interrupted, progress, warn
 from destage.cli.screening import SAMPLE, check_screened, screened
+from destage.curves.screening import Screened
 from destage.device import Drive
 from destage.errors import UsageError
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named, of_a_drive
@@ -34,7 +35,6 @@ from destage.model.run import warnings_of
 from destage.policy import expanded
 from destage.results import Results
 from destage.runs import Interrupted, compare_pairs
-from destage.screening import Screened
 from destage.tables.results import results_table
 from destage.trace import Trace
 

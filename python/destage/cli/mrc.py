@@ -23,8 +23,8 @@ from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn
-from destage.curves import check_curves
-from destage.curves import mrc as draw_curves
+from destage.curves.calls import check_curves
+from destage.curves.calls import mrc as draw_curves
 from destage.runs import Interrupted
 
 __all__ = ["mrc"]

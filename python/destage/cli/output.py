@@ -18,7 +18,7 @@ from destage.io.files import write_whole
 from destage.io.names import printable
 
 if TYPE_CHECKING:
-    from destage.curves import Curves
+    from destage.curves.drawn import Curves
     from destage.profile import TraceProfile
     from destage.results import Results
     from destage.tables.frames import Tabled

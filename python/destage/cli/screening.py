@@ -7,9 +7,9 @@ from typing import Any
 
 from destage.cli.options import flag, run_values
 from destage.cli.sampling import ERROR, SEED, sampled
+from destage.curves.screening import Screened, check_finalists, screen
 from destage.errors import UsageError
 from destage.options import ProgressCallback
-from destage.screening import Screened, check_finalists, screen
 from destage.trace import Trace
 
 __all__ = ["SAMPLE", "check_screened", "screened"]

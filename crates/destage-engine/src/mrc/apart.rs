@@ -1,15 +1,14 @@
 //! How far policies are apart: on the same sample, where they are off together, or on two.
 
 use super::curve::{Apart, ApartAt, MrcOptions, Point};
-use super::estimate::{Estimate, Number, Totals};
+use super::estimate::{Estimated, Number, Totals};
 use super::uncertain::{Estimates, FLOOR};
 use std::collections::BTreeMap;
 
 /// A point's place and what it was made of.
 pub(super) struct Found {
     frames: u32,
-    /// Of the trace, or of a sample (first) and of its groups (the rest).
-    estimates: Vec<Estimate>,
+    estimated: Estimated,
     /// Share of the pages that was looked at.
     rate: f64,
     /// The point is exact, or has intervals.
@@ -17,9 +16,9 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn of(point: &Point, estimates: Vec<Estimate>, rate: f64) -> Found {
+    pub(super) fn of(point: &Point, estimated: Estimated, rate: f64) -> Found {
         let known = point.sampled.as_ref().is_none_or(|sampled| !sampled.intervals.is_empty());
-        Found { frames: point.frames, estimates, rate, is_known: known }
+        Found { frames: point.frames, estimated, rate, is_known: known }
     }
 }
 
@@ -65,7 +64,7 @@ fn between(
     if !(a.is_known && b.is_known) {
         return None;
     }
-    let [of_a, of_b] = [a, b].map(|found| number.estimates(&found.estimates, options));
+    let [of_a, of_b] = [a, b].map(|found| number.estimates(&found.estimated, options));
     let (difference, half) = if a.rate >= 1.0 && b.rate >= 1.0 {
         // Both are exact, of this trace: a lead has to be more than what one run happens to take.
         (of_b.whole - of_a.whole, FLOOR * accesses)

@@ -2,11 +2,12 @@
 
 use super::apart::{Found as Placed, apart};
 use super::curve::{Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
-use super::estimate::{Estimate, Totals, point};
+use super::estimate::{Estimate, Estimated, Totals, point};
 use super::ranks::ranks;
 use super::sample::{Sample, Sampling};
 use super::shared::{self, LANES};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
+use super::uncertain::{beside, is_shown};
 use super::within;
 use crate::accesses::Columns;
 use crate::asides::Asides;
@@ -242,6 +243,7 @@ pub(super) fn draw(
     let totals = asked.totals();
     let mut drawn = Drawn { unfinished, tasks: outcomes.len(), ..Drawn::default() };
     let mut first = 0;
+    let mut found = Vec::new();
     for (k, spec) in specs.iter().enumerate() {
         let passes = passes(spec, sizes, options);
         if let Some(every) = of_traces.first().and_then(|found| found.get(first)) {
@@ -254,14 +256,77 @@ pub(super) fn draw(
             let estimates: Option<Vec<Estimate>> = each
                 .map(|(trace, found)| Some(found[task].as_ref()?.estimate(size, trace)))
                 .collect();
-            let Some(estimates) = estimates else { continue };
-            let point = point(spec.name, size, &estimates, totals, sampling, options);
-            let placed = Placed::of(&point, estimates, traces[0].rate);
-            drawn.cells.push(Cell { spec: k, size: place, point, placed });
+            let Some((&whole, groups)) = estimates.as_deref().and_then(|e| e.split_first()) else {
+                continue;
+            };
+            let estimated = Estimated { whole, groups: groups.to_vec(), beside: Vec::new() };
+            found.push(Known { spec: k, size: place, task, estimated });
         }
         first += passes;
     }
+    if let Some(sampling) = sampling {
+        let known = found.len();
+        look_beside(asked, traces, sampling, of_traces[0], &mut found)?;
+        drawn.unfinished += known - found.len();
+    }
+    for Known { spec, size, estimated, .. } in found {
+        let policy = specs[spec].name;
+        let point = point(policy, &sizes[size], &estimated, totals, sampling, options);
+        let placed = Placed::of(&point, estimated, traces[0].rate);
+        drawn.cells.push(Cell { spec, size, point, placed });
+    }
     Ok(drawn)
+}
+
+/// What is known of a policy at a size, and which task of the first trace told it.
+struct Known {
+    spec: usize,
+    size: usize,
+    task: usize,
+    estimated: Estimated,
+}
+
+/// Runs the whole sample with a few frames less, and with a few more, where a step of a curve may
+/// be near; what did not end, since it was told to stop, is no longer known.
+fn look_beside(
+    asked: &Asked<'_>,
+    traces: &[Trace<'_>],
+    sampling: Sampling,
+    outcomes: &[Option<Outcome>],
+    found: &mut Vec<Known>,
+) -> Result<(), RunError> {
+    let Some(accesses) = asked.totals().map(Totals::accesses) else { return Ok(()) };
+    let Asked { specs, sizes, options, control, .. } = *asked;
+    let (trace, rate) = (&traces[0], sampling.rounded_rate());
+    let ends = |known: &Known| {
+        let size = &sizes[known.size];
+        let end = |frames| Frames { frames, given: size.given.clone() };
+        let has_interval = is_shown(specs[known.spec].name, f64::from(size.frames) * rate, rate);
+        let wanted = has_interval && known.estimated.is_steep(accesses, options);
+        wanted.then(|| beside(size.frames, rate).map(end))
+    };
+    let ends: Vec<Option<[Frames; 2]>> = found.iter().map(ends).collect();
+    let runs =
+        found.iter().zip(&ends).filter(|(known, _)| !in_one_pass(&specs[known.spec], options));
+    let tasks: Vec<Task<'_>> = runs
+        .filter_map(|(known, ends)| Some((known, ends.as_ref()?)))
+        .flat_map(|(known, ends)| ends.iter().map(|end| (&specs[known.spec], end)))
+        .map(|(spec, end)| Task { trace, spec, sizes: Sizes::These(std::slice::from_ref(end)) })
+        .collect();
+    let mut ran = in_parallel(&tasks, options, control)?.into_iter();
+    let mut looked = ends.iter();
+    found.retain_mut(|known| {
+        let Some(Some(ends)) = looked.next() else { return true };
+        let curve = outcomes[known.task].as_ref();
+        let of_end = |end: &Frames| match in_one_pass(&specs[known.spec], options) {
+            true => curve.map(|curve| curve.estimate(end, trace)),
+            false => ran.next().flatten().map(|run| run.estimate(end, trace)),
+        };
+        let both: Vec<Option<Estimate>> = ends.iter().map(of_end).collect();
+        known.estimated.beside = both.iter().flatten().copied().collect();
+        known.estimated.beside.len() == ends.len()
+    });
+    Ok(())
 }
 
 /// Next uses of each sample, if a policy asks for them.

@@ -154,26 +154,50 @@ impl Number {
         }
     }
 
-    /// From the estimates of a sample (first), and of its groups (the rest).
-    pub(super) fn estimates(self, found: &[Estimate], options: &MrcOptions) -> Estimates {
-        let groups = found[1..].iter().map(|group| self.of(group, options)).collect();
-        Estimates { whole: self.of(&found[0], options), groups }
+    /// From what was estimated of a point.
+    pub(super) fn estimates(self, found: &Estimated, options: &MrcOptions) -> Estimates {
+        let each = |of: &[Estimate]| of.iter().map(|one| self.of(one, options)).collect();
+        Estimates {
+            whole: self.of(&found.whole, options),
+            groups: each(&found.groups),
+            beside: each(&found.beside),
+        }
     }
 }
 
-/// A point from the estimates of the trace or of the sample (first), and of its groups (the rest).
+/// What was estimated of a point.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Estimated {
+    /// By the whole sample, or by the trace.
+    pub(super) whole: Estimate,
+    /// By its groups; none of the trace.
+    pub(super) groups: Vec<Estimate>,
+    /// By the whole sample with a few frames less, and with a few more; none where it does not
+    /// matter ([`Estimated::is_steep`]).
+    pub(super) beside: Vec<Estimate>,
+}
+
+impl Estimated {
+    /// Whether the groups are far apart: the size may lie on a step of the curve.
+    pub(super) fn is_steep(&self, accesses: f64, options: &MrcOptions) -> bool {
+        let of = |number: Number| number.estimates(self, options).is_steep(accesses);
+        of(Number::Misses) || of(Number::PhysicalWrites)
+    }
+}
+
+/// A point from what was estimated of it.
 ///
 /// Without `totals` (a warm-up that ends elsewhere at each size) the accesses are an estimate too,
 /// and no interval is known.
 pub(super) fn point(
     policy: &str,
     size: &Frames,
-    estimates: &[Estimate],
+    found: &Estimated,
     totals: Option<Totals>,
     sampling: Option<Sampling>,
     options: &MrcOptions,
 ) -> Point {
-    let whole = estimates[0];
+    let whole = found.whole;
     let (reads, writes) = match totals {
         Some(Totals { reads, writes }) => (reads, writes),
         None => (whole.reads.round() as u64, whole.writes.round() as u64),
@@ -188,7 +212,7 @@ pub(super) fn point(
         let rate = sampling.rounded_rate();
         let frames = f64::from(size.frames) * rate;
         match totals.filter(|_| is_shown(policy, frames, rate)) {
-            Some(totals) => with_intervals(frames, rate, estimates, totals, options),
+            Some(totals) => with_intervals(frames, rate, found, totals, options),
             None => SampledPoint {
                 frames,
                 miss_ratio_error: None,
@@ -217,7 +241,7 @@ pub(super) fn point(
 fn with_intervals(
     frames: f64,
     rate: f64,
-    estimates: &[Estimate],
+    estimated: &Estimated,
     totals: Totals,
     options: &MrcOptions,
 ) -> SampledPoint {
@@ -226,7 +250,7 @@ fn with_intervals(
     let mut intervals = BTreeMap::new();
     let mut error = [0.0; 2];
     for number in Number::ALL {
-        let found = number.estimates(estimates, options);
+        let found = number.estimates(estimated, options);
         let uncertain = found.uncertain(rate, accesses);
         let most = match number {
             Number::Misses | Number::PhysicalReads => accesses,

@@ -10,6 +10,11 @@
 //! * A sample of few frames is off on average, too, not only by chance: lists that are a tenth of a
 //!   cache have a frame or two. Its groups, of fewer frames, are off farther: [`BIAS`] of what they
 //!   are apart from the whole is added. What is off on average has no sign that could cancel.
+//! * A curve may have a step: a loop fits or does not. The sample has a frame or two more or less
+//!   of the loop than its share, and the groups, each on its side of the step, do not average that
+//!   out. Where they are far apart ([`STEEP`]) the sample runs with a few frames less, and with a
+//!   few more ([`beside`]), and the interval reaches beyond the farther of the two, by half of its
+//!   width.
 //! * One run takes one way of many, whatever the sample: [`FLOOR`] of the accesses is added.
 //!
 //! What this covers has been measured (`benches/coverage.py`, `docs/sampling.md`), and where it has
@@ -19,13 +24,27 @@ use super::curve::GROUPS;
 
 /// Share of the groups' variance that the whole has: what is alike within a stratum does not vary,
 /// and the strata of the whole are finer than those of its groups.
-const FINER: f64 = 0.5;
+const FINER: f64 = 0.36;
 
 /// How much of what groups and whole are apart the whole may be off.
-const BIAS: f64 = 0.5;
+const BIAS: f64 = 0.4;
 
 /// Share of the accesses that no sample is surer than.
 pub(super) const FLOOR: f64 = 0.0008;
+
+/// Share of the accesses by which the groups are apart where a step of the curve may be near.
+const STEEP: f64 = 0.007;
+
+/// Roots of its frames by which a sample may lie beside its place on the curve.
+const SHIFT: f64 = 0.8;
+
+/// The sizes beside a step: a little smaller and a little larger than so many frames, of which the
+/// sample has the share `rate`.
+pub(super) fn beside(frames: u32, rate: f64) -> [u32; 2] {
+    let sampled = f64::from(frames) * rate;
+    let shift = (SHIFT * sampled.sqrt()).max(1.0) / rate;
+    [-shift, shift].map(|shift| (f64::from(frames) + shift).round().max(1.0) as u32)
+}
 
 /// Frames in a sample below which no interval is given: LIRS has lists of a hundredth of a cache.
 const LEAST_FRAMES: f64 = 512.0;
@@ -73,6 +92,8 @@ pub(super) fn least_frames(policy: &str) -> Option<f64> {
 pub(super) struct Estimates {
     pub(super) whole: f64,
     pub(super) groups: Vec<f64>,
+    /// With a few frames less, and with a few more; none where it does not matter.
+    pub(super) beside: Vec<f64>,
 }
 
 /// How far a number may be off.
@@ -88,7 +109,18 @@ impl Estimates {
     /// How much more this is than another number of the same sample.
     pub(super) fn minus(&self, other: &Estimates) -> Estimates {
         let pairs = self.groups.iter().zip(&other.groups);
-        Estimates { whole: self.whole - other.whole, groups: pairs.map(|(a, b)| a - b).collect() }
+        // One of the two may be on a step, and the other not.
+        let beside = |of: &Estimates| match of.beside[..] {
+            [less, more] => [less, more],
+            _ => [of.whole; 2],
+        };
+        let has_any = !(self.beside.is_empty() && other.beside.is_empty());
+        let ends = beside(self).into_iter().zip(beside(other)).filter(|_| has_any);
+        Estimates {
+            whole: self.whole - other.whole,
+            groups: pairs.map(|(a, b)| a - b).collect(),
+            beside: ends.map(|(a, b)| a - b).collect(),
+        }
     }
 
     /// How far it may be off; of so many accesses, from a sample of this rate.
@@ -112,7 +144,16 @@ impl Estimates {
         let squares: f64 = self.groups.iter().map(|one| (one - mean) * (one - mean)).sum();
         let error = (finer * (1.0 - rate) * squares / (n * (n - 1.0))).sqrt();
         let apart = (mean - self.whole).abs();
-        Uncertain { error, half: STUDENT * error + BIAS * apart + FLOOR * accesses }
+        let half = STUDENT * error + BIAS * apart + FLOOR * accesses;
+        let step = self.beside.iter().map(|end| (end - self.whole).abs()).fold(0.0, f64::max);
+        Uncertain { error, half: if step > 0.0 { half.max(step + half / 2.0) } else { half } }
+    }
+
+    /// Whether the groups are far apart: the size may lie on a step of the curve.
+    pub(super) fn is_steep(&self, accesses: f64) -> bool {
+        let most = self.groups.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = self.groups.iter().copied().fold(f64::INFINITY, f64::min);
+        most - least > STEEP * accesses
     }
 }
 
@@ -125,7 +166,7 @@ mod tests {
     use super::*;
 
     fn estimates(whole: f64, groups: &[f64]) -> Estimates {
-        Estimates { whole, groups: groups.to_vec() }
+        Estimates { whole, groups: groups.to_vec(), beside: Vec::new() }
     }
 
     #[test]
@@ -144,6 +185,22 @@ mod tests {
         let found = estimates(102.0, &[108.0; 8]).uncertain(0.1, 0.0);
         assert_eq!(found.error, 0.0);
         assert!((found.half - 6.0 * BIAS).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_step_of_the_curve_widens_the_interval_to_both_of_its_sides() {
+        let flat = estimates(50.0, &[49.0, 51.0, 50.0, 50.0, 50.0, 50.0, 49.5, 50.5]);
+        assert!(!flat.is_steep(1_000.0) && flat.is_steep(100.0));
+        let plain = flat.uncertain(0.0, 0.0).half;
+        let on_a_step = Estimates { beside: vec![58.0, 50.0], ..flat.clone() };
+        assert_eq!(on_a_step.uncertain(0.0, 0.0).half, 8.0 + plain / 2.0);
+        // Two policies that step together are no farther apart for it.
+        let other = Estimates { whole: 40.0, beside: vec![48.0, 40.0], ..flat.clone() };
+        assert_eq!(on_a_step.minus(&other).beside, [10.0, 10.0]);
+        assert_eq!(on_a_step.minus(&flat).beside, [8.0, 0.0]);
+        assert!(flat.minus(&flat).beside.is_empty());
+        assert_eq!(beside(10_000, 0.25), [9_840, 10_160]);
+        assert_eq!(beside(1, 0.25), [1, 5]);
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! A rate for each size: as few pages as a wanted error allows, all of them where no sample serves.
 //!
-//! One rate for all sizes is too high for the large and too low for the small ones: what an
-//! estimate is off depends on the frames that its sample has, hardly on the trace. So each size gets
-//! the rate, a power of two, that keeps [`FRAMES`] for the error; samples of lower rates lie in those
-//! of higher ones, and are drawn from them. A point whose interval turns out wider than wanted is
-//! drawn once more with [`GROWTH`] times the frames, and then runs over the whole trace, as do
-//! those that no sample serves: policies whose intervals have not been shown to hold, small caches,
-//! runs with trims.
+//! One rate for all sizes is too high for the large and too low for the small ones: what a number
+//! is off depends on the frames that its sample has, hardly on the trace. So each size gets the
+//! rate, a power of two, that keeps [`FRAMES`] for the error; samples of lower rates lie in those
+//! of higher ones, and are drawn from them. A point whose interval turns out wider than wanted, and
+//! no more than twice as wide, is drawn once more with [`GROWTH`] times the frames; then it runs
+//! over the whole trace, as do those that no sample serves: policies whose intervals have not been
+//! shown to hold, small caches, runs with trims.
 //!
 //! Who stops at a narrow interval prefers samples that happen to be alike. That costs little here:
-//! a point is wrong only if one of its two intervals is (1 to 2 % each, as measured), and what is
-//! run over the whole trace is never wrong.
+//! a point is wrong only if one of its two intervals is, and what is run over the whole trace is
+//! never wrong. But where intervals are mostly wide, the few narrow ones are the lucky ones, and
+//! hold less often: hence no second look that would have to be luckier than four times the frames.
 
 use super::curve::{EverySize, Mrc, MrcOptions, Point, SampleSize, Within};
 use super::draw::{
@@ -128,12 +129,13 @@ impl<'a> Board<'a> {
         let mut by_halvings: BTreeMap<i32, Vec<Place>> = BTreeMap::new();
         for (spec, size) in std::mem::take(&mut self.open) {
             let policy = self.asked.specs[spec].name;
-            match halvings(policy, self.frames(size), self.within.error, round) {
+            let rate = halvings(policy, self.frames(size), self.within.error, round);
+            match rate.filter(|_| self.is_within_reach((spec, size))) {
                 Some(halvings) => by_halvings.entry(halvings).or_default().push((spec, size)),
                 None => drop(self.exact.insert((spec, size))),
             }
         }
-        // A policy that tells of every size in one pass over the whole trace needs no sample beside.
+        // A policy that tells of every size in one pass over the whole trace needs no sample.
         for places in by_halvings.values_mut() {
             let at_hand: Vec<Place> =
                 places.iter().copied().filter(|&(spec, _)| self.is_at_hand(spec)).collect();
@@ -164,6 +166,13 @@ impl<'a> Board<'a> {
             above = samples.into_iter().next();
         }
         Ok(())
+    }
+
+    /// Whether the next sample may be as sure as wanted: four times the frames halve an error, and
+    /// one that looks surer than that is lucky.
+    fn is_within_reach(&self, place: Place) -> bool {
+        let reach = GROWTH.sqrt() * self.within.error;
+        self.found.get(&place).is_none_or(|cell| half_width(&cell.point) <= reach)
     }
 
     fn sampling(&self, halvings: i32) -> Sampling {

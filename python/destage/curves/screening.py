@@ -9,7 +9,8 @@ from typing import Any, Unpack
 
 from destage import _destage
 from destage.checks import asked, one_trace
-from destage.curves import Curves, mrc
+from destage.curves.calls import mrc
+from destage.curves.drawn import Curves
 from destage.errors import UsageError
 from destage.model.metrics import METRICS
 from destage.model.results import ResultSet
@@ -100,36 +101,37 @@ def screen(
         progress=progress,
         **counting_all,
     )
+    chosen, passed_over = _chosen(curves.result_set, finalists)
+    sets: list[Mapping[str, Any]] = []
+    try:
+        for together, at in chosen.items():
+            found = compare(
+                trace, ",".join(together), cache=at, jobs=jobs, progress=progress, **options
+            )
+            sets += found.sets
+    except Interrupted as e:
+        planned = sum(len(together) * len(at) for together, at in chosen.items())
+        whole = incomplete([{**one} for one in (*sets, *e.results.sets)], planned)
+        results = _together(whole, curves.result_set)
+        raise Interrupted(Screened(curves, results, passed_over)) from None
+    return Screened(curves, _together(sets, curves.result_set), passed_over)
+
+
+def _chosen(
+    points: ResultSet, finalists: int | None
+) -> tuple[dict[tuple[str, ...], list[str]], dict[int, tuple[str, ...]]]:
+    """The sizes at which policies run together, and by frames what is beyond the limit."""
     chosen: dict[tuple[str, ...], list[str]] = {}
     passed_over: dict[int, tuple[str, ...]] = {}
-    points = curves.result_set
     for frames in points.sizes:
         open_ones = [run.label for run in _may_be_best(points, frames)]
         kept = open_ones[:finalists]
-        # In the order in which they were asked for: samples of another seed change no table.
         together = tuple(label for label in points.labels if label in kept)
-        chosen.setdefault(together, []).append(f"{frames}p")
+        if together:
+            chosen.setdefault(together, []).append(f"{frames}p")
         if len(kept) < len(open_ones):
             passed_over[frames] = tuple(open_ones[len(kept) :])
-    runs: list[dict[str, Any]] = []
-    whole: dict[str, Any] = {}
-    planned = sum(len(together) * len(at) for together, at in chosen.items())
-    try:
-        for together, at in chosen.items():
-            if together:
-                found = compare(
-                    trace, ",".join(together), cache=at, jobs=jobs, progress=progress, **options
-                )
-                whole = dict(found.sets[0])
-                runs += whole["runs"]
-    except Interrupted as e:
-        for one in e.results.sets:
-            whole = dict(one)
-            runs += one["runs"]
-        if runs:
-            (whole,) = incomplete([{**whole, "runs": runs}], planned)
-        raise Interrupted(Screened(curves, _together(whole, runs, points), passed_over)) from None
-    return Screened(curves, _together(whole, runs, points), passed_over)
+    return chosen, passed_over
 
 
 def check_finalists(finalists: int | None) -> None:
@@ -151,8 +153,9 @@ def _may_be_best(points: ResultSet, frames: int) -> list[Run]:
     return sorted(of_size, key=lambda run: ranks[run.label])
 
 
-def _together(whole: Mapping[str, Any], runs: list[dict[str, Any]], points: ResultSet) -> Results:
+def _together(sets: Sequence[Mapping[str, Any]], points: ResultSet) -> Results:
     """One result set: sizes ascending and called as asked for, policies as they were asked for."""
+    runs = [run for one in sets for run in one["runs"]]
     if not runs:
         return Results([])
     given = {point.frames: point.cache for point in points.runs}
@@ -160,5 +163,5 @@ def _together(whole: Mapping[str, Any], runs: list[dict[str, Any]], points: Resu
     for run in runs:
         run["config"]["cache"] = given[run["config"]["frames"]]
     runs.sort(key=lambda run: (run["config"]["frames"], place[run["label"]]))
-    text = _destage.assembled(json.dumps({**whole, "runs": runs}))
+    text = _destage.assembled(json.dumps({**sets[0], "runs": runs}))
     return Results([json.loads(text)])

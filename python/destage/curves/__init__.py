@@ -1,0 +1,1 @@
+"""Curves over cache sizes: drawn, sampled, and the finalists of a sample."""
