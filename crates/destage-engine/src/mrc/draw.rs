@@ -82,7 +82,7 @@ pub(super) fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) 
 /// Makes the curves of `specs` over `sizes`. If it is told to stop meanwhile, those points that
 /// were known by then, if there are any; [`Mrc::unfinished`] says how much is missing.
 ///
-/// `input.next_uses` are needed if a policy asks for them and there is no [`Sample`] of one rate.
+/// `input.next_uses` are needed if a policy asks for them and there is no [`Sampling`].
 ///
 /// # Errors
 ///

@@ -344,6 +344,30 @@ fn intervals_hold_as_often_as_they_say_and_no_oftener_than_useful() {
     assert!(widths < 12.0 * offs, "{widths} wide for {offs} off");
 }
 
+/// A loop over 10,000 pages fits or does not; an eighth of it has 1,250 pages, and an eighth of the
+/// frames beside it rounds to as many.
+#[test]
+fn an_interval_beside_a_step_holds_both_of_its_sides() {
+    let mut trace = Owned { lpns: (0..10_000).collect(), ..Owned::default() };
+    for access in 0..80_000 {
+        trace.request(access % 10_000, 1, access % 3 == 0);
+    }
+    let sizes = sizes([9_996, 10_000]);
+    let exact = exact(&trace, "fifo,lru", &sizes, RunOptions::default());
+    let all: Vec<u64> = exact.curves[0].points.iter().map(|point| point.misses).collect();
+    assert_eq!(all, [80_000, 10_000]);
+    for seed in 0..10 {
+        let options = options(RunOptions::default(), Sampling::new(0.125, seed).ok());
+        let found = mrc(&trace.input(), &specs("fifo,lru"), &sizes, &options, &Control::default());
+        for (curve, exact) in found.expect("curves").curves.iter().zip(&exact.curves) {
+            for (sampled, exact) in curve.points.iter().zip(&exact.points) {
+                let at = format!("{} at {}, seed {seed}", curve.label, exact.frames);
+                assert_eq!(held(sampled, exact), [true, true], "{at}: {sampled:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_policies_are_apart_on_one_sample_is_surer_than_both_ends() {
     let trace = zipf(30_000, 200_000, 9);
