@@ -74,6 +74,7 @@ def run_all(page: Path) -> int:
 
 RUN = [
     *("ace", "add-a-policy", "advise", "curves", "devices", "ftls", "profile", "writer"),
+    "sampling",
     *("start-paper", "start-drive", "start-store", "start-builder"),
 ]
 
