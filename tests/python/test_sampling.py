@@ -68,13 +68,19 @@ def test_table_page_and_tooltip_say_how_far_a_number_may_be_off(curves: ds.Curve
     text = curves.as_table().text()
     assert len(re.findall(r"\d ± \d", text)) == 8, text
     assert len(re.findall(r"\d ± \?", text)) == 3, text
-    assert "not distinguishable" in text
     assert "with 95 % confidence; ± ?: no interval is known (docs" in text
     assert "± " in curves.as_table().markdown()
     rows = [row for row in chart_rows(curves.result_set) if "hit_ratio_low" in row]
     assert len(rows) == 6
     assert all(" ± " in row["hit_ratio_text"] for row in rows)
     assert all(" ± " in row["physical_writes_text"] for row in rows)
+
+
+def test_two_policies_that_the_sample_cannot_tell_apart_have_no_star(trace: ds.Trace) -> None:
+    found = ds.mrc(trace, "lru,clock,clock-sweep", cache=CACHES, sample=0.125)
+    text = found.as_table().text()
+    assert re.search(r"not distinguishable \(clock and clock-sweep: 0\.\d+ ± 0\.\d+\)", text), text
+    assert not any(cell.best for row in found.as_table().rows() for cell in row)
 
 
 def test_one_curve_says_its_best_with_the_interval(trace: ds.Trace) -> None:

@@ -98,7 +98,7 @@ COLUMNS = [
     ),
 ]
 
-DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long it takes, and stop.")]
+DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop.")]
 
 EPILOG = """\b
 Examples:
@@ -107,7 +107,6 @@ Examples:
   destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB -d small --view latency
   destage compare hm_0.csv.gz -p lru,cflru -c 32MiB -d small --ftl page,bast
   destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
-  destage compare huge.csv.zst -p all -c 1%,10% --sample auto --finalists 3
 
 Several files are one trace: merged by time, each volume with its own addresses.
 A flag left out is looked up in the environment (DESTAGE_ and its name in capitals;

@@ -14,8 +14,7 @@ __all__ = ["ERROR", "SEED", "sampled"]
 ERROR = flag(
     "--error",
     metavar="SHARE",
-    help="With --sample auto: half the width of the 95 % interval of a hit ratio, 0.5% is half a"
-    " point. [0.5%]",
+    help="With auto: half of hits' 95 % intervals. [0.5%]",
 )
 SEED = flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample. [1]")
 

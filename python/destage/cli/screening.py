@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from destage.cli.options import flag, run_values
-from destage.cli.sampling import ERROR, SEED, sampled
+from destage.cli.sampling import ERROR, sampled
 from destage.curves.screening import Screened, check_finalists, screen
 from destage.errors import UsageError
 from destage.options import ProgressCallback
@@ -18,17 +18,15 @@ SAMPLE = [
     flag(
         "--sample",
         metavar="auto",
-        help="Without a drive: look at samples of the pages first, as mrc does, and run only those"
-        " over the whole trace that may be the best in hits or flash writes. [everything runs]",
+        help="Samples first; whole runs of what may win alone.",
     ),
     ERROR,
     flag(
         "--finalists",
         type=int,
         metavar="N",
-        help="With --sample auto: run at most so many policies at each size. [all that may win]",
+        help="Whole runs: at most so many a size. [all of these]",
     ),
-    SEED,
 ]
 
 
@@ -67,7 +65,6 @@ def screened(
         cache=arguments["cache"],
         error=sampled(arguments)[1],
         finalists=arguments["finalists"],
-        seed=arguments["seed"],
         jobs=arguments["jobs"],
         progress=callback,
         **run_values(arguments),
