@@ -92,7 +92,7 @@ bench: setup ## measure, with ratios to the peers that are found (benches/README
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
 	$(BIN)/python benches/sampled.py
 
-bench-long: setup ## sampled curves beside exact ones, 10^8 accesses over 10 M pages; an hour
+bench-long: setup ## sampled curves beside exact ones, 10^8 accesses over 10 M pages
 	$(BIN)/python benches/sampled.py --requests 100000000 --pages 10000000
 
 dist: $(VENV)/.tools ## build wheel, sdist and crates into dist/, and try the wheel where there is no Rust

@@ -12,7 +12,7 @@ import time
 
 import destage
 
-#: Policies whose intervals have been measured (docs/sampling.md); others run exactly either way.
+#: Policies whose intervals have been measured (docs/sampling.md); others run exactly either way, and LRU is one pass.
 POLICIES = "fifo,clock,clock-sweep,2q,arc,lirs,s3-fifo,slru,lru-wsr,lfu-da"
 
 

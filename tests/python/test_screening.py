@@ -86,7 +86,9 @@ def test_finalists_are_the_policies_that_may_be_best_and_run_exactly(trace: ds.T
     for run in found.results:
         assert run.metrics == exact[run.label, run.frames].metrics
         assert run.cache == exact[run.label, run.frames].cache
-    assert found.summary[0].startswith(f"Run over the whole trace: {len(found.results)} of 15")
+    assert found.summary[0].startswith(
+        f"Finalists, run over the whole trace: {len(found.results)} of 15"
+    )
     assert not found.passed_over
 
 
@@ -96,7 +98,7 @@ def test_a_limit_names_what_it_passes_over(trace: ds.Trace) -> None:
     assert len(every.results) > len(one.results) == 1
     (passed,) = one.passed_over.values()
     assert {*passed, one.results[0].label} == {run.label for run in every.results}
-    assert "beyond the limit of finalists" in one.summary[1]
+    assert "for the limit alone" in one.summary[1]
 
 
 def test_the_command_shows_both_tables_and_files_hold_what_ran(
@@ -108,7 +110,7 @@ def test_the_command_shows_both_tables_and_files_hold_what_ran(
     done = destage("compare", *flags)
     assert done.status == 0, done
     assert "hit % over cache size, from" in done.out
-    assert "Run over the whole trace: " in done.out
+    assert "Finalists, run over the whole trace: " in done.out
     written = destage("compare", *flags, "--finalists", "1", "--json", "-", "--quiet")
     runs = json.loads(written.out)["runs"]
     assert [run["config"]["cache"] for run in runs] == ["40%", "50%"]

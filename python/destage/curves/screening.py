@@ -45,13 +45,13 @@ class Screened:
         """What was run exactly, and what was not: a sentence for each."""
         points = len(self.curves.result_set.runs)
         said = [
-            f"Run over the whole trace: {len(self.results)} of {points} policies and sizes, those"
-            " that the samples cannot tell from the best in hits, or in flash writes incl. owed."
+            f"Finalists, run over the whole trace: {len(self.results)} of {points} policies and"
+            " sizes, which nothing tells from the best in hits, or in flash writes incl. owed."
         ]
         for frames, labels in self.passed_over.items():
             said.append(
-                f"Not run at {counted(frames, 'page')}, beyond the limit of finalists, though the"
-                f" samples do not tell them from the best: {join(labels)}."
+                f"No finalists at {counted(frames, 'page')}, for the limit alone, though nothing"
+                f" tells them from the best: {join(labels)}."
             )
         return tuple(said)
 

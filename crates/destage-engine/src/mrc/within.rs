@@ -255,7 +255,10 @@ impl<'a> Board<'a> {
             every_size: self.every_size,
             tasks: all,
         };
-        self.asked.told(drawn, None, self.samples.into_values().collect(), true)
+        let samples: Vec<SampleSize> = self.samples.into_values().collect();
+        // Where all ran over the whole trace nothing differs by the chance of a sample.
+        let is_sampled = !samples.is_empty();
+        self.asked.told(drawn, None, samples, is_sampled)
     }
 }
 
@@ -374,7 +377,9 @@ mod tests {
         let within = Some(Within::new(0.02, 1).expect("an error"));
         let filled = MrcOptions { within, ..options(run_options(Warmup::Full, true), None) };
         let found = mrc(&trace.input(), &specs("fifo"), &sizes, &filled, &Control::default());
-        assert_eq!(rates(&found.expect("curves"), 0), [1.0; 3]);
+        let found = found.expect("curves");
+        assert_eq!(rates(&found, 0), [1.0; 3]);
+        assert_eq!(found.differences, None, "an exact curve as any other");
     }
 
     #[test]
