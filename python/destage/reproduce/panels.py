@@ -49,13 +49,14 @@ _BEYOND = 3.0
 
 def svg(drawn: Drawing, found: Sums) -> str:
     """Draw a figure. Needs the extra `report`."""
+    from altair import data_transformers
     from altair.utils.schemapi import debug_mode
 
     from destage.charts.engine import engine
 
-    # Altair would hold every part against its schema: most of the time that this takes.
-    with debug_mode(False):
-        spec = _chart(drawn, found).to_dict()
+    # Altair would hold every part against its schema, and draw the data of all parts together.
+    with debug_mode(False), data_transformers.enable(consolidate_datasets=False):
+        spec = _chart(drawn, found)
     text = engine().vegalite_to_svg(spec, vl_version=VEGA_LITE)
     # The renderer counts its clip paths on from figure to figure.
     seen: dict[str, str] = {}
@@ -74,6 +75,19 @@ def inline(picture: str) -> str:
         names.setdefault(color, f"var({name})")
     themed = re.sub(r"#[0-9a-f]{6}\b", lambda m: names.get(m[0], m[0]), picture)
     return themed.replace('fill="white"', 'fill="var(--page)"')
+
+
+#: A chart as its specification.
+Spec = dict[str, Any]
+
+
+def _spec(chart: Any) -> Spec:
+    """What a part of a figure specifies.
+
+    Altair copies everything that is in a chart whenever that goes into another one: for figures of
+    many panels most of the time. So parts are put together as what they specify.
+    """
+    return {k: v for k, v in chart.to_dict().items() if k not in ("$schema", "config")}
 
 
 @dataclass(frozen=True)
@@ -190,12 +204,12 @@ def _against(drawn: Drawing) -> bool:
     return drawn.figure.relative is not None and drawn.figure.form == "ratio"
 
 
-def _chart(drawn: Drawing, found: Sums) -> Any:
+def _chart(drawn: Drawing, found: Sums) -> Spec:
     """The figure, and below it the paper's numbers with ours."""
     import altair as alt
 
     if drawn.figure.mark == "cdf":
-        body: Any = _Panels(alt, drawn, found).distribution()
+        body = _Panels(alt, drawn, found).distribution()
     else:
         body = _Panels(alt, drawn, found).all()
     parts = [body]
@@ -210,10 +224,10 @@ def _chart(drawn: Drawing, found: Sums) -> Any:
         subtitleColor=LIGHT.faint,
         offset=14,
     )
-    whole = alt.vconcat(*parts, spacing=26, title=told).resolve_scale(
+    whole = alt.VConcatChart(spacing=26, title=told).resolve_scale(
         color="independent", shape="independent", strokeDash="independent"
     )
-    return _finished(alt, whole, drawn.figure.title)
+    return _finished(whole, drawn.figure.title).to_dict() | {"vconcat": parts}
 
 
 def _notes(drawn: Drawing, found: Sums) -> list[str]:
@@ -230,7 +244,7 @@ def _notes(drawn: Drawing, found: Sums) -> list[str]:
     return [" ".join(notes)] if notes else []
 
 
-def _finished(alt: Any, chart: Any, about: str) -> Any:
+def _finished(chart: Any, about: str) -> Any:
     """The look of `finish`, which does not take several panels."""
     from destage.charts.comparison import configure
 
@@ -250,12 +264,11 @@ class _Panels:
         self.several = len(drawn.panel_order) > 1
         self.width, self.height = _PANEL if self.several else _ALONE
 
-    def all(self) -> Any:
+    def all(self) -> Spec:
         """Rows of panels."""
-        rows = [self._row(row) for row in rows_of(self.drawn)]
-        return self.alt.vconcat(*rows, spacing=22)
+        return {"vconcat": [self._row(row) for row in rows_of(self.drawn)], "spacing": 22}
 
-    def _row(self, row: _Row) -> Any:
+    def _row(self, row: _Row) -> Spec:
         titles = {panel: self._title(panel) for panel in row.panels}
         deep = max(len(lines) for lines, _ in titles.values())
         panels = []
@@ -263,8 +276,8 @@ class _Panels:
             lines, verdict = titles[panel]
             # As many lines over every panel of a row, so that their axes stand level.
             heading = self._heading([*lines, *[" "] * (deep - len(lines))], verdict)
-            panels.append(self._panel(panel, row, first=k == 0).properties(**heading))
-        return self.alt.hconcat(*panels, spacing=16)
+            panels.append(_spec(self._panel(panel, row, first=k == 0).properties(**heading)))
+        return {"hconcat": panels, "spacing": 16}
 
     def _title(self, panel: str) -> tuple[list[str], str]:
         """A panel's name, broken to its width, and what became of its cases."""
@@ -401,7 +414,7 @@ class _Panels:
             mark = mark.encode(xOffset=offset)
         return [mark]
 
-    def distribution(self) -> Any:
+    def distribution(self) -> Spec:
         """Shares of the runs over what they reach: the paper's curve from a few quantiles."""
         alt = self.alt
         base = alt.Chart(alt.InlineData(values=_data(self.drawn, "")))
@@ -414,7 +427,7 @@ class _Panels:
         line = base.mark_line(strokeWidth=1.7).encode(x=x, y=y, color=color, strokeDash=dash)
         point = base.mark_point(filled=True, opacity=1, size=44)
         layers = alt.layer(line, point.encode(x=x, y=y, color=color, shape=shape))
-        return layers.properties(width=self.width, height=self.height)
+        return _spec(layers.properties(width=self.width, height=self.height))
 
 
 def _plain(title: str) -> str | None:
@@ -425,7 +438,7 @@ def _plain(title: str) -> str | None:
 _COLORS = {"holds": LIGHT.best, "partly": LIGHT.warn, "does not hold": LIGHT.series[3]}
 
 
-def _over(alt: Any, numbers: Sequence[Printed]) -> Any:
+def _over(alt: Any, numbers: Sequence[Printed]) -> Spec:
     """Our numbers over the paper's: 1 is the same, and within a quarter of it counts as met."""
     rows: list[dict[str, Any]] = [
         {
@@ -462,7 +475,7 @@ def _over(alt: Any, numbers: Sequence[Printed]) -> Any:
             x=alt.X("over:Q", axis=axis, scale=scale), y=y, color=color
         ),
     ]
-    return alt.layer(*layers).properties(width=300, height=max(40, 19 * len(rows)))
+    return _spec(alt.layer(*layers).properties(width=300, height=max(40, 19 * len(rows))))
 
 
 #: Statuses that come near.
