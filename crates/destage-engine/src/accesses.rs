@@ -20,6 +20,11 @@ impl<'a> Columns<'a> {
     pub fn of(trace: &'a Trace) -> Self {
         Columns { first_ids: trace.first_ids(), extents: trace.pages_ops(), lpns: trace.lpns() }
     }
+
+    /// Page accesses of all requests.
+    pub(crate) fn accesses(&self) -> u64 {
+        self.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum()
+    }
 }
 
 /// One access: dense id, and bit 0 write, bit 1 first of its request.

@@ -18,6 +18,7 @@
 //!  padding       pages that a policy adds to complete blocks, destage by destage
 //!  conform       conformance vectors
 //!  mrc           hit ratio over cache size
+//!  shared        a policy at several sizes in one pass
 //!  control       how a long call is followed and stopped    error  why a run gave no result
 //!  sizes, spec, cost, warmup   what people write: 32MiB, cflru[window_fraction=0.75],
 //!                read=1,write=118, 10%
@@ -43,6 +44,7 @@ pub mod replay;
 pub mod result;
 pub mod run;
 pub mod series;
+mod shared;
 pub mod sizes;
 pub mod spec;
 mod spread;

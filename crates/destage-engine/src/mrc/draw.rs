@@ -5,7 +5,6 @@ use super::curve::{Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, Sam
 use super::estimate::{Estimate, Estimated, Totals, point};
 use super::ranks::ranks;
 use super::sample::{Sample, Sampling};
-use super::shared::{self, LANES};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use super::uncertain::{beside, is_shown};
 use super::within;
@@ -17,6 +16,7 @@ use crate::error::RunError;
 use crate::input::{Input, NextUses};
 use crate::options::RunOptions;
 use crate::run::needs_next_use;
+use crate::shared;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
 use crate::warmup::Warmup;
@@ -368,8 +368,7 @@ fn tasks<'a>(
     options: &MrcOptions,
 ) -> Vec<Task<'a>> {
     let runs: usize = specs.iter().map(|spec| passes(spec, sizes, options)).sum();
-    // A task for every thread at least: one that has nothing to do wins nothing.
-    let lanes = (traces.len() * runs / options.jobs.max(1)).clamp(1, LANES);
+    let at_once = shared::at_once(sizes.len(), traces.len() * runs, options.jobs);
     let mut tasks = Vec::new();
     for trace in traces {
         for spec in specs {
@@ -378,11 +377,8 @@ fn tasks<'a>(
                 continue;
             }
             let pages = trace.input.columns.lpns.len();
-            let at_once = match shared::can_share(spec, &options.run, pages) {
-                true => sizes.len().div_ceil(sizes.len().div_ceil(lanes).max(1)).max(1),
-                false => 1,
-            };
-            let some = sizes.chunks(at_once);
+            let shares = shared::can_share(spec, &options.run, pages);
+            let some = sizes.chunks(if shares { at_once } else { 1 });
             tasks.extend(some.map(|sizes| Task { trace, spec, sizes: Sizes::These(sizes) }));
         }
     }

@@ -10,7 +10,6 @@
 //!  curve     what a curve is, and how one is made
 //!  recency   stack distances                 lru    every size in one pass
 //!  halving   frames that MIN needs           min    every size of MIN
-//!  shared    several sizes in one pass
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
 //!  ranks     which pages are sampled first   uncertain  how far a number may be off
 //!  estimate  from the sample to the trace    apart  how far two are
@@ -39,7 +38,6 @@ mod naive;
 mod ranks;
 mod recency;
 mod sample;
-mod shared;
 mod tasks;
 #[cfg(test)]
 mod tests;

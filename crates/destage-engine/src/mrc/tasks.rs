@@ -4,7 +4,6 @@ use super::curve::{EverySize, MrcOptions};
 use super::estimate::Estimate;
 use super::lru::LruCurve;
 use super::min::MinCurve;
-use super::shared;
 use crate::control::Control;
 use crate::counters::Counters;
 use crate::error::RunError;
@@ -12,6 +11,7 @@ use crate::input::Input;
 use crate::observe::Unobserved;
 use crate::options::RunOptions;
 use crate::run::{in_threads, run};
+use crate::shared::{self, AtSize};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use crate::warmup::Warmup;
@@ -101,8 +101,13 @@ impl Task<'_> {
             Sizes::These(sizes) => {
                 let frames: Vec<u32> = sizes.iter().map(|size| trace.run_frames(size)).collect();
                 let warmup = trace.warmup_requests.unwrap_or(0);
-                shared::run(spec.name, trace.input.columns, &frames, warmup, control)
-                    .map(|runs| runs.into_iter().map(Outcome::Run).collect())
+                let columns = trace.input.columns;
+                let found = shared::run(spec.name, columns, &frames, warmup, false, control);
+                // End flushes are counted always, as below.
+                let counted =
+                    |at: AtSize| Counters { end_flushes: at.dirty_left, ..at.replayed.counters };
+                found
+                    .map(|sizes| sizes.into_iter().map(counted).map(Outcome::Run).collect())
                     .ok_or(RunError::Interrupted)
             }
         }

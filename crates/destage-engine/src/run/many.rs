@@ -1,13 +1,14 @@
 //! Runs side by side.
 
 use super::needs::supplies;
-use super::one::run;
+use super::one::{Blocks, run_beside, run_together};
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::Unobserved;
 use crate::options::RunOptions;
 use crate::result::{RunConfig, RunResult};
+use crate::shared::{at_once, can_share, windows_pay};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use std::sync::Mutex;
@@ -43,17 +44,20 @@ pub fn compare_each(
         supplies(spec, options.drive.is_some())?;
     }
     let runs = |spec: &PolicySpec| runs_of(spec, sizes.len());
-    let tasks: Vec<_> =
-        specs.iter().flat_map(|p| sizes[..runs(p)].iter().map(move |s| (p, s))).collect();
-    let next = AtomicUsize::new(0);
+    let tasks = tasks(input, specs, sizes, options, jobs);
+    let (next, blocks) = (AtomicUsize::new(0), Blocks::default());
+    let count = specs.iter().map(runs).sum();
     let results: Mutex<Vec<Option<Result<RunResult, RunError>>>> =
-        Mutex::new((0..tasks.len()).map(|_| None).collect());
+        Mutex::new((0..count).map(|_| None).collect());
     let work = || {
         while !control.stop.load(Ordering::Relaxed) {
             let k = next.fetch_add(1, Ordering::Relaxed);
-            let Some((spec, size)) = tasks.get(k) else { break };
-            let result = run(input, spec, size, options, control, &mut Unobserved);
-            results.lock().expect("no thread panics while it holds the lock")[k] = Some(result);
+            let Some(task) = tasks.get(k) else { break };
+            let found = task.run(input, options, control, &blocks);
+            let mut results = results.lock().expect("no thread panics while it holds the lock");
+            for (at, result) in (task.first..).zip(found) {
+                results[at] = Some(result);
+            }
         }
     };
     in_threads(jobs.clamp(1, tasks.len().max(1)), &work);
@@ -72,6 +76,65 @@ pub fn compare_each(
         }
     }
     Ok(all)
+}
+
+/// A policy at one size, or at some that share a pass.
+struct Task<'a> {
+    spec: &'a PolicySpec,
+    sizes: &'a [Frames],
+    /// Its first run's place among all.
+    first: usize,
+}
+
+impl Task<'_> {
+    /// A result for each size; none where it was stopped before it ended.
+    fn run(
+        &self,
+        input: &Input<'_>,
+        options: &RunOptions,
+        control: &Control,
+        blocks: &Blocks,
+    ) -> Vec<Result<RunResult, RunError>> {
+        let Task { spec, sizes, .. } = self;
+        let mut nobody = Unobserved;
+        match sizes {
+            [size] => {
+                vec![run_beside(input, spec, size, options, control, &mut nobody, blocks)]
+            }
+            sizes => match run_together(input, spec, sizes, options, control) {
+                Ok(results) => results,
+                Err(error) => vec![Err(error)],
+            },
+        }
+    }
+}
+
+/// All runs, by policy, then size.
+fn tasks<'a>(
+    input: &Input<'_>,
+    specs: &'a [PolicySpec],
+    sizes: &'a [Frames],
+    options: &RunOptions,
+    jobs: usize,
+) -> Vec<Task<'a>> {
+    let pages = input.columns.lpns.len();
+    let shares = |spec: &PolicySpec| {
+        sizes.len() > 1
+            && can_share(spec, options, pages)
+            && windows_pay(spec, input.columns.accesses(), pages)
+    };
+    let count: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
+    let together = at_once(sizes.len(), count, jobs);
+    let mut tasks = Vec::new();
+    let mut first = 0;
+    for spec in specs {
+        let own = &sizes[..runs_of(spec, sizes.len())];
+        for sizes in own.chunks(if shares(spec) { together } else { 1 }) {
+            tasks.push(Task { spec, sizes, first });
+            first += sizes.len();
+        }
+    }
+    tasks
 }
 
 /// Does the work in this thread and as many others as make up `threads`, or as there is room for.

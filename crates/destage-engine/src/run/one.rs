@@ -3,8 +3,7 @@
 use super::needs::{caveats, clusters, own_suits, suits, supplies};
 use super::outcome::Outcome;
 use super::record::{Named, record};
-use super::runner::Runner;
-use crate::accesses::Extent;
+use super::runner::{Runner, untimed};
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
@@ -12,13 +11,15 @@ use crate::mounted::{Mounted, has_an_order};
 use crate::observe::{Observer, Unobserved};
 use crate::options::RunOptions;
 use crate::result::RunResult;
+use crate::shared::{self, AtSize};
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
 use destage_core::{Dense, Policy};
-use destage_policies::params::Value;
-use destage_policies::{Circumstance, Setup, build, build_any};
-use std::sync::Arc;
+use destage_policies::params::{Params, Value};
+use destage_policies::{Circumstance, EraseBlocks, Setup, build, build_any};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// Runs one policy at one size; `observer` sees every decision, if it watches this run.
 pub fn run(
@@ -29,12 +30,31 @@ pub fn run(
     control: &Control,
     observer: &mut impl Observer,
 ) -> Result<RunResult, RunError> {
+    run_beside(input, spec, frames, options, control, observer, &Blocks::default())
+}
+
+/// Erase blocks of a trace's pages, found for the first run that asks for them.
+#[derive(Default)]
+pub(super) struct Blocks(OnceLock<Arc<EraseBlocks>>);
+
+/// [`run`], beside others over the same trace with the same options, which share `blocks`.
+pub(super) fn run_beside(
+    input: &Input<'_>,
+    spec: &PolicySpec,
+    frames: &Frames,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut impl Observer,
+    blocks: &Blocks,
+) -> Result<RunResult, RunError> {
     supplies(spec, options.drive.is_some())?;
     options.suit(spec)?;
     let params = spec.params(&options.says())?;
     let mut setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
     if clusters(spec) {
-        setup = setup.with_blocks_of(input.columns.lpns);
+        let lpns = || input.columns.lpns.iter().copied();
+        let found = blocks.0.get_or_init(|| EraseBlocks::new(lpns(), setup.pages_per_block).into());
+        setup.erase_blocks = Some(Arc::clone(found));
     }
     let foreseen = foresee(input, spec, &setup, options, control)?;
     let runs_with = foreseen.as_ref().unwrap_or(options);
@@ -43,6 +63,44 @@ pub fn run(
         RunError::Broken(law) => RunError::Broken(format!("{}: {law}", spec.label())),
         other => other,
     })?;
+    let mut result = recorded(outcome, spec, &params, input, frames, options)?;
+    if clusters(spec) && options.drive.is_none() {
+        result.config.options.pages_per_block = Some(setup.pages_per_block);
+        result.config.options.device_pages = setup.device_pages;
+    }
+    Ok(result)
+}
+
+/// Runs one policy at some sizes in one pass, if it can share one (`shared`); a result for each.
+pub(super) fn run_together(
+    input: &Input<'_>,
+    spec: &PolicySpec,
+    sizes: &[Frames],
+    options: &RunOptions,
+    control: &Control,
+) -> Result<Vec<Result<RunResult, RunError>>, RunError> {
+    let params = spec.params(&options.says())?;
+    let frames: Vec<u32> = sizes.iter().map(|size| size.frames).collect();
+    let columns = input.columns;
+    let warmup = options.warmup.rows(columns.first_ids.len(), input.arrivals_ns).unwrap_or(0);
+    let found = shared::run(spec.name, columns, &frames, warmup, true, control);
+    let found = found.ok_or(RunError::Interrupted)?;
+    let each = found.into_iter().zip(sizes).map(|(AtSize { replayed, dirty_left }, frames)| {
+        let outcome = untimed(replayed, BTreeMap::new(), dirty_left, options);
+        recorded(outcome, spec, &params, input, frames, options)
+    });
+    Ok(each.collect())
+}
+
+/// The result of a policy of the table, with what has to be said of it.
+fn recorded(
+    outcome: Outcome,
+    spec: &PolicySpec,
+    params: &Params,
+    input: &Input<'_>,
+    frames: &Frames,
+    options: &RunOptions,
+) -> Result<RunResult, RunError> {
     let json = |(k, v): (&str, &Value)| (k.to_string(), json_of(v));
     let named = Named {
         policy: spec.name.to_string(),
@@ -50,10 +108,6 @@ pub fn run(
         params: params.iter().map(json).collect(),
     };
     let mut result = record(outcome, named, input, frames, options)?;
-    if clusters(spec) && options.drive.is_none() {
-        result.config.options.pages_per_block = Some(setup.pages_per_block);
-        result.config.options.device_pages = setup.device_pages;
-    }
     if options.drive.is_none() {
         let told = caveats(spec.name, Circumstance::NoDevice);
         result.warnings.extend(told.map(|says| format!("{}: {says}", spec.label())));
@@ -99,8 +153,7 @@ fn foresee(
     let first = RunOptions { check: false, profile: false, ..options.clone() };
     let first = outcome_of(input, spec, setup, &first, control, &mut Unobserved)?;
     // Whoever follows the runs waits for the accesses of one.
-    let accesses = input.columns.extents.iter().map(|&extent| u64::from(Extent(extent).pages()));
-    control.accesses_done.fetch_sub(accesses.sum(), Ordering::Relaxed);
+    control.accesses_done.fetch_sub(input.columns.accesses(), Ordering::Relaxed);
     let future = first.future.expect("the drive recorded it");
     let drive = Mounted { device: drive.device.foreseeing(&future), ..(**drive).clone() };
     Ok(Some(RunOptions { drive: Some(Arc::new(drive)), ..options.clone() }))

@@ -128,7 +128,7 @@ impl<O: Observer> Runner<'_, O> {
 }
 
 /// What a run without a drive counted, with the options of the run put in.
-fn untimed(
+pub(super) fn untimed(
     replayed: Replayed,
     gauges: BTreeMap<String, f64>,
     mut dirty_left: u64,

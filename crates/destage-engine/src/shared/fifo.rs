@@ -116,12 +116,11 @@ impl Lanes for Fifo {
         self.taken = self.misses;
     }
 
-    fn counters(&mut self, lane: usize) -> Counters {
+    fn counters(&self, lane: usize) -> Counters {
         let Totals { misses, write_misses, flushes } = self.totals[lane];
         let (read_misses, reads) = (misses - write_misses, self.accesses - self.writes);
         // Every miss takes a frame; it was free until all were taken.
         let evictions = misses - misses.min((self.frames.0[lane] / 2) as u64);
-        let dirty = self.came.iter().filter(|came| came.0[lane] & DIRTY != 0).count();
         Counters {
             read_hits: reads - read_misses,
             read_misses,
@@ -131,8 +130,10 @@ impl Lanes for Fifo {
             clean_evictions: evictions - flushes,
             destages: flushes,
             destaged_pages: flushes,
-            end_flushes: dirty as u64,
             ..Counters::default()
         }
+    }
+    fn dirty_pages(&self, lane: usize) -> u64 {
+        self.came.iter().filter(|came| came.0[lane] & DIRTY != 0).count() as u64
     }
 }

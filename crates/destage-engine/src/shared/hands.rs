@@ -180,7 +180,7 @@ impl<H: Hand> Lanes for Hands<H> {
         }
     }
 
-    fn counters(&mut self, lane: usize) -> Counters {
+    fn counters(&self, lane: usize) -> Counters {
         let bit = 1usize << lane;
         let mut counted = Counters {
             evictions: self.evictions[lane],
@@ -198,8 +198,10 @@ impl<H: Hand> Lanes for Hands<H> {
                 counted.write_misses += writes;
             }
         }
-        let dirty = self.pages.iter().filter(|bits| usize::from(bits.dirty) & bit != 0);
-        counted.end_flushes = dirty.count() as u64;
         counted
+    }
+
+    fn dirty_pages(&self, lane: usize) -> u64 {
+        self.pages.iter().filter(|bits| bits.dirty & 1 << lane != 0).count() as u64
     }
 }

@@ -1,0 +1,223 @@
+//! A policy at several sizes in one pass: what it counts at each, exactly.
+//!
+//! FIFO, CLOCK and SIEVE do on a hit what takes no look at the other pages, so that all sizes can
+//! be asked of a page at once: a byte of it has a bit, or four bytes a number, for each size, its
+//! *lane*. One line of memory then serves eight runs, and the trace is unpacked once.
+//!
+//! ```text
+//!  fifo   when it came in, by the misses of each size       no list at all
+//!  hands  which sizes hold it, and hit it since the hand    a list of each size, moved on misses
+//! ```
+//!
+//! Where it wins. FIFO: everywhere. With hands only what misses is done a size at a time, so that
+//! more is won the more hits. A thread that waits wins more than a shared pass does, so sizes are
+//! shared only among as many lanes as leave a task for every thread. What a page takes is bounded
+//! by [`MOST_PAGES`]: beyond it, runs one at a time take less memory.
+
+mod fifo;
+mod hands;
+#[cfg(test)]
+mod tests;
+
+use crate::accesses::{Access, BLOCK, Columns, Expander};
+use crate::control::Control;
+use crate::counters::{Counters, DestageSizes, OwnCounters};
+use crate::options::RunOptions;
+use crate::replay::Replayed;
+use crate::spec::PolicySpec;
+use crate::warmup::Warmup;
+use crate::windows::{Cuts, Flash, Parts, WINDOWS};
+use fifo::Fifo;
+use hands::{Clock, Hands, Sieve};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Sizes of one pass, at most.
+const LANES: usize = 8;
+
+/// Pages of a trace, at most: 32 bytes each make a gigabyte.
+const MOST_PAGES: usize = 1 << 25;
+
+/// Accesses to a page on average from which on FIFO's sizes are cut into windows in one pass: each
+/// of the sixty cuts looks at every page, and what that costs, single runs have won by then.
+const CUTS_PAY_FROM: u64 = 10;
+
+/// How far ahead a page is asked for.
+const AHEAD: usize = 16;
+
+/// Accesses after which counts are taken out of narrow lanes: they hold twice as many.
+const LANES_HOLD: u64 = if cfg!(test) { 100 } else { 1 << 28 };
+
+/// Whether a policy's sizes can be run together, with these options, over so many pages.
+pub(crate) fn can_share(spec: &PolicySpec, run: &RunOptions, pages: usize) -> bool {
+    // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
+    // laws are checked of a policy that runs.
+    let alike = run.warmup != Warmup::Full && !run.check && !run.drops_trims();
+    let alone = run.drive.is_none();
+    ["fifo", "clock", "sieve"].contains(&spec.name) && alike && alone && pages <= MOST_PAGES
+}
+
+/// Whether that is quicker where every run is cut into windows.
+pub(crate) fn windows_pay(spec: &PolicySpec, accesses: u64, pages: usize) -> bool {
+    spec.name != "fifo" || accesses >= CUTS_PAY_FROM * pages as u64
+}
+
+/// Sizes of a policy that go into one pass, of `sizes` that it has, where `tasks` would be done one
+/// at a time: a thread that has nothing to do wins nothing, so that each has a task at least.
+pub(crate) fn at_once(sizes: usize, tasks: usize, jobs: usize) -> usize {
+    let lanes = (tasks / jobs.max(1)).clamp(1, LANES);
+    sizes.div_ceil(sizes.div_ceil(lanes).max(1)).max(1)
+}
+
+/// What is counted at one size.
+pub(crate) struct AtSize {
+    /// As a run of its own counts it; it has no windows if they were not asked for.
+    pub(crate) replayed: Replayed,
+    /// Dirty pages that are in the cache at the end.
+    pub(crate) dirty_left: u64,
+}
+
+/// Runs a policy that [`can_share`] at some sizes, at most [`LANES`], each at least 1; the first
+/// `warmup_requests` are not counted.
+///
+/// Returns `None` when it was stopped.
+pub(crate) fn run(
+    policy: &str,
+    columns: Columns<'_>,
+    frames: &[u32],
+    warmup_requests: usize,
+    windows: bool,
+    control: &Control,
+) -> Option<Vec<AtSize>> {
+    let pages = columns.lpns.len();
+    // More frames than pages are never filled.
+    let most = pages.max(1) as u32;
+    let held: Vec<u32> = frames.iter().map(|&frames| frames.min(most)).collect();
+    let pass = Pass { columns, warmup_requests, frames, windows, control };
+    match policy {
+        "fifo" => pass.run(Fifo::new(pages, &held)),
+        "clock" => pass.run(Hands::<Clock>::new(pages, &held)),
+        "sieve" => pass.run(Hands::<Sieve>::new(pages, &held)),
+        other => unreachable!("{other} does not share"),
+    }
+}
+
+/// A policy at several sizes.
+trait Lanes {
+    /// Asks for what an access to the page looks at.
+    fn warm(&self, id: u32);
+
+    /// An access at every size.
+    fn access(&mut self, id: u32, write: bool);
+
+    /// Takes counts out of narrow lanes.
+    fn widen(&mut self) {}
+
+    /// What was counted so far at a size, once narrow lanes are empty.
+    fn counters(&self, lane: usize) -> Counters;
+
+    /// Pages that are dirty now in the cache of a size.
+    fn dirty_pages(&self, lane: usize) -> u64;
+}
+
+/// One pass over a trace.
+struct Pass<'a> {
+    columns: Columns<'a>,
+    warmup_requests: usize,
+    /// Of each size, as it was given.
+    frames: &'a [u32],
+    /// What is counted is cut into windows.
+    windows: bool,
+    control: &'a Control,
+}
+
+impl Pass<'_> {
+    fn run<L: Lanes>(&self, mut lanes: L) -> Option<Vec<AtSize>> {
+        let requests = self.columns.first_ids.len();
+        let warm = self.warmup_requests.min(requests);
+        self.part(&mut lanes, 0..warm)?;
+        let before = self.counters(&lanes);
+        let mut parts = vec![Parts::none(); self.frames.len()];
+        if self.windows {
+            self.cut(&mut lanes, warm as u64..requests as u64, &before, &mut parts)?;
+        } else {
+            self.part(&mut lanes, warm..requests)?;
+        }
+        let all = self.counters(&lanes);
+        let found = all.iter().zip(&before).zip(parts).enumerate();
+        let each = found.map(|(lane, ((all, before), parts))| AtSize {
+            replayed: Replayed {
+                counters: all.since(before),
+                own: OwnCounters::default(),
+                destage_pages: DestageSizes::default(),
+                warmup_requests: warm as u64,
+                parts,
+            },
+            dirty_left: lanes.dirty_pages(lane),
+        });
+        Some(each.collect())
+    }
+
+    /// What has been counted at each size.
+    fn counters<L: Lanes>(&self, lanes: &L) -> Vec<Counters> {
+        (0..self.frames.len()).map(|lane| lanes.counters(lane)).collect()
+    }
+
+    /// The part that counts, to the end, window by window; `before` had been counted before it.
+    fn cut<L: Lanes>(
+        &self,
+        lanes: &mut L,
+        requests: Range<u64>,
+        before: &[Counters],
+        parts: &mut [Parts],
+    ) -> Option<()> {
+        // Every miss takes a frame, and every eviction gives one back.
+        let full = |lane: usize, all: &Counters| {
+            all.misses() - all.evictions >= u64::from(self.frames[lane])
+        };
+        for (lane, (parts, before)) in parts.iter_mut().zip(before).enumerate() {
+            let was_full = full(lane, before) || before.evictions > 0;
+            parts.begin(requests.clone(), was_full, Flash::default());
+        }
+        let cuts = Cuts::of(requests);
+        for window in 0..WINDOWS {
+            let [from, to] = [cuts.start(window), cuts.start(window + 1)];
+            self.part(lanes, from as usize..to as usize)?;
+            for (lane, (parts, before)) in parts.iter_mut().zip(before).enumerate() {
+                let all = lanes.counters(lane);
+                parts.cut(to, &all.since(before), Flash::default(), full(lane, &all));
+            }
+        }
+        Some(())
+    }
+
+    fn part<L: Lanes>(&self, lanes: &mut L, requests: Range<usize>) -> Option<()> {
+        let mut expander = Expander::new(self.columns, requests.start, requests.end);
+        let mut block = [Access::default(); BLOCK + AHEAD];
+        let mut filled = expander.fill(&mut block, 0);
+        let mut narrow = 0;
+        while filled > 0 {
+            let run = if filled == block.len() { BLOCK } else { filled };
+            narrow += run as u64;
+            if narrow > LANES_HOLD {
+                lanes.widen();
+                narrow = run as u64;
+            }
+            for (k, &access) in block[..run].iter().enumerate() {
+                if let Some(far) = block[..filled].get(k + AHEAD) {
+                    lanes.warm(far.id);
+                }
+                lanes.access(access.id, access.op().is_write());
+            }
+            let done = (run * self.frames.len()) as u64;
+            self.control.accesses_done.fetch_add(done, Ordering::Relaxed);
+            if self.control.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            block.copy_within(run..filled, 0);
+            filled = expander.fill(&mut block, filled - run);
+        }
+        lanes.widen();
+        Some(())
+    }
+}
