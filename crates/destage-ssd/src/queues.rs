@@ -6,20 +6,22 @@
 
 mod counts;
 mod serve;
+mod unfinished;
 
 pub use counts::{ChannelCounters, Totals};
 
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, Sched};
 use crate::geometry::{Geometry, Place};
-use crate::read_first::{Lane, count};
+use crate::read_first::Lane;
 use crate::records::{Numbering, OperationRecord, Recorder};
 use crate::timing::{Kind, Timing};
 use crate::when::{Times, When};
 use counts::{Own, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
+use unfinished::Log;
 
 /// A submitted operation.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +57,7 @@ pub struct Queues {
     idle_ns: Option<Nanos>, // gc_idle_ns, with gc_mode = idle
     times: Times,
     // Operations that have not ended, per unit, if a policy wants to count them (fcfs only).
-    log: Option<Vec<VecDeque<(Nanos, Kind)>>>,
+    log: Option<Vec<Log>>,
     // Ends of host operations and how long they were served, if a policy wants to hear of them.
     ends: Option<BinaryHeap<Reverse<(Nanos, u64, Nanos)>>>,
     // By unit: the page of the host that it worked for last, and how long. Kept with `ends`.
@@ -136,7 +138,7 @@ impl Queues {
         debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
         if !matches!(self.order, Order::ReadFirst(_)) {
             (self.plain, self.sums) = (false, false);
-            self.log = Some(vec![VecDeque::new(); self.units.len()]);
+            self.log = Some(vec![Log::default(); self.units.len()]);
         }
     }
 
@@ -385,19 +387,11 @@ impl Queues {
 
     /// Operations that have not ended, by kind; all 0 unless they are kept.
     pub fn unfinished(&self, unit: UnitId) -> Unfinished {
-        let mut counts = Unfinished::default();
         match (&self.order, &self.log) {
-            (Order::ReadFirst(lanes), _) => return lanes[unit.index()].unfinished(),
-            (_, Some(log)) => {
-                let ended = log[unit.index()].partition_point(|&(end, _)| end <= self.now);
-                log[unit.index()]
-                    .iter()
-                    .skip(ended)
-                    .for_each(|&(_, kind)| count(&mut counts, kind));
-            }
-            _ => {}
+            (Order::ReadFirst(lanes), _) => lanes[unit.index()].unfinished(),
+            (_, Some(logs)) => logs[unit.index()].unfinished(self.now),
+            _ => Unfinished::default(),
         }
-        counts
     }
 
     /// The first idle timer before `now`, lowest unit first (5.5).

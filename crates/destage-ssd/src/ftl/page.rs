@@ -267,7 +267,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     }
 
     fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
-        self.next_victim(plane).map(|(_, valid)| valid)
+        self.next_victim_pages(plane)
     }
 
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {

@@ -121,6 +121,17 @@ impl Tournaments {
         }
     }
 
+    /// The smallest key of the plane, whosever it is.
+    #[inline]
+    pub(super) fn least_key(&self, plane: PlaneId) -> Option<u64> {
+        let last = match self.rounds.last() {
+            None => &self.keys[plane.index() * self.blocks..][..self.blocks],
+            Some(last) => &self.minima[plane.index() * self.matches + last.first..][..last.matches],
+        };
+        let least = last.iter().fold(OUT, |least, &key| least.min(key));
+        (least != OUT).then_some(least)
+    }
+
     /// The smallest key of the plane and its block in the plane, the lowest one if several have it.
     #[inline]
     pub(super) fn least(&self, plane: PlaneId) -> Option<(u64, u32)> {
@@ -184,6 +195,7 @@ mod tests {
                 let all = keys[plane.index()].iter().zip(0..);
                 let least = all.map(|(&key, block)| (key, block)).min();
                 assert_eq!(trees.least(plane), least.filter(|&(key, _)| key != OUT));
+                assert_eq!(trees.least_key(plane), trees.least(plane).map(|(key, _)| key));
             }
         }
     }

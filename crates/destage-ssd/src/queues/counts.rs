@@ -40,7 +40,7 @@ pub struct Totals {
 }
 
 /// Kinds of operations, and of counts.
-const KINDS: usize = 5;
+pub(super) const KINDS: usize = 5;
 
 /// One cache line.
 #[derive(Clone, Copy, Default, Debug)]

@@ -87,12 +87,8 @@ impl Queues {
         if let Some(idle_ns) = self.idle_ns {
             self.set_timer(at, end + idle_ns);
         }
-        if let Some(log) = &mut self.log {
-            let log = &mut log[at];
-            while log.front().is_some_and(|&(end, _)| end <= now) {
-                log.pop_front();
-            }
-            log.push_back((end, op.kind));
+        if let Some(logs) = &mut self.log {
+            logs[at].push(now, end, op.kind);
         }
         if matches!(self.order, Order::ReadFirst(_)) {
             return self.submit_to_lane(&op, submission, end);

@@ -15,17 +15,33 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     #[inline]
     pub(super) fn victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
         let (key, block) = self.sealed.least(plane)?;
-        let valid = (key >> 32) as u32;
-        (valid < self.geometry.data_pages).then_some((block, valid))
+        self.collectable(key).map(|valid| (block, valid))
     }
 
-    /// The victim of the collection that would precede the next program to the plane (6).
-    pub(super) fn next_victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
+    /// Valid pages of a block with this key, if any of its pages is invalid.
+    #[inline(always)]
+    fn collectable(&self, key: u64) -> Option<u32> {
+        let valid = (key >> 32) as u32;
+        (valid < self.geometry.data_pages).then_some(valid)
+    }
+
+    /// A collection would precede the next program to the plane, if there is a victim (6).
+    #[inline(always)]
+    fn is_due(&self, plane: PlaneId) -> bool {
         let free_pages = self.planes[plane.index()].free_pages;
-        if self.gc_mode == GcMode::Background || free_pages > self.low {
-            return None;
-        }
-        self.victim(plane)
+        self.gc_mode != GcMode::Background && free_pages <= self.low
+    }
+
+    /// The victim of the collection that would precede the next program to the plane.
+    pub(super) fn next_victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
+        if self.is_due(plane) { self.victim(plane) } else { None }
+    }
+
+    /// Valid pages of that victim: what is asked of every plane at every eviction (ECR's
+    /// equation 3), so that nobody looks which block it is.
+    pub(super) fn next_victim_pages(&self, plane: PlaneId) -> Option<u32> {
+        let least = if self.is_due(plane) { self.sealed.least_key(plane) } else { None };
+        self.collectable(least?)
     }
 
     /// Collects one block of the plane (5.4). False if there is nothing to collect.
