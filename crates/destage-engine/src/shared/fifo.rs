@@ -42,6 +42,8 @@ pub(super) struct Fifo {
     /// Misses when counts were last taken out of the lanes.
     taken: Numbers,
     totals: [Totals; LANES],
+    /// Pages that had left dirty, without a next use that would have told, when it was settled.
+    left: [u64; LANES],
     accesses: u64,
     writes: u64,
 }
@@ -59,6 +61,7 @@ impl Fifo {
             flushes: Numbers::default(),
             taken: Numbers::default(),
             totals: [Totals::default(); LANES],
+            left: [0; LANES],
             accesses: 0,
             writes: 0,
         }
@@ -72,6 +75,18 @@ impl Fifo {
             let since = misses[k].wrapping_sub(came.0[k] & !DIRTY);
             -i32::from(since >= frames[k])
         })
+    }
+}
+
+impl Fifo {
+    /// Takes counts out of the lanes.
+    fn take(&mut self) {
+        for (k, total) in self.totals.iter_mut().enumerate() {
+            total.misses += (self.misses.0[k].wrapping_sub(self.taken.0[k]) / 2) as u64;
+            total.write_misses += std::mem::take(&mut self.write_misses.0[k]) as u64;
+            total.flushes += std::mem::take(&mut self.flushes.0[k]) as u64;
+        }
+        self.taken = self.misses;
     }
 }
 
@@ -108,16 +123,25 @@ impl Lanes for Fifo {
                 self.came[at].0[k] = gone & left | !gone & came.0[k];
             }
         }
-        for (k, total) in self.totals.iter_mut().enumerate() {
-            total.misses += (self.misses.0[k].wrapping_sub(self.taken.0[k]) / 2) as u64;
-            total.write_misses += std::mem::take(&mut self.write_misses.0[k]) as u64;
-            total.flushes += std::mem::take(&mut self.flushes.0[k]) as u64;
+        self.take();
+        self.left = [0; LANES];
+    }
+
+    fn settle(&mut self) {
+        self.take();
+        let mut left = Numbers::default(); // as many as there are pages, at most
+        for came in &self.came {
+            let gone = self.gone(came);
+            for (k, &gone) in gone.iter().enumerate() {
+                left.0[k] += gone & came.0[k] & DIRTY;
+            }
         }
-        self.taken = self.misses;
+        self.left = left.0.map(|left| left as u64);
     }
 
     fn counters(&self, lane: usize) -> Counters {
         let Totals { misses, write_misses, flushes } = self.totals[lane];
+        let flushes = flushes + self.left[lane];
         let (read_misses, reads) = (misses - write_misses, self.accesses - self.writes);
         // Every miss takes a frame; it was free until all were taken.
         let evictions = misses - misses.min((self.frames.0[lane] / 2) as u64);

@@ -38,9 +38,9 @@ const LANES: usize = 8;
 /// Pages of a trace, at most: 32 bytes each make a gigabyte.
 const MOST_PAGES: usize = 1 << 25;
 
-/// Accesses to a page on average from which on FIFO's sizes are cut into windows in one pass: each
-/// of the sixty cuts looks at every page, and what that costs, single runs have won by then.
-const CUTS_PAY_FROM: u64 = 10;
+/// Accesses to a page on average from which on FIFO's sizes share a pass that is cut into windows:
+/// each of the sixty cuts looks at every page, as much work as eight runs of so few accesses.
+const CUTS_PAY_FROM: u64 = 5;
 
 /// How far ahead a page is asked for.
 const AHEAD: usize = 16;
@@ -110,13 +110,16 @@ trait Lanes {
     /// An access at every size.
     fn access(&mut self, id: u32, write: bool);
 
-    /// Takes counts out of narrow lanes.
+    /// Makes room in narrow lanes.
     fn widen(&mut self) {}
 
-    /// What was counted so far at a size, once narrow lanes are empty.
+    /// Counts what only a look at every page shows, so that counters can be asked for.
+    fn settle(&mut self) {}
+
+    /// What was counted until it was settled, at a size.
     fn counters(&self, lane: usize) -> Counters;
 
-    /// Pages that are dirty now in the cache of a size.
+    /// Pages that are dirty in the cache of a size, once it was widened.
     fn dirty_pages(&self, lane: usize) -> u64;
 }
 
@@ -135,19 +138,21 @@ impl Pass<'_> {
     fn run<L: Lanes>(&self, mut lanes: L) -> Option<Vec<AtSize>> {
         let requests = self.columns.first_ids.len();
         let warm = self.warmup_requests.min(requests);
-        self.part(&mut lanes, 0..warm)?;
-        let before = self.counters(&lanes);
+        let mut narrow = 0;
+        self.part(&mut lanes, 0..warm, &mut narrow)?;
+        let before = self.counters(&mut lanes);
         let mut parts = vec![Parts::none(); self.frames.len()];
         if self.windows {
-            self.cut(&mut lanes, warm as u64..requests as u64, &before, &mut parts)?;
+            let requests = warm as u64..requests as u64;
+            self.cut(&mut lanes, requests, &mut narrow, &before, &mut parts)?;
         } else {
-            self.part(&mut lanes, warm..requests)?;
+            self.part(&mut lanes, warm..requests, &mut narrow)?;
         }
-        let all = self.counters(&lanes);
-        let found = all.iter().zip(&before).zip(parts).enumerate();
-        let each = found.map(|(lane, ((all, before), parts))| AtSize {
+        lanes.widen();
+        let found = before.iter().zip(parts).enumerate();
+        let each = found.map(|(lane, (before, parts))| AtSize {
             replayed: Replayed {
-                counters: all.since(before),
+                counters: lanes.counters(lane).since(before),
                 own: OwnCounters::default(),
                 destage_pages: DestageSizes::default(),
                 warmup_requests: warm as u64,
@@ -159,7 +164,8 @@ impl Pass<'_> {
     }
 
     /// What has been counted at each size.
-    fn counters<L: Lanes>(&self, lanes: &L) -> Vec<Counters> {
+    fn counters<L: Lanes>(&self, lanes: &mut L) -> Vec<Counters> {
+        lanes.settle();
         (0..self.frames.len()).map(|lane| lanes.counters(lane)).collect()
     }
 
@@ -168,6 +174,7 @@ impl Pass<'_> {
         &self,
         lanes: &mut L,
         requests: Range<u64>,
+        narrow: &mut u64,
         before: &[Counters],
         parts: &mut [Parts],
     ) -> Option<()> {
@@ -182,26 +189,32 @@ impl Pass<'_> {
         let cuts = Cuts::of(requests);
         for window in 0..WINDOWS {
             let [from, to] = [cuts.start(window), cuts.start(window + 1)];
-            self.part(lanes, from as usize..to as usize)?;
-            for (lane, (parts, before)) in parts.iter_mut().zip(before).enumerate() {
-                let all = lanes.counters(lane);
-                parts.cut(to, &all.since(before), Flash::default(), full(lane, &all));
+            self.part(lanes, from as usize..to as usize, narrow)?;
+            let all = self.counters(lanes);
+            let each = parts.iter_mut().zip(all.iter().zip(before)).enumerate();
+            for (lane, (parts, (all, before))) in each {
+                parts.cut(to, &all.since(before), Flash::default(), full(lane, all));
             }
         }
         Some(())
     }
 
-    fn part<L: Lanes>(&self, lanes: &mut L, requests: Range<usize>) -> Option<()> {
+    /// Some requests; `narrow` is what has been counted in narrow lanes.
+    fn part<L: Lanes>(
+        &self,
+        lanes: &mut L,
+        requests: Range<usize>,
+        narrow: &mut u64,
+    ) -> Option<()> {
         let mut expander = Expander::new(self.columns, requests.start, requests.end);
         let mut block = [Access::default(); BLOCK + AHEAD];
         let mut filled = expander.fill(&mut block, 0);
-        let mut narrow = 0;
         while filled > 0 {
             let run = if filled == block.len() { BLOCK } else { filled };
-            narrow += run as u64;
-            if narrow > LANES_HOLD {
+            *narrow += run as u64;
+            if *narrow > LANES_HOLD {
                 lanes.widen();
-                narrow = run as u64;
+                *narrow = run as u64;
             }
             for (k, &access) in block[..run].iter().enumerate() {
                 if let Some(far) = block[..filled].get(k + AHEAD) {
@@ -217,7 +230,6 @@ impl Pass<'_> {
             block.copy_within(run..filled, 0);
             filled = expander.fill(&mut block, filled - run);
         }
-        lanes.widen();
         Some(())
     }
 }
