@@ -227,7 +227,8 @@ def _chart(drawn: Drawing, found: Sums) -> Spec:
     whole = alt.VConcatChart(spacing=26, title=told).resolve_scale(
         color="independent", shape="independent", strokeDash="independent"
     )
-    return _finished(whole, drawn.figure.title).to_dict() | {"vconcat": parts}
+    spec: Spec = _finished(whole, drawn.figure.title).to_dict()
+    return spec | {"vconcat": parts}
 
 
 def _notes(drawn: Drawing, found: Sums) -> list[str]:
