@@ -44,8 +44,8 @@ SHARED_TWINS = {
 }
 #: Where single policies have a shorter way, which none needs: many sizes in one pass.
 SHORTER = {
-    "crates/destage-engine/src/mrc/shared/hands.rs",
-    "crates/destage-engine/src/mrc/shared/mod.rs",
+    "crates/destage-engine/src/shared/hands.rs",
+    "crates/destage-engine/src/shared/mod.rs",
 }
 
 

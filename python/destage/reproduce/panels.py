@@ -23,8 +23,8 @@ from destage.charts.theme import (
     variables,
 )
 from destage.reproduce.figures import SUFFIX, Drawing, Point
-from destage.reproduce.looking import MET, PARTIAL, SMALL, UNDECIDED
-from destage.reproduce.sums import Printed, Sums
+from destage.reproduce.over import COLORS, Spec, over, spec_of
+from destage.reproduce.sums import Sums
 from destage.reproduce.words import number
 
 __all__ = ["inline", "svg"]
@@ -43,8 +43,6 @@ _TOWER = 3.0
 _CUT, _ROOM = 1.08, 1.45
 #: A chart of more numbers than that would be longer than the figure: the table below has them.
 _MOST_PRINTED = 24
-#: Up to where ours over the paper's is drawn; what is beyond stands at the edge.
-_BEYOND = 3.0
 
 
 def svg(drawn: Drawing, found: Sums) -> str:
@@ -75,19 +73,6 @@ def inline(picture: str) -> str:
         names.setdefault(color, f"var({name})")
     themed = re.sub(r"#[0-9a-f]{6}\b", lambda m: names.get(m[0], m[0]), picture)
     return themed.replace('fill="white"', 'fill="var(--page)"')
-
-
-#: A chart as its specification.
-Spec = dict[str, Any]
-
-
-def _spec(chart: Any) -> Spec:
-    """What a part of a figure specifies.
-
-    Altair copies everything that is in a chart whenever that goes into another one: for figures of
-    many panels most of the time. So parts are put together as what they specify.
-    """
-    return {k: v for k, v in chart.to_dict().items() if k not in ("$schema", "config")}
 
 
 @dataclass(frozen=True)
@@ -214,7 +199,7 @@ def _chart(drawn: Drawing, found: Sums) -> Spec:
         body = _Panels(alt, drawn, found).all()
     parts = [body]
     if 0 < len(found.printed) <= _MOST_PRINTED:
-        parts.append(_over(alt, found.printed))
+        parts.append(over(found.printed))
     told = alt.TitleParams(
         text=found.told,
         subtitle=_notes(drawn, found),
@@ -277,7 +262,7 @@ class _Panels:
             lines, verdict = titles[panel]
             # As many lines over every panel of a row, so that their axes stand level.
             heading = self._heading([*lines, *[" "] * (deep - len(lines))], verdict)
-            panels.append(_spec(self._panel(panel, row, first=k == 0).properties(**heading)))
+            panels.append(spec_of(self._panel(panel, row, first=k == 0).properties(**heading)))
         return {"hconcat": panels, "spacing": 16}
 
     def _title(self, panel: str) -> tuple[list[str], str]:
@@ -296,7 +281,7 @@ class _Panels:
         title = self.alt.TitleParams(
             text=lines,
             subtitle=[verdict or " "],
-            subtitleColor=_COLORS.get(verdict.partition(":")[0], LIGHT.faint),
+            subtitleColor=COLORS.get(verdict.partition(":")[0], LIGHT.faint),
             subtitleFontSize=11,
             fontWeight="bold",
             fontSize=11.5,
@@ -428,59 +413,11 @@ class _Panels:
         line = base.mark_line(strokeWidth=1.7).encode(x=x, y=y, color=color, strokeDash=dash)
         point = base.mark_point(filled=True, opacity=1, size=44)
         layers = alt.layer(line, point.encode(x=x, y=y, color=color, shape=shape))
-        return _spec(layers.properties(width=self.width, height=self.height))
+        return spec_of(layers.properties(width=self.width, height=self.height))
 
 
 def _plain(title: str) -> str | None:
     return None if title == "-" else title
-
-
-#: Colours of what became of a panel's cases, and of one case.
-_COLORS = {"holds": LIGHT.best, "partly": LIGHT.warn, "does not hold": LIGHT.series[3]}
-
-
-def _over(alt: Any, numbers: Sequence[Printed]) -> Spec:
-    """Our numbers over the paper's: 1 is the same, and within a quarter of it counts as met."""
-    rows: list[dict[str, Any]] = [
-        {
-            "label": p.label,
-            "over": p.ours.mean / p.paper,
-            "low": min(p.ours.low / p.paper, p.ours.high / p.paper),
-            "high": max(p.ours.low / p.paper, p.ours.high / p.paper),
-            "status": "holds" if p.status == MET else _LESS.get(p.status, "does not hold"),
-        }
-        for p in numbers
-    ]
-    base = alt.Chart(alt.InlineData(values=rows))
-    least = min([0.0, *(max(-1.0, row["low"]) for row in rows)])
-    scale = alt.Scale(domain=[least, _BEYOND], clamp=True, nice=False)
-    axis = alt.Axis(title="Ours over the paper's number (shaded: met)", tickCount=6)
-    y = alt.Y(
-        "label:N",
-        sort=None,
-        axis=alt.Axis(title=None, labelLimit=520, ticks=False, domain=False, grid=True),
-    )
-    near = alt.Chart(alt.InlineData(values=[{"from": 0.75, "to": 1.25, "one": 1}]))
-    color = alt.Color(
-        "status:N",
-        scale=alt.Scale(domain=list(_COLORS), range=list(_COLORS.values())),
-        legend=None,
-    )
-    layers = [
-        near.mark_rect(fill=LIGHT.line, opacity=0.7).encode(
-            x=alt.X("from:Q", scale=scale), x2="to:Q"
-        ),
-        near.mark_rule(stroke=LIGHT.ink).encode(x=alt.X("one:Q")),
-        base.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q", y=y, color=color),
-        base.mark_point(filled=True, opacity=1, size=52).encode(
-            x=alt.X("over:Q", axis=axis, scale=scale), y=y, color=color
-        ),
-    ]
-    return _spec(alt.layer(*layers).properties(width=300, height=max(40, 19 * len(rows))))
-
-
-#: Statuses that come near.
-_LESS: Mapping[str, str] = dict.fromkeys((PARTIAL, SMALL, UNDECIDED), "partly")
 
 
 def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[str, Any]]:
