@@ -4,15 +4,24 @@ use super::counts::KINDS;
 use crate::timing::Kind;
 use destage_core::{Nanos, Unfinished};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Operations of each kind, up to one of them. They wrap: only what lies between two counts.
 type Counts = [u32; KINDS];
 
 /// The operations of a unit that serves them in the order in which they come.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Log {
     served: VecDeque<(Nanos, Counts)>, // the end of each, and all up to it
     before: Counts,                    // up to the first of them
+    ended: AtomicUsize, // how many had ended at the last look; atomic, as threads share filled drives
+}
+
+impl Clone for Log {
+    fn clone(&self) -> Self {
+        let ended = self.ended.load(Relaxed).into();
+        Self { served: self.served.clone(), before: self.before, ended }
+    }
 }
 
 impl Log {
@@ -21,6 +30,8 @@ impl Log {
         while let Some(&(_, counts)) = self.served.front().filter(|&&(end, _)| end <= now) {
             self.before = counts;
             self.served.pop_front();
+            let ended = self.ended.get_mut();
+            *ended = ended.saturating_sub(1);
         }
         let mut counts = self.all();
         counts[kind as usize] = counts[kind as usize].wrapping_add(1);
@@ -29,7 +40,7 @@ impl Log {
 
     /// What ends after `now`.
     pub(super) fn unfinished(&self, now: Nanos) -> Unfinished {
-        let ended = self.served.partition_point(|&(end, _)| end <= now);
+        let ended = self.ended_by(now);
         let before = ended.checked_sub(1).map_or(self.before, |last| self.served[last].1);
         let all = self.all();
         let of = |kind: Kind| all[kind as usize].wrapping_sub(before[kind as usize]);
@@ -40,6 +51,22 @@ impl Log {
             erases: of(Kind::Erase),
             summaries: of(Kind::Summary),
         }
+    }
+
+    /// How many of those served have ended by `now`. A policy that weighs queues looks at every
+    /// unit at every eviction, and time goes on: from the last look on, each operation is passed
+    /// once. A look back in time searches.
+    fn ended_by(&self, now: Nanos) -> usize {
+        let has_ended = |&(end, _): &(Nanos, Counts)| end <= now;
+        let mut ended = self.ended.load(Relaxed);
+        if ended > 0 && !has_ended(&self.served[ended - 1]) {
+            ended = self.served.partition_point(has_ended);
+        }
+        while self.served.get(ended).is_some_and(has_ended) {
+            ended += 1;
+        }
+        self.ended.store(ended, Relaxed);
+        ended
     }
 
     /// All up to the last.
@@ -68,7 +95,7 @@ mod tests {
                 let kind = kinds[(random >> 33) as usize % KINDS];
                 log.push(now, tail, kind);
                 all.push((tail, kind));
-                for later in [now, now + 25, now + 500] {
+                for later in [now, now + 25, now + 500, now + 25] {
                     let mut want = Unfinished::default();
                     all.iter().filter(|one| one.0 > later).for_each(|one| count(&mut want, one.1));
                     assert_eq!(log.unfinished(later), want);
