@@ -245,13 +245,13 @@ def document_of(name: str) -> dict[str, Any]:
 
 
 def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> None:
-    readme, page = write_index([document_of("acr"), document_of("sac")], True, tmp_path)
+    readme, page = write_index([document_of("acr"), document_of("gcar")], True, tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == {"README.md", "index.html"}
     text = page.read_text(encoding="utf-8")
-    for name in ("acr", "sac"):
+    for name, short in (("acr", "ACR"), ("gcar", "GCaR")):
         assert text.count(f'href="{name}.html"') >= 2
         assert f'href="{name}.html#{name}-1"' in text
-        assert f"[{name.upper()}]({name}.md)" in readme.read_text(encoding="utf-8")
+        assert f"[{short}]({name}.md)" in readme.read_text(encoding="utf-8")
     assert 'href="beyond.html"' in text
     assert "A &lt; B &amp; C." in text
     assert "Not shown" not in text

@@ -21,6 +21,9 @@ NUMBERS = {k: f"{k} papers" for k in range(2, 10)} | {
     6: "Six papers",
 }
 
+#: What a paper's authors call it, where that is not its name in capitals.
+SHORT = {"gcar": "GCaR"}
+
 
 def write_index(
     documents: Sequence[Mapping[str, Any]], with_beyond: bool, folder: Path
@@ -42,7 +45,7 @@ def _markdown(documents: Sequence[Mapping[str, Any]], with_beyond: bool) -> str:
         name = d["paper"]["name"]
         kinds = dict.fromkeys(load["kind"] for load in d["loads"])
         counts = [str(d["summary"][w]) for w in words]
-        link = f"[{name.upper()}]({name}.md)"
+        link = f"[{SHORT.get(name, name.upper())}]({name}.md)"
         made = f"`{d['command']}`"
         rows.append([link, str(len(d["claims"])), *counts, ", ".join(kinds), made])
     out = [f"# {NUMBERS[len(documents)]} re-run", ""]
