@@ -160,3 +160,50 @@ fn at_size(run: &RunResult, size: &Frames) -> RunResult {
     let config = RunConfig { frames: size.frames, cache: size.given.clone(), ..run.config.clone() };
     RunResult { config, ..run.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accesses::{Columns, Extent};
+    use crate::asides::Asides;
+    use crate::input::NextUses;
+
+    /// How many sizes each task has, of a trace of ten pages used so often each.
+    fn sizes_of_tasks(policies: &str, sizes: u32, uses: u32, jobs: usize) -> Vec<usize> {
+        let first_ids: Vec<u32> = (0..10 * uses).map(|k| k % 10).collect();
+        let extents = vec![Extent::new(1, true, false, false).0; first_ids.len()];
+        let lpns: Vec<u64> = (0..10).collect();
+        let input = Input {
+            columns: Columns { first_ids: &first_ids, extents: &extents, lpns: &lpns },
+            next_uses: NextUses::None,
+            arrivals_ns: &[],
+            continuations: &[],
+            request_bytes: &[],
+            asides: Asides::NONE,
+        };
+        let sizes: Vec<Frames> =
+            (1..=sizes).map(|frames| Frames { frames, given: format!("{frames}p") }).collect();
+        let specs = PolicySpec::parse_list(policies).expect("policies of the table");
+        let tasks = tasks(&input, &specs, &sizes, &RunOptions::default(), jobs);
+        let firsts = tasks.iter().scan(0, |next, task| {
+            let first = *next;
+            *next += task.sizes.len();
+            Some(first)
+        });
+        assert!(firsts.eq(tasks.iter().map(|task| task.first)));
+        tasks.iter().map(|task| task.sizes.len()).collect()
+    }
+
+    #[test]
+    fn sizes_are_run_together_where_the_policy_can_and_every_thread_has_a_task() {
+        for policy in ["fifo", "clock", "sieve"] {
+            assert_eq!(sizes_of_tasks(policy, 8, 20, 1), [8]);
+            assert_eq!(sizes_of_tasks(policy, 8, 20, 2), [4, 4]);
+            assert_eq!(sizes_of_tasks(policy, 1, 20, 1), [1]);
+        }
+        assert_eq!(sizes_of_tasks("arc", 3, 20, 1), [1, 1, 1]);
+        assert_eq!(sizes_of_tasks("arc,sieve,none", 3, 20, 1), [1, 1, 1, 3, 1]);
+        // So few uses that the cuts of FIFO's windows would take longer than the runs.
+        assert_eq!(sizes_of_tasks("fifo,clock", 2, 1, 1), [1, 1, 2]);
+    }
+}

@@ -76,7 +76,7 @@ proptest! {
                 let counters = size.replayed.counters;
                 prop_assert_eq!(counters.hits(), want.counters.hits());
                 prop_assert_eq!(counters.destaged_pages, want.counters.destaged_pages);
-                let owed = want.debt.unwrap().dirty_left + want.counters.end_flushes;
+                let owed = want.debt.expect("dirty pages").dirty_left + want.counters.end_flushes;
                 prop_assert_eq!(size.dirty_left, owed);
             }
             prop_assert_eq!(control.accesses_done.load(Relaxed), accesses);
