@@ -9,10 +9,11 @@
 //!  hands  which sizes hold it, and hit it since the hand    a list of each size, moved on misses
 //! ```
 //!
-//! Where it wins. FIFO: everywhere. With hands only what misses is done a size at a time, so that
-//! more is won the more hits. A thread that waits wins more than a shared pass does, so sizes are
-//! shared only among as many lanes as leave a task for every thread. What a page takes is bounded
-//! by [`MOST_PAGES`]: beyond it, runs one at a time take less memory.
+//! Where it wins. FIFO: everywhere, but that windows want a look at every page at each cut, which
+//! pages that hardly come again do not repay. With hands only what misses is done a size at a time,
+//! so that more is won the more hits. A thread that waits wins more than a shared pass does, so
+//! sizes are shared only among as many lanes as leave a task for every thread. What a page takes is
+//! bounded by [`MOST_PAGES`]: beyond it, runs one at a time take less memory.
 
 mod fifo;
 mod hands;
@@ -39,8 +40,9 @@ const LANES: usize = 8;
 const MOST_PAGES: usize = 1 << 25;
 
 /// Accesses to a page on average from which on FIFO's sizes share a pass that is cut into windows:
-/// each of the sixty cuts looks at every page, as much work as eight runs of so few accesses.
-const CUTS_PAY_FROM: u64 = 5;
+/// each of the sixty cuts looks at every page, about as much work as eight runs that ask for each
+/// page once.
+const CUTS_PAY_FROM: u64 = 2;
 
 /// How far ahead a page is asked for.
 const AHEAD: usize = 16;

@@ -118,5 +118,5 @@ fn every_thread_has_a_task_before_sizes_are_shared() {
 fn windows_of_fifo_are_cut_where_pages_come_again_often_enough() {
     let spec = |name| PolicySpec::parse_list(name).expect("a policy of the table").remove(0);
     let pay = |name, accesses| windows_pay(&spec(name), accesses, 1000);
-    assert_eq!([pay("fifo", 4999), pay("fifo", 5000), pay("sieve", 0)], [false, true, true]);
+    assert_eq!([pay("fifo", 1999), pay("fifo", 2000), pay("sieve", 0)], [false, true, true]);
 }
