@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from destage.reproduce.claims import Check, Claim, Condition, Expectation, RunSet
+from destage.reproduce.digits import number
 from destage.reproduce.experiments import Row, Rows
 from destage.reproduce.frame import Frame
 from destage.reproduce.looking import Case
 from destage.reproduce.pages import summary, verdict_cells
 from destage.reproduce.statistics import estimate, ratios, spearman
 from destage.reproduce.verdicts import Verdict, decide
-from destage.reproduce.words import cases_in_words, measured, number
+from destage.reproduce.words import cases_in_words, measured
 
 #: By load and policy a value for each seed; None for a value: that seed was not run.
 Cells = Mapping[tuple[str, str], list[float | None]]
@@ -169,6 +170,9 @@ def test_a_verdict_is_open_where_its_undecided_cases_could_turn_it() -> None:
     data = {"summary": {"holds": 1}, "summary_open": 1, "summary_elsewhere": {}}
     assert "The verdicts of 1 are open" in summary(data)
     assert "open" not in summary({**data, "summary_open": 0})
+    one_each = {"holds": 1, "partly": 1, "does not hold": 0}
+    told = "1 holds, 1 holds partly, 0 do not hold"
+    assert told in summary({**data, "summary_elsewhere": one_each})
 
 
 def test_cases_that_are_not_met_are_named_beside_undecided_ones() -> None:
@@ -515,6 +519,10 @@ def test_an_extreme_is_where_it_is_said_to_be_and_told_from_the_rest() -> None:
     assert verdict(check, cells).verdict == "holds"
     assert one(verdict(replace(check, names=("x",)), cells)).status == "not met"
     assert verdict(replace(check, names=("v",), pick="min"), cells).verdict == "holds"
+    assert one(verdict(check, cells)).note == "it is w: v 1, w 3, x 2"
+    against: Cells = {**cells, ("v", "B"): [2.0], ("w", "B"): [2.0], ("x", "B"): [2.5]}
+    gains = replace(check, form="gain", to=("B",))
+    assert one(verdict(gains, against)).note == "it is w: v -50.0 %, w 50.0 %, x -20.0 %"
     for values, status in (
         ([[1.0, 3.0, 2.0], [2.0, 4.0, 1.5]], "undecided"),
         ([[2.0], [2.01]], "too small"),

@@ -15,7 +15,7 @@ from destage.io.files import made_folder
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options
-from destage.reproduce.words import VERDICTS, count_of, load_words
+from destage.reproduce.words import count_of, load_words, verdicts_in_words
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["reproduce"]
@@ -164,8 +164,7 @@ def _say_stand_ins(evaluation: Evaluation, quiet: bool) -> None:
 
 
 def _counts(evaluation: Evaluation) -> str:
-    counts = evaluation.counts()
-    return ", ".join(f"{n} {VERDICTS[word]}" for word, n in counts.items())
+    return verdicts_in_words(evaluation.counts())
 
 
 def _table(evaluations: list[Evaluation]) -> Table:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from destage.reproduce.claims import AXES
+from destage.reproduce.digits import is_share, number
 from destage.reproduce.looking import (
     MET,
     PARTIAL,
@@ -154,7 +155,8 @@ def _found_at(look: Look, values: Mapping[str, Quantity]) -> tuple[str, str]:
         if q.status:
             return UNDEFINED, f"{place}: {q.why}"
     means = {place: q.estimate.mean for place, q in values.items()}
-    note = ", ".join(f"{place} {mean:.4g}" for place, mean in means.items())
+    share = is_share(check)
+    note = ", ".join(f"{place} {number(mean, share)}" for place, mean in means.items())
     if len(set(means.values())) < 2:
         return (UNMET if any(means.values()) else ZERO), f"all alike: {note}"
     choose = max if check.pick == "max" else min

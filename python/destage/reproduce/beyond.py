@@ -23,6 +23,7 @@ from destage.io.files import made_folder, write_whole
 from destage.options import ProgressCallback
 from destage.report.plain import policy
 from destage.reproduce.claims import Paper
+from destage.reproduce.digits import number
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
 from destage.reproduce.offline import Access, least_cost
@@ -36,7 +37,6 @@ from destage.reproduce.told import (
     reversal_rows,
     winner_rows,
 )
-from destage.reproduce.words import number
 from destage.reproduce.workloads import Asked, Load, Loads
 from destage.results import Run
 from destage.runs import compare, run

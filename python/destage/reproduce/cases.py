@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from destage.reproduce import axes
 from destage.reproduce.claims import AXES
+from destage.reproduce.digits import FACTORS
 from destage.reproduce.frame import Cell
 from destage.reproduce.looking import (
     MET,
@@ -35,9 +36,6 @@ from destage.reproduce.quantities import (
 from destage.reproduce.statistics import Estimate, estimate
 
 __all__ = ["KINDS_OF_CHECK"]
-
-#: Shares from here on read as factors, as everywhere in a report.
-FACTORS = 10.0
 
 # -- compare: a quantity is what is expected -------------------------------------------------------
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from destage import _destage
 from destage.reproduce.claims import RunSet
+from destage.reproduce.digits import number
 from destage.reproduce.evaluation import SENSITIVITY_SHARE, Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
 from destage.reproduce.looking import Case
 from destage.reproduce.published import Fit
 from destage.reproduce.sums import Printed, Sums, sums
 from destage.reproduce.verdicts import UNTESTED, Judgement, Verdict
-from destage.reproduce.words import cases_in_words, expected, load_words, measured, number
+from destage.reproduce.words import cases_in_words, expected, load_words, measured
 from destage.reproduce.workloads import Load, label_of
 
 __all__ = ["SCHEMA", "command", "document"]

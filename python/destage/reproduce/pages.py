@@ -11,12 +11,13 @@ from typing import Any
 
 from destage.io.files import made_folder, write_whole
 from destage.report.plain import policy
+from destage.reproduce.digits import number
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.panels import inline, svg
 from destage.reproduce.sums import sums
 from destage.reproduce.tabled import Cells, about_figure, printed_rows, sums_rows, table_of
-from destage.reproduce.words import VERDICTS, number
+from destage.reproduce.words import verdicts_in_words
 
 __all__ = ["HOW", "markdown_table", "style", "template", "verdict_cells", "write"]
 
@@ -251,7 +252,7 @@ def swing_rows(knob: Mapping[str, Any]) -> Cells:
 def summary(data: Mapping[str, Any]) -> str:
     """The verdicts in a sentence."""
     counts = data["summary"]
-    told = _told(counts)
+    told = verdicts_in_words(counts)
     text = f"{sum(counts.values())} claims. On the paper's loads {told}."
     if data["summary_open"]:
         text += (
@@ -260,12 +261,9 @@ def summary(data: Mapping[str, Any]) -> str:
         )
     elsewhere = data["summary_elsewhere"]
     if any(elsewhere.values()):
-        text += f" Elsewhere {sum(elsewhere.values())} are looked for: {_told(elsewhere)}."
+        told = verdicts_in_words(elsewhere)
+        text += f" Elsewhere {sum(elsewhere.values())} are looked for: {told}."
     return text
-
-
-def _told(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {VERDICTS[word]}" for word, n in counts.items())
 
 
 def basis(data: Mapping[str, Any]) -> str:
@@ -277,8 +275,8 @@ def basis(data: Mapping[str, Any]) -> str:
     if "stand-in" in kinds:
         scale = data["options"]["scale"]
         parts.append(
-            f"stand-ins: synthetic loads with the published counts of the originals, at"
-            f" {scale:g} of their requests"
+            "stand-ins: synthetic loads with the published counts of the originals, "
+            + ("with all their requests" if scale == 1 else f"at {scale:g} of their requests")
         )
     if "specified" in kinds:
         parts.append(

@@ -22,10 +22,10 @@ from destage.charts.theme import (
     styles,
     variables,
 )
+from destage.reproduce.digits import number
 from destage.reproduce.figures import SUFFIX, Drawing, Point
 from destage.reproduce.over import COLORS, Spec, over, spec_of
 from destage.reproduce.sums import Sums
-from destage.reproduce.words import number
 
 __all__ = ["inline", "svg"]
 

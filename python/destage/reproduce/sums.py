@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.reproduce.claims import Figure
+from destage.reproduce.digits import is_share, number
 from destage.reproduce.figures import SUFFIX, Drawing
 from destage.reproduce.looking import MET, Case
 from destage.reproduce.statistics import Estimate
 from destage.reproduce.verdicts import FAILS, HOLDS, ORDER, PART, PARTLY, Verdict
-from destage.reproduce.words import VERDICTS, is_share, number
+from destage.reproduce.words import verb
 
 __all__ = ["Panel", "Printed", "Sums", "names", "sums"]
 
@@ -93,15 +94,8 @@ class Sums:
         if not self.verdicts:
             return "No claim is about this alone"
         several = len(self.verdicts)
-        parts = [f"{n} {_verb(word, n)}" for word, n in self.counts().items() if n]
+        parts = [f"{n} {verb(word, n)}" for word, n in self.counts().items() if n]
         return f"{several} claim{'s' if several > 1 else ''}: {', '.join(parts)}"
-
-
-def _verb(word: str, count: int) -> str:
-    """`1 holds`, `2 hold`."""
-    if count > 1:
-        return VERDICTS[word]
-    return {"partly": "holds partly"}.get(word, word)
 
 
 def sums(drawn: Drawing, verdicts: Sequence[Verdict]) -> Sums:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from destage.reproduce.digits import number
 from destage.reproduce.figures import Drawing, Point
-from destage.reproduce.words import VERDICTS, number
+from destage.reproduce.words import VERDICTS
 
 __all__ = ["Cells", "about_figure", "printed_rows", "sums_rows", "table_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from destage.reproduce.words import number
+from destage.reproduce.digits import number
 
 __all__ = ["UNPADDED", "optimum_told", "padding_rows", "reversal_rows", "winner_rows"]
 

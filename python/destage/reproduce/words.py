@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from destage.reproduce.claims import Check, Claim, Expectation
+from destage.reproduce.claims import Claim, Expectation
+from destage.reproduce.digits import FACTORS, is_share, number
 from destage.reproduce.looking import MET, STATUSES, Case
 from destage.reproduce.verdicts import Judgement
 
@@ -17,14 +18,11 @@ __all__ = [
     "expected",
     "load_words",
     "measured",
-    "number",
+    "verb",
+    "verdicts_in_words",
 ]
 
-#: Forms and metrics whose numbers are shares.
-_SHARES = ("reduction", "gain", "share")
-#: Shares from here on read as factors.
-_FACTORS = 10.0
-#: Verdicts as they follow a number of claims.
+#: Verdicts as they follow a number of claims other than one.
 VERDICTS = {
     "holds": "hold",
     "partly": "hold partly",
@@ -42,35 +40,21 @@ _PLURAL = {
 }
 
 
-def is_share(check: Check) -> bool:
-    """Whether a check's numbers read as per cent."""
-    if check.kind in ("near", "order"):
-        return True
-    if check.kind not in ("compare", "extreme"):
-        return False
-    if check.form in _SHARES:
-        return True
-    return check.form == "value" and (check.metric.endswith(("_ratio", "_share")))
+def verdicts_in_words(counts: Mapping[str, int]) -> str:
+    """Return how many claims have which verdict."""
+    return ", ".join(f"{n} {verb(word, n)}" for word, n in counts.items())
 
 
-def number(value: float, share: bool = False) -> str:
-    """Return a number with three or four digits; shares in per cent, or as factors from ten on."""
-    if math.isinf(value):
-        return "infinitely much" if value > 0 or share else "-"
-    if math.isnan(value):
-        return "-"
-    if share and abs(value) >= _FACTORS:
-        return f"{number(1 + abs(value))} times as much"
-    if share:
-        return f"{100 * value:.2f} %" if abs(value) < 0.1 else f"{100 * value:.1f} %"
-    if value and (abs(value) >= 1e15 or abs(value) < 1e-3):
-        return f"{value:.3g}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def verb(word: str, count: int) -> str:
+    """Return a verdict as it follows a number of claims: `1 holds`, `2 hold`, `0 hold`."""
+    if count != 1:
+        return VERDICTS[word]
+    return {"partly": "holds partly"}.get(word, word)
 
 
 def _reach(half: float, share: bool) -> str:
     """Half an interval; a factor's is one of factors."""
-    return f"{number(half)} times" if share and half >= _FACTORS else number(half, share)
+    return f"{number(half)} times" if share and half >= FACTORS else number(half, share)
 
 
 def expectation(e: Expectation, share: bool) -> str:

@@ -14,7 +14,8 @@ type Counts = [u32; KINDS];
 pub(super) struct Log {
     served: VecDeque<(Nanos, Counts)>, // the end of each, and all up to it
     before: Counts,                    // up to the first of them
-    ended: AtomicUsize, // how many had ended at the last look; atomic, as threads share filled drives
+    /// How many had ended at the last look. Threads share a filled drive that they start from.
+    ended: AtomicUsize,
 }
 
 impl Clone for Log {
