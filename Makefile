@@ -80,7 +80,7 @@ fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds
 	$(CARGO) run --profile $(PROFILE) --quiet --locked -p destage-fuzz -- --time $(TIME)
 	$(BIN)/python fuzz/faces.py --time $(TIME)
 
-# EACH mutants of four areas, drawn by SEED; some hours.
+# EACH mutants of four areas, drawn by SEED; half an hour on two cores.
 EACH ?= 80
 SEED ?= 20
 mutants: $(VENV)/.tools ## how many faults the Rust tests notice (docs/trust.md); needs cargo-mutants

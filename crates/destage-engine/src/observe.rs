@@ -223,3 +223,33 @@ impl<O: Observer> Observer for Option<O> {
         self.as_mut().is_none_or(|observer| observer.progress(accesses))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Gauges(Vec<(&'static str, f64)>);
+
+    impl Observer for Gauges {
+        fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
+        fn gauge(&mut self, name: &'static str, value: f64) {
+            self.0.push((name, value));
+        }
+    }
+
+    #[test]
+    fn a_gauge_is_shown_to_both_of_a_pair() {
+        let mut pair = (Gauges::default(), Some(Gauges::default()));
+        pair.gauge("p", 2.0);
+        assert_eq!(pair.0.0, [("p", 2.0)]);
+        assert_eq!(pair.1.expect("it is there").0, [("p", 2.0)]);
+    }
+
+    #[test]
+    fn one_that_is_absent_watches_nothing() {
+        assert!(Some(Gauges::default()).watches());
+        assert!(!None::<Gauges>.watches());
+        assert!(!Some(Unobserved).watches());
+    }
+}

@@ -66,6 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_warm_up_in_time_ends_before_the_first_request_that_is_as_late() {
+        let rows = |ns| Warmup::Nanos(ns).rows(4, &[100, 150, 200, 260]);
+        assert_eq!([0, 100, 101, 1000].map(rows), [0, 2, 3, 4].map(Some));
+    }
+
+    #[test]
     fn a_warm_up_is_read_as_written() {
         assert_eq!(Warmup::parse("10%"), Ok(Warmup::Percent(10.0)));
         assert_eq!(Warmup::parse("100000r"), Ok(Warmup::Requests(100_000)));

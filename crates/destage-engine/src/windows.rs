@@ -97,7 +97,6 @@ pub struct Window {
 pub struct Responses {
     reads: u64,
     read_ns: Nanos,
-    all: u64,
     all_ns: Nanos,
     read_spread: Spread,
     write_spread: Spread,
@@ -113,7 +112,6 @@ impl Responses {
         } else {
             self.write_spread.add(ns);
         }
-        self.all += 1;
         self.all_ns = self.all_ns.saturating_add(ns);
     }
 }
@@ -363,6 +361,17 @@ mod tests {
             prop_assert!(window < WINDOWS);
             prop_assert!((cuts.start(window)..cuts.start(window + 1)).contains(&request));
             prop_assert_eq!((cuts.start(0), cuts.start(WINDOWS)), (first, first + requests));
+        }
+    }
+
+    #[test]
+    fn a_cache_that_was_full_before_is_filled_from_the_beginning() {
+        for (was_full, filled_after) in [(true, Some(0.0)), (false, None)] {
+            let mut parts = Parts::none();
+            parts.begin(0..600, was_full, Flash::default());
+            parts.cut(600, &Counters::default(), Flash::default(), false);
+            let windows = parts.finish(None, &|_| ()).expect("requests enough");
+            assert_eq!(windows.filled_after, filled_after);
         }
     }
 

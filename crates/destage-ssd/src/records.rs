@@ -119,3 +119,15 @@ impl Recorder {
         self.submitted - 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slc_blocks_are_numbered_behind_those_of_the_main_area() {
+        let numbering = Numbering { block_pages: 8, main_pages: 80, main_blocks: 10, slc_pages: 3 };
+        let found = [0, 79, 80, 85].map(|ppn| numbering.of(ppn));
+        assert_eq!(found, [(0, 0), (9, 7), (10, 0), (11, 2)]);
+    }
+}

@@ -89,3 +89,25 @@ pub fn page_writes_per_s(config: &DeviceConfig, waf: f64) -> f64 {
     let per_ns = if config.bus == Bus::Shared { units.min(channels) } else { units };
     per_ns * 1e9
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Table;
+
+    #[test]
+    fn a_block_costs_its_pages_an_erase_and_a_summary() {
+        let plain = DeviceConfig::from_table(&Table::new()).expect("the default drive");
+        let config = DeviceConfig { bus: Bus::Private, summary_page: true, ..plain };
+        let [program_ns] = config.program_ns[..] else { panic!("one time for all pages") };
+        let transfer_ns = |bytes: u64| (bytes * config.bus_ps_per_byte).div_ceil(1000);
+        let page_ns = config.cmd_ns + transfer_ns(config.page_bytes.into()) + program_ns;
+        let summary_ns = config.cmd_ns + transfer_ns(config.summary_bytes) + program_ns;
+        let block_ns = u64::from(config.data_pages()) * page_ns
+            + (config.cmd_ns + config.erase_ns)
+            + summary_ns;
+        let writes = page_writes_per_s(&config, 1.0) * block_ns as f64 / 1e9;
+        let pages = f64::from(config.units() * config.data_pages());
+        assert!((writes / pages - 1.0).abs() < 1e-12, "{writes} of {pages}");
+    }
+}

@@ -125,6 +125,16 @@ mod tests {
     }
 
     #[test]
+    fn a_half_that_asks_for_more_and_hits_as_often_is_no_change() {
+        let twice = |k: usize| if k < HALF { 1 } else { 2 };
+        let busier = Windows {
+            accesses: (0..WINDOWS).map(|k| 100 * twice(k)).collect(),
+            ..windows(|k| twice(k) * (40 + (k as u64 * 7) % 11))
+        };
+        assert_eq!(Steady::of(&busier).verdict, Verdict::Steady);
+    }
+
+    #[test]
     fn a_cache_that_fills_late_or_never_is_filling_whatever_it_hits() {
         for filled_after in [Some(0.6), None] {
             let late = Windows { filled_after, ..windows(|_| 50) };

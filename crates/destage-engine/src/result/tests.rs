@@ -1,5 +1,7 @@
 //! Results of real runs: whole, of the schema and of no more, and in agreement with themselves.
 
+use super::metric::Number;
+use super::metrics::METRICS;
 use super::schema::{SCHEMA, page};
 use super::{ResultSet, RunResult, TraceIdentity};
 use crate::control::Control;
@@ -225,6 +227,52 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
         timed.host.queue_depth = 4;
         timed.host.mode = destage_ssd::config::HostMode::Closed;
     }
+}
+
+/// What a metric says of a run.
+fn value(run: &RunResult, name: &str) -> Option<Number> {
+    METRICS.iter().find(|metric| metric.name == name).expect(name).value(run)
+}
+
+#[test]
+fn a_cache_that_has_evicted_was_full_though_whole_blocks_have_left_it() {
+    let (drive, workload) = workload();
+    let drive = Some(mounted(&drive, "page"));
+    for warm in 500..520 {
+        let warmup = crate::warmup::Warmup::Requests(warm);
+        let options = RunOptions { warmup, drive: drive.clone(), ..RunOptions::default() };
+        for run in runs(&workload, "fab", &options) {
+            assert_eq!(run.windows.expect("over 600 requests").filled_after, Some(0.0), "{warm}");
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_is_told_of_policies_that_may_refuse() {
+    let (_, workload) = workload();
+    let runs = runs(&workload, "lru,larc", &RunOptions::default());
+    let [lru, larc] = &runs[..] else { panic!("two runs") };
+    assert_eq!(value(lru, "refused"), None);
+    assert!(larc.counters.bypasses > 0);
+    assert_eq!(value(larc, "refused"), Some(Number::Count(larc.counters.bypasses)));
+}
+
+#[test]
+fn what_an_ftl_counts_and_the_waf_of_a_handle_are_told() {
+    let (drive, workload) = workload();
+    let options = RunOptions { drive: Some(mounted(&drive, "dftl")), ..RunOptions::default() };
+    let run = runs(&workload, "lru", &options).remove(0);
+    let device = &run.timing.as_ref().expect("a drive").counters.device;
+    let reads = device.ftl.as_ref().and_then(|ftl| ftl.get("translation_reads"));
+    assert!(reads.is_some_and(|reads| reads > 0));
+    assert_eq!(value(&run, "translation_reads"), reads.map(Number::Count));
+
+    let drive = Drive::from_spec("small[precondition=none;handles=2;placement=sepbit]").unwrap();
+    let options = RunOptions { drive: Some(mounted(&drive, "page")), ..RunOptions::default() };
+    let run = runs(&workload, "lru", &options).remove(0);
+    let found = ["waf_handle_0", "waf_handle_1"].map(|name| value(&run, name));
+    // Nothing was collected: each program of the host is one program.
+    assert!(found.contains(&Some(Number::Real(1.0))), "{found:?}");
 }
 
 #[test]

@@ -254,4 +254,16 @@ mod tests {
             assert!(unit.iter().all(|&busy| busy <= profile.period_ns));
         }
     }
+
+    #[test]
+    fn each_kind_of_operation_is_counted_and_stays_when_periods_are_joined() {
+        let kinds = [Kind::Read, Kind::Write, Kind::Move, Kind::Summary, Kind::Erase];
+        let mut profiler = Profiler::new(1, 10);
+        let ops = (0..1000).map(|k| operation(kinds[k as usize % 5], 0, k * 7000, k * 7000 + 6500));
+        profiler.operations(&mut ops.into_iter());
+        let periods = profiler.finish().periods;
+        let sum = |of: fn(&Period) -> u64| periods.iter().map(of).sum::<u64>();
+        assert_eq!((sum(|p| p.flash_reads), sum(|p| p.flash_programs)), (200, 200));
+        assert_eq!((sum(|p| p.collection_programs), sum(|p| p.erases)), (400, 200));
+    }
 }

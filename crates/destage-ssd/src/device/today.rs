@@ -115,3 +115,19 @@ impl<F: Ftl> Device<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_before_is_taken_off_each_count() {
+        let none = TodayCounters::default;
+        let before = TodayCounters { commands: 4, handle_programs: vec![1, 2], ..none() };
+        let all =
+            TodayCounters { commands: 9, slc_programs: 7, handle_programs: vec![5, 2], ..none() };
+        let since = TodayCounters { commands: 5, slc_programs: 7, ..none() };
+        let want = TodayCounters { handle_programs: vec![4, 0], ..since };
+        assert_eq!(all.since(&before), want);
+    }
+}

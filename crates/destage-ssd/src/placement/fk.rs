@@ -43,11 +43,6 @@ impl Future {
         }
         Future { deaths: deaths.into() }
     }
-
-    /// Host page writes that it knows of.
-    pub fn writes(&self) -> u64 {
-        self.deaths.len() as u64
-    }
 }
 
 /// The data of a page die.
