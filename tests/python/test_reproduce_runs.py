@@ -16,7 +16,7 @@ from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, r
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import document
 from destage.reproduce.experiments import _each
-from destage.reproduce.pages import markdown, write
+from destage.reproduce.pages import html, markdown, write
 from destage.reproduce.published import catalogue, load_catalogue, requests_of
 from destage.reproduce.workloads import Loads
 
@@ -380,6 +380,7 @@ def test_the_most_faithful_set_up_is_a_verdict_of_its_own(tmp_path: Path) -> Non
     assert more["faithful"]["cases"] != more["cases"]
     text = markdown(data, {}, {})
     assert "- The warm-up is not counted." in text
+    assert "<li>The warm-up is not counted.</li>" in html(data, {}, {})
     assert (
         "| claim | the paper's loads | cases | elsewhere | cases | most faithful set-up |" in text
     )
