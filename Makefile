@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz mutants docs dist clean
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -79,6 +79,18 @@ PROFILE ?= release
 fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds for each target
 	$(CARGO) run --profile $(PROFILE) --quiet --locked -p destage-fuzz -- --time $(TIME)
 	$(BIN)/python fuzz/faces.py --time $(TIME)
+
+# With a nightly toolchain: the same inputs, and every access to memory is looked at. The sanitizer
+# wants its target named, a folder of its own for what it builds, and more patience.
+NIGHTLY ?= $(shell rustc +nightly --print host-tuple 2>/dev/null)
+fuzz-sanitized: ## the Rust targets under the address sanitizer, TIME=10 seconds each; needs a nightly toolchain
+	@test -n "$(NIGHTLY)" || { echo "make: no nightly toolchain: rustup toolchain install nightly" >&2; exit 1; }
+	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/sanitized $(CARGO) +nightly run --quiet \
+		--locked --target $(NIGHTLY) -p destage-fuzz -- --time $(TIME) --patience 600
+
+JOBS ?= 1
+fuzz-guided: $(VENV)/.tools ## the same, guided by coverage, JOBS=1 at once; needs cargo-fuzz as well
+	$(BIN)/python fuzz/guided.py --time $(TIME) --jobs $(JOBS)
 
 # EACH mutants of four areas, drawn by SEED; half an hour on two cores.
 EACH ?= 80

@@ -1,8 +1,9 @@
 //! Runs fuzz targets on the stable toolchain:
-//! `destage-fuzz [--time SECONDS] [--seed N] [TARGET...]`.
+//! `destage-fuzz [--time SECONDS] [--patience SECONDS] [--seed N] [TARGET...]`.
 //!
 //! Inputs follow from the seed alone. What breaks a target is cut down and written to
-//! `fuzz/finds/TARGET/`, and the status is 1; `destage-fuzz TARGET --input FILE` feeds one file.
+//! `fuzz/finds/TARGET/`, and the status is 1; `destage-fuzz TARGET --input FILE` feeds one file,
+//! `destage-fuzz TARGET --samples FOLDER` writes what a guided run begins with.
 
 use destage_fuzz::{Find, Mutator, TARGETS, Target, Watch, regressions, root, target};
 use std::path::{Path, PathBuf};
@@ -11,16 +12,21 @@ use std::time::{Duration, Instant};
 
 /// Longest input; what a reader does with more it does with the next part of it.
 const MOST_BYTES: usize = 1 << 16;
-/// An input that takes longer, in processor time, hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// An input that takes longer, in seconds of processor time, hangs, if nothing else is said.
+const PATIENCE: f64 = 60.0;
+/// Inputs of a corpus where there are no samples, and the longest of them.
+const DRAWN: usize = 64;
+const DRAWN_BYTES: usize = 1 << 12;
 /// Seconds for each target where nothing is said.
 const SECONDS: f64 = 10.0;
 
 struct Asked {
     targets: Vec<&'static Target>,
     time: Duration,
+    patience: Duration,
     seed: u64,
     input: Option<PathBuf>,
+    samples: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -34,6 +40,9 @@ fn main() -> ExitCode {
     if let Some(file) = &asked.input {
         return feed_one(&asked, file);
     }
+    if let Some(folder) = &asked.samples {
+        return write_samples(&asked, folder);
+    }
     // What a panic says is kept with the input; it need not be said twice.
     std::panic::set_hook(Box::new(|_| {}));
     let mut finds = 0;
@@ -44,22 +53,25 @@ fn main() -> ExitCode {
 }
 
 fn asked(mut args: impl Iterator<Item = String>) -> Result<Asked, String> {
-    let mut asked =
-        Asked { targets: Vec::new(), time: Duration::from_secs_f64(SECONDS), seed: 1, input: None };
+    let mut asked = Asked {
+        targets: Vec::new(),
+        time: Duration::from_secs_f64(SECONDS),
+        patience: Duration::from_secs_f64(PATIENCE),
+        seed: 1,
+        input: None,
+        samples: None,
+    };
     while let Some(arg) = args.next() {
         let mut value = |what: &str| args.next().ok_or(format!("{arg}: expected {what}"));
         match arg.as_str() {
-            "--time" => {
-                let given = value("seconds")?;
-                let seconds = given.parse().ok().filter(|s: &f64| (0.0..1e6).contains(s));
-                let seconds = seconds.ok_or(format!("--time: expected seconds, got {given}"))?;
-                asked.time = Duration::from_secs_f64(seconds);
-            }
+            "--time" => asked.time = seconds(&arg, &value("seconds")?)?,
+            "--patience" => asked.patience = seconds(&arg, &value("seconds")?)?,
             "--seed" => {
                 let given = value("a number")?;
                 asked.seed = given.parse().map_err(|_| format!("--seed: not a number: {given}"))?;
             }
             "--input" => asked.input = Some(value("a file")?.into()),
+            "--samples" => asked.samples = Some(value("a folder")?.into()),
             name => asked.targets.push(target(name).ok_or_else(|| unknown(name))?),
         }
     }
@@ -67,6 +79,12 @@ fn asked(mut args: impl Iterator<Item = String>) -> Result<Asked, String> {
         asked.targets.extend(TARGETS);
     }
     Ok(asked)
+}
+
+fn seconds(flag: &str, given: &str) -> Result<Duration, String> {
+    let seconds = given.parse().ok().filter(|s: &f64| (0.0..1e6).contains(s));
+    let seconds = seconds.ok_or(format!("{flag}: expected seconds, got {given}"))?;
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 fn unknown(name: &str) -> String {
@@ -92,12 +110,43 @@ fn feed_one(asked: &Asked, file: &Path) -> ExitCode {
     }
 }
 
+/// Writes a corpus to begin from: a target's samples, or inputs where these are drawn, and what was
+/// found in it before.
+fn write_samples(asked: &Asked, folder: &Path) -> ExitCode {
+    let [target] = asked.targets.as_slice() else {
+        eprintln!("destage-fuzz: --samples takes one target");
+        return ExitCode::from(2);
+    };
+    let before = regressions(target).into_iter().map(|(_, bytes)| bytes);
+    let mut samples = target.beginnings();
+    if samples.is_empty() {
+        let mut mutator = Mutator::new(asked.seed, DRAWN_BYTES);
+        samples.extend((0..DRAWN).map(|_| mutator.input(&[])));
+    }
+    samples.extend(before);
+    let written = std::fs::create_dir_all(folder).and_then(|()| {
+        let mut files = samples.iter().enumerate();
+        files.try_for_each(|(i, bytes)| std::fs::write(folder.join(format!("{i:05}")), bytes))
+    });
+    match written {
+        Ok(()) => {
+            println!("{}: {} samples", target.name, samples.len());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("destage-fuzz: {}: {error}", folder.display());
+            ExitCode::from(73)
+        }
+    }
+}
+
 /// Feeds a target for its time; returns how often it broke in different ways.
 fn run(target: &'static Target, asked: &Asked) -> usize {
     let samples = target.beginnings();
     let mut mutator = Mutator::new(asked.seed, MOST_BYTES);
-    let watch = Watch::new(target, PATIENCE, |bytes| {
-        let said = format!("it takes longer than {} s", PATIENCE.as_secs());
+    let patience = asked.patience;
+    let watch = Watch::new(target, patience, move |bytes| {
+        let said = format!("it takes longer than {} s", patience.as_secs_f64());
         let find = Find { bytes: bytes.to_vec(), said };
         eprintln!("{}", keep(target, &find));
         std::process::exit(1);
