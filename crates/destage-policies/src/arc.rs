@@ -97,16 +97,13 @@ impl<D: Directory> Arc<D> {
         b.push_mru(&mut self.pages, victim);
     }
 
-    /// Case IV where a trim has left a frame free: the directory may be full all the same, and
-    /// loses its oldest ghost, while REPLACE does nothing. After an eviction there is room in it.
+    /// Case IV where a trim has left a frame free: L1 may be full all the same, and loses its
+    /// oldest ghost, while REPLACE does nothing. After an eviction there is room in it. The
+    /// directory as a whole is not full: there are never more than c ghosts.
     #[cold]
     fn limit_directory(&mut self) {
-        let l1 = self.t1.len() + self.b1.len();
-        let l2 = self.t2.len() + self.b2.len();
-        if l1 == self.c {
+        if self.t1.len() + self.b1.len() == self.c {
             Self::drop_ghost(&mut self.pages, &mut self.b1);
-        } else if u64::from(l1) + u64::from(l2) == 2 * u64::from(self.c) {
-            Self::drop_ghost(&mut self.pages, &mut self.b2);
         }
     }
 
@@ -227,6 +224,7 @@ impl<D: Directory> Policy for Arc<D> {
         assert!(self.resident() <= c);
         assert!(l1 <= c, "|L1| <= c");
         assert!(u64::from(l1) + u64::from(l2) <= 2 * u64::from(c), "|L1| + |L2| <= 2c");
+        assert!(self.b1.len() + self.b2.len() <= c, "no more ghosts than frames");
         assert!((0.0..=f64::from(c)).contains(&self.p), "0 <= p <= c");
         assert!(
             self.b1.is_empty() && self.b2.is_empty() || self.resident() == c || self.forgot,

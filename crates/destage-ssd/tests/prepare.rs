@@ -3,6 +3,7 @@
 use destage_ssd::config::{Table, Value};
 use destage_ssd::filling::Interrupted;
 use destage_ssd::ftl::ImageError;
+use destage_ssd::geometry::Geometry;
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, DeviceConfig, DriveLpn, Ftl, Origin, PageFtl};
 use std::fs;
@@ -114,6 +115,107 @@ fn a_damaged_file_is_noticed_wherever_it_is_damaged_and_made_anew() {
     assert_eq!(origin, Origin::Made);
     assert_eq!(fs::read(&file).expect("written anew"), good);
     assert_eq!(fate(made), fate(again));
+}
+
+/// A saved state whose numbers can be changed; its checksum is made good again.
+struct Image<'a> {
+    bytes: Vec<u8>,
+    geometry: &'a Geometry,
+}
+
+impl Image<'_> {
+    const MAP: usize = 32; // behind what it is and of which configuration
+
+    fn number(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"))
+    }
+
+    fn set(&mut self, at: usize, number: u32) {
+        self.bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+    }
+
+    /// Where the place of a slot is: its page's number and 1, or 0.
+    fn place(&self, slot: u32) -> usize {
+        Self::MAP + 4 * slot as usize
+    }
+
+    /// Where it is said whether a block is free.
+    fn free(&self, block: u32) -> usize {
+        let blocks = self.geometry.blocks_per_plane * self.geometry.planes;
+        self.bytes.len() - 8 - (8 * self.geometry.planes + blocks - block) as usize
+    }
+
+    /// Where the active block of plane 0 is, and behind it the next page of that.
+    fn open(&self) -> usize {
+        self.bytes.len() - 8 - 8 * self.geometry.planes as usize
+    }
+
+    fn load(mut self, config: &DeviceConfig) -> Result<PageFtl, ImageError> {
+        let end = self.bytes.len() - 8;
+        let sum = xxhash_rust::xxh3::xxh3_64(&self.bytes[..end]);
+        self.bytes[end..].copy_from_slice(&sum.to_le_bytes());
+        PageFtl::load(config, &mut &self.bytes[..])
+    }
+}
+
+#[test]
+fn a_state_that_contradicts_itself_is_damaged_though_its_checksum_is_good() {
+    let config = config(&[]);
+    let device = Device::new(&config);
+    let geometry = device.geometry();
+    let mut bytes = Vec::new();
+    device.ftl().save(&config, &mut bytes).expect("memory");
+    let image = || Image { bytes: bytes.clone(), geometry };
+    image().load(&config).expect("as it was saved");
+    let (blocks, data) = (geometry.blocks_per_plane, geometry.data_pages);
+
+    let whole = image();
+    let block_of = |slot: u32| (whole.number(whole.place(slot)) - 1) / geometry.pages_per_block;
+    let active = whole.number(whole.open());
+    let next = whole.number(whole.open() + 4);
+    assert!(active < blocks && next < data, "plane 0 has an active block with room");
+    let is_free = |block: u32| whole.bytes[whole.free(block)] != 0;
+    // A slot of plane 0 in a block that is not the active one.
+    let slot = (0..geometry.logical_pages)
+        .find(|&slot| block_of(slot) < blocks && block_of(slot) != active)
+        .expect("plane 0 is used");
+    let other = (slot + 1..geometry.logical_pages).find(|&s| block_of(s) == block_of(slot));
+    let free = (0..blocks).find(|&block| is_free(block)).expect("a free block");
+    let first = geometry.pages_per_block;
+
+    type Damage<'a> = (&'a str, Box<dyn Fn(&mut Image<'_>) + 'a>);
+    let damages: [Damage; 6] = [
+        ("two slots on one page", {
+            let other = other.expect("several pages of a block are valid");
+            Box::new(move |i| i.set(i.place(slot), i.number(i.place(other))))
+        }),
+        (
+            "a page beyond those written of the active block",
+            Box::new(move |i| i.set(i.place(slot), active * first + next + 1)),
+        ),
+        ("a page of a free block", Box::new(move |i| i.set(i.place(slot), free * first + 1))),
+        ("a block with valid pages is free", {
+            let block = block_of(slot);
+            Box::new(move |i| {
+                let at = i.free(block);
+                i.bytes[at] = 1;
+            })
+        }),
+        (
+            "the active block is free",
+            Box::new(move |i| {
+                let at = i.free(active);
+                i.bytes[at] = 1;
+            }),
+        ),
+        ("the next page is beyond the block", Box::new(move |i| i.set(i.open() + 4, data))),
+    ];
+    for (name, damage) in damages {
+        let mut image = image();
+        damage(&mut image);
+        let loaded = image.load(&config).map(drop);
+        assert!(matches!(loaded, Err(ImageError::Damaged)), "{name}: {loaded:?}");
+    }
 }
 
 #[test]

@@ -73,6 +73,10 @@ fn serve(device: &mut Device, request: &Request<'_>, config: &DeviceConfig, now:
                 };
                 let done = served.map(|served| served.end.known().expect("first come"));
                 end = end.max(done.unwrap_or(now));
+                if let (Op::Read, Some(served)) = (op, served) {
+                    let transferred = served.transferred.known();
+                    assert_eq!(transferred, done, "a read ends when its data are with the host");
+                }
             }
         }
     }
