@@ -60,7 +60,7 @@ def names() -> list[str]:
     sources = sorted((HERE.parent / "crates/destage-fuzz/src/targets").glob("*.rs"))
     sources += [HERE.parent / "crates/destage-fuzz/src/targets/mod.rs"]
     text = "".join(s.read_text("utf-8") for s in dict.fromkeys(sources))
-    return re.findall(r'\bname: "([a-z-]+)"', text)
+    return re.findall(r'^    name: "([a-z-]+)",$', text, re.MULTILINE)
 
 
 def run(driver: Path, target: str, seconds: int, seed: int) -> Run:
