@@ -23,7 +23,7 @@ PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 .PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants docs dist clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
 
 $(VENV)/.tools: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later with venv was not found (set PYTHON=...)" >&2; exit 1; }
@@ -83,13 +83,13 @@ fuzz: setup ## feed damaged inputs to everything that reads any, TIME=10 seconds
 # With a nightly toolchain: the same inputs, and every access to memory is looked at. The sanitizer
 # wants its target named, a folder of its own for what it builds, and more patience.
 NIGHTLY ?= $(shell rustc +nightly --print host-tuple 2>/dev/null)
-fuzz-sanitized: ## the Rust targets under the address sanitizer, TIME=10 seconds each; needs a nightly toolchain
+fuzz-sanitized: ## the Rust targets under the address sanitizer; needs a nightly toolchain
 	@test -n "$(NIGHTLY)" || { echo "make: no nightly toolchain: rustup toolchain install nightly" >&2; exit 1; }
 	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/sanitized $(CARGO) +nightly run --quiet \
 		--locked --target $(NIGHTLY) -p destage-fuzz -- --time $(TIME) --patience 600
 
 JOBS ?= 1
-fuzz-guided: $(VENV)/.tools ## the same, guided by coverage, JOBS=1 at once; needs cargo-fuzz as well
+fuzz-guided: $(VENV)/.tools ## the same, guided by coverage, JOBS=1 at once; needs cargo-fuzz too
 	$(BIN)/python fuzz/guided.py --time $(TIME) --jobs $(JOBS)
 
 # EACH mutants of four areas, drawn by SEED; half an hour on two cores.
