@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from conftest import Destage
 
 import destage as ds
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
@@ -228,6 +228,22 @@ def test_a_damaged_or_wrong_original_is_refused_with_the_counts(
         loads_of(tmp_path, shelf).open(loads.load("vol_0", any_paper()), seed=1)
 
 
+def test_an_original_of_no_known_format_is_refused_before_anything_runs(
+    tmp_path: Path, destage: Destage
+) -> None:
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "prxy_0.csv").write_text("garbage\n")
+    asked = ["ecr", "--scale", "0.001", "--traces", str(tmp_path / "traces")]
+    done = destage("reproduce", *asked, "--out", tmp_path / "results")
+    said = done.err
+    assert done.status == 65
+    assert 'prxy_0.csv: cannot tell its format: its first line is "garbage"' in said
+    assert "by its name it is MSR Cambridge prxy_0" in said
+    assert "--format" not in said, "reproduce has no such flag"
+    assert "ecr 1/" not in said, "no comparison was begun"
+    assert not (tmp_path / "results").exists()
+
+
 def test_two_files_of_one_name_are_an_error_that_names_both(tmp_path: Path, shelf: Path) -> None:
     (shelf / "vol_0.csv").write_text((shelf / "below" / "vol_0.csv").read_text())
     with pytest.raises(ds.DataError, match=r"expected one file, found .*vol_0\.csv, .*vol_0\.csv"):
@@ -414,9 +430,6 @@ def test_what_cannot_be_is_refused() -> None:
         reproduce("acr", seeds=0)
     assert papers_of(["acr", "all"])[0].name == "acr"
     assert len(papers_of(["acr", "all"])) == 6
-
-
-Destage = Callable[..., Any]
 
 
 def test_the_command_refuses_before_it_runs(destage: Destage, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
 from destage.errors import UsageError
-from destage.io.files import made_folder
+from destage.io.files import folder_to_fill
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options
@@ -106,24 +106,23 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     if (options.figures or options.tables) and len(papers) != 1:
         raise UsageError("figure, table: they are of one paper; name one")
     papers = [narrowed(p, options.figures, options.tables) for p in papers]
-    out = Path(arguments["out"])
-    made_folder(out)
     quiet = arguments["quiet"]
     done = []
-    for paper in papers:
-        with progress(quiet) as callback:
-            evaluation = evaluate(
-                paper, options, progress=callback, began=_teller(quiet, callback is not None)
-            )
-        write(evaluation, out, indexed="all" in name)
-        _say_stand_ins(evaluation, quiet)
-        done.append(evaluation)
-        if not quiet:
-            note(f"{out / paper.name}.html: {_counts(evaluation)}")
-    if "all" in name:
-        if not arguments["no_beyond"]:
-            _beyond(options, out, quiet)
-        write_index([document(e) for e in done], not arguments["no_beyond"], out)
+    with folder_to_fill(arguments["out"]) as out:
+        for paper in papers:
+            with progress(quiet) as callback:
+                evaluation = evaluate(
+                    paper, options, progress=callback, began=_teller(quiet, callback is not None)
+                )
+            write(evaluation, out, indexed="all" in name)
+            _say_stand_ins(evaluation, quiet)
+            done.append(evaluation)
+            if not quiet:
+                note(f"{out / paper.name}.html: {_counts(evaluation)}")
+        if "all" in name:
+            if not arguments["no_beyond"]:
+                _beyond(options, out, quiet)
+            write_index([document(e) for e in done], not arguments["no_beyond"], out)
     print_table(_table(done))
     if arguments["strict"] and any(
         v.verdict in ("partly", "does not hold") for e in done for v in e.verdicts

@@ -130,6 +130,22 @@ def made_folder(folder: Destination) -> Path:
     return target
 
 
+@contextmanager
+def folder_to_fill(folder: Destination) -> Iterator[Path]:
+    """The folder, made if it is not there, and then gone again if nothing has come into it.
+
+    Raises `OutputError` if it cannot be made.
+    """
+    was_there = Path(path_of(folder, "folder")).exists()
+    made = made_folder(folder)
+    try:
+        yield made
+    finally:
+        if not was_there:
+            with suppress(OSError):
+                made.rmdir()
+
+
 def write_whole(path: Destination, data: bytes | str | Callable[[], bytes]) -> None:
     """Write `data` to `path`, `-` being standard output.
 

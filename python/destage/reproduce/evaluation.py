@@ -103,6 +103,7 @@ def evaluate(
     """Run a paper's evaluation. Raises what runs raise, and `DataError` for a wrong original."""
     loading = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
     runner = _runner(paper, loading, options, progress, began)
+    runner.check(paper.runs)
     runner.total = sum(runner.count(runs) for runs in paper.runs)
     sets = runner.several(paper.runs)
     failed = tuple(runner.failed)

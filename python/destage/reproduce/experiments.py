@@ -148,6 +148,14 @@ class Runner:
         draws = sum(len(self.seeds) if load.random else 1 for load in loads)
         return draws * max(1, len(runs.devices)) * max(1, len(runs.ftls))
 
+    def check(self, sets: Sequence[RunSet]) -> None:
+        """Look at every original before anything is run: some runs take half an hour.
+
+        Raises `DataError`.
+        """
+        for name in dict.fromkeys(name for runs in sets for name in self._names(runs)):
+            self.loads.check(self.loads.load(name, self.paper), self.progress)
+
     def rows(
         self,
         runs: RunSet,

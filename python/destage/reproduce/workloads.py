@@ -216,7 +216,7 @@ class Loads:
     ) -> Trace:
         wrap = "extend" if drive else None
         if load.paths:
-            self._check(load, progress)
+            self.check(load, progress)
             return open_trace(
                 list(load.paths), drive=drive, wrap=wrap, progress=progress, **load.options
             )
@@ -277,15 +277,26 @@ class Loads:
             self.fits[load.name] = fits(load.spec, trace.info(), self.scale, trace.page_bytes)
         return trace
 
-    def _check(self, load: Load, progress: ProgressCallback | None) -> None:
-        """Hold an original against what is published of it."""
+    def check(self, load: Load, progress: ProgressCallback | None = None) -> None:
+        """Hold an original against what is published of it; other loads pass.
+
+        Raises `DataError` for one that is damaged or something else than its name says.
+        """
         spec = load.spec
-        if spec is None or load.name in self.checked:
+        if spec is None or not load.paths or load.name in self.checked:
             return
-        if spec.whole:
-            whole = open_trace(list(load.paths), progress=progress)
-            check_counts(spec, load.paths, spec.whole, whole.info(progress=progress))
-        trace = open_trace(list(load.paths), progress=progress, **load.options)
+        try:
+            if spec.whole:
+                whole = open_trace(list(load.paths), progress=progress)
+                check_counts(spec, load.paths, spec.whole, whole.info(progress=progress))
+            trace = open_trace(list(load.paths), progress=progress, **load.options)
+        except DataError as e:
+            # No flag says of which format one of many files is.
+            said, unclear, _ = str(e).partition("\n  --format NAME")
+            if not unclear:
+                raise
+            hint = f"by its name it is {spec.title}; `destage trace convert` writes it anew"
+            raise DataError(f"{said}\n  {hint}") from e
         info = trace.info(progress=progress)
         check_counts(spec, load.paths, spec.counts, info)
         self.fits[spec.name] = fits(spec, info, 1.0, trace.page_bytes)
