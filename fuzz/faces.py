@@ -2,8 +2,8 @@
 
     python fuzz/faces.py [--time SECONDS] [--seed N] [TARGET...]
 
-Inputs are damaged samples and follow from the seed; SECONDS are of processor time. Anything but a `DestageError` is a find: it is
-written to `fuzz/finds/TARGET/`, and the status is 1.
+Inputs are damaged samples and follow from the seed; SECONDS are of processor time. Anything but a
+`DestageError` is a find: it is written to `fuzz/finds/TARGET/`, and the status is 1.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import hashlib
 import io
 import random
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,17 +37,14 @@ def results(data: bytes) -> None:
 
 def config(data: bytes) -> None:
     """Take them as the file of a drive, of which only a description is asked."""
-    path = HERE / "finds" / "x.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.toml"
+        path.write_bytes(data)
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             status = invoke(["devices", str(path)])
         assert status in (0, 2, 65), f"status {status}: {said.getvalue()}"
         destage.open_device(path)
-    finally:
-        path.unlink()
 
 
 def result_samples() -> list[bytes]:
