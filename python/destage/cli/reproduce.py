@@ -14,7 +14,7 @@ from destage.errors import UsageError
 from destage.io.files import folder_to_fill
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
-from destage.reproduce.evaluation import Evaluation, Options
+from destage.reproduce.evaluation import Evaluation, Options, check_originals
 from destage.reproduce.words import count_of, load_words, verdicts_in_words
 from destage.tables.table import Cell, Column, Table
 
@@ -109,6 +109,9 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     quiet = arguments["quiet"]
     done = []
     with folder_to_fill(arguments["out"]) as out:
+        if len(papers) > 1:
+            with progress(quiet) as callback:
+                check_originals(papers, options, progress=callback)
         for paper in papers:
             with progress(quiet) as callback:
                 evaluation = evaluate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,6 +134,18 @@ def evaluate(
         scale,
         failed,
     )
+
+
+def check_originals(
+    papers: Sequence[Paper], options: Options, *, progress: ProgressCallback | None = None
+) -> None:
+    """Look at the originals of several papers before the first of them runs.
+
+    Raises `DataError` for one that is damaged or something else than its name says.
+    """
+    loads = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
+    for paper in papers:
+        _runner(paper, loads, options, progress, None).check(paper.runs)
 
 
 def _runner(

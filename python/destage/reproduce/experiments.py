@@ -154,7 +154,7 @@ class Runner:
         Raises `DataError`.
         """
         for name in dict.fromkeys(name for runs in sets for name in self._names(runs)):
-            self.loads.check(self.loads.load(name, self.paper), self.progress)
+            self.loads.check(self.loads.load(name, self.paper), self.watch.opening)
 
     def rows(
         self,
