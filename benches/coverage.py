@@ -2,7 +2,7 @@
 
 Over many seeds, ten policies, eight cache sizes and six loads: the share of the samples whose
 interval holds what a run over the whole trace counts, cell by cell (a load, a policy, a size), for
-hits and for flash writes. Recorded traces are looked for in `$DESTAGE_TRACES`; one that is not
+hits and for flash writes; and the same of how far two policies are apart. Recorded traces are looked for in `$DESTAGE_TRACES`; one that is not
 there is left out, and said.
 """
 
@@ -13,14 +13,19 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import destage
 
-POLICIES = "lru,fifo,clock,2q,arc,lirs,s3-fifo,slru,lru-wsr,clock-sweep"
+POLICIES = (
+    "lru,fifo,clock,clock-sweep,2q,arc,lirs,s3-fifo,slru,lru-wsr,car,larc,mq,dual-queue,lfu-da,"
+    "hyperbolic,random,cflru,cflru-e,casa,watt"
+)
 
 #: Recorded loads, below `$DESTAGE_TRACES`.
 RECORDED = {
@@ -65,23 +70,66 @@ def points(curves: destage.Curves) -> Iterator[tuple[str, dict[str, Any]]]:
             yield curve["label"], point
 
 
+@dataclass
+class Leads:
+    """How far two policies are apart, and what samples say of it."""
+
+    intervals: int = 0
+    held: int = 0
+    told: int = 0
+    """Intervals without zero: they name a winner."""
+    wrong: int = 0
+    """Of these, the other one wins."""
+
+    def add(self, found: destage.Curves, true: Sequence[dict[str, Any]], number: str) -> None:
+        """Add the pairs of a call; `true` are all exact points, curve by curve."""
+        metric = "hit_ratio" if number == "misses" else number
+        for group in found.data["mrc"]["differences"]["groups"]:
+            pairs = zip(combinations(group["runs"], 2), group["metrics"][metric], strict=True)
+            for (a, b), interval in pairs:
+                if interval is None:
+                    continue
+                apart = true[b][number] - true[a][number]
+                if number == "misses":
+                    apart /= -true[a]["accesses"]
+                low, high = interval
+                tells = not low <= 0 <= high
+                self.intervals += 1
+                self.held += low <= apart <= high
+                self.told += tells
+                self.wrong += tells and (low > 0) != (apart > 0)
+
+    def text(self) -> str:
+        """A line of the report."""
+        if not self.intervals:
+            return "differences: none"
+        return (
+            f"differences: {100 * self.held / self.intervals:.1f} % of {self.intervals:,} hold;"
+            f" {self.told:,} name a winner, {self.wrong:,} of them the wrong one"
+        )
+
+
 def cover(
-    name: str, trace: destage.Trace, args: argparse.Namespace, cells: dict[Cell, list[bool]]
+    name: str,
+    trace: destage.Trace,
+    args: argparse.Namespace,
+    cells: dict[Cell, list[bool]],
+    leads: dict[str, Leads],
 ) -> str:
-    """Add the samples of a load to the cells; says what was sampled."""
+    """Add the samples of a load to the cells and leads; says what was sampled."""
     caches = [f"{round(share * trace.unique_pages)}p" for share in SIZES]
     share = min(0.25, FRAMES / round(SIZES[0] * trace.unique_pages) + 1e-6)
-    exact = {
-        (label, point["cache"]): point
-        for label, point in points(destage.mrc(trace, args.policy, cache=caches, jobs=args.jobs))
-    }
+    whole = list(points(destage.mrc(trace, args.policy, cache=caches, jobs=args.jobs)))
+    exact = {(label, point["cache"]): point for label, point in whole}
     unsure = set()
-    sample: dict[str, Any] = {"sample": share}
+    sample: dict[str, Any] = {"sample": share, "control": args.control}
     if args.error is not None:
-        sample = {"sample": "auto", "error": args.error}
+        sample = {"sample": "auto", "error": args.error, "control": args.control}
     exactly = 0
     for seed in range(args.first, args.first + args.seeds):
         found = destage.mrc(trace, args.policy, cache=caches, seed=seed, jobs=args.jobs, **sample)
+        for number in NUMBERS:
+            leads[number].add(found, [point for _, point in whole], number)
         for label, point in points(found):
             sampled, true = point["sampled"], exact[label, point["cache"]]
             if sampled is None:
@@ -134,26 +182,32 @@ def main() -> None:
     parser.add_argument("--policy", default=POLICIES)
     parser.add_argument("--load", action="append", default=[], help="only these loads")
     parser.add_argument("--error", type=float, help='of `sample="auto"`, in place of one rate')
+    parser.add_argument("--control", choices=["lru"], help="put right by LRU")
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--record", action="store_true", help="keep it in benches/record")
     args = parser.parse_args()
     cells: dict[Cell, list[bool]] = {}
     asked = f"{args.seeds} seeds from {args.first}, {args.policy}"
     asked += f", error {args.error}" if args.error is not None else ""
+    asked += ", put right by LRU" if args.control else ""
+    leads = {number: Leads() for number in NUMBERS}
     lines = [f"# Coverage of 95 % intervals: {asked}", ""]
     for name, trace in loads(args.load):
         start = time.process_time()
-        sampled = cover(name, trace, args, cells)
+        sampled = cover(name, trace, args, cells, leads)
         here = {cell: held for cell, held in cells.items() if cell[0] == name}
         of_load = [f"## {name}: {sampled}, {time.process_time() - start:.0f} s of CPU", ""]
         of_load += [*told(here)[0], ""]
         print("\n".join(of_load), flush=True)
         lines += of_load
     said, met = told(cells)
-    lines += ["## All", "", *said, "", f"Targets {'met' if met else 'missed'}."]
-    print("\n".join(lines[-len(said) - 4 :]))
+    of_leads = [f"* {number}, {leads[number].text()}" for number in NUMBERS]
+    of_all = ["## All", "", *said, *of_leads, "", f"Targets {'met' if met else 'missed'}."]
+    lines += of_all
+    print("\n".join(of_all))
     if args.record:
-        machine = f"coverage-{platform.machine()}-{os.cpu_count()}-cores-{date.today()}.md"
+        of = "coverage-put-right" if args.control else "coverage"
+        machine = f"{of}-{platform.machine()}-{os.cpu_count()}-cores-{date.today()}.md"
         (Path(__file__).parent / "record" / machine).write_text("\n".join(lines) + "\n")
     sys.exit(0 if met else 1)
 

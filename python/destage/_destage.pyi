@@ -392,6 +392,7 @@ def mrc(
     options: str,
     sample: float | None,
     within: float | None,
+    has_lru_control: bool,
     seed: int,
     jobs: int,
     progress: _Progress = None,

@@ -190,3 +190,39 @@ def test_of_a_policy_whose_curve_jumps_no_interval_is_claimed(trace: ds.Trace) -
     text = found.as_table().text()
     assert re.search(r"\d ± \? ", text)
     assert not any(cell.best for row in found.as_table().rows() for cell in row)
+
+
+def test_lru_over_the_whole_trace_puts_a_sample_right(trace: ds.Trace, curves: ds.Curves) -> None:
+    right = ds.mrc(trace, "lru,fifo,clock", cache=CACHES, sample=0.125, control="lru")
+    exact = ds.mrc(trace, "lru", cache=CACHES).to_dicts()
+    rows = right.to_dicts()
+    assert [row for row in rows if row["policy"] == "lru"] == exact
+    assert set(right.every_size) == {"lru"}
+
+    def wide(of: ds.Curves) -> float:
+        sampled = [row for row in of.to_dicts() if row["policy"] == "clock" and row["misses_low"]]
+        return sum(row["misses_high"] - row["misses_low"] for row in sampled)
+
+    assert wide(right) < 0.9 * wide(curves)
+    text = right.as_table().text()
+    assert "from a sample of 2,126 pages, and LRU over the whole trace" in text, text
+    assert "without ±: exact, of the whole trace (3 of 9)" in text
+    assert right.data["mrc"]["control"] == "lru"
+    assert "control" not in curves.data["mrc"]
+
+
+def test_without_a_sample_there_is_nothing_to_put_right(trace: ds.Trace, destage: Destage) -> None:
+    with pytest.raises(ds.UsageError, match="control: it puts a sample right"):
+        ds.mrc(trace, "lru,fifo", control="lru")
+    with pytest.raises(ds.UsageError, match='control: expected "lru", got \'fifo\''):
+        ds.mrc(trace, "lru,fifo", sample=0.1, control="fifo")  # type: ignore[arg-type]
+    done = destage("mrc", "z.csv", "-p", "fifo", "--control", "lru")
+    assert done.status == 2
+    assert "--control puts a sample right: add --sample" in done.err
+
+
+def test_where_lru_is_not_known_in_one_pass_it_is_no_control(trace: ds.Trace) -> None:
+    with pytest.raises(ds.UsageError, match="lru as control: it begins to count"):
+        ds.mrc(trace, "fifo", cache="30%", sample=0.1, control="lru", warmup="full")
+    exact = ds.mrc(trace, "fifo", cache="30%", sample="auto", control="lru", warmup="full")
+    assert "control" not in exact.data["mrc"]

@@ -181,6 +181,7 @@ fn shared(
         every_size: false,
         sampling: None,
         within: None,
+        control: None,
         jobs: 1,
     };
     for spec in specs {

@@ -6,7 +6,7 @@ use crate::errors::{raise, raise_usage, usage};
 use crate::follow::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::input::Input;
-use destage_engine::mrc::{Mrc, MrcOptions, Sampling, Within, planned_accesses};
+use destage_engine::mrc::{ControlVariate, Mrc, MrcOptions, Sampling, Within, planned_accesses};
 use destage_engine::options::{RunOptions, Trim};
 use destage_engine::padding::Padding;
 use destage_engine::sizes::Frames;
@@ -49,8 +49,8 @@ pub fn check_every_size(py: Python<'_>, spec: Spec, options: &str) -> PyResult<(
 /// then, if there are any, how many passes and runs had ended, and how many there were to be.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, specs, sizes, every_size, options, sample, within, seed, jobs, progress = None,
-    partial = None
+    trace, specs, sizes, every_size, options, sample, within, has_lru_control, seed, jobs,
+    progress = None, partial = None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python, one layer up")]
 pub fn mrc(
@@ -62,6 +62,7 @@ pub fn mrc(
     options: &str,
     sample: Option<f64>,
     within: Option<f64>,
+    has_lru_control: bool,
     seed: u64,
     jobs: usize,
     progress: Option<Py<PyAny>>,
@@ -78,6 +79,7 @@ pub fn mrc(
         every_size,
         sampling: sample.map(|rate| raise_usage(py, Sampling::new(rate, seed))).transpose()?,
         within: within.map(|error| raise_usage(py, Within::new(error, seed))).transpose()?,
+        control: has_lru_control.then_some(ControlVariate::Lru),
         jobs,
     };
     let watch = Watch::default();

@@ -25,6 +25,7 @@ from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.curves.calls import check_curves
 from destage.curves.calls import mrc as draw_curves
+from destage.errors import UsageError
 from destage.runs import Interrupted
 
 __all__ = ["mrc"]
@@ -39,6 +40,12 @@ SAMPLE = [
         " [the whole trace]",
     ),
     ERROR,
+    flag(
+        "--control",
+        type=click.Choice(["lru"]),
+        help="With a sample: run LRU over the whole trace as well, and take out of the other"
+        " policies what the sample is off for it. Narrower intervals, for some two replays.",
+    ),
     SEED,
 ]
 
@@ -81,6 +88,8 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         curves=True,
         **run_values(arguments),
     )
+    if arguments["control"] and sample is None:
+        raise UsageError("--control puts a sample right: add --sample")
     check_curves(policies, cache=cache, sample=sample, **run_values(arguments))
     if not arguments["quiet"]:
         note_left_out(policies, None)
@@ -94,6 +103,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
                 cache=cache,
                 sample=sample,
                 error=error,
+                control=arguments["control"],
                 seed=arguments["seed"],
                 **run_values(arguments),
                 jobs=arguments["jobs"],

@@ -22,8 +22,26 @@ pub struct MrcOptions {
     /// In place of one rate, the rate for each policy and size that such an error needs; the whole
     /// trace where no sample serves.
     pub within: Option<Within>,
+    /// What runs over the whole trace beside samples, to put them right.
+    pub control: Option<ControlVariate>,
     /// Threads, at least 1. The result does not depend on them.
     pub jobs: usize,
+}
+
+/// A policy that is known over the whole trace: what a sample is off for it is taken out of the
+/// other policies' estimates, as far as they share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlVariate {
+    /// Known at every size after one pass.
+    Lru,
+}
+
+impl MrcOptions {
+    /// Whether LRU over the whole trace is to put samples right.
+    pub(super) fn puts_right(&self) -> bool {
+        self.control.is_some() && (self.sampling.is_some() || self.within.is_some())
+    }
 }
 
 /// An error that is wanted.
@@ -54,6 +72,9 @@ pub struct Mrc {
     /// Half the width of the intervals that was wanted, in place of one rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
+    /// What ran over the whole trace to put the samples right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlVariate>,
     /// The samples that it took, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<SampleSize>,

@@ -1,12 +1,14 @@
 //! Makes curves: samples, tasks, estimates.
 
-use super::apart::{Found as Placed, apart};
-use super::curve::{Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize};
-use super::estimate::{Estimate, Estimated, Totals, point};
+use super::apart::Found as Placed;
+use super::asked::{Asked, in_one_pass, is_known, is_scaled, passes};
+use super::curve::{EverySize, GROUPS, Mrc, MrcOptions, Point, SampleSize};
+use super::estimate::{Estimate, Estimated, Totals};
 use super::ranks::ranks;
 use super::sample::{Sample, Sampling};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use super::uncertain::{beside, is_shown};
+use super::variate::{Variate, lru_of_samples};
 use super::within;
 use crate::accesses::Columns;
 use crate::asides::Asides;
@@ -14,14 +16,10 @@ use crate::control::Control;
 use crate::cost::Cost;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
-use crate::options::RunOptions;
 use crate::run::needs_next_use;
 use crate::shared;
 use crate::sizes::Frames;
-use crate::spec::{PolicySpec, json_of};
-use crate::warmup::Warmup;
-use destage_policies::info;
-use destage_policies::params::{Params, Value};
+use crate::spec::PolicySpec;
 use std::collections::BTreeMap;
 
 /// Page accesses that [`mrc`] will have done at its end, for a progress bar: exact without
@@ -41,42 +39,9 @@ pub fn planned_accesses(
         // Every access of the sample once in the whole of it and once in its group.
         Some(sampling) => (2.0 * sampling.rounded_rate() * accesses as f64) as u64,
     };
-    passes * each
-}
-
-/// Says why one pass does not tell of all sizes, where it does not.
-///
-/// # Errors
-///
-/// The reason, as a sentence that goes on after the policy's label.
-pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
-    let why = if !["lru", "min"].contains(&spec.name) {
-        "runs once per size, and only lru and min are known at every size: name sizes (or auto) \
-         for it"
-    } else if run.warmup == Warmup::Full {
-        "begins to count when its cache is full, elsewhere at each size: give the warm-up in \
-         requests or per cent"
-    } else if run.check {
-        "has its laws checked while it runs, at one size at a time: leave out check"
-    } else if run.drops_trims() {
-        // A trim leaves a free frame in every cache that held the page.
-        "no longer holds in a small cache what a large one holds where trims drop pages: ignore \
-         trims"
-    } else {
-        return Ok(());
-    };
-    Err(why.into())
-}
-
-/// MIN is only if every size is asked for: a few runs are quicker, and tell what is written.
-pub(super) fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
-    let is_whole = options.sampling.is_none() && options.within.is_none();
-    let asked = spec.name == "lru" || options.every_size && is_whole;
-    asked && one_pass(spec, &options.run).is_ok()
-}
-
-pub(super) fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {
-    if in_one_pass(spec, options) { 1 } else { sizes.len() }
+    // LRU once over the trace, and over the sample and its groups.
+    let variate = if options.control.is_some() { accesses + each } else { 0 };
+    passes * each + variate
 }
 
 /// Makes the curves of `specs` over `sizes`. If it is told to stop meanwhile, those points that
@@ -89,7 +54,8 @@ pub(super) fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) 
 /// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
 /// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
 /// for one that clusters by erase block, which it takes apart; and for a sample of a run with
-/// trims. With [`MrcOptions::within`] these run over the whole trace.
+/// trims; and for LRU that is to put samples right where one pass does not tell of it. With
+/// [`MrcOptions::within`] all these run over the whole trace.
 pub fn mrc(
     input: &Input<'_>,
     specs: &[PolicySpec],
@@ -101,7 +67,9 @@ pub fn mrc(
         .iter()
         .map(|spec| spec.params(&Cost::says(options.run.cost)))
         .collect::<Result<Vec<_>, _>>()?;
-    let asked = Asked { input, specs, params: &params, sizes, options, control };
+    let asked = Asked { input, specs, params: &params, sizes, options, control, lru: None };
+    let lru = asked.lru_of_all()?;
+    let asked = Asked { lru: lru.as_ref(), ..asked };
     if let Some(within) = options.within {
         return within::mrc(&asked, within);
     }
@@ -130,80 +98,6 @@ pub fn mrc(
     let sample = options.sampling.map(|sampling| SampleSize::of(&samples[0], sampling));
     let is_sampled = sample.is_some();
     asked.told(drawn, sample, Vec::new(), is_sampled)
-}
-
-/// What is asked of [`mrc`].
-#[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) input: &'a Input<'a>,
-    pub(super) specs: &'a [PolicySpec],
-    /// Of each policy, after defaults.
-    pub(super) params: &'a [Params],
-    pub(super) sizes: &'a [Frames],
-    pub(super) options: &'a MrcOptions,
-    pub(super) control: &'a Control,
-}
-
-impl<'a> Asked<'a> {
-    /// Requests of the trace before counting begins; `None`: until the cache is full.
-    pub(super) fn warmup_requests(&self) -> Option<usize> {
-        let Input { columns, arrivals_ns, .. } = self.input;
-        self.options.run.warmup.rows(columns.first_ids.len(), arrivals_ns)
-    }
-
-    /// What the trace has to count; `None` if that is another number at each size.
-    pub(super) fn totals(&self) -> Option<Totals> {
-        self.warmup_requests().map(|warm| Totals::of(self.input.columns, warm))
-    }
-
-    /// The trace, unsampled.
-    pub(super) fn whole(&self) -> Trace<'a> {
-        Trace { input: *self.input, rate: 1.0, warmup_requests: self.warmup_requests() }
-    }
-
-    /// The curves of what was drawn, policy by policy.
-    pub(super) fn told(
-        &self,
-        drawn: Drawn,
-        sample: Option<SampleSize>,
-        samples: Vec<SampleSize>,
-        is_sampled: bool,
-    ) -> Result<Mrc, RunError> {
-        let Drawn { mut cells, mut every_size, unfinished, tasks } = drawn;
-        cells.sort_by_key(|cell| (cell.spec, cell.size));
-        let mut warnings = Vec::new();
-        let mut curves = Vec::new();
-        for (k, (spec, params)) in self.specs.iter().zip(self.params).enumerate() {
-            let of_spec = cells.iter().filter(|cell| cell.spec == k);
-            let points: Vec<Point> = of_spec.map(|cell| cell.point.clone()).collect();
-            if points.is_empty() && !self.sizes.is_empty() {
-                continue;
-            }
-            if let Some(point) = points.iter().find(|point| point.accesses == 0) {
-                warnings.push(format!(
-                    "{} at {}: nothing was counted after the warm-up",
-                    spec.label(),
-                    point.cache
-                ));
-            }
-            let one_pass = in_one_pass(spec, self.options);
-            curves.push(Curve {
-                policy: spec.name.to_string(),
-                label: spec.label(),
-                params: params.iter().map(|(k, v)| (k.to_string(), json_of(v))).collect(),
-                method: if one_pass { Method::OnePass } else { Method::Runs },
-                points,
-                every_size: every_size.remove(&k),
-            });
-        }
-        if unfinished > 0 && curves.is_empty() {
-            return Err(RunError::Interrupted);
-        }
-        let placed: Vec<Placed> = cells.into_iter().map(|cell| cell.placed).collect();
-        let differences = is_sampled.then(|| apart(&placed, self.totals(), self.options));
-        let error = self.options.within.map(|within| within.error);
-        Ok(Mrc { sample, error, samples, curves, differences, warnings, unfinished, tasks })
-    }
 }
 
 /// A policy at a size.
@@ -236,15 +130,36 @@ pub(super) fn draw(
 ) -> Result<Drawn, RunError> {
     let Asked { specs, sizes, options, control, .. } = *asked;
     let tasks = tasks(traces, specs, sizes, options);
+    let all = tasks.iter().map(Task::outcomes).sum();
+    let mut drawn = Drawn { tasks: all, ..Drawn::default() };
+    let lru = match (asked.lru, sampling) {
+        (Some(exact), Some(sampling)) => {
+            let Some(samples) = lru_of_samples(traces, options, control)? else {
+                drawn.unfinished = all;
+                return Ok(drawn);
+            };
+            Some((exact, samples, sampling.rounded_rate()))
+        }
+        _ => None,
+    };
+    let variate =
+        lru.as_ref().map(|(exact, samples, rate)| Variate { exact, samples, rate: *rate });
     let outcomes = in_parallel(&tasks, options, control)?;
-    let unfinished = outcomes.iter().filter(|outcome| outcome.is_none()).count();
+    drawn.unfinished = outcomes.iter().filter(|outcome| outcome.is_none()).count();
     let of_traces: Vec<&[Option<Outcome>]> =
         outcomes.chunks((outcomes.len() / traces.len()).max(1)).collect();
     let totals = asked.totals();
-    let mut drawn = Drawn { unfinished, tasks: outcomes.len(), ..Drawn::default() };
     let mut first = 0;
     let mut found = Vec::new();
     for (k, spec) in specs.iter().enumerate() {
+        if let Some(exact) = asked.lru.filter(|_| is_known(spec, options)) {
+            drawn.every_size.insert(k, exact.every_size(&options.run));
+            for (place, size) in sizes.iter().enumerate() {
+                let whole = Estimate::on_curve(exact, size.frames.into());
+                drawn.cells.push(asked.cell((k, place), Estimated::exact(whole), totals, None));
+            }
+            continue;
+        }
         let passes = passes(spec, sizes, options);
         if let Some(every) = of_traces.first().and_then(|found| found.get(first)) {
             let every = every.as_ref().filter(|_| sampling.is_none());
@@ -259,21 +174,23 @@ pub(super) fn draw(
             let Some((&whole, groups)) = estimates.as_deref().and_then(|e| e.split_first()) else {
                 continue;
             };
-            let estimated = Estimated { whole, groups: groups.to_vec(), beside: Vec::new() };
+            let estimated = Estimated { groups: groups.to_vec(), ..Estimated::exact(whole) };
             found.push(Known { spec: k, size: place, task, estimated });
         }
         first += passes;
     }
     if let Some(sampling) = sampling {
         let known = found.len();
-        look_beside(asked, traces, sampling, of_traces[0], &mut found)?;
+        let of_whole = of_traces.first().copied().unwrap_or_default();
+        look_beside(asked, traces, sampling, of_whole, &mut found)?;
         drawn.unfinished += known - found.len();
     }
     for Known { spec, size, estimated, .. } in found {
-        let policy = specs[spec].name;
-        let point = point(policy, &sizes[size], &estimated, totals, sampling, options);
-        let placed = Placed::of(&point, estimated, traces[0].rate);
-        drawn.cells.push(Cell { spec, size, point, placed });
+        let estimated = match variate {
+            Some(lru) => lru.put_right(&estimated, sizes[size].frames, options),
+            None => estimated,
+        };
+        drawn.cells.push(asked.cell((spec, size), estimated, totals, sampling));
     }
     Ok(drawn)
 }
@@ -371,7 +288,7 @@ fn tasks<'a>(
     let at_once = shared::at_once(sizes.len(), traces.len() * runs, options.jobs);
     let mut tasks = Vec::new();
     for trace in traces {
-        for spec in specs {
+        for spec in specs.iter().filter(|spec| !is_known(spec, options)) {
             if in_one_pass(spec, options) {
                 tasks.push(Task { trace, spec, sizes: Sizes::Every });
                 continue;
@@ -410,35 +327,4 @@ fn samples(
 pub(super) fn with_groups(whole: Sample, sampling: Sampling) -> Vec<Sample> {
     let groups = whole.groups(sampling);
     std::iter::once(whole).chain(groups).collect()
-}
-
-/// Whether a sample runs a policy as the whole trace does. It scales frames and what is a share of
-/// them. It does not scale a number of accesses, and it takes the neighbours away from pages that
-/// are counted in clusters.
-///
-/// # Errors
-///
-/// For an unknown policy. The inner error is the reason why not.
-pub(super) fn is_scaled(
-    spec: &PolicySpec,
-    params: &Params,
-) -> Result<Result<(), String>, RunError> {
-    if info(spec.name)?.clusters {
-        return Ok(Err(format!(
-            "{}: it clusters by erase block, and a sample of single pages takes blocks apart; \
-             leave sampling out for this policy",
-            spec.label()
-        )));
-    }
-    for (key, value) in params.iter() {
-        let unit = info(spec.name)?.params.iter().find(|p| p.name == key).map_or("", |p| p.unit);
-        if ["pages", "accesses"].contains(&unit) && matches!(value, Value::Int(n) if *n > 0) {
-            return Ok(Err(format!(
-                "{}: {key} = {value} counts {unit}, which a sample of the pages does not scale; \
-                 leave sampling out for this policy",
-                spec.label()
-            )));
-        }
-    }
-    Ok(Ok(()))
 }

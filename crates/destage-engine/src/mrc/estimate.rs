@@ -5,6 +5,7 @@ use super::lru::LruCurve;
 use super::min::MinCurve;
 use super::sample::Sampling;
 use super::uncertain::{Estimates, is_shown};
+use super::variate::Shared;
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::sizes::Frames;
@@ -91,6 +92,20 @@ impl Estimate {
         self.combined(self, |count, _| count * factor)
     }
 
+    /// Puts right what LRU was off: `lru` where it is `exact`, by what is shared with it.
+    pub(super) fn put_right(self, exact: Estimate, lru: Estimate, shared: Shared) -> Estimate {
+        let off = exact.combined(lru, |exact, lru| exact - lru);
+        let Shared { fetched, written } = shared;
+        Estimate {
+            read_misses: self.read_misses + fetched * off.read_misses,
+            write_misses: self.write_misses + fetched * off.write_misses,
+            evictions: self.evictions + fetched * off.evictions,
+            destaged: self.destaged + written * off.destaged,
+            end_dirty: self.end_dirty + written * off.end_dirty,
+            ..self
+        }
+    }
+
     fn combined(self, other: Estimate, f: impl Fn(f64, f64) -> f64) -> Estimate {
         Estimate {
             reads: f(self.reads, other.reads),
@@ -161,6 +176,7 @@ impl Number {
             whole: self.of(&found.whole, options),
             groups: each(&found.groups),
             beside: each(&found.beside),
+            before: found.before.as_ref().map(|before| Box::new(self.estimates(before, options))),
         }
     }
 }
@@ -175,9 +191,16 @@ pub(super) struct Estimated {
     /// By the whole sample with a few frames less, and with a few more; none where it does not
     /// matter ([`Estimated::is_steep`]).
     pub(super) beside: Vec<Estimate>,
+    /// The same before what LRU was off was taken out; `None`: nothing was.
+    pub(super) before: Option<Box<Estimated>>,
 }
 
 impl Estimated {
+    /// By the trace.
+    pub(super) fn exact(whole: Estimate) -> Estimated {
+        Estimated { whole, groups: Vec::new(), beside: Vec::new(), before: None }
+    }
+
     /// Whether the groups are far apart: the size may lie on a step of the curve.
     pub(super) fn is_steep(&self, accesses: f64, options: &MrcOptions) -> bool {
         let of = |number: Number| number.estimates(self, options).is_steep(accesses);

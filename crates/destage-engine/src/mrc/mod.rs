@@ -4,7 +4,8 @@
 //! * MIN, where every size is asked for: all at once, exact, what it hits ([`MinCurve`]).
 //! * FIFO, CLOCK and SIEVE: up to eight sizes in one pass, where that wins, exact.
 //! * Any other policy: one run per size, side by side, exact.
-//! * With [`Sampling`]: the same over a sample of the pages, with 95 % intervals.
+//! * With [`Sampling`]: the same over a sample of the pages, with 95 % intervals; put right by LRU
+//!   over the whole trace if it is wanted ([`ControlVariate`]).
 //!
 //! ```text
 //!  curve     what a curve is, and how one is made
@@ -13,7 +14,8 @@
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
 //!  ranks     which pages are sampled first   uncertain  how far a number may be off
 //!  estimate  from the sample to the trace    apart  how far two are
-//!  draw      all of it together              within  a rate for each size
+//!  variate   what LRU was off, taken out     within  a rate for each size
+//!  asked     what is asked for               draw   all of it together
 //! ```
 //!
 //! # Sampling
@@ -27,6 +29,7 @@
 //! by groups of it (`uncertain.rs`), and where that has not been measured nothing is told.
 
 mod apart;
+mod asked;
 mod curve;
 mod draw;
 mod estimate;
@@ -42,13 +45,15 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod uncertain;
+mod variate;
 mod within;
 
+pub use asked::one_pass;
 pub use curve::{
-    Apart, ApartAt, Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point, SampleSize,
-    SampledPoint, Within,
+    Apart, ApartAt, ControlVariate, Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point,
+    SampleSize, SampledPoint, Within,
 };
-pub use draw::{mrc, one_pass, planned_accesses};
+pub use draw::{mrc, planned_accesses};
 pub use lru::LruCurve;
 pub use min::MinCurve;
 pub use sample::Sampling;

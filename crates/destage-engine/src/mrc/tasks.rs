@@ -86,7 +86,7 @@ impl Outcome {
 
 impl Task<'_> {
     /// Outcomes that it has.
-    fn outcomes(&self) -> usize {
+    pub(super) fn outcomes(&self) -> usize {
         match self.sizes {
             Sizes::Every => 1,
             Sizes::These(sizes) => sizes.len(),

@@ -97,7 +97,15 @@ pub(super) fn specs(text: &str) -> Vec<PolicySpec> {
 }
 
 pub(super) fn options(run: RunOptions, sampling: Option<Sampling>) -> MrcOptions {
-    MrcOptions { run, page_bytes: 4096, every_size: false, sampling, within: None, jobs: 2 }
+    MrcOptions {
+        run,
+        page_bytes: 4096,
+        every_size: false,
+        sampling,
+        within: None,
+        control: None,
+        jobs: 2,
+    }
 }
 
 pub(super) fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOptions) -> Mrc {
@@ -432,7 +440,7 @@ fn no_interval_is_given_where_none_has_been_shown_to_hold() {
     };
     let known = with("lru,fifo,arc,sieve", RunOptions::default());
     let (enough, never) = ([false, false, true, true], [false; 4]);
-    assert_eq!(known, [enough, enough, never, never], "512 frames, 2,048 of arc, none of sieve");
+    assert_eq!(known, [enough, enough, never, never], "512, 2,048 of arc, none of sieve");
     // Each group begins to count elsewhere.
     assert_eq!(with("lru", run_options(Warmup::Full, false)), [never]);
 }
@@ -440,8 +448,7 @@ fn no_interval_is_given_where_none_has_been_shown_to_hold() {
 fn refusal(trace: &Owned, policies: &str, rate: f64) -> String {
     let sampling = Some(Sampling::new(rate, 0).expect("a rate"));
     let options = options(RunOptions::default(), sampling);
-    let found = mrc(&trace.input(), &specs(policies), &sizes([5]), &options, &Control::default());
-    match found {
+    match mrc(&trace.input(), &specs(policies), &sizes([5]), &options, &Control::default()) {
         Err(RunError::Impossible(why)) => why,
         other => panic!("expected a refusal, got {other:?}"),
     }

@@ -15,6 +15,9 @@
 //!   out. Where they are far apart ([`STEEP`]) the sample runs with a few frames less, and with a
 //!   few more ([`beside`]), and the interval reaches beyond the farther of the two.
 //! * One run takes one way of many, whatever the sample: [`FLOOR`] of the accesses is added.
+//! * What LRU was off is taken out where it is known (`variate.rs`): the groups then
+//!   also said how much of it to take, which costs a degree of freedom; and what they do not show
+//!   does not shrink with them ([`LEAST_LEFT`]).
 //!
 //! What this covers has been measured (`benches/coverage.py`, `docs/sampling.md`), and where it has
 //! not been shown to cover there is no interval: [`is_shown`].
@@ -23,13 +26,13 @@ use super::curve::GROUPS;
 
 /// Share of the groups' variance that the whole has: what is alike within a stratum does not vary,
 /// and the strata of the whole are finer than those of its groups.
-const FINER: f64 = 0.34;
+const FINER: f64 = 0.5;
 
 /// How much of what groups and whole are apart the whole may be off.
-const BIAS: f64 = 0.4;
+const BIAS: f64 = 0.6;
 
 /// Share of the accesses that no sample is surer than.
-pub(super) const FLOOR: f64 = 0.0008;
+pub(super) const FLOOR: f64 = 0.0003;
 
 /// Share of the accesses by which the groups are apart where a step of the curve may be near.
 const STEEP: f64 = 0.007;
@@ -39,6 +42,10 @@ const SHIFT: f64 = 0.8;
 
 /// How far an interval reaches, of what the sample is off beside its place.
 const REACH: f64 = 1.1;
+
+/// Share of an interval that is left, however much of it was what LRU was off: a bias that groups
+/// do not show stays.
+const LEAST_LEFT: f64 = 0.5;
 
 /// The sizes beside a step: a little smaller and a little larger than so many frames, of which the
 /// sample has the share `rate`.
@@ -51,29 +58,37 @@ pub(super) fn beside(frames: u32, rate: f64) -> [u32; 2] {
 /// Frames in a sample below which no interval is given: LIRS has lists of a hundredth of a cache.
 const LEAST_FRAMES: f64 = 512.0;
 
-/// Of ARC, whose lists' lengths follow single hits: on two of six loads 512 are too few.
-const LEAST_FRAMES_OF_ARC: f64 = 2048.0;
+/// Of policies whose lists' lengths follow single hits, or are shorter still: on two or three of ten
+/// loads 512 are too few.
+const LEAST_FRAMES_OF_ADAPTIVE: f64 = 2048.0;
 
 /// Share of the pages above which no interval is given: whole and groups have hardly any choice
 /// left within a stratum, and 77 % of FIFO's intervals held at 35 % of an MSR trace.
 pub(super) const HIGHEST_RATE: f64 = 0.25;
 
 /// Policies whose intervals have been measured.
-const MEASURED: [&str; 13] = [
+const MEASURED: [&str; 17] = [
     "lru",
     "fifo",
     "clock",
     "clock-sweep",
     "2q",
-    "arc",
     "lirs",
+    "mq",
+    "dual-queue",
     "s3-fifo",
     "slru",
-    "lru-wsr",
-    "watt",
-    "hyperbolic",
     "lfu-da",
+    "hyperbolic",
+    "random",
+    "lru-wsr",
+    "cflru",
+    "casa",
+    "watt",
 ];
+
+/// Those that need more frames.
+const MEASURED_ADAPTIVE: [&str; 4] = ["arc", "car", "larc", "cflru-e"];
 
 /// Whether the intervals of a policy have been shown to hold with so many frames in the sample, and
 /// with this share of the pages.
@@ -85,8 +100,8 @@ pub(super) fn is_shown(policy: &str, frames: f64, rate: f64) -> bool {
 
 /// The frames that a sample must have for an interval; `None`: none is ever given.
 pub(super) fn least_frames(policy: &str) -> Option<f64> {
-    let least = if policy == "arc" { LEAST_FRAMES_OF_ARC } else { LEAST_FRAMES };
-    MEASURED.contains(&policy).then_some(least)
+    let of_all = MEASURED.contains(&policy).then_some(LEAST_FRAMES);
+    of_all.or_else(|| MEASURED_ADAPTIVE.contains(&policy).then_some(LEAST_FRAMES_OF_ADAPTIVE))
 }
 
 /// A number, estimated from a sample and from each of its groups, as of the whole trace.
@@ -96,6 +111,8 @@ pub(super) struct Estimates {
     pub(super) groups: Vec<f64>,
     /// With a few frames less, and with a few more; none where it does not matter.
     pub(super) beside: Vec<f64>,
+    /// What they were before that was taken out which LRU was off; `None`: nothing was.
+    pub(super) before: Option<Box<Estimates>>,
 }
 
 /// How far a number may be off.
@@ -118,10 +135,18 @@ impl Estimates {
         };
         let has_any = !(self.beside.is_empty() && other.beside.is_empty());
         let ends = beside(self).into_iter().zip(beside(other)).filter(|_| has_any);
+        let before = match (&self.before, &other.before) {
+            (None, None) => None,
+            (a, b) => {
+                let [a, b] = [(a, self), (b, other)].map(|(of, now)| of.as_deref().unwrap_or(now));
+                Some(Box::new(a.minus(b)))
+            }
+        };
         Estimates {
             whole: self.whole - other.whole,
             groups: pairs.map(|(a, b)| a - b).collect(),
             beside: ends.map(|(a, b)| a - b).collect(),
+            before,
         }
     }
 
@@ -144,11 +169,17 @@ impl Estimates {
         let n = self.groups.len() as f64;
         let mean = self.groups.iter().sum::<f64>() / n;
         let squares: f64 = self.groups.iter().map(|one| (one - mean) * (one - mean)).sum();
-        let error = (finer * (1.0 - rate) * squares / (n * (n - 1.0))).sqrt();
+        let (free, student) = match self.before {
+            None => (n - 1.0, STUDENT),
+            Some(_) => (n - 2.0, STUDENT_OF_ONE_LESS),
+        };
+        let error = (finer * (1.0 - rate) * squares / (n * free)).sqrt();
         let apart = (mean - self.whole).abs();
-        let half = STUDENT * error + BIAS * apart + FLOOR * accesses;
+        let half = student * error + BIAS * apart + FLOOR * accesses;
         let step = self.beside.iter().map(|end| (end - self.whole).abs()).fold(0.0, f64::max);
-        Uncertain { error, half: half.max(REACH * step) }
+        let half = half.max(REACH * step);
+        let before = self.before.as_ref().map(|before| before.with(finer, rate, accesses).half);
+        Uncertain { error, half: half.max(LEAST_LEFT * before.unwrap_or(0.0)) }
     }
 
     /// Whether the groups are far apart: the size may lie on a step of the curve.
@@ -161,6 +192,9 @@ impl Estimates {
 
 /// The 97.5 % quantile of Student's t of as many degrees of freedom as eight groups leave.
 const STUDENT: f64 = 2.3646;
+
+/// Where they also said how much of what LRU was off to take.
+const STUDENT_OF_ONE_LESS: f64 = 2.4469;
 const _: () = assert!(GROUPS == 8);
 
 #[cfg(test)]
@@ -168,7 +202,7 @@ mod tests {
     use super::*;
 
     fn estimates(whole: f64, groups: &[f64]) -> Estimates {
-        Estimates { whole, groups: groups.to_vec(), beside: Vec::new() }
+        Estimates { whole, groups: groups.to_vec(), beside: Vec::new(), before: None }
     }
 
     #[test]

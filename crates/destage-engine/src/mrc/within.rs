@@ -13,11 +13,9 @@
 //! never wrong. But where intervals are mostly wide, the few narrow ones are the lucky ones, and
 //! hold less often: hence no second look that would have to be luckier than four times the frames.
 
+use super::asked::{Asked, in_one_pass, is_known, is_scaled, passes};
 use super::curve::{EverySize, Mrc, MrcOptions, Point, SampleSize, Within};
-use super::draw::{
-    Asked, Cell, Drawn, draw, in_one_pass, is_scaled, next_uses, passes, sampled_traces,
-    with_groups,
-};
+use super::draw::{Cell, Drawn, draw, next_uses, sampled_traces, with_groups};
 use super::ranks::ranks;
 use super::sample::{Sample, Sampling};
 use super::uncertain::{HIGHEST_RATE, least_frames};
@@ -64,7 +62,8 @@ pub(super) fn planned_accesses(
         // One pass over the whole trace is at hand for all sizes.
         whole.min(passes(spec, sizes, options) as f64)
     };
-    (specs.iter().map(of_spec).sum::<f64>() * accesses as f64) as u64
+    let variate = if options.control.is_some() { 1.0 } else { 0.0 };
+    ((specs.iter().map(of_spec).sum::<f64>() + variate) * accesses as f64) as u64
 }
 
 /// Makes the curves, as [`mrc`](super::mrc()) does.
@@ -103,7 +102,11 @@ impl<'a> Board<'a> {
         for (k, (spec, params)) in asked.specs.iter().zip(asked.params).enumerate() {
             let is_scaled = is_scaled(spec, params)?.is_ok();
             let places = (0..asked.sizes.len()).map(|size| (k, size));
-            if can_sample && is_scaled { open.extend(places) } else { exact.extend(places) }
+            if can_sample && is_scaled && !is_known(spec, asked.options) {
+                open.extend(places)
+            } else {
+                exact.extend(places)
+            }
         }
         Ok(Board {
             asked,
