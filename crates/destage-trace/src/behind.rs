@@ -16,6 +16,16 @@ pub(crate) struct Written {
     pub(crate) hash: io::Result<u64>,
 }
 
+/// Threads that work beside this one, as the machine has processors; none where it has one.
+pub(crate) fn threads() -> usize {
+    /// What one thread hands out keeps up with some.
+    const MOST: usize = 4;
+    std::thread::available_parallelism().map_or(0, |count| match count.get() {
+        1 => 0,
+        processors => processors.min(MOST),
+    })
+}
+
 /// Whether another thread can write while this one goes on.
 pub(crate) fn pays() -> bool {
     std::thread::available_parallelism().is_ok_and(|count| count.get() > 1)

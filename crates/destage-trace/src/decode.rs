@@ -9,9 +9,9 @@
 //! ```text
 //!  source    where records come from        options   how they become accesses
 //!  splitter  bytes to pages                  rows      requests on their way into the spool
-//!  read      pass 1                          wrap      pages modulo a drive
-//!  place     devices in one address space    columns   pass 2
-//!  number    what is done after pass 1, and what the trace says of itself
+//!  read      pass 1                          kept      chunks of them, beside pass 1
+//!  place     devices in one address space    wrap      pages modulo a drive
+//!  columns   pass 2                          number    what the trace says of itself
 //! ```
 //!
 //! The pages of one request follow each other, and no untouched page lies between two of them, so
@@ -24,6 +24,7 @@
 //! of all records, trims and flushes included.
 
 mod columns;
+mod kept;
 mod number;
 mod options;
 mod place;
@@ -37,6 +38,7 @@ use std::fs::File;
 
 use read::Reading;
 
+use crate::behind;
 use crate::columns::ColumnWriter;
 use crate::error::Result;
 use crate::meta::SourceMeta;
@@ -59,7 +61,8 @@ pub(crate) fn decode<S: RecordSource + ?Sized>(
     hooks: &mut dyn Hooks,
 ) -> Result<File> {
     options.check()?;
-    let mut reading = Reading::new(options, writer)?;
+    let threads = hooks.threads().unwrap_or_else(behind::threads);
+    let mut reading = Reading::new(options, writer, threads)?;
     reading.read(source, hooks)?;
     number::number(reading, source, sources, hooks)
 }

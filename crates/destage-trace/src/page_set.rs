@@ -175,13 +175,14 @@ impl PageSet {
         let mut new = 0;
         for (&first, &extent) in firsts.iter().zip(extents) {
             let pages = Extent(extent).pages();
-            if pages == 1
+            // Most rows lie in one word.
+            if (first & 63) + u64::from(pages) <= 64
                 && let Some(at) = self.word_of(device, first)
             {
                 let word = &mut self.words[at];
-                let bit = 1u64 << (first & 63);
-                new += u64::from(word.bits & bit == 0);
-                word.bits |= bit;
+                let mask = (u64::MAX >> (64 - pages)) << (first & 63);
+                new += u64::from((mask & !word.bits).count_ones());
+                word.bits |= mask;
             } else {
                 self.mark(device, first, first + u64::from(pages - 1));
             }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::mpsc::channel;
 
 use zerocopy::IntoBytes;
 
@@ -13,6 +14,9 @@ use crate::error::{Result, TraceError};
 
 /// Rows per chunk.
 pub(crate) const CHUNK_ROWS: usize = 1 << 16;
+
+/// Chunks on their way through each thread beside.
+const AHEAD: usize = 2;
 
 /// Consecutive rows as columns.
 #[derive(Clone, Default)]
@@ -214,19 +218,83 @@ impl Spool {
 
     /// Calls `f` with every chunk, in order. May be called again, but nothing is pushed after.
     pub(crate) fn for_each(&mut self, mut f: impl FnMut(&Chunk) -> Result<()>) -> Result<()> {
-        if let Some(file) = &mut self.file {
-            file.seek(SeekFrom::Start(0)).map_err(temporary_file)?;
-        }
+        self.rewind()?;
         let mut chunk = Chunk::default();
-        for kept in &self.kept {
-            match kept {
-                Kept::Memory(packed) => packed.unpack(&mut chunk),
-                Kept::Disk(lengths) => {
-                    let file = self.file.as_mut().expect("a chunk on disk has a file");
-                    Packed::read(file, lengths).map_err(temporary_file)?.unpack(&mut chunk);
-                }
-            }
+        for place in 0..self.kept.len() {
+            self.unpack(place, &mut chunk)?;
             f(&chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `make` with every chunk, on so many threads beside this one, and `then`, here, with the
+    /// chunk and what was made of it, in order. With no threads all is done here.
+    pub(crate) fn for_each_beside<T: Default + Send>(
+        &mut self,
+        threads: usize,
+        make: impl Fn(&Chunk, &mut T) + Sync,
+        mut then: impl FnMut(&Chunk, &T) -> Result<()>,
+    ) -> Result<()> {
+        let (chunks, threads) = (self.kept.len(), threads.min(self.kept.len()));
+        if threads == 0 {
+            let mut made = T::default();
+            return self.for_each(|chunk| {
+                make(chunk, &mut made);
+                then(chunk, &made)
+            });
+        }
+        self.rewind()?;
+        let make = &make;
+        std::thread::scope(|scope| {
+            // Thread k has every chunk k, k + threads and so on: what it made comes in order.
+            let beside = || {
+                let (chunks, given) = channel::<(Chunk, T)>();
+                let (done, made) = channel();
+                scope.spawn(move || {
+                    for (chunk, mut of_chunk) in given {
+                        make(&chunk, &mut of_chunk);
+                        if done.send((chunk, of_chunk)).is_err() {
+                            break; // nobody wants to know
+                        }
+                    }
+                });
+                (chunks, made)
+            };
+            let threads: Vec<_> = (0..threads).map(|_| beside()).collect();
+            let (mut given, mut used) = (0, Vec::new());
+            for taken in 0..chunks {
+                while given < chunks.min(taken + AHEAD * threads.len()) {
+                    let (mut chunk, made): (Chunk, T) = used.pop().unwrap_or_default();
+                    self.unpack(given, &mut chunk)?;
+                    // One that has panicked is met below.
+                    let _ = threads[given % threads.len()].0.send((chunk, made));
+                    given += 1;
+                }
+                let done = threads[taken % threads.len()].1.recv();
+                let (chunk, made) = done.expect("a thread answers for each of its chunks");
+                then(&chunk, &made)?;
+                used.push((chunk, made));
+            }
+            Ok(())
+        })
+    }
+
+    /// To the first chunk on disk.
+    fn rewind(&mut self) -> Result<()> {
+        match &mut self.file {
+            Some(file) => file.seek(SeekFrom::Start(0)).map(|_| ()).map_err(temporary_file),
+            None => Ok(()),
+        }
+    }
+
+    /// Chunks on disk come in their order.
+    fn unpack(&mut self, place: usize, chunk: &mut Chunk) -> Result<()> {
+        match &self.kept[place] {
+            Kept::Memory(packed) => packed.unpack(chunk),
+            Kept::Disk(lengths) => {
+                let file = self.file.as_mut().expect("a chunk on disk has a file");
+                Packed::read(file, lengths).map_err(temporary_file)?.unpack(chunk);
+            }
         }
         Ok(())
     }
@@ -264,10 +332,12 @@ mod tests {
                 spool.push(&mut chunk(seed, 10 + seed as usize, seed % 2 == 0)).expect("room");
             }
             assert_eq!(spool.rows(), (0..9).map(|s| 10 + s).sum::<u64>());
-            for _ in 0..2 {
+            for threads in [0, 1, 2, 3, 20] {
                 let mut seed = 0;
+                let sum = |chunk: &Chunk, made: &mut u64| *made = chunk.pages.iter().sum();
                 spool
-                    .for_each(|got| {
+                    .for_each_beside(threads, sum, |got, sum| {
+                        assert_eq!(*sum, got.pages.iter().sum::<u64>());
                         let want = chunk(seed, 10 + seed as usize, seed % 2 == 0);
                         assert_eq!(got.pages, want.pages);
                         assert_eq!(got.ops, want.ops);

@@ -1,14 +1,17 @@
 //! Pass 2: rows become columns.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use xxhash_rust::xxh3::Xxh3;
 
+use super::kept::Kept;
 use super::rows::Rows;
 use crate::columns::{ColumnKind, bytes_of};
 use crate::error::Result;
 use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
 use crate::record::NO_RESPONSE;
-use crate::spool::CHUNK_ROWS;
+use crate::spool::Chunk;
 
 /// The address space that pages are numbered in.
 pub(super) struct Space<'a> {
@@ -36,7 +39,7 @@ impl Rows {
         hash.update(&self.writer.end()?.to_le_bytes());
         let row_bytes = if self.responses { 16 } else { 8 };
         let asides = size_of_val(&self.asides[..]) as u64;
-        let rest = 8 * self.pages.unique() + row_bytes * self.spool.rows() + asides;
+        let rest = 8 * self.kept.pages.unique() + row_bytes * self.kept.spool.rows() + asides;
         self.writer.make_room(rest)?;
         self.write_responses()?;
         hash.update(&self.write_lpns(space)?.to_le_bytes());
@@ -57,7 +60,7 @@ impl Rows {
         }
         let writer = &mut self.writer;
         writer.begin(ColumnKind::Responses)?;
-        self.spool.for_each(|chunk| {
+        self.kept.spool.for_each(|chunk| {
             writer.put(bytes_of(&chunk.responses))?;
             // A chunk read before the first response has none, and its rows neither.
             for _ in chunk.responses.len()..chunk.rows() {
@@ -74,7 +77,7 @@ impl Rows {
         let writer = &mut self.writer;
         writer.begin(ColumnKind::Lpns)?;
         let mut buffer = Vec::with_capacity(BUFFERED);
-        self.pages.number(space.order, |device, page| {
+        self.kept.pages.number(space.order, |device, page| {
             buffer.push(space.bases[device] + page);
             if buffer.len() == BUFFERED {
                 writer.put(bytes_of(&buffer))?;
@@ -89,24 +92,24 @@ impl Rows {
     fn write_ops(&mut self) -> Result<u64> {
         let writer = &mut self.writer;
         writer.begin(ColumnKind::PagesOps)?;
-        self.spool.for_each(|chunk| writer.put(bytes_of(&chunk.ops)))?;
+        self.kept.spool.for_each(|chunk| writer.put(bytes_of(&chunk.ops)))?;
         writer.end()
     }
 
     /// Writes the id of each row's first page, and counts pages by what was done to them.
     fn write_ids(&mut self, hooks: &mut dyn Hooks) -> Result<u64> {
-        let total = self.spool.rows();
-        let unique = self.pages.unique() as usize;
+        let total = self.kept.spool.rows();
+        let unique = self.kept.pages.unique() as usize;
         // With one kind of request alone there is nothing to tell apart.
-        let both =
-            self.counts.write_accesses > 0 && self.counts.write_accesses < self.counts.accesses;
+        let both = self.kept.counts.write_accesses > 0
+            && self.kept.counts.write_accesses < self.kept.counts.accesses;
         let words = if both { unique.div_ceil(64) } else { 0 };
-        let mut touched = [vec![0u64; words], vec![0u64; words]];
-        let (writer, pages) = (&mut self.writer, &self.pages);
+        let none = || (0..words).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        let touched = [none(), none()];
+        let Kept { pages, spool, .. } = &mut self.kept;
+        let (writer, pages) = (&mut self.writer, &*pages);
         writer.begin(ColumnKind::FirstIds)?;
-        let mut ids: Vec<u32> = Vec::with_capacity(CHUNK_ROWS);
-        let mut done = 0;
-        self.spool.for_each(|chunk| {
+        let number = |chunk: &Chunk, ids: &mut Vec<u32>| {
             ids.clear();
             let mut at = 0;
             for &[device, rows] in &chunk.runs {
@@ -116,19 +119,25 @@ impl Rows {
             }
             if both {
                 for (&id, &ops) in ids.iter().zip(&chunk.ops) {
-                    touch(&mut touched[(ops & 1) as usize], id, Extent(ops).pages());
+                    touch(&touched[(ops & 1) as usize], id, Extent(ops).pages());
                 }
             }
-            writer.put(bytes_of(&ids))?;
+        };
+        let mut done = 0;
+        spool.for_each_beside(self.threads, number, |chunk, ids| {
+            writer.put(bytes_of(ids))?;
             done += chunk.rows() as u64;
             step(hooks, Stage::Numbering, done, Some(total))
         })?;
-        let counts = &mut self.counts;
+        let touched = touched.map(|bits| bits.into_iter().map(AtomicU64::into_inner).collect());
+        let [read, written]: [Vec<u64>; 2] = touched;
+        let counts = &mut self.kept.counts;
         if both {
-            let ones = |word: u64| u64::from(word.count_ones());
-            counts.unique_read = touched[0].iter().map(|w| ones(*w)).sum();
-            counts.unique_written = touched[1].iter().map(|w| ones(*w)).sum();
-            counts.unique_both = touched[0].iter().zip(&touched[1]).map(|(r, w)| ones(r & w)).sum();
+            for (&read, &written) in read.iter().zip(&written) {
+                counts.unique_read += u64::from(read.count_ones());
+                counts.unique_written += u64::from(written.count_ones());
+                counts.unique_both += u64::from((read & written).count_ones());
+            }
         } else if counts.write_accesses > 0 {
             counts.unique_written = unique as u64;
         } else {
@@ -138,18 +147,19 @@ impl Rows {
     }
 }
 
-/// Sets the bits of `pages` ids from `first` on.
+/// Sets the bits of `pages` ids from `first` on; other threads may set others, in any order.
 #[inline(always)]
-fn touch(bits: &mut [u64], first: u32, pages: u32) {
+fn touch(bits: &[AtomicU64], first: u32, pages: u32) {
     let mut id = first as usize;
-    if pages == 1 {
-        bits[id / 64] |= 1 << (id % 64);
-        return;
-    }
     let end = id + pages as usize;
     while id < end {
         let stop = (id / 64 * 64 + 64).min(end);
-        bits[id / 64] |= (u64::MAX >> (64 - (stop - id))) << (id % 64);
+        let mask = (u64::MAX >> (64 - (stop - id))) << (id % 64);
+        let word = &bits[id / 64];
+        // Most are set already, and to look is cheaper than to set.
+        if word.load(Ordering::Relaxed) & mask != mask {
+            word.fetch_or(mask, Ordering::Relaxed);
+        }
         id = stop;
     }
 }

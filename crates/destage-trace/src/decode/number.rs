@@ -28,7 +28,7 @@ pub(super) fn number<S: RecordSource + ?Sized>(
     hooks: &mut dyn Hooks,
 ) -> Result<File> {
     let Reading { options, mut rows, loads, sizes, page_bytes, .. } = reading;
-    if rows.spool.rows() == 0 {
+    if rows.kept.spool.rows() == 0 {
         return Err(nothing(&sources));
     }
     let placed = place_devices(source.devices(), &loads, page_bytes, options)?;
@@ -47,7 +47,7 @@ pub(super) fn number<S: RecordSource + ?Sized>(
     let fingerprint = rows.write_columns(page_bytes, &space, hooks)?;
     if wrapped.is_none() {
         for (index, device) in devices.iter_mut().enumerate() {
-            device.unique_pages = rows.pages.unique_of(index);
+            device.unique_pages = rows.kept.pages.unique_of(index);
         }
     }
     let mut counts = counts_of(&rows, &devices, page_bytes);
@@ -105,17 +105,17 @@ fn place_asides(
 
 /// The accesses that rows counted, and what follows from rows, pages and devices.
 fn counts_of(rows: &Rows, devices: &[DeviceMeta], page_bytes: u64) -> Counts {
-    let unique_pages = rows.pages.unique();
+    let unique_pages = rows.kept.pages.unique();
     Counts {
-        rows: rows.spool.rows(),
-        requests: rows.spool.rows() - rows.continuations.len() as u64,
+        rows: rows.kept.spool.rows(),
+        requests: rows.kept.spool.rows() - rows.continuations.len() as u64,
         reads: devices.iter().map(|d| d.reads).sum(),
         writes: devices.iter().map(|d| d.writes).sum(),
         read_bytes: devices.iter().map(|d| d.read_bytes).sum(),
         write_bytes: devices.iter().map(|d| d.write_bytes).sum(),
         unique_pages,
         footprint_bytes: unique_pages.saturating_mul(page_bytes),
-        ..rows.counts.clone()
+        ..rows.kept.counts.clone()
     }
 }
 

@@ -37,11 +37,16 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(options: &'a DecodeOptions, writer: ColumnWriter) -> Result<Self> {
+    /// Nothing yet; with so many threads beside this one.
+    pub(super) fn new(
+        options: &'a DecodeOptions,
+        writer: ColumnWriter,
+        threads: usize,
+    ) -> Result<Self> {
         let wraps = options.wrap_pages.is_some();
         Ok(Reading {
             options,
-            rows: Rows::new(writer, options.spool_limit_bytes, wraps)?,
+            rows: Rows::new(writer, options.spool_limit_bytes, wraps, threads)?,
             loads: Vec::new(),
             sizes: [SizeCounter::new(), SizeCounter::new()],
             trims: 0,
@@ -58,6 +63,17 @@ impl<'a> Reading<'a> {
         source: &mut S,
         hooks: &mut dyn Hooks,
     ) -> Result<()> {
+        let ended = self.read_all(source, hooks);
+        // What could not be kept came before what could not be read.
+        self.rows.gather()?;
+        ended
+    }
+
+    fn read_all<S: RecordSource + ?Sized>(
+        &mut self,
+        source: &mut S,
+        hooks: &mut dyn Hooks,
+    ) -> Result<()> {
         let mut batch = Vec::new();
         loop {
             batch.clear();
@@ -69,7 +85,7 @@ impl<'a> Reading<'a> {
                     self.page_bytes = own.unwrap_or(DEFAULT_PAGE_BYTES);
                 }
                 self.loads.resize_with(source.devices().len(), DeviceLoad::default);
-                self.rows.pages.grow(source.devices().len());
+                self.rows.devices = source.devices().len();
                 self.take_batch(&batch)?;
             }
             let (done, total) = source.position();

@@ -1,11 +1,12 @@
-//! Rows on their way into the spool: pages marked, accesses counted, arrivals written.
+//! Rows on their way into the spool: arrivals are written here, the rest of a full chunk is done by
+//! [`Kept`], on another thread while the next rows come.
 
+use super::kept::{Beside, Kept};
 use crate::aside::Aside;
 use crate::columns::{ColumnKind, ColumnWriter, bytes_of};
 use crate::error::Result;
 use crate::extent::Extent;
 use crate::meta::{Clock, Counts};
-use crate::page_set::{MAX_UNIQUE_PAGES, PageSet, is_long, too_many_pages};
 use crate::record::NO_RESPONSE;
 use crate::spool::{CHUNK_ROWS, Chunk, Spool};
 
@@ -27,54 +28,67 @@ pub(super) struct Row {
 /// Takes rows, and keeps them for the passes to come.
 pub(super) struct Rows {
     pub(super) writer: ColumnWriter,
-    pub(super) pages: PageSet,
-    pub(super) spool: Spool,
+    /// Of the chunks before; nothing while another thread has it.
+    pub(super) kept: Kept,
+    beside: Option<Beside>,
+    /// Another thread may take chunks: the pass is one over the source.
+    may_go_beside: bool,
+    /// Threads that may number pages beside this one.
+    pub(super) threads: usize,
     chunk: Chunk,
+    /// Rows of the chunks before.
+    sealed: u64,
+    /// Devices that rows have named.
+    pub(super) devices: usize,
     /// Rows that go on with the request of the row before.
     pub(super) continuations: Vec<u64>,
     /// Trims and flushes, 40 bytes each.
     pub(super) asides: Vec<Aside>,
-    /// Accesses of the rows taken.
-    pub(super) counts: Counts,
     pub(super) clock: Clock,
     /// A row had a measured response.
     pub(super) responses: bool,
-    /// Pages are marked as chunks are sealed; with wrapping only in its own pass, and there by it.
-    marks: bool,
     /// Arrivals go to the file as chunks are sealed; with wrapping only in its own pass.
     writes_arrivals: bool,
 }
 
 impl Rows {
     /// None yet; with `wraps` they are to be cut by the drive's pages later.
-    pub(super) fn new(mut writer: ColumnWriter, spool_bytes: usize, wraps: bool) -> Result<Self> {
+    pub(super) fn new(
+        mut writer: ColumnWriter,
+        spool_bytes: usize,
+        wraps: bool,
+        threads: usize,
+    ) -> Result<Self> {
         writer.begin(ColumnKind::Arrivals)?;
         Ok(Rows {
             writer,
-            pages: PageSet::new(),
-            spool: Spool::new(spool_bytes),
+            kept: Kept::new(spool_bytes, !wraps),
+            beside: None,
+            may_go_beside: threads > 0,
+            threads,
             chunk: Chunk::default(),
+            sealed: 0,
+            devices: 0,
             continuations: Vec::new(),
             asides: Vec::new(),
-            counts: Counts::default(),
             clock: Clock { first_ns: u64::MAX, ..Clock::default() },
             responses: false,
-            marks: !wraps,
             writes_arrivals: !wraps,
         })
     }
 
     /// Begins anew, with rows that are cut; gives the spool of those before.
     pub(super) fn begin_wrapped(&mut self, spool_bytes: usize) -> Spool {
-        self.counts = Counts::default();
-        self.pages.grow(1);
+        self.kept.counts = Counts::default();
+        self.kept.pages.grow(1);
         self.writes_arrivals = true;
-        std::mem::replace(&mut self.spool, Spool::new(spool_bytes))
+        self.sealed = 0;
+        std::mem::replace(&mut self.kept.spool, Spool::new(spool_bytes))
     }
 
     /// Rows taken so far.
     pub(super) fn taken(&self) -> u64 {
-        self.spool.rows() + self.chunk.rows() as u64
+        self.sealed + self.chunk.rows() as u64
     }
 
     /// Takes a request that came in one row's length or more.
@@ -98,9 +112,9 @@ impl Rows {
         logical_pages: u64,
     ) -> Result<()> {
         let fits = pages.min(logical_pages - start);
-        self.pages.mark_checked(0, start, start + (fits - 1))?;
+        self.kept.pages.mark_checked(0, start, start + (fits - 1))?;
         if fits < pages {
-            self.pages.mark_checked(0, 0, (pages - fits).min(logical_pages) - 1)?;
+            self.kept.pages.mark_checked(0, 0, (pages - fits).min(logical_pages) - 1)?;
         }
         Ok(())
     }
@@ -152,65 +166,40 @@ impl Rows {
         }
     }
 
-    /// Hands a full chunk to the spool. Its arrivals go straight to the file, unless rows may still
-    /// be cut by wrapping.
+    /// Hands a full chunk on. Its arrivals go straight to the file, unless rows may still be cut by
+    /// wrapping.
     pub(super) fn seal_chunk(&mut self) -> Result<()> {
         if let Some(&last) = self.chunk.arrivals.last() {
             self.clock.first_ns = self.clock.first_ns.min(self.chunk.arrivals[0]);
             self.clock.last_ns = last;
         }
-        self.count_accesses();
-        if self.marks {
-            self.mark_chunk()?;
-        }
+        self.sealed += self.chunk.rows() as u64;
         if self.writes_arrivals {
-            let mut arrivals = std::mem::take(&mut self.chunk.arrivals);
-            self.writer.put(bytes_of(&arrivals))?;
-            arrivals.clear();
-            self.spool.push(&mut self.chunk)?;
-            self.chunk.arrivals = arrivals;
-        } else {
-            self.spool.push(&mut self.chunk)?;
+            self.writer.put(bytes_of(&self.chunk.arrivals))?;
+            self.chunk.arrivals.clear();
         }
-        Ok(())
+        // A trace of one chunk is done before a thread has begun.
+        let is_full = self.chunk.rows() >= CHUNK_ROWS;
+        if self.may_go_beside && is_full && self.beside.is_none() {
+            self.beside = Beside::new(&mut self.kept);
+            self.may_go_beside = self.beside.is_some();
+        }
+        match &mut self.beside {
+            None => self.kept.take(&mut self.chunk, self.devices),
+            Some(beside) => match beside.put(&mut self.chunk, self.devices) {
+                true => Ok(()),
+                // Why it takes no more.
+                false => self.gather(),
+            },
+        }
     }
 
-    fn mark_chunk(&mut self) -> Result<()> {
-        let (chunk, pages) = (&self.chunk, &mut self.pages);
-        let runs = || {
-            chunk.runs.iter().scan(0, |at, &[device, rows]| {
-                let rows = *at..*at + rows as usize;
-                *at = rows.end;
-                Some((device as usize, &chunk.pages[rows.clone()], &chunk.ops[rows]))
-            })
-        };
-        // Before memory is taken for any of them.
-        if chunk.ops.iter().copied().max().is_some_and(|ops| is_long(Extent(ops).pages().into())) {
-            for (device, firsts, ops) in runs() {
-                pages.claim_rows(device, firsts, ops)?;
-            }
-        }
-        for (device, firsts, ops) in runs() {
-            pages.mark_rows(device, firsts, ops);
-        }
-        if pages.unique() > MAX_UNIQUE_PAGES {
-            return Err(too_many_pages(pages.unique()));
+    /// Ends the pass over the source: what another thread has kept is here again.
+    pub(super) fn gather(&mut self) -> Result<()> {
+        self.may_go_beside = false;
+        if let Some(beside) = self.beside.take() {
+            self.kept = beside.join()?;
         }
         Ok(())
-    }
-
-    /// Counts the accesses of the chunk's rows, apart from making them: this loop has no branches.
-    fn count_accesses(&mut self) {
-        let (mut accesses, mut partial) = ([0u64; 2], [0u64; 2]);
-        for &ops in &self.chunk.ops {
-            let extent = Extent(ops);
-            accesses[(ops & 1) as usize] += u64::from(extent.pages());
-            partial[(ops & 1) as usize] += u64::from(extent.partial_pages());
-        }
-        let counts = &mut self.counts;
-        counts.accesses += accesses[0] + accesses[1];
-        counts.write_accesses += accesses[1];
-        counts.partial_reads += partial[0];
-        counts.partial_writes += partial[1];
     }
 }

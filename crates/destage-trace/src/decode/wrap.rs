@@ -24,7 +24,7 @@ pub(super) fn wrap(
     hooks: &mut dyn Hooks,
 ) -> Result<Wrap> {
     // Every piece but the last of a request ends where the drive does.
-    let pieces = rows.counts.accesses / logical_pages;
+    let pieces = rows.kept.counts.accesses / logical_pages;
     let bytes = pieces.saturating_mul(ROW_BYTES);
     disk::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the drive")?;
     let mut wrap = Wrap { logical_pages, ..Wrap::default() };
