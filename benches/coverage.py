@@ -23,7 +23,7 @@ from typing import Any
 import destage
 
 POLICIES = (
-    "lru,fifo,clock,clock-sweep,2q,arc,lirs,s3-fifo,slru,lru-wsr,car,larc,mq,dual-queue,lfu-da,"
+    "lru,fifo,clock,clock-sweep,2q,arc,lirs,s3-fifo,slru,lru-wsr,car,mq,dual-queue,lfu-da,"
     "hyperbolic,random,cflru,cflru-e,casa,watt"
 )
 

@@ -55,9 +55,8 @@ def mrc(
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
         error: with `sample="auto"`, half the width of the 95 % intervals of hit ratios: 0.005 (half
             a point) unless it is given.
-        control: `"lru"` runs LRU over the whole trace as well, and takes out of each estimate what
-            the sample is off for LRU, as far as the policy shares it: narrower intervals, LRU
-            itself exact, for some two replays.
+        control: `"lru"` runs over the whole trace too, and what the sample is off for it is taken
+            out of the other estimates: narrower intervals, for some two replays.
         seed: of the sample.
         options: `RunOptions`, as in `compare`.
         others: as in `compare`; policies of your own are not sampled.
@@ -66,31 +65,26 @@ def mrc(
     """
     one_trace("mrc", trace, policies)
     check_curves(policies, cache=cache, sample=sample, **options)
+    check_control(control, sample)
     specs = asked_curves(policies)
     has_all, cache = every_size_asked(cache)
     table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
     own: list[PolicyLike] = [(spec, {}) for spec in specs if isinstance(spec, OwnPolicy)]
     share, within = _check_sample(specs, sample, error, seed)
-    check_control(control, sample)
     sizes, text = sizes_json(cache), options_json("mrc", options)
     # Runs that policies of one's own will take.
     later = len(own) * len(json.loads(_destage.resolve_sizes(trace.raw, sizes))) if own else 0
     curves = Curves({})
     if table:
-
-        def draw(keep: _Keep) -> tuple[str, _Every]:
-            has_control = control is not None
-            asked = (trace.raw, table, sizes, has_all, text, share, within, has_control, seed)
-            return _destage.mrc(*asked, thread_count(jobs), progress, keep)
-
-        curves = _of_the_table(draw, later, has_all)
+        asked = (trace.raw, table, sizes, has_all, text, share, within, control is not None, seed)
+        rest = (thread_count(jobs), progress)
+        curves = _of_the_table(lambda keep: _destage.mrc(*asked, *rest, keep), later, has_all)
     if own:
 
         def run() -> Results:
             return compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)
 
-        data = _with_own({**curves.data}, specs, run, later)
-        curves = replace(curves, data=data)
+        curves = replace(curves, data=_with_own({**curves.data}, specs, run, later))
     return curves
 
 

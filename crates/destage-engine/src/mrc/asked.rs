@@ -3,7 +3,7 @@
 use super::apart::{Found as Placed, apart};
 use super::curve::{Curve, Method, Mrc, MrcOptions, Point, SampleSize};
 use super::draw::{Cell, Drawn};
-use super::estimate::{Estimated, Totals, point};
+use super::estimate::{Estimate, Estimated, Totals, point};
 use super::lru::LruCurve;
 use super::sample::Sampling;
 use super::tasks::Trace;
@@ -81,6 +81,17 @@ impl<'a> Asked<'a> {
         let rate = sampling.map_or(1.0, Sampling::rounded_rate);
         let placed = Placed::of(&point, estimated, rate);
         Cell { spec, size, point, placed }
+    }
+
+    /// What is told of LRU at a size, by its places: it is known over the whole trace.
+    pub(super) fn known(
+        &self,
+        places: (usize, usize),
+        exact: &LruCurve,
+        totals: Option<Totals>,
+    ) -> Cell {
+        let whole = Estimate::on_curve(exact, self.sizes[places.1].frames.into());
+        self.cell(places, Estimated::exact(whole), totals, None)
     }
 
     /// The curves of what was drawn, policy by policy.

@@ -130,34 +130,23 @@ pub(super) fn draw(
 ) -> Result<Drawn, RunError> {
     let Asked { specs, sizes, options, control, .. } = *asked;
     let tasks = tasks(traces, specs, sizes, options);
-    let all = tasks.iter().map(Task::outcomes).sum();
-    let mut drawn = Drawn { tasks: all, ..Drawn::default() };
-    let lru = match (asked.lru, sampling) {
-        (Some(exact), Some(sampling)) => {
-            let Some(samples) = lru_of_samples(traces, options, control)? else {
-                drawn.unfinished = all;
-                return Ok(drawn);
-            };
-            Some((exact, samples, sampling.rounded_rate()))
-        }
-        _ => None,
+    let mut drawn = Drawn { tasks: tasks.iter().map(Task::outcomes).sum(), ..Drawn::default() };
+    let lru = match asked.lru.zip(sampling) {
+        None => None,
+        Some((exact, sampling)) => match lru_of_samples(traces, options, control)? {
+            Some(samples) => Some(Variate { exact, samples, rate: sampling.rounded_rate() }),
+            None => return Ok(Drawn { unfinished: drawn.tasks, ..drawn }),
+        },
     };
-    let variate =
-        lru.as_ref().map(|(exact, samples, rate)| Variate { exact, samples, rate: *rate });
     let outcomes = in_parallel(&tasks, options, control)?;
     drawn.unfinished = outcomes.iter().filter(|outcome| outcome.is_none()).count();
     let of_traces: Vec<&[Option<Outcome>]> =
         outcomes.chunks((outcomes.len() / traces.len()).max(1)).collect();
-    let totals = asked.totals();
-    let mut first = 0;
-    let mut found = Vec::new();
+    let (totals, mut first, mut found) = (asked.totals(), 0, Vec::new());
     for (k, spec) in specs.iter().enumerate() {
         if let Some(exact) = asked.lru.filter(|_| is_known(spec, options)) {
             drawn.every_size.insert(k, exact.every_size(&options.run));
-            for (place, size) in sizes.iter().enumerate() {
-                let whole = Estimate::on_curve(exact, size.frames.into());
-                drawn.cells.push(asked.cell((k, place), Estimated::exact(whole), totals, None));
-            }
+            drawn.cells.extend((0..sizes.len()).map(|size| asked.known((k, size), exact, totals)));
             continue;
         }
         let passes = passes(spec, sizes, options);
@@ -165,18 +154,16 @@ pub(super) fn draw(
             let every = every.as_ref().filter(|_| sampling.is_none());
             drawn.every_size.extend(every.and_then(|e| e.every_size(&options.run)).map(|e| (k, e)));
         }
-        for (place, size) in sizes.iter().enumerate() {
-            let task = first + if passes == 1 { 0 } else { place };
+        found.extend((0..sizes.len()).filter_map(|size| {
+            let task = first + if passes == 1 { 0 } else { size };
             let each = traces.iter().zip(&of_traces);
             let estimates: Option<Vec<Estimate>> = each
-                .map(|(trace, found)| Some(found[task].as_ref()?.estimate(size, trace)))
+                .map(|(trace, found)| Some(found[task].as_ref()?.estimate(&sizes[size], trace)))
                 .collect();
-            let Some((&whole, groups)) = estimates.as_deref().and_then(|e| e.split_first()) else {
-                continue;
-            };
+            let (&whole, groups) = estimates.as_deref()?.split_first()?;
             let estimated = Estimated { groups: groups.to_vec(), ..Estimated::exact(whole) };
-            found.push(Known { spec: k, size: place, task, estimated });
-        }
+            Some(Known { spec: k, size, task, estimated })
+        }));
         first += passes;
     }
     if let Some(sampling) = sampling {
@@ -186,7 +173,7 @@ pub(super) fn draw(
         drawn.unfinished += known - found.len();
     }
     for Known { spec, size, estimated, .. } in found {
-        let estimated = match variate {
+        let estimated = match &lru {
             Some(lru) => lru.put_right(&estimated, sizes[size].frames, options),
             None => estimated,
         };

@@ -27,7 +27,7 @@ use crate::control::Control;
 use std::sync::atomic::Ordering;
 
 /// Halves of an octave that uses are told apart by, and kinds: read, written, or both.
-const CLASSES: usize = 64 * KINDS;
+const CLASSES: usize = 60 * KINDS;
 const KINDS: usize = 3;
 
 /// Of every page, by id, at which share of 2^32 it enters the sample; `None` when it was stopped.
@@ -52,17 +52,16 @@ pub(super) fn ranks(columns: Columns<'_>, seed: u64, control: &Control) -> Optio
 
 /// What each page is used like.
 fn classes(columns: Columns<'_>, control: &Control) -> Option<Vec<u8>> {
-    let mut uses = vec![[0u32; 2]; columns.lpns.len()];
+    let mut uses = vec![Uses::default(); columns.lpns.len()];
     let mut expander = Expander::new(columns, 0, columns.first_ids.len());
     let mut block = [Access::default(); BLOCK];
     loop {
         let filled = expander.fill(&mut block, 0);
         if filled == 0 {
-            return Some(uses.into_iter().map(class).collect());
+            return Some(uses.into_iter().map(Uses::class).collect());
         }
         for access in &block[..filled] {
-            let count = &mut uses[access.id as usize][usize::from(access.op().is_write())];
-            *count = count.saturating_add(1);
+            uses[access.id as usize].add(access.op().is_write());
         }
         if control.stop.load(Ordering::Relaxed) {
             return None;
@@ -70,15 +69,37 @@ fn classes(columns: Columns<'_>, control: &Control) -> Option<Vec<u8>> {
     }
 }
 
-fn class([reads, writes]: [u32; 2]) -> u8 {
-    let uses = (u64::from(reads) + u64::from(writes)).max(1);
-    let octave = uses.ilog2();
-    // sqrt(2) of a power of two, squared.
-    let upper = u128::from(uses) * u128::from(uses) >= 1 << (2 * octave + 1);
-    let kind = if writes == 0 { 0 } else { 1 + usize::from(reads == 0) };
-    let half = (2 * octave as usize + usize::from(upper)).min(CLASSES / KINDS - 1);
-    (half * KINDS + kind) as u8
+/// Uses of a page, and in the two highest bits whether it is read and whether it is written: the
+/// pass waits for these.
+#[derive(Clone, Copy, Default)]
+struct Uses(u32);
+
+impl Uses {
+    const MOST: u32 = READ - 1;
+
+    #[inline(always)]
+    fn add(&mut self, write: bool) {
+        let kind = if write { WRITTEN } else { READ };
+        let more = u32::from(self.0 & Uses::MOST < Uses::MOST);
+        self.0 = (self.0 + more) | kind;
+    }
+
+    fn class(self) -> u8 {
+        let uses = u64::from(self.0 & Uses::MOST).max(1);
+        let octave = uses.ilog2();
+        // sqrt(2) of a power of two, squared.
+        let upper = uses * uses >= 1 << (2 * octave + 1);
+        let kind = match (self.0 & READ > 0, self.0 & WRITTEN > 0) {
+            (_, false) => 0,
+            (read, true) => 1 + usize::from(!read),
+        };
+        let half = 2 * octave as usize + usize::from(upper);
+        (half * KINDS + kind) as u8
+    }
 }
+
+const READ: u32 = 1 << 30;
+const WRITTEN: u32 = 1 << 31;
 
 /// Bits of a rank that no coin decides: rates below 2^-20 are drawn as it comes.
 const LOOSE_BITS: u32 = 12;
@@ -170,10 +191,19 @@ mod tests {
 
     #[test]
     fn uses_and_kinds_make_classes() {
-        assert_eq!(class([1, 0]), 0);
-        assert_eq!(class([0, 1]), 2);
-        assert_eq!(class([1, 1]), 2 * 3 + 1, "two uses, of both kinds");
-        assert_eq!(class([3, 0]), 3 * 3, "three are more than sqrt(2) times two");
-        assert!(usize::from(class([u32::MAX, u32::MAX])) < CLASSES);
+        let class = |reads: usize, writes: usize| {
+            let mut uses = Uses::default();
+            (0..reads).for_each(|_| uses.add(false));
+            (0..writes).for_each(|_| uses.add(true));
+            uses.class()
+        };
+        assert_eq!(class(1, 0), 0);
+        assert_eq!(class(0, 1), 2);
+        assert_eq!(class(1, 1), 2 * 3 + 1, "two uses, of both kinds");
+        assert_eq!(class(3, 0), 3 * 3, "three are more than sqrt(2) times two");
+        let mut most = Uses(Uses::MOST | READ);
+        most.add(true);
+        assert_eq!(most.0, Uses::MOST | READ | WRITTEN, "it holds no more");
+        assert!(usize::from(most.class()) < CLASSES);
     }
 }

@@ -17,9 +17,6 @@ use std::sync::atomic::Ordering;
 /// What ranks and thresholds are out of.
 const RANKS: u64 = 1 << 32;
 
-/// No id in the sample.
-const OUTSIDE: u32 = u32::MAX;
-
 /// Which pages are sampled.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sampling {
@@ -81,13 +78,14 @@ impl Sample {
         control: &Control,
     ) -> Option<Sample> {
         let mut sample = Sample::default();
-        let ids: Vec<u32> = ranks
-            .iter()
-            .zip(columns.lpns)
-            .map(
-                |(&rank, &lpn)| if sampling.holds(rank) { sample.page(lpn, rank) } else { OUTSIDE },
-            )
-            .collect();
+        let mut ids = Ids::new(ranks.len());
+        for (page, (&rank, &lpn)) in ranks.iter().zip(columns.lpns).enumerate() {
+            if sampling.holds(rank) {
+                ids.push(page);
+                sample.page(lpn, rank);
+            }
+        }
+        ids.count();
         let warm = warmup_requests.min(columns.first_ids.len());
         sample.take(columns, 0, warm, &ids, control)?;
         sample.warmup_requests = sample.first_ids.len();
@@ -134,7 +132,7 @@ impl Sample {
         columns: Columns<'_>,
         start: usize,
         end: usize,
-        ids: &[u32],
+        ids: &Ids,
         control: &Control,
     ) -> Option<()> {
         let mut expander = Expander::new(columns, start, end);
@@ -145,8 +143,7 @@ impl Sample {
                 return Some(());
             }
             for access in &block[..filled] {
-                let id = ids[access.id as usize];
-                if id != OUTSIDE {
+                if let Some(id) = ids.of(access.id) {
                     self.first_ids.push(id);
                     self.extents.push(Extent::new(1, access.op().is_write(), false, false).0);
                 }
@@ -169,6 +166,38 @@ impl Sample {
             next_uses[i] = std::mem::replace(&mut next[id as usize], i as u64);
         }
         next_uses
+    }
+}
+
+/// The id in the sample of each page that is in it: one bit a page says whether it is, which stays
+/// near the processor, and what comes before a word of them is counted.
+struct Ids {
+    bits: Vec<u64>,
+    before: Vec<u32>,
+}
+
+impl Ids {
+    fn new(pages: usize) -> Ids {
+        Ids { bits: vec![0; pages.div_ceil(64)], before: Vec::new() }
+    }
+
+    fn push(&mut self, page: usize) {
+        self.bits[page / 64] |= 1 << (page % 64);
+    }
+
+    /// After the last page.
+    fn count(&mut self) {
+        let before =
+            |sum: &mut u32, word: &u64| Some(std::mem::replace(sum, *sum + word.count_ones()));
+        self.before = self.bits.iter().scan(0, before).collect();
+    }
+
+    #[inline(always)]
+    fn of(&self, page: u32) -> Option<u32> {
+        let (word, bit) = (page as usize / 64, page % 64);
+        let bits = self.bits[word];
+        let below = bits & ((1 << bit) - 1);
+        (bits >> bit & 1 != 0).then(|| self.before[word] + below.count_ones())
     }
 }
 

@@ -58,8 +58,8 @@ pub(super) fn beside(frames: u32, rate: f64) -> [u32; 2] {
 /// Frames in a sample below which no interval is given: LIRS has lists of a hundredth of a cache.
 const LEAST_FRAMES: f64 = 512.0;
 
-/// Of policies whose lists' lengths follow single hits, or are shorter still: on two or three of ten
-/// loads 512 are too few.
+/// Of policies whose lists follow single hits, or are shorter still: 512 are too few on one
+/// load or more.
 const LEAST_FRAMES_OF_ADAPTIVE: f64 = 2048.0;
 
 /// Share of the pages above which no interval is given: whole and groups have hardly any choice
@@ -67,14 +67,13 @@ const LEAST_FRAMES_OF_ADAPTIVE: f64 = 2048.0;
 pub(super) const HIGHEST_RATE: f64 = 0.25;
 
 /// Policies whose intervals have been measured.
-const MEASURED: [&str; 17] = [
+const MEASURED: [&str; 16] = [
     "lru",
     "fifo",
     "clock",
     "clock-sweep",
     "2q",
     "lirs",
-    "mq",
     "dual-queue",
     "s3-fifo",
     "slru",
@@ -88,7 +87,7 @@ const MEASURED: [&str; 17] = [
 ];
 
 /// Those that need more frames.
-const MEASURED_ADAPTIVE: [&str; 4] = ["arc", "car", "larc", "cflru-e"];
+const MEASURED_ADAPTIVE: [&str; 4] = ["arc", "car", "mq", "cflru-e"];
 
 /// Whether the intervals of a policy have been shown to hold with so many frames in the sample, and
 /// with this share of the pages.

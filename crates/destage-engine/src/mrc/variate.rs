@@ -42,11 +42,10 @@ pub(super) fn lru_of_samples(
 }
 
 /// LRU of the trace, and of a sample and its groups.
-#[derive(Clone, Copy)]
 pub(super) struct Variate<'a> {
     pub(super) exact: &'a LruCurve,
     /// Of the whole sample, then of its groups.
-    pub(super) samples: &'a [LruCurve],
+    pub(super) samples: Vec<LruCurve>,
     /// Share of the pages in the whole sample.
     pub(super) rate: f64,
 }
@@ -157,16 +156,13 @@ mod tests {
                     for (at, exact) in curve.points.iter().zip(&exact.points) {
                         assert_eq!(at.misses, at.read_misses + at.write_misses);
                         let ends = &at.sampled.as_ref().expect("of a sample").intervals;
-                        let [low, high] = ["low", "high"].map(|end| {
-                            [
-                                &ends[&format!("misses_{end}")],
-                                &ends[&format!("physical_writes_{end}")],
-                            ]
-                        });
+                        let of = |name: &str, end: &str| ends[&format!("{name}_{end}")];
+                        let [low, high] = ["low", "high"]
+                            .map(|end| [of("misses", end), of("physical_writes", end)]);
                         let written = [at, exact].map(|of| of.physical_writes.expect("by runs"));
                         let true_ones = [exact.misses, written[1]].map(|of| of as f64);
                         for (number, of) in true_ones.iter().enumerate() {
-                            let holds = (low[number]..=high[number]).contains(&of);
+                            let holds = (low[number]..=high[number]).contains(of);
                             held += u32::from(k == 1 && holds);
                         }
                         if curve.policy == "clock" {
