@@ -227,8 +227,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Calls `make` with every chunk, on so many threads beside this one, and `then`, here, with the
-    /// chunk and what was made of it, in order. With no threads all is done here.
+    /// Calls `make` with every chunk, on so many threads beside this one, and `then`, here, with
+    /// the chunk and what was made of it, in order. With no threads all is done here.
     pub(crate) fn for_each_beside<T: Default + Send>(
         &mut self,
         threads: usize,

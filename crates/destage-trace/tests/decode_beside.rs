@@ -1,4 +1,4 @@
-//! Chunks of rows are kept, and pages numbered, on threads beside the decoder's: the same comes out.
+//! Chunks of rows are kept, and pages numbered, on threads beside the decoder: the same comes out.
 
 use std::sync::Arc;
 

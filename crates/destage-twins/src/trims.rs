@@ -34,7 +34,7 @@ pub struct Trimmed {
 ///
 /// # Panics
 ///
-/// As [`twin`].
+/// As [`twin`](crate::twin).
 pub fn run_with_trims(
     policy: &str,
     frames: usize,

@@ -1,4 +1,4 @@
-//! What is kept of full chunks of rows: their pages marked, their accesses counted, themselves in the
+//! What is kept of full chunks of rows: their pages marked, their accesses counted, the rows in the
 //! spool.
 //!
 //! ```text
@@ -100,7 +100,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Takes along what was kept so far; `None` where the system has no thread, which takes nothing.
+    /// Takes along what was kept so far; `None`, and nothing, where the system has no thread.
     pub(super) fn new(kept: &mut Kept) -> Option<Self> {
         let (chunks, taken) = sync_channel(WAITING);
         let (done, empty) = channel();
