@@ -43,8 +43,8 @@ SAMPLE = [
     flag(
         "--control",
         type=click.Choice(["lru"]),
-        help="With a sample: run LRU over the whole trace as well, and take out of the other"
-        " policies what the sample is off for it. Narrower intervals, for some two replays.",
+        help="With a sample: run LRU over the whole trace as well, in one pass, and take out of the"
+        " other policies what the sample is off for it. Narrower intervals.",
     ),
     SEED,
 ]

@@ -56,7 +56,7 @@ def mrc(
         error: with `sample="auto"`, half the width of the 95 % intervals of hit ratios: 0.005 (half
             a point) unless it is given.
         control: `"lru"` runs over the whole trace too, and what the sample is off for it is taken
-            out of the other estimates: narrower intervals, for some two replays.
+            out of the other estimates: narrower intervals, for one pass more.
         seed: of the sample.
         options: `RunOptions`, as in `compare`.
         others: as in `compare`; policies of your own are not sampled.

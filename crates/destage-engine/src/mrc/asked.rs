@@ -223,3 +223,32 @@ pub(super) fn is_scaled(
     }
     Ok(Ok(()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Owned, mixed, options, sizes, specs};
+    use super::super::{Sampling, mrc};
+    use crate::control::Control;
+    use crate::error::RunError;
+    use crate::options::RunOptions;
+
+    fn refusal(trace: &Owned, policies: &str, rate: f64) -> String {
+        let sampling = Some(Sampling::new(rate, 0).expect("a rate"));
+        let options = options(RunOptions::default(), sampling);
+        match mrc(&trace.input(), &specs(policies), &sizes([5]), &options, &Control::default()) {
+            Err(RunError::Impossible(why)) => why,
+            other => panic!("expected a refusal, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_sample_cannot_show_is_refused() {
+        let trace = mixed(30, 100, 12);
+        let why = refusal(&trace, "lru", 1e-7);
+        assert!(why.contains("the sample is empty: rate") && why.contains("of 30 pages"), "{why}");
+        let why = refusal(&trace, "lru,acr-h[file_pages=30]", 0.5);
+        assert!(why.contains("acr-h[file_pages=30]: file_pages = 30 counts pages"), "{why}");
+        let why = refusal(&trace, "cfdc", 0.5);
+        assert!(why.contains("cfdc: cluster_size = "), "{why}");
+    }
+}

@@ -43,6 +43,10 @@ const SHIFT: f64 = 0.8;
 /// How far an interval reaches, of what the sample is off beside its place.
 const REACH: f64 = 1.1;
 
+/// By how much more what is left varies than its groups say, where what LRU was off is taken out: the
+/// strata had helped with that.
+const LESS_FINE: f64 = 1.2;
+
 /// Share of an interval that is left, however much of it was what LRU was off: a bias that groups
 /// do not show stays.
 const LEAST_LEFT: f64 = 0.5;
@@ -168,11 +172,11 @@ impl Estimates {
         let n = self.groups.len() as f64;
         let mean = self.groups.iter().sum::<f64>() / n;
         let squares: f64 = self.groups.iter().map(|one| (one - mean) * (one - mean)).sum();
-        let (free, student) = match self.before {
-            None => (n - 1.0, STUDENT),
-            Some(_) => (n - 2.0, STUDENT_OF_ONE_LESS),
+        let (free, student, less) = match self.before {
+            None => (n - 1.0, STUDENT, 1.0),
+            Some(_) => (n - 2.0, STUDENT_OF_ONE_LESS, LESS_FINE),
         };
-        let error = (finer * (1.0 - rate) * squares / (n * free)).sqrt();
+        let error = (less * finer * (1.0 - rate) * squares / (n * free)).sqrt();
         let apart = (mean - self.whole).abs();
         let half = student * error + BIAS * apart + FLOOR * accesses;
         let step = self.beside.iter().map(|end| (end - self.whole).abs()).fold(0.0, f64::max);
