@@ -139,3 +139,16 @@ def test_wrong_flags_are_said_in_one_sentence(
     assert done.status == 2
     assert said in done.err
     assert len(done.err.strip().splitlines()) <= 2
+
+
+def test_where_nothing_is_written_nobody_is_a_finalist_for_writing_nothing() -> None:
+    reads = ds.synth("zipf", requests=60_000, pages=20_000, alpha=0.6, read_ratio=1.0, seed=4)
+    found = ds.screen(reads, "fifo,slru,lru", cache="20%", error=0.02)
+    assert [run.label for run in found.results] == ["slru"]
+    assert found.summary == (
+        "Finalists, run over the whole trace: 1 of 3 policies and sizes, which nothing tells from"
+        " the best in hits.",
+    )
+    # Where nothing hits either, nobody is behind.
+    once = ds.synth("sequential", requests=2_000, pages=2_000, read_ratio=1.0, seed=1)
+    assert len(ds.screen(once, "fifo,lru", cache="20%").results) == 2

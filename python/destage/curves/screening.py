@@ -12,7 +12,7 @@ from destage.checks import asked, one_trace
 from destage.curves.calls import mrc
 from destage.curves.drawn import Curves
 from destage.errors import UsageError
-from destage.model.metrics import METRICS
+from destage.model.metrics import METRICS, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winner
@@ -43,10 +43,11 @@ class Screened:
     @property
     def summary(self) -> tuple[str, ...]:
         """What was run exactly, and what was not: a sentence for each."""
-        points = len(self.curves.result_set.runs)
+        points = self.curves.result_set.runs
+        writes = ", or in flash writes incl. owed" if len(_deciding(points)) > 1 else ""
         said = [
-            f"Finalists, run over the whole trace: {len(self.results)} of {points} policies and"
-            " sizes, which nothing tells from the best in hits, or in flash writes incl. owed."
+            f"Finalists, run over the whole trace: {len(self.results)} of {len(points)} policies"
+            f" and sizes, which nothing tells from the best in hits{writes}."
         ]
         for frames, labels in self.passed_over.items():
             said.append(
@@ -141,11 +142,17 @@ def check_finalists(finalists: int | None) -> None:
         raise UsageError(f"finalists: expected a whole number from 1, got {finalists!r}")
 
 
+def _deciding(runs: Sequence[Run]) -> list[Metric]:
+    """What a finalist may be best in. In a trace of reads nobody is in writes."""
+    some = {"hit_ratio"} | {name for name in DECIDES if any(run[name] for run in runs)}
+    return [metric for metric in METRICS if metric.name in some]
+
+
 def _may_be_best(points: ResultSet, frames: int) -> list[Run]:
     """Runs that the intervals cannot tell from the best of a size, by rank in hits or writes."""
     rivals = [run for run in points.at(frames) if not run.knows_the_future]
     ranks: dict[str, int] = {}
-    for metric in (m for m in METRICS if m.name in DECIDES):
+    for metric in _deciding(rivals):
         won = winner(rivals, metric)
         for rank, run in enumerate(won.runs if won else rivals):
             ranks[run.label] = min(rank, ranks.get(run.label, rank))
