@@ -341,7 +341,7 @@ STOPPED = (
     "    raise KeyboardInterrupt\n"
     "native.compare = compare\n"
     "def mrc(trace, specs, *others, whole=native.mrc):\n"
-    "    others[8](*whole(trace, specs[:1], *others[:8]), 1, 9)\n"
+    "    others[9](*whole(trace, specs[:1], *others[:9]), 1, 9)\n"
     "    raise KeyboardInterrupt\n"
     "native.mrc = mrc\n"
     "from destage.cli import main\n"

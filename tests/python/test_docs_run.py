@@ -22,6 +22,7 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {
     "destage advise my_trace.csv.gz -d small": "long where others run too; test_advise.py",
     "destage mrc huge.csv.zst -p lru,arc,s3-fifo": "forty pages have no sample; test_sampling.py",
+    "destage mrc huge.csv.zst -p lru,clock,cflru": "the same",
     "destage reproduce": "hours; test_reproduce_runs.py runs each paper on a small scale",
     "destage sweep sweep.toml --store runs --engine dask": "test_sweep_cluster.py",
     "destage sweep sweep.toml --store runs --jobs 8 --shard": "a scheduler's variables; as below",

@@ -43,7 +43,7 @@ const SHIFT: f64 = 0.8;
 /// How far an interval reaches, of what the sample is off beside its place.
 const REACH: f64 = 1.1;
 
-/// By how much more what is left varies than its groups say, where what LRU was off is taken out: the
+/// By how much more what is left varies where what LRU was off is taken out of the groups, too: the
 /// strata had helped with that.
 const LESS_FINE: f64 = 1.2;
 

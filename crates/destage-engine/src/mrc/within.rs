@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 /// Frames of the first sample for an error of a hundredth; twice as many for half of it.
-const FRAMES: f64 = 512.0;
+const FRAMES: f64 = 1024.0;
 
 /// Samples of a point before it runs over the whole trace.
 const ROUNDS: i32 = 2;
@@ -301,14 +301,14 @@ mod tests {
 
     #[test]
     fn a_sample_keeps_the_frames_that_the_error_needs() {
-        // 1,024 for half a point: of 4,096 a quarter is needed, of 4,095 more than that.
-        assert_eq!(halvings("lru", 4_095, 0.005, 0), None);
-        assert_eq!(halvings("lru", 4_096, 0.005, 0), Some(2));
-        assert_eq!(halvings("lru", 8_191, 0.005, 0), Some(2));
-        assert_eq!(halvings("lru", 8_192, 0.005, 0), Some(3));
-        assert_eq!(halvings("lru", 8_192, 0.0025, 0), Some(2));
+        // 2,048 for half a point: of 8,192 a quarter is needed, of 8,191 more than that.
+        assert_eq!(halvings("lru", 8_191, 0.005, 0), None);
+        assert_eq!(halvings("lru", 8_192, 0.005, 0), Some(2));
+        assert_eq!(halvings("lru", 16_383, 0.005, 0), Some(2));
+        assert_eq!(halvings("lru", 16_384, 0.005, 0), Some(3));
+        assert_eq!(halvings("lru", 16_384, 0.0025, 0), Some(2));
         // Four times as many in the second round; never fewer than have been shown to hold.
-        assert_eq!(halvings("lru", 16_384, 0.005, 1), Some(2));
+        assert_eq!(halvings("lru", 32_768, 0.005, 1), Some(2));
         assert_eq!(halvings("lru", 1 << 20, 0.9, 0), Some(11));
         assert_eq!(halvings("arc", 1 << 20, 0.9, 0), Some(9));
         assert_eq!(halvings("sieve", 1 << 30, 0.9, 0), None);
