@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from destage.curves.screening import Screened, screen
     from destage.demo import demo, demo_trace
     from destage.device import Drive, open_device
+    from destage.divergence import Why, why
     from destage.doctor import Checkup, Finding, doctor
     from destage.errors import (
         CheckFailed,
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
         UsageError,
     )
     from destage.options import ProgressCallback, RunOptions
-    from destage.own.template import new_policy
-    from destage.parting import Why, why
     from destage.policy import (
         BYPASS,
         HIT,
@@ -82,15 +81,16 @@ if TYPE_CHECKING:
     from destage.rerunning import Rerun, rerun
     from destage.results import Metric, Results, Run, TraceIdentity, metrics
     from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
-    from destage.sweep.calls import Swept, sweep
+    from destage.sweep.calls import SweepResult, sweep
     from destage.sweep.difference import Difference, Differences, diff
-    from destage.sweep.foretelling import Foretold, foretell
+    from destage.sweep.estimate import SweepEstimate, estimate
     from destage.sweep.joining import merge_results, pack_results
     from destage.sweep.loaded import StoredResults, load_results
     from destage.sweep.splitting import Part, split_trace
     from destage.trace import Trace, open_trace, open_volumes, synth, workloads
     from destage.trace_cache import CacheEntry, TraceCache, trace_cache
     from destage.tuning import Tuned, tune
+    from destage.user_policies.template import new_policy
 
     __version__: str
     # The calls win over the modules of that name, which nobody needs by attribute.
@@ -151,13 +151,13 @@ __all__ = [
     "write_report",
     # sweeps
     "sweep",
-    "foretell",
+    "estimate",
     "load_results",
     "merge_results",
     "pack_results",
     "diff",
-    "Swept",
-    "Foretold",
+    "SweepResult",
+    "SweepEstimate",
     "StoredResults",
     "Differences",
     "Difference",
@@ -289,8 +289,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "ProgressCallback",
         "RunOptions",
     ),
-    "destage.own.template": ("new_policy",),
-    "destage.parting": (
+    "destage.user_policies.template": ("new_policy",),
+    "destage.divergence": (
         "Why",
         "why",
     ),
@@ -335,7 +335,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "run",
     ),
     "destage.sweep.calls": (
-        "Swept",
+        "SweepResult",
         "sweep",
     ),
     "destage.sweep.difference": (
@@ -343,9 +343,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Differences",
         "diff",
     ),
-    "destage.sweep.foretelling": (
-        "Foretold",
-        "foretell",
+    "destage.sweep.estimate": (
+        "SweepEstimate",
+        "estimate",
     ),
     "destage.sweep.joining": (
         "merge_results",

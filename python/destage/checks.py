@@ -18,7 +18,7 @@ from destage.trace import Trace
 
 __all__ = [
     "USUAL",
-    "Left",
+    "Exclusions",
     "asked",
     "asked_curves",
     "asked_once",
@@ -83,7 +83,7 @@ def drive_of(
 
 
 @dataclass
-class Left:
+class Exclusions:
     """What a grid leaves out, since it excludes itself; of two sentences that are alike, one."""
 
     why: dict[str, ExcludedError] = field(default_factory=dict)
@@ -109,7 +109,7 @@ def combined(
     layers: Sequence[str | None],
     placements: Sequence[str | None],
     made: Callable[[T, str | None, str | None], Drive | None],
-    left: Left,
+    left: Exclusions,
 ) -> list[Drive | None]:
     """Each device with each FTL and each placement policy, but for those that exclude themselves.
 
@@ -135,7 +135,7 @@ def drives_of(
     queue_depth: int | None,
     placement: str | Sequence[str] | None = None,
     flush: str | None = None,
-    left: Left | None = None,
+    left: Exclusions | None = None,
 ) -> list[Drive | None]:
     """The drives of a grid: devices, FTLs, placement policies; no drive is one as well."""
     devices: list[Any] = list(device) if isinstance(device, (list, tuple)) else [device]
@@ -148,10 +148,10 @@ def drives_of(
     def made(one: Any, layer: str | None, policy: str | None) -> Drive | None:
         return drive_of(one, layer, queue_depth, policy, flush)
 
-    return combined(devices, layers, placements, made, Left() if left is None else left)
+    return combined(devices, layers, placements, made, Exclusions() if left is None else left)
 
 
-def suiting(specs: Sequence[Spec], drive: Drive | None, left: Left) -> list[Spec]:
+def suiting(specs: Sequence[Spec], drive: Drive | None, left: Exclusions) -> list[Spec]:
     """The policies that the drive does not exclude."""
     if drive is None:
         return list(specs)

@@ -9,7 +9,7 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import UsageError
-from destage.io.clash import reading
+from destage.io.path_conflicts import reading
 from destage.policy import OwnPolicy, Policy
 from destage.trace import PathLike, paths_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import UsageError
-from destage.io.clash import Named, refuse
+from destage.io.path_conflicts import Named, refuse
 from destage.profile import TraceInfo
 from destage.trace import (
     PathLike,

@@ -10,8 +10,8 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, ExcludedError, UsageError
-from destage.io.clash import reading
 from destage.io.names import path_of, shown
+from destage.io.path_conflicts import reading
 from destage.model.card import Card
 from destage.model.words import percent, size
 from destage.options import ProgressCallback

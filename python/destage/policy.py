@@ -38,7 +38,7 @@ from destage._destage import (
 )
 from destage.errors import UsageError
 from destage.model.naming import GROUPS, canonical, members, need_a_drive, parts
-from destage.own.files import blame, is_in_a_file, load, split
+from destage.user_policies.files import blame, is_in_a_file, load, split
 
 __all__ = [
     "BYPASS",

@@ -15,11 +15,11 @@ from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.files import Destination
 from destage.options import ProgressCallback, run_options, thread_count
-from destage.own.files import is_in_a_file
 from destage.policy import OwnPolicy
 from destage.results import Results
 from destage.runs import run_own
 from destage.trace import PathLike, Trace, opened_again, paths_of
+from destage.user_policies.files import is_in_a_file
 
 __all__ = ["Rerun", "rerun"]
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from destage import _destage
 from destage.errors import DataError, UsageError
-from destage.io.clash import reading
 from destage.io.files import Destination, read_text
 from destage.io.names import path_of, printable
+from destage.io.path_conflicts import reading
 from destage.model.metrics import Metric, metrics
 from destage.model.results import ResultSet
 from destage.model.run import INTERRUPTED, Run, TraceIdentity

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
 from destage.checks import (
-    Left,
+    Exclusions,
     asked,
     asked_once,
     check_in_front,
@@ -26,18 +26,18 @@ from destage.checks import (
 )
 from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
-from destage.io.clash import Named, refuse
 from destage.io.files import Destination
+from destage.io.path_conflicts import Named, refuse
 from destage.io.recording import recording
 from destage.model.card import Card
 from destage.model.planned import Planned
 from destage.model.run import Run
 from destage.model.words import counted
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
-from destage.own.processes import side_by_side
 from destage.policy import OwnPolicy, PolicyLike, Spec, params_json, spec_label
 from destage.results import Results, incomplete
 from destage.trace import Trace
+from destage.user_policies.processes import side_by_side
 
 if TYPE_CHECKING:
     from destage.charts.series_plots import SeriesPlots
@@ -99,7 +99,7 @@ def plan_pairs(
 ) -> list[Planned]:
     """As `plan`, with traces that were opened each for its drive; `grid` as in `compare_pairs`."""
     planned = []
-    for one, drive, specs, sizes in _parts(pairs, policies, cache, Left(), grid):
+    for one, drive, specs, sizes in _parts(pairs, policies, cache, Exclusions(), grid):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
         name, ftl, placement = None, None, None
         if drive is not None:
@@ -122,7 +122,7 @@ def _parts(
     pairs: Sequence[Pair],
     policies: str | PolicyLike | Sequence[PolicyLike] | None,
     cache: str | Sequence[str] | None,
-    left: Left,
+    left: Exclusions,
     grid: bool,
 ) -> list[_Part]:
     """What runs on each drive; in a `grid` without policies that it excludes."""
@@ -186,7 +186,7 @@ def compare(
     True
     """
     in_order("compare", trace, policies)
-    left = Left()
+    left = Exclusions()
     traces, drives = traces_of(trace), drives_of(device, ftl, queue_depth, placement, flush, left)
     pairs = [(one, drive) for one in traces for drive in drives]
     grid = placement is not None
@@ -214,7 +214,7 @@ def compare_pairs(
     """
     asked_for = options_json("compare", options)
     threads = thread_count(jobs)
-    parts = _parts(pairs, policies, cache, Left(), grid)
+    parts = _parts(pairs, policies, cache, Exclusions(), grid)
     # A size that one trace cannot have should show before another has run for an hour.
     every = []
     for one, drive, specs, sizes in parts:

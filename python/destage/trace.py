@@ -12,8 +12,8 @@ from typing import Any
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, MissingFile, UsageError
-from destage.io.clash import reading
 from destage.io.names import PathLike, paths_of
+from destage.io.path_conflicts import reading
 from destage.model.card import Card
 from destage.model.run import trace_name
 from destage.model.words import duration, percent, size

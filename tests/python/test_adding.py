@@ -39,8 +39,8 @@ SOURCES = sorted(
 )
 #: Twins of FTLs may share a file, as the page says of none in particular.
 SHARED_TWINS = {
-    "crates/destage-twins/src/ftl/log_blocks.rs",
-    "crates/destage-twins/src/ftl/page_map.rs",
+    "crates/destage-reference/src/ftl/log_blocks.rs",
+    "crates/destage-reference/src/ftl/page_map.rs",
 }
 #: Where single policies have a shorter way, which none needs: many sizes in one pass.
 SHORTER = {

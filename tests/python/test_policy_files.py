@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, Destage
 
 import destage as ds
-from destage.own.processes import CAN_FORK, side_by_side
+from destage.user_policies.processes import CAN_FORK, side_by_side
 
 MINE = """
 import destage
@@ -338,7 +338,7 @@ def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """What of the repository a policy in Rust touches."""
-    listed = ("crates/destage-policies", "crates/destage-twins", "tests/vectors", "README.md")
+    listed = ("crates/destage-policies", "crates/destage-reference", "tests/vectors", "README.md")
     for name in listed:
         there = ROOT / name
         if there.is_dir():
@@ -363,15 +363,15 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
         "crates/destage-policies/src/my_own.rs",
         "crates/destage-policies/src/lib.rs",
         "crates/destage-policies/tests/twins.rs",
-        "crates/destage-twins/src/my_own.rs",
-        "crates/destage-twins/src/lib.rs",
-        "crates/destage-twins/tests/lists.rs",
+        "crates/destage-reference/src/my_own.rs",
+        "crates/destage-reference/src/lib.rs",
+        "crates/destage-reference/tests/lists.rs",
         "tests/vectors/page-policies.jsonl",
         "README.md",
     }
     row = "    my_own::INFO => my_own::MyOwn::build;"
     assert row in after["crates/destage-policies/src/lib.rs"]
-    for path in ("crates/destage-policies/src/my_own.rs", "crates/destage-twins/src/my_own.rs"):
+    for path in ("crates/destage-policies/src/my_own.rs", "crates/destage-reference/src/my_own.rs"):
         assert "MyOwn" in after[path]
         assert "Fifo" not in after[path]
         assert '"fifo"' not in after[path]

@@ -15,7 +15,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.io.leftovers import host_mark
+from destage.io.stale_files import host_mark
 from destage.sweep.store import Store
 
 SPEC = """

@@ -14,9 +14,9 @@ from conftest import Destage
 
 import destage as ds
 from destage.errors import ExcludedError
+from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.naming import without_placement
 from destage.model.results import ResultSet
-from destage.model.today import handle_wafs, slc_developments
 
 PAGE = 4096
 

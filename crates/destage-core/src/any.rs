@@ -6,19 +6,19 @@
 //! asked.
 
 use crate::{
-    Completion, DeviceView, Lookup, Needs, Page, Part, Plan, Policy, Request, Slot, UnitId,
+    Completion, DeviceView, Lookup, Page, Part, Plan, Policy, Request, Requirements, Slot, UnitId,
 };
 
 /// Any policy. Decides as the one that it was made of.
 pub struct AnyPolicy {
     policy: Box<dyn Erased>,
-    needs: Needs,
+    needs: Requirements,
 }
 
 impl AnyPolicy {
     /// Forgets the policy's type.
     pub fn new<P: Policy + 'static>(policy: P) -> Self {
-        AnyPolicy { needs: policy.needs(), policy: Box::new(Kept { policy, miss: None }) }
+        AnyPolicy { needs: policy.requirements(), policy: Box::new(Kept { policy, miss: None }) }
     }
 }
 
@@ -80,7 +80,7 @@ macro_rules! passed_on {
             /// It may have one: only who built it knows.
             const ORDERED: bool = true;
 
-            fn needs(&self) -> Needs {
+            fn requirements(&self) -> Requirements {
                 self.needs
             }
 
@@ -116,9 +116,9 @@ passed_on! {
         fn counts_operations() -> bool;
         fn forgets() -> bool;
         fn next_victims(show: &mut dyn FnMut(Page, bool) -> bool);
-        fn warm(page: Page);
-        fn warm_links(page: Page);
-        fn warm_neighbours(page: Page);
+        fn prefetch(page: Page);
+        fn prefetch_links(page: Page);
+        fn prefetch_neighbours(page: Page);
         fn coming_victim() -> Option<Page>;
         fn counters(count: &mut dyn FnMut(&'static str, u64));
         fn gauges(show: &mut dyn FnMut(&'static str, f64));

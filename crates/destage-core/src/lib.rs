@@ -38,7 +38,7 @@ pub use list::List;
 pub use near::Near;
 pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
 pub use plan::{Evicted, Group, Pad, PadRun, Pads, Plan};
-pub use policy::{Completion, Needs, Policy};
+pub use policy::{Completion, Policy, Requirements};
 pub use queue::{Places, Queue};
 pub use random::SplitMix64;
 pub use request::{Lookup, Request, Units};

@@ -141,7 +141,7 @@ impl List {
     pub fn pop_lru<D: Directory>(&mut self, pages: &mut Pages<D>) -> Option<Slot> {
         let slot = self.lru(pages)?;
         self.unlink(pages, slot);
-        pages.warm_next_victim(self.head);
+        pages.prefetch_next_victim(self.head);
         Some(slot)
     }
 

@@ -241,7 +241,7 @@ impl<D: Directory> Pages<D> {
     /// Prefetches the node that follows the oldest of a list: the oldest itself has just come near,
     /// as a neighbour of the one that left. Old pages are cold in every sense.
     #[inline(always)]
-    pub(crate) fn warm_next_victim(&mut self, head: u32) {
+    pub(crate) fn prefetch_next_victim(&mut self, head: u32) {
         let oldest = self.links[head as usize].newer;
         let next = self.linked(oldest).newer;
         prefetch(&self.links, next as usize);
@@ -266,7 +266,7 @@ impl<D: Directory> Pages<D> {
 
     /// Prefetches the page's node. Only dense pages: a hash look-up costs more than it hides.
     #[inline(always)]
-    pub fn warm(&self, page: Page) {
+    pub fn prefetch(&self, page: Page) {
         if D::DENSE {
             prefetch(&self.nodes, page.0 as usize);
             prefetch(&self.links, page.0 as usize);
@@ -275,20 +275,20 @@ impl<D: Directory> Pages<D> {
 
     /// Prefetches the node of a slot, but not its links.
     #[inline(always)]
-    pub fn warm_slot(&self, slot: Slot) {
+    pub fn prefetch_slot(&self, slot: Slot) {
         prefetch(&self.nodes, slot.index());
     }
 
     /// Prefetches the node of a slot and its links.
     #[inline(always)]
-    pub fn warm_node(&self, slot: Slot) {
+    pub fn prefetch_node(&self, slot: Slot) {
         prefetch(&self.nodes, slot.index());
         prefetch(&self.links, slot.index());
     }
 
     /// Prefetches the links of the page's neighbours; its own should be near already.
     #[inline(always)]
-    pub fn warm_links(&self, page: Page) {
+    pub fn prefetch_links(&self, page: Page) {
         // An unknown page's links are stale, and what they name is fetched in vain: cheaper than
         // a branch that depends on whether the page is known, which nothing predicts.
         if D::DENSE
@@ -341,13 +341,13 @@ impl<T: Copy + Default> PerSlot<T> {
 
     /// Prefetches the value of a dense page.
     #[inline(always)]
-    pub fn warm(&self, page: Page) {
+    pub fn prefetch(&self, page: Page) {
         prefetch(&self.0, page.0 as usize);
     }
 
     /// Prefetches the value of a slot.
     #[inline(always)]
-    pub fn warm_slot(&self, slot: Slot) {
+    pub fn prefetch_slot(&self, slot: Slot) {
         prefetch(&self.0, slot.index());
     }
 }

@@ -19,44 +19,45 @@ use crate::{DeviceView, Lookup, Nanos, Page, Part, Plan, Request, Slot, UnitId};
 /// What a policy needs beyond the access itself; a run that cannot supply it is refused when it
 /// is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Needs(u8);
+pub struct Requirements(u8);
 
-impl Needs {
+impl Requirements {
     /// Nothing: page and operation are enough.
-    pub const NONE: Needs = Needs(0);
+    pub const NONE: Requirements = Requirements(0);
     /// The number of the page's next access, in [`Request::next_use`].
-    pub const NEXT_USE: Needs = Needs(1);
+    pub const NEXT_USE: Requirements = Requirements(1);
     /// The page's units, in [`Request::units`].
-    pub const UNITS: Needs = Needs(2);
+    pub const UNITS: Requirements = Requirements(2);
     /// Which units collect, from [`DeviceView::in_gc`].
-    pub const GC_STATE: Needs = Needs(4);
+    pub const GC_STATE: Requirements = Requirements(4);
     /// The stream of submissions and completions, in [`Policy::fetched`] and [`Policy::destaged`].
-    pub const COMPLETIONS: Needs = Needs(8);
+    pub const COMPLETIONS: Requirements = Requirements(8);
     /// The same, but only where there is a device: without one the policy assumes nominal times,
     /// and a result says so.
-    pub const LATENCIES: Needs = Needs(16);
+    pub const LATENCIES: Requirements = Requirements(16);
     /// The instants in which a unit of the device is idle, in [`Policy::idle`], where there is a
     /// device.
-    pub const IDLE: Needs = Needs(32);
+    pub const IDLE: Requirements = Requirements(32);
 
     /// Both.
-    pub const fn and(self, other: Needs) -> Needs {
-        Needs(self.0 | other.0)
+    pub const fn and(self, other: Requirements) -> Requirements {
+        Requirements(self.0 | other.0)
     }
 
     /// All of `other` is in `self`.
-    pub const fn contains(self, other: Needs) -> bool {
+    pub const fn contains(self, other: Requirements) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// It is told of submissions and completions, if there is a device.
     pub const fn completions(self) -> bool {
-        self.0 & (Needs::COMPLETIONS.0 | Needs::LATENCIES.0) != 0
+        self.0 & (Requirements::COMPLETIONS.0 | Requirements::LATENCIES.0) != 0
     }
 
     /// Something that only a run with a device supplies.
     pub const fn device(self) -> bool {
-        self.0 & (Needs::UNITS.0 | Needs::GC_STATE.0 | Needs::COMPLETIONS.0) != 0
+        self.0 & (Requirements::UNITS.0 | Requirements::GC_STATE.0 | Requirements::COMPLETIONS.0)
+            != 0
     }
 }
 
@@ -85,13 +86,13 @@ pub trait Policy {
     type Miss;
 
     /// What a run must supply. A constant, so that the replay loop leaves out what is not needed.
-    const NEEDS: Needs = Needs::NONE;
+    const REQUIREMENTS: Requirements = Requirements::NONE;
 
-    /// [`NEEDS`](Policy::NEEDS) of this policy: what the loops ask, so that one whose type is not
+    /// [`REQUIREMENTS`](Policy::REQUIREMENTS) of this policy: what the loops ask, so that one whose type is not
     /// known ([`AnyPolicy`](crate::AnyPolicy)) can answer too.
     #[inline(always)]
-    fn needs(&self) -> Needs {
-        Self::NEEDS
+    fn requirements(&self) -> Requirements {
+        Self::REQUIREMENTS
     }
 
     /// It reads [`Request::lpn`] of most accesses: the replay loop then brings the LPNs near. A
@@ -164,7 +165,7 @@ pub trait Policy {
     /// the next one after those that were cleaned since it was.
     fn cleaned(&mut self, _: Page) {}
 
-    /// With [`Needs::IDLE`]: a unit of the device has nothing to do at this instant
+    /// With [`Requirements::IDLE`]: a unit of the device has nothing to do at this instant
     /// (`docs/spec/writer.md`, 5). The policy may write back pages that stay
     /// ([`Plan::flush_and_keep`]); it evicts none and pads none.
     fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
@@ -191,17 +192,17 @@ pub trait Policy {
     /// No hint may panic for a page that the run does not have: the first page of a request without
     /// pages may be one past the last.
     #[inline(always)]
-    fn warm(&self, _: Page) {}
+    fn prefetch(&self, _: Page) {}
 
-    /// Hint, a few accesses ahead and after [`warm`](Policy::warm): fetch what hangs on the page's
+    /// Hint, a few accesses ahead and after [`prefetch`](Policy::prefetch): fetch what hangs on the page's
     /// node, such as its neighbours in a list.
     #[inline(always)]
-    fn warm_links(&self, _: Page) {}
+    fn prefetch_links(&self, _: Page) {}
 
-    /// Hint, the last before the access: fetch what [`warm_links`](Policy::warm_links) has brought
+    /// Hint, the last before the access: fetch what [`prefetch_links`](Policy::prefetch_links) has brought
     /// the way to.
     #[inline(always)]
-    fn warm_neighbours(&self, _: Page) {}
+    fn prefetch_neighbours(&self, _: Page) {}
 
     /// Hint, after an eviction: a page that is likely to leave some evictions from now, so that
     /// what its write-back touches can be brought near. Only if that is cheap to say.

@@ -33,10 +33,10 @@ pub struct Request {
     pub op: Op,
     /// First page of its host request.
     pub first_of_request: bool,
-    /// With [`Needs::NEXT_USE`](crate::Needs): number of the next access to this page, counted in
+    /// With [`Requirements::NEXT_USE`](crate::Requirements): number of the next access to this page, counted in
     /// accesses from 0; [`NEVER`] if there is none, and without that need.
     pub next_use: u64,
-    /// With [`Needs::UNITS`](crate::Needs): the page's units; else [`Units::NONE`].
+    /// With [`Requirements::UNITS`](crate::Requirements): the page's units; else [`Units::NONE`].
     pub units: Units,
     /// In `admit` after a fetch: the submission number of the flash read that fills the page,
     /// counted over all host flash operations of the run; else [`NEVER`].

@@ -85,7 +85,7 @@ impl<D: Directory, T: Entry> Table<D, T> {
 
     /// Prefetches the page's entry. Only dense pages: a hash look-up costs more than it hides.
     #[inline(always)]
-    pub fn warm(&self, page: Page) {
+    pub fn prefetch(&self, page: Page) {
         if D::DENSE {
             prefetch(&self.entries, page.0 as usize);
         }
@@ -93,7 +93,7 @@ impl<D: Directory, T: Entry> Table<D, T> {
 
     /// Prefetches the entry of a slot.
     #[inline(always)]
-    pub fn warm_slot(&self, slot: Slot) {
+    pub fn prefetch_slot(&self, slot: Slot) {
         prefetch(&self.entries, slot.index());
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 
 use destage_core::{Dense, Policy};
-use destage_engine::asides::Asides;
 use destage_engine::control::Control;
+use destage_engine::control_commands::ControlCommands;
 use destage_engine::input::Input;
 use destage_engine::mrc::{LruCurve, MrcOptions, mrc};
 use destage_engine::options::RunOptions;
@@ -315,7 +315,7 @@ impl Visitor for Misses<'_> {
             next_uses: self.0.next_uses,
             warmup: destage_engine::warmup::Warmup::None,
             arrivals_ns: &[],
-            trims: Asides::NONE,
+            trims: ControlCommands::NONE,
         };
         replay.run(&mut policy, &mut Unobserved).map_or(0, |replayed| replayed.counters.misses())
     }

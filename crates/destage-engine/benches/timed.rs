@@ -10,8 +10,8 @@
 //! Without a trace the requests are 4-KiB writes to random pages of the whole drive, which arrive
 //! as fast as the drive can take them on the average (`--gap-ns`).
 
-use destage_engine::asides::Asides;
 use destage_engine::control::Control;
+use destage_engine::control_commands::ControlCommands;
 use destage_engine::input::Input;
 use destage_engine::result::RunResult;
 use destage_engine::run::{Mounted, RunOptions, needs_next_use, run};
@@ -110,7 +110,7 @@ impl Writes {
             arrivals_ns: &self.arrivals_ns,
             continuations: &[],
             request_bytes: &[],
-            asides: Asides::NONE,
+            control_commands: ControlCommands::NONE,
         }
     }
 }

@@ -27,8 +27,8 @@
 //! gives up nothing.
 
 use destage_core::{
-    Completion, DeviceView, Directory, Lookup, Lpn, Needs, Page, Part, Plan, Policy, Request, Slot,
-    UnitId,
+    Completion, DeviceView, Directory, Lookup, Lpn, Page, Part, Plan, Policy, Request,
+    Requirements, Slot, UnitId,
 };
 use shadow::{Held, Shadow};
 use std::collections::HashSet;
@@ -288,10 +288,10 @@ fn ascend(last: &mut Option<Lpn>, lpn: Lpn) -> Result<(), String> {
 impl<P: Policy> Policy for Checked<P> {
     type Miss = P::Miss;
 
-    const NEEDS: Needs = P::NEEDS;
+    const REQUIREMENTS: Requirements = P::REQUIREMENTS;
 
-    fn needs(&self) -> Needs {
-        self.inner.needs()
+    fn requirements(&self) -> Requirements {
+        self.inner.requirements()
     }
 
     fn writes_through(&self) -> bool {
@@ -452,18 +452,18 @@ impl<P: Policy> Policy for Checked<P> {
     }
 
     #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.inner.warm(page);
+    fn prefetch(&self, page: Page) {
+        self.inner.prefetch(page);
     }
 
     #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.inner.warm_links(page);
+    fn prefetch_links(&self, page: Page) {
+        self.inner.prefetch_links(page);
     }
 
     #[inline(always)]
-    fn warm_neighbours(&self, page: Page) {
-        self.inner.warm_neighbours(page);
+    fn prefetch_neighbours(&self, page: Page) {
+        self.inner.prefetch_neighbours(page);
     }
 
     fn check(&self) {

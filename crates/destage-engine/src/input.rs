@@ -1,7 +1,7 @@
 //! What a run reads: the columns of a decoded trace, and what is known of its future.
 
 use crate::accesses::Columns;
-use crate::asides::Asides;
+use crate::control_commands::ControlCommands;
 use destage_core::NEVER;
 use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
@@ -21,7 +21,7 @@ pub struct Input<'a> {
     /// whole pages.
     pub request_bytes: &'a [u64],
     /// Trims and flushes; which of them are part of the run is for its options to say.
-    pub asides: Asides<'a>,
+    pub control_commands: ControlCommands<'a>,
 }
 
 impl<'a> Input<'a> {
@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
             arrivals_ns: trace.arrivals_ns(),
             continuations: trace.continuations(),
             request_bytes: &[],
-            asides: Asides::of(trace),
+            control_commands: ControlCommands::of(trace),
         }
     }
 }

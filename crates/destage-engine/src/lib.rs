@@ -25,10 +25,11 @@
 //! ```
 
 pub mod accesses;
-pub mod asides;
 pub mod checked;
+mod coarse_histogram;
 pub mod conform;
 pub mod control;
+pub mod control_commands;
 pub mod cost;
 pub mod counters;
 pub mod decisions;
@@ -47,7 +48,6 @@ pub mod series;
 mod shared;
 pub mod sizes;
 pub mod spec;
-mod spread;
 pub mod timed;
 pub mod warmup;
 pub mod windows;

@@ -1,6 +1,6 @@
 //! Who sees what a run decides: observers, alone, in pairs, or absent.
 
-use crate::asides::AsideKind;
+use crate::control_commands::ControlKind;
 use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
 use destage_ssd::OperationRecord;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub struct Completed {
     /// Read or write; of no meaning for a trim or flush.
     pub op: Op,
     /// It is a trim or flush.
-    pub aside: Option<AsideKind>,
+    pub control_command: Option<ControlKind>,
     /// When it was issued, nanoseconds.
     pub issued_ns: Nanos,
     /// When it completes, nanoseconds.

@@ -4,14 +4,14 @@
 //! time goes into waiting for memory, so the loop tells the policy which pages come next: it knows.
 
 use crate::accesses::{Access, BLOCK, Columns, Expander};
-use crate::asides::{Aside, AsideKind, Asides};
+use crate::control_commands::{ControlCommand, ControlCommands, ControlKind};
 use crate::counters::{Counters, DestageSizes, OwnCounters, TrimCounters};
 use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
-use crate::windows::{Cuts, Flash, Parts, WINDOWS};
+use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
 use destage_core::pages::prefetch;
-use destage_core::{Blind, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request, Units};
+use destage_core::{Blind, Lookup, Lpn, NEVER, Page, Plan, Policy, Request, Requirements, Units};
 use std::ops::Range;
 
 /// How far ahead a page's node is asked for. A cache miss lasts about 100 ns, an access 10 to 25.
@@ -40,14 +40,14 @@ pub struct Replayed {
     /// Requests that were not counted.
     pub warmup_requests: u64,
     /// What was counted, window by window.
-    pub(crate) parts: Parts,
+    pub(crate) parts: WindowCounts,
 }
 
 /// How far the loop has come.
 #[derive(Default)]
 struct Done {
     accesses: u64,
-    asides: usize, // of the list
+    control_commands: usize, // of the list
 }
 
 /// What is counted while the loop runs.
@@ -65,7 +65,7 @@ pub struct Replay<'a> {
     /// Arrivals, nanoseconds, not decreasing; only a warm-up by time looks at them.
     pub arrivals_ns: &'a [u64],
     /// Trims between its rows; none if they are no part of the run.
-    pub trims: Asides<'a>,
+    pub trims: ControlCommands<'a>,
 }
 
 impl Replay<'_> {
@@ -106,8 +106,8 @@ impl Replay<'_> {
     ) -> Option<Replayed> {
         let before = OwnCounters::of(policy);
         let all = start as u64..self.columns.first_ids.len() as u64;
-        let cuts = Cuts::of(all.clone());
-        let mut parts = Parts::none();
+        let cuts = WindowBounds::of(all.clone());
+        let mut parts = WindowCounts::none();
         parts.begin(all, was_full, Flash::default());
         let mut counted = Counted::default();
         for window in 0..WINDOWS {
@@ -136,14 +136,14 @@ impl Replay<'_> {
     ) -> Option<()> {
         let mut from = rows.start;
         let is_last = rows.end == self.columns.first_ids.len();
-        while let Some(trim) = self.trims.list.get(done.asides)
+        while let Some(trim) = self.trims.list.get(done.control_commands)
             && (trim.row < rows.end as u64 || is_last)
         {
             let row = (trim.row as usize).max(from);
             self.stretch(policy, observer, from..row, done, counted)?;
             from = row;
-            done.asides += 1;
-            if trim.kind() != AsideKind::Flush {
+            done.control_commands += 1;
+            if trim.kind() != ControlKind::Flush {
                 self.trim(policy, trim, &mut counted.0.trims);
             }
         }
@@ -151,7 +151,7 @@ impl Replay<'_> {
     }
 
     #[cold]
-    fn trim<P: Policy>(&self, policy: &mut P, trim: &Aside, counted: &mut TrimCounters) {
+    fn trim<P: Policy>(&self, policy: &mut P, trim: &ControlCommand, counted: &mut TrimCounters) {
         counted.trim_requests += 1;
         for id in self.trims.ids(trim, self.columns.lpns).into_iter().flatten() {
             if let Some(dirty) = policy.forget(Page(id.into())) {
@@ -253,7 +253,7 @@ impl Replay<'_> {
     /// What the policy is told of an access, which is the `number`th of the trace.
     #[inline(always)]
     fn request<P: Policy>(&self, policy: &P, access: Access, number: usize) -> Request {
-        let next_use = if policy.needs().contains(Needs::NEXT_USE) {
+        let next_use = if policy.requirements().contains(Requirements::NEXT_USE) {
             self.next_uses.of(number)
         } else {
             NEVER
@@ -276,15 +276,15 @@ impl Replay<'_> {
 #[inline(always)]
 fn look_ahead<P: Policy>(policy: &P, block: &[Access], at: usize, lpns: &[u64]) {
     if let Some(far) = block.get(at + AHEAD) {
-        policy.warm(Page(far.id.into()));
+        policy.prefetch(Page(far.id.into()));
         if P::READS_LPN {
             prefetch(lpns, far.id as usize);
         }
     }
     if let Some(near) = block.get(at + LINKS_AHEAD) {
-        policy.warm_links(Page(near.id.into()));
+        policy.prefetch_links(Page(near.id.into()));
     }
     if let Some(next) = block.get(at + NEIGHBOURS_AHEAD) {
-        policy.warm_neighbours(Page(next.id.into()));
+        policy.prefetch_neighbours(Page(next.id.into()));
     }
 }

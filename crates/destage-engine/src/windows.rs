@@ -3,9 +3,9 @@
 //! Sixty, because a tenth of the run is then six windows, a half thirty, and a bootstrap has twelve
 //! blocks of five to draw from.
 
+use crate::coarse_histogram::CoarseHistogram;
 use crate::counters::Counters;
 use crate::distribution::Summary;
-use crate::spread::Spread;
 use crate::timed::Timing;
 use destage_core::{Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -20,14 +20,17 @@ pub const LEAST_REQUESTS: u64 = 10 * WINDOWS as u64;
 
 /// Requests of a run, cut into windows of equal numbers (to one request).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cuts {
+pub(crate) struct WindowBounds {
     first: u64,
     requests: u64,
 }
 
-impl Cuts {
+impl WindowBounds {
     pub(crate) fn of(requests: Range<u64>) -> Self {
-        Cuts { first: requests.start, requests: requests.end.saturating_sub(requests.start) }
+        WindowBounds {
+            first: requests.start,
+            requests: requests.end.saturating_sub(requests.start),
+        }
     }
 
     /// The first request of a window; of the one behind the last: the one behind the last.
@@ -98,8 +101,8 @@ pub struct Responses {
     reads: u64,
     read_ns: Nanos,
     all_ns: Nanos,
-    read_spread: Spread,
-    write_spread: Spread,
+    read_spread: CoarseHistogram,
+    write_spread: CoarseHistogram,
 }
 
 impl Responses {
@@ -118,8 +121,8 @@ impl Responses {
 
 /// Collects windows while a run goes on.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
-    cuts: Cuts,
+pub(crate) struct WindowCounts {
+    cuts: WindowBounds,
     next: u64, // the request that begins the next window
     seen: Counters,
     flash_seen: Flash,
@@ -129,11 +132,11 @@ pub(crate) struct Parts {
     was_full_before: bool,
 }
 
-impl Parts {
+impl WindowCounts {
     /// Nothing is counted yet.
     pub(crate) fn none() -> Self {
-        Parts {
-            cuts: Cuts::of(0..0),
+        WindowCounts {
+            cuts: WindowBounds::of(0..0),
             next: u64::MAX,
             seen: Counters::default(),
             flash_seen: Flash::default(),
@@ -147,8 +150,14 @@ impl Parts {
     /// These requests count; whether every frame had been taken before, and what the drive had
     /// done.
     pub(crate) fn begin(&mut self, requests: Range<u64>, was_full: bool, flash_seen: Flash) {
-        let cuts = Cuts::of(requests);
-        *self = Parts { cuts, was_full, was_full_before: was_full, flash_seen, ..Parts::none() };
+        let cuts = WindowBounds::of(requests);
+        *self = WindowCounts {
+            cuts,
+            was_full,
+            was_full_before: was_full,
+            flash_seen,
+            ..WindowCounts::none()
+        };
         self.next = cuts.start(1);
     }
 
@@ -277,8 +286,8 @@ fn percentile(of: &Summary, name: &str) -> u64 {
 }
 
 impl Windows {
-    fn of(parts: Parts, timing: Option<&Timing>, physical: &dyn Fn(&mut Counters)) -> Self {
-        let Parts { mut windows, was_full_before, .. } = parts;
+    fn of(parts: WindowCounts, timing: Option<&Timing>, physical: &dyn Fn(&mut Counters)) -> Self {
+        let WindowCounts { mut windows, was_full_before, .. } = parts;
         windows.iter_mut().for_each(|window| physical(&mut window.counters));
         let filled = windows.iter().position(|window| window.was_full);
         let after = filled.map(|window| (window + 1) as f64 / WINDOWS as f64);
@@ -321,14 +330,15 @@ impl Windows {
 /// Requests beyond the percentiles of all, and beyond the 99th of reads and of writes.
 fn beyond(windows: &[Window], timing: &Timing) -> BTreeMap<String, Vec<f64>> {
     let mut lists = BTreeMap::new();
-    let mut add = |kind: &str, of: &Option<Summary>, names: &[&str], spreads: Vec<Spread>| {
-        let Some(of) = of else { return };
-        for &(name, share) in PERCENTILES.iter().filter(|(name, _)| names.contains(name)) {
-            let list = Spread::beyond(&spreads, percentile(of, name), share);
-            lists.insert(format!("{kind}_{name}"), list);
-        }
-    };
-    let each = |of: &dyn Fn(&Responses) -> Spread| -> Vec<Spread> {
+    let mut add =
+        |kind: &str, of: &Option<Summary>, names: &[&str], spreads: Vec<CoarseHistogram>| {
+            let Some(of) = of else { return };
+            for &(name, share) in PERCENTILES.iter().filter(|(name, _)| names.contains(name)) {
+                let list = CoarseHistogram::beyond(&spreads, percentile(of, name), share);
+                lists.insert(format!("{kind}_{name}"), list);
+            }
+        };
+    let each = |of: &dyn Fn(&Responses) -> CoarseHistogram| -> Vec<CoarseHistogram> {
         windows.iter().map(|window| of(&window.responses)).collect()
     };
     let all = each(&|r| r.read_spread.with(&r.write_spread));
@@ -355,7 +365,7 @@ mod tests {
         fn every_request_is_in_the_window_that_its_cuts_say(
             first in 0u64..1000, requests in 1u64..5000, share in 0.0f64..1.0
         ) {
-            let cuts = Cuts::of(first..first + requests);
+            let cuts = WindowBounds::of(first..first + requests);
             let request = first + (share * requests as f64) as u64;
             let window = cuts.window(request);
             prop_assert!(window < WINDOWS);
@@ -367,7 +377,7 @@ mod tests {
     #[test]
     fn a_cache_that_was_full_before_is_filled_from_the_beginning() {
         for (was_full, filled_after) in [(true, Some(0.0)), (false, None)] {
-            let mut parts = Parts::none();
+            let mut parts = WindowCounts::none();
             parts.begin(0..600, was_full, Flash::default());
             parts.cut(600, &Counters::default(), Flash::default(), false);
             let windows = parts.finish(None, &|_| ()).expect("requests enough");
@@ -377,7 +387,7 @@ mod tests {
 
     #[test]
     fn windows_hold_what_was_counted_between_their_cuts_and_late_responses_too() {
-        let mut parts = Parts::none();
+        let mut parts = WindowCounts::none();
         let mut all = Values::default();
         (100..700).for_each(|response| all.add(response));
         let before = Flash { erases: 1000, ..Flash::default() };

@@ -60,8 +60,8 @@ use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
 use crate::params::{IfAbsent, Kind, Param, ParamError};
 use crate::{BuildError, Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Setup, Takes};
 use destage_core::{
-    Completion, DeviceView, Directory, Lookup, Nanos, Needs, Page, Part, Plan, Policy, Request,
-    Slot,
+    Completion, DeviceView, Directory, Lookup, Nanos, Page, Part, Plan, Policy, Request,
+    Requirements, Slot,
 };
 
 /// Parameter F_r; a run with a drive gives the drive's.
@@ -356,8 +356,8 @@ impl<D: Directory> Aalru<D> {
         self.pages.unlink(frame);
         plan.evict(self.pages.leave(frame), false);
         if let Some(next) = self.rb.oldest() {
-            self.pages.warm_linked::<1>(next);
-            self.pages.warm_leaving(next);
+            self.pages.prefetch_linked::<1>(next);
+            self.pages.prefetch_leaving(next);
         }
     }
 
@@ -398,7 +398,7 @@ fn threshold(wf: f64, b: f64, beta: f64) -> f64 {
 impl<D: Directory> Policy for Aalru<D> {
     type Miss = ();
 
-    const NEEDS: Needs = Needs::LATENCIES;
+    const REQUIREMENTS: Requirements = Requirements::LATENCIES;
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -483,19 +483,19 @@ impl<D: Directory> Policy for Aalru<D> {
     }
 
     #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
     }
 
     #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.pages.warm_held(page);
+    fn prefetch_links(&self, page: Page) {
+        self.pages.prefetch_held(page);
     }
 
     #[inline(always)]
-    fn warm_neighbours(&self, page: Page) {
-        let frame = self.pages.warm_block(page);
-        self.pages.warm_linked::<1>(frame);
+    fn prefetch_neighbours(&self, page: Page) {
+        let frame = self.pages.prefetch_block(page);
+        self.pages.prefetch_linked::<1>(frame);
     }
 
     fn counters(&self, count: &mut dyn FnMut(&'static str, u64)) {

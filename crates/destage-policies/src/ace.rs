@@ -27,7 +27,8 @@ use crate::{
     BuildError, Counter, FromRun, Info, Setup, Shown, Takes, Visitor, build_ordered, written,
 };
 use destage_core::{
-    Completion, DeviceView, Directory, Lookup, Needs, Page, Part, Plan, Policy, Request, Slot,
+    Completion, DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Requirements,
+    Slot,
 };
 
 /// Catalogue entry.
@@ -150,7 +151,7 @@ pub(crate) fn build<D: Directory + 'static, V: Visitor>(
 impl<P: Policy> Policy for Ace<P> {
     type Miss = P::Miss;
 
-    const NEEDS: Needs = P::NEEDS;
+    const REQUIREMENTS: Requirements = P::REQUIREMENTS;
 
     const READS_LPN: bool = P::READS_LPN;
 
@@ -212,18 +213,18 @@ impl<P: Policy> Policy for Ace<P> {
     }
 
     #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.base.warm(page);
+    fn prefetch(&self, page: Page) {
+        self.base.prefetch(page);
     }
 
     #[inline(always)]
-    fn warm_links(&self, page: Page) {
-        self.base.warm_links(page);
+    fn prefetch_links(&self, page: Page) {
+        self.base.prefetch_links(page);
     }
 
     #[inline(always)]
-    fn warm_neighbours(&self, page: Page) {
-        self.base.warm_neighbours(page);
+    fn prefetch_neighbours(&self, page: Page) {
+        self.base.prefetch_neighbours(page);
     }
 
     #[inline(always)]

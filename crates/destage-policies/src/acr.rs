@@ -413,7 +413,7 @@ impl<D: Directory> Policy for Acr<D> {
         resident.then_some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("beta", self.costs.beta());

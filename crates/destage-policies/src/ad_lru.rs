@@ -171,7 +171,7 @@ impl<D: Directory> Policy for AdLru<D> {
         self.pages: [self.cold.clean, self.cold.dirty, self.hot.clean, self.hot.dirty]
     }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         for region in [&self.cold, &self.hot] {

@@ -6,7 +6,7 @@
 //!   on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }      resident: on these lists
 //!   in_blocks! { self.pages: |own| own.dirty; frames: self.frames }   resident: in Blocks
 //!   in_unit_lists! { self.lists; frames: self.frames }                resident: in UnitLists
-//!   hints! { self.pages: warm, warm_links; beside: self.places }      each hint, in their order
+//!   hints! { self.pages: prefetch, prefetch_links; beside: self.places }      each hint, in their order
 //! ```
 //!
 //! Macros, because the answers are methods of the policy's own `impl`: a trait between would be one
@@ -113,26 +113,26 @@ macro_rules! in_unit_lists {
 /// the policy keeps its pages in; the first one to columns beside it as well, by dense page.
 macro_rules! hints {
     (
-        $self:ident.$pages:ident: $warm:ident $(, $links:ident $(, $neighbours:ident)?)?
+        $self:ident.$pages:ident: $prefetch:ident $(, $links:ident $(, $neighbours:ident)?)?
         $(; beside: $($beside:expr),+)?
     ) => {
         #[inline(always)]
-        fn warm(&$self, page: destage_core::Page) {
-            $self.$pages.$warm(page);
+        fn prefetch(&$self, page: destage_core::Page) {
+            $self.$pages.$prefetch(page);
             $(if D::DENSE {
-                $($beside.warm(page);)+
+                $($beside.prefetch(page);)+
             })?
         }
 
         $(
             #[inline(always)]
-            fn warm_links(&$self, page: destage_core::Page) {
+            fn prefetch_links(&$self, page: destage_core::Page) {
                 $self.$pages.$links(page);
             }
 
             $(
                 #[inline(always)]
-                fn warm_neighbours(&$self, page: destage_core::Page) {
+                fn prefetch_neighbours(&$self, page: destage_core::Page) {
                     $self.$pages.$neighbours(page);
                 }
             )?

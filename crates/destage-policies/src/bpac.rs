@@ -355,7 +355,7 @@ impl<D: Directory> Bpac<D> {
         self.pages.link(frame);
         self.b_list.after_return(&mut self.pages.blocks, block, self.t);
         if let Some(next) = self.p_list.oldest() {
-            self.pages.warm_leaving(next); // a lifetime that shrinks ends many pages'
+            self.pages.prefetch_leaving(next); // a lifetime that shrinks ends many pages'
         }
     }
 
@@ -433,7 +433,7 @@ impl<D: Directory> Policy for Bpac<D> {
             self.pages.blocks[block as usize].own.pattern = pattern::Pattern::default();
         }
         let (next, newer) = self.b_list.coming_victims(&self.pages.blocks);
-        self.pages.warm_victims(next, newer);
+        self.pages.prefetch_victims(next, newer);
     }
 
     #[inline(always)]
@@ -482,7 +482,7 @@ impl<D: Directory> Policy for Bpac<D> {
         Some(true)
     }
 
-    hints! { self.pages: warm, warm_held, warm_block }
+    hints! { self.pages: prefetch, prefetch_held, prefetch_block }
 
     fn counters(&self, count: &mut dyn FnMut(&'static str, u64)) {
         let c = &self.counts;

@@ -200,8 +200,8 @@ impl<D: Directory> Policy for Bplru<D> {
                 block.map_or(NIL, |block| Linked::<1>::pair(block).newer)
             };
             let second = newer(next);
-            self.pages.warm_victims(next, newer(second));
-            self.pages.warm_number(second);
+            self.pages.prefetch_victims(next, newer(second));
+            self.pages.prefetch_number(second);
         }
     }
 
@@ -229,7 +229,7 @@ impl<D: Directory> Policy for Bplru<D> {
         Some(true)
     }
 
-    hints! { self.pages: warm, warm_held, warm_block }
+    hints! { self.pages: prefetch, prefetch_held, prefetch_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let clusters = self.list.iter(&self.pages.blocks);

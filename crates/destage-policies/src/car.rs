@@ -192,7 +192,7 @@ impl<D: Directory> Policy for Car<D> {
         resident.then_some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("p", self.p);

@@ -173,7 +173,7 @@ impl<D: Directory> Policy for Casa<D> {
 
     forgets_on_lists! { self.pages: [self.clean, self.dirty] }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("tau_pages", self.tau);

@@ -117,7 +117,7 @@ impl<D: Directory> Policy for CcfLru<D> {
 
     forgets_on_lists! { self.pages: [self.cold_clean, self.mixed] }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         self.cold_clean.check(&self.pages);

@@ -173,7 +173,7 @@ impl<D: Directory> Cfdc<D> {
     #[inline(always)]
     fn demote(&mut self) {
         while self.working.len() > self.working_max {
-            let x = self.working.pop(|soon| warm(&self.slab, soon));
+            let x = self.working.pop(|soon| prefetch_frame(&self.slab, soon));
             let x = x.expect("a list too long has a page");
             if self.slab[x as usize].dirty {
                 self.clusters.join(&mut self.slab, x);
@@ -199,7 +199,7 @@ impl<D: Directory> Cfdc<D> {
 /// Prefetches a frame whose turn comes soon; what is none asks for one past the last, since no
 /// branch could tell.
 #[inline(always)]
-fn warm(slab: &[Frame], soon: u32) {
+fn prefetch_frame(slab: &[Frame], soon: u32) {
     prefetch(slab, (soon as usize).min(slab.len()));
 }
 
@@ -222,7 +222,7 @@ impl<D: Directory> Policy for Cfdc<D> {
     fn evict(&mut self, (): &mut (), _: &dyn DeviceView, plan: &mut Plan) {
         let victim = self
             .clean
-            .pop(|soon| warm(&self.slab, soon))
+            .pop(|soon| prefetch_frame(&self.slab, soon))
             .or_else(|| self.clusters.pop_victim(&self.slab))
             .or_else(|| self.working.pop(|_| ()))
             .expect("evict is only called on a full buffer");
@@ -270,12 +270,12 @@ impl<D: Directory> Policy for Cfdc<D> {
     }
 
     #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
     }
 
     #[inline(always)]
-    fn warm_links(&self, page: Page) {
+    fn prefetch_links(&self, page: Page) {
         if let Some(At(at)) = self.pages.near(page) {
             prefetch(&self.slab, *at as usize);
         }

@@ -216,7 +216,7 @@ impl<D: Directory> Policy for Cflru<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         for list in [&self.working, &self.clean, &self.dirty] {

@@ -96,7 +96,7 @@ impl<D: Directory> Policy for CflruE<D> {
 
     forgets_on_lists! { self.pages: [self.clean, self.dirty] }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         self.clean.check(&self.pages);

@@ -211,7 +211,7 @@ impl<D: Directory> Policy for Clc<D> {
         self.pages.destage(block, Padding::None, plan);
         if let Some((next, _)) = self.sizes.victim() {
             let newer = Linked::<2>::pair(&self.pages.blocks[next as usize]).newer;
-            self.pages.warm_victims(next, newer);
+            self.pages.prefetch_victims(next, newer);
         }
     }
 
@@ -253,7 +253,7 @@ impl<D: Directory> Policy for Clc<D> {
         Some(true)
     }
 
-    hints! { self.pages: warm, warm_held, warm_block }
+    hints! { self.pages: prefetch, prefetch_held, prefetch_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let region = |chain: &Chain<1>| {

@@ -172,7 +172,7 @@ impl<D: Directory> Policy for Clock<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         assert!(self.resident <= self.frames);

@@ -193,8 +193,8 @@ impl<D: Directory> ClockPro<D> {
     fn after(&self, slot: Slot) -> Option<Slot> {
         let next = self.list.newer(&self.pages, slot)?;
         if let Some(soon) = self.list.newer(&self.pages, next) {
-            self.pages.warm_node(soon);
-            self.placed.warm_slot(soon);
+            self.pages.prefetch_node(soon);
+            self.placed.prefetch_slot(soon);
         }
         Some(next)
     }
@@ -405,7 +405,7 @@ impl<D: Directory> Policy for ClockPro<D> {
         resident.then_some(dirty)
     }
 
-    hints! { self.pages: warm; beside: self.placed }
+    hints! { self.pages: prefetch; beside: self.placed }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("m_c", f64::from(self.m_c));

@@ -157,7 +157,7 @@ impl<D: Directory> Policy for ClockSweep<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         self.pages.check(self.frames);

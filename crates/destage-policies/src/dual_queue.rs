@@ -133,7 +133,7 @@ impl<D: Directory> Policy for DualQueue<D> {
 
     forgets_on_lists! { self.pages: [self.first, self.second] }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         self.first.check(&self.pages);

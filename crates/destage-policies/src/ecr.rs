@@ -50,8 +50,8 @@ use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::unit_lists::{EMPTY, UnitLists, set_by_frame};
 use crate::{BuildError, Caveat, Circumstance, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Lookup, Lpn, Nanos, Needs, NominalTimes, Page, Plan, PlaneId, Policy,
-    Request, Slot, Unfinished, UnitId,
+    DeviceView, Directory, Lookup, Lpn, Nanos, NominalTimes, Page, Plan, PlaneId, Policy, Request,
+    Requirements, Slot, Unfinished, UnitId,
 };
 
 const SOURCE: &str = "Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management Policy for \
@@ -290,7 +290,7 @@ fn equations_3_and_4_ns(device: &dyn DeviceView, plane: PlaneId) -> Nanos {
 impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
     type Miss = ();
 
-    const NEEDS: Needs = Needs::UNITS;
+    const REQUIREMENTS: Requirements = Requirements::UNITS;
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -339,7 +339,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
         Some(self.lists.forget(frame))
     }
 
-    hints! { self.lists: warm, warm_held }
+    hints! { self.lists: prefetch, prefetch_held }
 
     fn check(&self) {
         self.lists.check();

@@ -129,7 +129,7 @@ impl<D: Directory> Policy for Fab<D> {
         self.pages.destage(block, Padding::None, plan);
         if let Some((next, _)) = self.sizes.victim() {
             let newer = Linked::<1>::pair(&self.pages.blocks[next as usize]).newer;
-            self.pages.warm_victims(next, newer);
+            self.pages.prefetch_victims(next, newer);
         }
     }
 
@@ -167,7 +167,7 @@ impl<D: Directory> Policy for Fab<D> {
         Some(true)
     }
 
-    hints! { self.pages: warm, warm_held, warm_block }
+    hints! { self.pages: prefetch, prefetch_held, prefetch_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let mut blocks: Vec<u32> = self.pages.known().collect();

@@ -107,7 +107,7 @@ impl<D: Directory> Policy for Fifo<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         assert!(self.fifo.len() <= self.frames as usize);

@@ -149,8 +149,8 @@ impl<D: Directory> Frames<D> {
     }
 
     #[inline(always)]
-    pub(crate) fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    pub(crate) fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
     }
 
     /// Asserts that every page knows its frame, and that no more than `frames` are taken.

@@ -22,7 +22,7 @@
 use crate::bplru::{self, Bplru};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Lookup, Needs, Page, Part, Plan, Policy, Request, Slot, UnitId,
+    DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Requirements, Slot, UnitId,
 };
 
 /// Catalogue entry.
@@ -67,7 +67,7 @@ impl<D: Directory> GcarBplru<D> {
 impl<D: Directory> Policy for GcarBplru<D> {
     type Miss = ();
 
-    const NEEDS: Needs = Needs::GC_STATE;
+    const REQUIREMENTS: Requirements = Requirements::GC_STATE;
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -102,7 +102,7 @@ impl<D: Directory> Policy for GcarBplru<D> {
         self.base.forget(page)
     }
 
-    hints! { self.base: warm, warm_links, warm_neighbours }
+    hints! { self.base: prefetch, prefetch_links, prefetch_neighbours }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         self.base.inside()

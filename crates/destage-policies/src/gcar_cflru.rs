@@ -31,7 +31,7 @@ use crate::params::{IfAbsent, Kind, Param};
 use crate::unit_lists::{NIL, UnitLists, set_by_frame};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId, share,
+    DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Requirements, Slot, UnitId, share,
 };
 
 /// Catalogue entry.
@@ -114,7 +114,7 @@ impl<D: Directory> GcarCflru<D> {
 impl<D: Directory> Policy for GcarCflru<D> {
     type Miss = ();
 
-    const NEEDS: Needs = Needs::UNITS.and(Needs::GC_STATE);
+    const REQUIREMENTS: Requirements = Requirements::UNITS.and(Requirements::GC_STATE);
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -154,7 +154,7 @@ impl<D: Directory> Policy for GcarCflru<D> {
         Some(dirty)
     }
 
-    hints! { self.lists: warm, warm_held }
+    hints! { self.lists: prefetch, prefetch_held }
 
     fn check(&self) {
         self.lists.check();

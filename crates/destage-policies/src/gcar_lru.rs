@@ -20,7 +20,7 @@
 use crate::unit_lists::UnitLists;
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Lookup, Needs, Page, Plan, Policy, Request, Slot, UnitId,
+    DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Requirements, Slot, UnitId,
 };
 
 pub(crate) const SOURCE: &str = "Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache \
@@ -64,7 +64,7 @@ impl<D: Directory> GcarLru<D> {
 impl<D: Directory> Policy for GcarLru<D> {
     type Miss = ();
 
-    const NEEDS: Needs = Needs::UNITS.and(Needs::GC_STATE);
+    const REQUIREMENTS: Requirements = Requirements::UNITS.and(Requirements::GC_STATE);
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -98,7 +98,7 @@ impl<D: Directory> Policy for GcarLru<D> {
         Some(self.lists.forget(frame))
     }
 
-    hints! { self.lists: warm, warm_held }
+    hints! { self.lists: prefetch, prefetch_held }
 
     fn check(&self) {
         self.lists.check();

@@ -133,7 +133,7 @@ impl<D: Directory> Policy for Hyperbolic<D> {
 
     forgets_in_frames! { self.pages }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         self.pages.check(self.frames);

@@ -152,7 +152,7 @@ impl<D: Directory> Policy for Larc<D> {
 
     forgets_on_lists! { self.pages: [self.q], ghosts: [self.ghosts] }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn writes_through(&self) -> bool {
         true

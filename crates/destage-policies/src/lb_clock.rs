@@ -202,7 +202,7 @@ impl<D: Directory> Policy for LbClock<D> {
         Some(true)
     }
 
-    hints! { self.pages: warm, warm_held, warm_block }
+    hints! { self.pages: prefetch, prefetch_held, prefetch_block }
 
     fn inside(&self) -> Vec<(&'static str, Part)> {
         let mut ring: Vec<u32> = self.ring.iter(&self.pages.blocks).collect();

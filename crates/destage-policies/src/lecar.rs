@@ -271,7 +271,7 @@ impl<D: Directory> Policy for Lecar<D> {
         resident.then_some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links; beside: self.counts }
+    hints! { self.pages: prefetch, prefetch_links; beside: self.counts }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("w_lru", self.w_lru);

@@ -96,7 +96,7 @@ impl<D: Directory> Policy for Lfu<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm; beside: self.counts }
+    hints! { self.pages: prefetch; beside: self.counts }
 
     fn check(&self) {
         self.counts.check();

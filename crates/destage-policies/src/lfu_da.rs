@@ -114,7 +114,7 @@ impl<D: Directory> Policy for LfuDa<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm; beside: self.counts, self.keys }
+    hints! { self.pages: prefetch; beside: self.counts, self.keys }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("age", self.age as f64);

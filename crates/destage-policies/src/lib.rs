@@ -38,7 +38,7 @@ mod unit_lists;
 pub mod written;
 
 pub use clusters::EraseBlocks;
-use destage_core::{AnyPolicy, Dense, Directory, Needs, Policy};
+use destage_core::{AnyPolicy, Dense, Directory, Policy, Requirements};
 pub use info::{Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Shown, Takes};
 use params::{ParamError, Params, Value, nearest};
 use std::sync::Arc;
@@ -180,13 +180,13 @@ macro_rules! policies {
         }
 
         /// What a run must supply to the policy of this name.
-        pub fn needs(name: &str) -> Result<Needs, BuildError> {
+        pub fn requirements(name: &str) -> Result<Requirements, BuildError> {
             $(if name == $module::$info.name {
                 return Ok(needs_of($constructor));
             })*
             // What has an order needs nothing, as a test sees to; nor does what stands on it.
             $(if name == $over::$over_info.name {
-                return Ok(Needs::NONE);
+                return Ok(Requirements::NONE);
             })*
             Err(unknown(name))
         }
@@ -296,8 +296,8 @@ policies! {
 }
 
 /// The constructor names the type, and the type its needs.
-fn needs_of<P: Policy>(_: fn(&Setup, Dense) -> Result<P, BuildError>) -> Needs {
-    P::NEEDS
+fn needs_of<P: Policy>(_: fn(&Setup, Dense) -> Result<P, BuildError>) -> Requirements {
+    P::REQUIREMENTS
 }
 
 /// The catalogue entry of a policy.

@@ -266,7 +266,7 @@ impl<D: Directory> Policy for Lirs<D> {
         (mark != GHOST).then_some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links; beside: self.places }
+    hints! { self.pages: prefetch, prefetch_links; beside: self.places }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

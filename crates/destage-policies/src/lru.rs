@@ -74,7 +74,7 @@ impl<D: Directory> Policy for Lru<D> {
 
     forgets_on_lists! { self.pages: [self.list] }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
         let shown = |slot| show(self.pages.page(slot), self.pages[slot].dirty);

@@ -225,8 +225,8 @@ impl<D: Directory> LruK<D> {
     #[inline(always)]
     fn uncorrelated_victim(&mut self) -> Slot {
         let (pages, times, many, k) = (&self.pages, &self.times, &mut self.many, self.k);
-        let warm = |slot: Slot| {
-            pages.warm_slot(slot);
+        let prefetch = |slot: Slot| {
+            pages.prefetch_slot(slot);
             prefetch(times, slot.index() * (k + 1));
         };
         let key = |slot: Slot| {
@@ -241,10 +241,10 @@ impl<D: Directory> LruK<D> {
                 None
             }
         };
-        if let Some(slot) = self.few.take_least(by_last, warm) {
+        if let Some(slot) = self.few.take_least(by_last, prefetch) {
             return slot;
         }
-        let victim = self.many.take_least(|slot| Some(key(slot).0), warm);
+        let victim = self.many.take_least(|slot| Some(key(slot).0), prefetch);
         victim.expect("evict is only called on a full buffer")
     }
 
@@ -396,13 +396,13 @@ impl<D: Directory> Policy for LruK<D> {
     }
 
     #[inline(always)]
-    fn warm(&self, page: Page) {
+    fn prefetch(&self, page: Page) {
         if D::DENSE {
             let slot = Slot(page.0 as u32);
-            self.pages.warm_slot(slot);
+            self.pages.prefetch_slot(slot);
             prefetch(&self.times, slot.index() * (self.k + 1));
             if self.crp > 0 {
-                self.places.warm_slot(slot);
+                self.places.prefetch_slot(slot);
             }
         }
     }

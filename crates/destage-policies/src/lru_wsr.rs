@@ -109,7 +109,7 @@ impl<D: Directory> Policy for LruWsr<D> {
 
     forgets_on_lists! { self.pages: [self.list] }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         self.list.check(&self.pages);

@@ -36,8 +36,8 @@
 use crate::fifos::take;
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    Brief, DeviceView, Directory, Entry, Lookup, NEVER, Needs, Page, Plan, Policy, Request, Slot,
-    Table,
+    Brief, DeviceView, Directory, Entry, Lookup, NEVER, Page, Plan, Policy, Request, Requirements,
+    Slot, Table,
 };
 use std::collections::VecDeque;
 
@@ -205,14 +205,14 @@ impl<D: Directory> Min<D> {
         }
         // The nodes of buckets that are opened soon are cold; ask for them now.
         if let Some(&slot) = self.chains.get(bucket.wrapping_sub(8)) {
-            self.pages.warm_slot(Slot(slot));
+            self.pages.prefetch_slot(Slot(slot));
         }
     }
 }
 
 impl<D: Directory> Policy for Min<D> {
     type Miss = ();
-    const NEEDS: Needs = Needs::NEXT_USE;
+    const REQUIREMENTS: Requirements = Requirements::NEXT_USE;
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -267,7 +267,7 @@ impl<D: Directory> Policy for Min<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         assert!(self.resident <= self.frames);

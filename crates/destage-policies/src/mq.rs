@@ -159,7 +159,7 @@ impl<D: Directory> Mq<D> {
     #[inline(never)]
     fn age(&mut self, k: usize) {
         let Mq { pages, queues, .. } = self;
-        if let Some(oldest) = queues[k].pop_expired(self.now, |soon| warm(pages, soon)) {
+        if let Some(oldest) = queues[k].pop_expired(self.now, |soon| prefetch(pages, soon)) {
             let place = self.push(Slot(oldest), k - 1);
             let page = &mut self.pages[Slot(oldest)];
             (page.place, page.queue) = (place, k as u8 - 1);
@@ -178,8 +178,8 @@ impl<D: Directory> Mq<D> {
 /// Prefetches what is kept of a page whose turn comes soon; what is no slot asks for the last one,
 /// since no branch could tell.
 #[inline(always)]
-fn warm<D: Directory>(pages: &Table<D, Known>, soon: u32) {
-    pages.warm_slot(Slot(soon.min(pages.slots() as u32)));
+fn prefetch<D: Directory>(pages: &Table<D, Known>, soon: u32) {
+    pages.prefetch_slot(Slot(soon.min(pages.slots() as u32)));
 }
 
 impl<D: Directory> Policy for Mq<D> {
@@ -205,7 +205,8 @@ impl<D: Directory> Policy for Mq<D> {
         let Mq { pages, queues, .. } = self;
         let lowest = queues.iter_mut().find(|queue| !queue.is_empty());
         let lowest = lowest.expect("a full buffer has pages");
-        let victim = Slot(lowest.pop(|soon| warm(pages, soon)).expect("the queue is not empty"));
+        let victim =
+            Slot(lowest.pop(|soon| prefetch(pages, soon)).expect("the queue is not empty"));
         self.resident -= 1;
         plan.evict(pages.page(victim), pages[victim].dirty);
         if self.qout_max == 0 {
@@ -214,7 +215,7 @@ impl<D: Directory> Policy for Mq<D> {
         }
         let qout = &mut queues[self.m];
         if qout.len() == self.qout_max {
-            let oldest = qout.pop(|soon| warm(pages, soon));
+            let oldest = qout.pop(|soon| prefetch(pages, soon));
             pages.remove(Slot(oldest.expect("a full Qout has an oldest entry")));
         }
         let place = qout.push(victim.0, |at, place| pages[Slot(at)].place = place);
@@ -259,15 +260,15 @@ impl<D: Directory> Policy for Mq<D> {
     }
 
     #[inline(always)]
-    fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
     }
 
     #[inline(always)]
-    fn warm_links(&self, page: Page) {
+    fn prefetch_links(&self, page: Page) {
         // What is kept of an unknown page names a place of Q0, which is asked for in vain.
         if let Some(&Known { queue, place, .. }) = self.pages.near(page) {
-            self.queues[usize::from(queue)].warm(place);
+            self.queues[usize::from(queue)].prefetch(place);
         }
     }
 

@@ -82,7 +82,7 @@ impl<D: Directory> Policy for Random<D> {
 
     forgets_in_frames! { self.pages }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         self.pages.check(self.frames);

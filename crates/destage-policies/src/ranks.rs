@@ -220,8 +220,8 @@ impl Ranks {
     }
 
     #[inline(always)]
-    pub(crate) fn warm(&self, page: Page) {
-        self.pages.warm(page);
+    pub(crate) fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
     }
 
     /// Asserts that lists and bits agree with the numbers of their pages.

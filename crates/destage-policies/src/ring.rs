@@ -157,7 +157,7 @@ impl Ring {
 
     /// Prefetches what [`take`](Ring::take) touches.
     #[inline(always)]
-    pub(crate) fn warm(&self, place: u32) {
+    pub(crate) fn prefetch(&self, place: u32) {
         prefetch(&self.entries, self.at(place));
     }
 

@@ -131,8 +131,8 @@ impl<D: Directory> S3Fifo<D> {
                 plan.evict(self.pages.page(tail), self.pages[tail].dirty());
                 self.remember(tail);
                 if let Some(&soon) = self.small.get(SOON) {
-                    self.pages.warm_slot(soon);
-                    self.places.warm_slot(soon);
+                    self.pages.prefetch_slot(soon);
+                    self.places.prefetch_slot(soon);
                 }
                 return;
             }
@@ -231,7 +231,7 @@ impl<D: Directory> Policy for S3Fifo<D> {
         (!is_ghost).then_some(dirty)
     }
 
-    hints! { self.pages: warm; beside: self.places }
+    hints! { self.pages: prefetch; beside: self.places }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

@@ -46,8 +46,8 @@ mod tests;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{BuildError, Info, Setup};
 use destage_core::{
-    Completion, DeviceView, Directory, List, Lookup, NEVER, Needs, Page, Pages, PerSlot, Plan,
-    Policy, Request, Slot, share,
+    Completion, DeviceView, Directory, List, Lookup, NEVER, Page, Pages, PerSlot, Plan, Policy,
+    Request, Requirements, Slot, share,
 };
 use std::collections::VecDeque;
 
@@ -208,7 +208,7 @@ impl<D: Directory> Sac<D> {
 impl<D: Directory> Policy for Sac<D> {
     type Miss = ();
 
-    const NEEDS: Needs = Needs::COMPLETIONS;
+    const REQUIREMENTS: Requirements = Requirements::COMPLETIONS;
 
     #[inline(always)]
     fn request(&mut self, r: &Request) -> Lookup<()> {
@@ -289,7 +289,7 @@ impl<D: Directory> Policy for Sac<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         self.pq.check(&self.pages);

@@ -137,7 +137,7 @@ impl<D: Directory> Policy for Sieve<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

@@ -155,7 +155,7 @@ impl<D: Directory> Policy for Slru<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         self.segments.iter().for_each(|segment| segment.check(&self.pages));

@@ -108,7 +108,7 @@ impl<D: Directory> TwoQ<D> {
         if self.a1out.len() == self.kout {
             let oldest = self.a1out.pop().expect("a full A1out has a tail");
             self.pages.remove(oldest);
-            self.pages.warm_slot(self.a1out.ahead(SOON as u32));
+            self.pages.prefetch_slot(self.a1out.ahead(SOON as u32));
         }
         self.pages[slot].list = A1OUT;
         self.a1out.push(slot, &mut self.places);
@@ -148,8 +148,8 @@ impl<D: Directory> Policy for TwoQ<D> {
             plan.evict(self.pages.page(victim), self.pages[victim].dirty);
             self.remember(victim);
             if let Some(&soon) = self.a1in.get(SOON) {
-                self.pages.warm_slot(soon);
-                self.places.warm_slot(soon);
+                self.pages.prefetch_slot(soon);
+                self.places.prefetch_slot(soon);
             }
         } else {
             let victim = self.am.pop_lru(&mut self.pages).expect("Am is not empty");
@@ -201,7 +201,7 @@ impl<D: Directory> Policy for TwoQ<D> {
         (list != A1OUT).then_some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links; beside: self.places }
+    hints! { self.pages: prefetch, prefetch_links; beside: self.places }
 
     fn check(&self) {
         assert!(self.resident() <= self.frames);

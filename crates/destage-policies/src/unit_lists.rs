@@ -258,13 +258,13 @@ impl<D: Directory> UnitLists<D> {
 
     /// Hint: the page is about to be looked up.
     #[inline(always)]
-    pub(crate) fn warm(&self, page: Page) {
-        self.table.warm(page);
+    pub(crate) fn prefetch(&self, page: Page) {
+        self.table.prefetch(page);
     }
 
-    /// Hint, after [`warm`](UnitLists::warm): what is known of the page is about to be used.
+    /// Hint, after [`prefetch`](UnitLists::prefetch): what is known of the page is about to be used.
     #[inline(always)]
-    pub(crate) fn warm_held(&self, page: Page) {
+    pub(crate) fn prefetch_held(&self, page: Page) {
         // The hint for a request without pages may name a page that no access ever does.
         if D::DENSE
             && page.0 < self.table.slots() as u64

@@ -267,7 +267,7 @@ impl<D: Directory> Policy for WTinyLfu<D> {
         Some(dirty)
     }
 
-    hints! { self.pages: warm, warm_links }
+    hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {
         for list in [&self.window, &self.probation, &self.protected] {

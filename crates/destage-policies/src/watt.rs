@@ -324,7 +324,7 @@ impl<D: Directory> Policy for Watt<D> {
 
     forgets_in_frames! { self.pages }
 
-    hints! { self.pages: warm }
+    hints! { self.pages: prefetch }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("epoch", self.histories.epoch as f64);

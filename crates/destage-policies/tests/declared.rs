@@ -31,9 +31,9 @@ fn hints(mut policy: AnyPolicy) {
         }
     }
     for page in [0, 3, u64::from(PAGES) - 1, PAGES.into(), u64::from(PAGES) + 1].map(Page) {
-        policy.warm(page);
-        policy.warm_links(page);
-        policy.warm_neighbours(page);
+        policy.prefetch(page);
+        policy.prefetch_links(page);
+        policy.prefetch_neighbours(page);
     }
     policy.check();
 }

@@ -1,10 +1,10 @@
 //! The order of eviction that a policy shows is the one that it follows, and a page that is cleaned
 //! is clean: every policy of the table that has an order.
 
-use destage_core::{Blind, Dense, Lookup, Lpn, Needs, Op, Page, Plan, Policy, Request};
+use destage_core::{Blind, Dense, Lookup, Lpn, Op, Page, Plan, Policy, Request, Requirements};
 use destage_policies::params::Value;
 use destage_policies::{
-    ORDERED, POLICIES, Setup, Visitor, build, build_any, check_params, info, needs,
+    ORDERED, POLICIES, Setup, Visitor, build, build_any, check_params, info, requirements,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -160,5 +160,8 @@ fn every_policy_with_an_order_has_its_test_here() {
     assert_eq!(names, ["lru", "fifo", "clock", "cflru", "lru-wsr", "clock-sweep"]);
     let marked: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
     assert_eq!(names, marked, "the rows of the table that are marked");
-    assert!(names.iter().all(|name| needs(name) == Ok(Needs::NONE)), "what stands on it asks that");
+    assert!(
+        names.iter().all(|name| requirements(name) == Ok(Requirements::NONE)),
+        "what stands on it asks that"
+    );
 }

@@ -12,7 +12,7 @@ use destage_core::{
 };
 use destage_policies::params::Value;
 use destage_policies::{POLICIES, Setup, Visitor, build, check_params};
-use destage_twins::{Step, Trimmed};
+use destage_reference::{Step, Trimmed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use shapes::{frames, json, params, trace, twin_op};
@@ -86,8 +86,8 @@ impl Drive<'_> {
         }
     }
 
-    fn request(&self, op: destage_twins::Op, name: u64, next_use: u64) -> Request {
-        let op = if op == destage_twins::Op::Read { Op::Read } else { Op::Write };
+    fn request(&self, op: destage_reference::Op, name: u64, next_use: u64) -> Request {
+        let op = if op == destage_reference::Op::Read { Op::Read } else { Op::Write };
         let units = Units { clean: UnitId((name % 3) as u32), dirty: UnitId((name % 3) as u32) };
         Request { next_use, units, ..Request::new(self.page(name), Lpn(name), op) }
     }
@@ -149,7 +149,7 @@ impl Visitor for Drive<'_> {
             };
             policy.check();
             let flushed = plan.groups().map(|(p, _)| p.iter().map(|&p| self.name(p)).collect());
-            run.decisions.push(destage_twins::Decision {
+            run.decisions.push(destage_reference::Decision {
                 hit,
                 evicted: plan.evicted().iter().map(|e| self.name(e.page)).collect(),
                 flushed: flushed.chain(through).collect(),
@@ -220,12 +220,13 @@ fn twin_run(policy: &str, frames: u32, params: &[(String, Value)], steps: &[Step
         name => name,
     };
     let s = frames as usize;
-    if let Some(run) = destage_twins::run_with_trims(page_policy, s, &given, steps) {
+    if let Some(run) = destage_reference::run_with_trims(page_policy, s, &given, steps) {
         return run;
     }
     let policy = if policy == "gcar-bplru" { "bplru" } else { policy };
     let per_block = u64::from(PAGES_PER_BLOCK);
-    let run = destage_twins::block::run_with_trims(policy, frames.into(), per_block, &given, steps);
+    let run =
+        destage_reference::block::run_with_trims(policy, frames.into(), per_block, &given, steps);
     run.expect("every policy has a twin")
 }
 

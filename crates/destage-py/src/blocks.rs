@@ -6,7 +6,7 @@
 //! own, the order of eviction and what becomes of a page that comes in.
 
 use crate::errors::usage;
-use crate::told::{Number, PyPlan, Request};
+use crate::py_views::{Number, PyPlan, Request};
 use destage_core::{List, Near, Page, Pages, Plan, Slot};
 use pyo3::prelude::*;
 use std::cell::RefCell;

@@ -2,9 +2,9 @@
 
 use crate::drive::describe_key;
 use crate::errors::raise;
-use destage_core::Needs;
+use destage_core::Requirements;
 use destage_engine::result::METRICS;
-use destage_engine::run::needs;
+use destage_engine::run::requirements;
 use destage_engine::spec::PolicySpec;
 use destage_keys::Field;
 use destage_policies::{Info, POLICIES, info};
@@ -41,7 +41,8 @@ fn describe(info: &Info) -> Value {
         .gauges
         .iter()
         .map(|gauge| json!({ "name": gauge.name, "title": gauge.title, "unit": gauge.unit }));
-    let needs = PolicySpec::new(info.name, Vec::new()).map_or(Needs::NONE, |spec| needs(&spec));
+    let needs = PolicySpec::new(info.name, Vec::new())
+        .map_or(Requirements::NONE, |spec| requirements(&spec));
     json!({
         "name": info.name,
         "title": info.title,
@@ -53,7 +54,7 @@ fn describe(info: &Info) -> Value {
         "admission": info.admission,
         "pads": info.pads,
         "time": info.time,
-        "offline": needs.contains(Needs::NEXT_USE),
+        "offline": needs.contains(Requirements::NEXT_USE),
         "needs_device": needs.device(),
         "params": params,
         "counters": counters.collect::<Value>(),

@@ -1,9 +1,9 @@
 //! Runs side by side.
 
-use crate::asked::{Spec, frames_of, policy_spec, run_options};
+use crate::arguments::{Spec, frames_of, policy_spec, run_options};
 use crate::drive::Drive;
 use crate::errors::{raise, usage};
-use crate::follow::{Watch, follow};
+use crate::interruptible::{Watch, follow};
 use crate::sets::set_json;
 use crate::trace::Trace;
 use destage_engine::error::RunError;

@@ -1,7 +1,7 @@
 //! Conformance vectors, through built-in policies or one written in Python.
 
 use crate::errors::{IntoPyErr, Kind, error, raise};
-use crate::follow::{Watch, follow};
+use crate::interruptible::{Watch, follow};
 use crate::policy::{Failure, PyPolicy};
 use destage_engine::conform as engine;
 use destage_engine::conform::{ConformError, Fault, Outcome, PageVector, Report, run_vector};

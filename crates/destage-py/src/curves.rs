@@ -1,9 +1,9 @@
 //! Curves over cache sizes, and what padding does.
 
-use crate::asked::{Spec, frames_of, policy_spec, run_options};
+use crate::arguments::{Spec, frames_of, policy_spec, run_options};
 use crate::compare::{Failed, looked_ahead};
 use crate::errors::{raise, raise_usage, usage};
-use crate::follow::{Watch, follow};
+use crate::interruptible::{Watch, follow};
 use crate::trace::Trace;
 use destage_engine::input::Input;
 use destage_engine::mrc::{ControlVariate, Mrc, MrcOptions, Sampling, Within, planned_accesses};

@@ -1,7 +1,7 @@
 //! Drives: presets, TOML files, and what a run needs of them.
 
 use crate::errors::{IntoPyErr, Kind, error, raise, usage};
-use crate::follow::{Watch, follow};
+use crate::interruptible::{Watch, follow};
 use crate::trace::cache_options;
 use destage_engine::error::RunError;
 use destage_engine::run::Mounted;

@@ -1,7 +1,7 @@
 //! A building block of policies written in Python: pages that were resident, by their numbers.
 
 use crate::blocks::empty;
-use crate::told::Number;
+use crate::py_views::Number;
 use destage_core::{List, Near, Page, Pages};
 use pyo3::prelude::*;
 

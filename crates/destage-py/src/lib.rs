@@ -28,7 +28,7 @@
 //!  errors     errors as exceptions, by exit status
 //! ```
 
-mod asked;
+mod arguments;
 mod blocks;
 mod catalogue;
 mod columns;
@@ -38,18 +38,18 @@ mod convert;
 mod curves;
 mod drive;
 mod errors;
-mod follow;
 mod ghosts;
-mod looking;
+mod interruptible;
 #[cfg(unix)]
 mod memory;
 mod parquet;
 mod policy;
+mod py_views;
+mod recorders;
+mod run;
 mod sets;
 mod signals;
-mod single;
 mod standin;
-mod told;
 mod trace;
 
 use pyo3::prelude::*;
@@ -72,7 +72,7 @@ mod _destage {
     }
 
     #[pymodule_export]
-    use crate::asked::{
+    use crate::arguments::{
         check_needs, check_policy, check_run, check_suits, label_of, parse_policies, resolve_sizes,
         run_option_rows,
     };
@@ -97,15 +97,15 @@ mod _destage {
     #[pymodule_export]
     use crate::parquet::{parquet_bytes, parquet_columns};
     #[pymodule_export]
+    use crate::py_views::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
+    #[pymodule_export]
+    use crate::run::{run_one, run_own_policy};
+    #[pymodule_export]
     use crate::sets::{assembled, read_result};
     #[pymodule_export]
     use crate::signals::{end_at_second_signal, when_stuck};
     #[pymodule_export]
-    use crate::single::{run_one, run_own_policy};
-    #[pymodule_export]
     use crate::standin::{StandIn, draw_standin};
-    #[pymodule_export]
-    use crate::told::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]
     use crate::trace::{
         Trace, convert, convert_targets, convert_workload, open_trace, page_bytes,

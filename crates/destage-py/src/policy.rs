@@ -11,8 +11,8 @@
 
 use crate::blocks::{PageList, Shelf, State, no_list};
 use crate::errors::{is_usage, usage};
-use crate::told::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request, Step};
-use destage_core::{DeviceView, Lookup, Needs, Page, Plan, Policy, Slot, UnitId};
+use crate::py_views::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request, Step};
+use destage_core::{DeviceView, Lookup, Page, Plan, Policy, Requirements, Slot, UnitId};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -245,10 +245,14 @@ impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
     /// The value of the policy's `Miss`; `None` where it was not asked.
     type Miss = Option<Py<PyAny>>;
     // Units where there is a drive; without one they are not looked at.
-    const NEEDS: Needs = if NEXT_USE { Needs::NEXT_USE.and(Needs::UNITS) } else { Needs::UNITS };
+    const REQUIREMENTS: Requirements = if NEXT_USE {
+        Requirements::NEXT_USE.and(Requirements::UNITS)
+    } else {
+        Requirements::UNITS
+    };
 
-    fn needs(&self) -> Needs {
-        if self.idles { Self::NEEDS.and(Needs::IDLE) } else { Self::NEEDS }
+    fn requirements(&self) -> Requirements {
+        if self.idles { Self::REQUIREMENTS.and(Requirements::IDLE) } else { Self::REQUIREMENTS }
     }
 
     fn writes_through(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Stand-ins for traces that are not at hand: drawn once, placed and opened for each drive.
 
 use crate::errors::{raise, usage};
-use crate::follow::{Watch, follow};
+use crate::interruptible::{Watch, follow};
 use crate::trace::{Trace, decode_options, decoded_with};
 use destage_trace::decode_records;
 use destage_trace::standin::{Channels, Drawn, Placed, Recipe, StandInSource, draw, place};

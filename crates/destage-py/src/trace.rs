@@ -1,7 +1,7 @@
 //! Decoded traces: opened, made, described, converted; and the folder they are kept in.
 
 use crate::errors::{raise, raise_usage, usage};
-use crate::follow::{Watch, follow};
+use crate::interruptible::{Watch, follow};
 use destage_engine::result::TraceIdentity;
 use destage_engine::sizes;
 use destage_keys::Field;

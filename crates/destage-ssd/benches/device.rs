@@ -207,8 +207,8 @@ fn run(device: &mut Device, load: Load) {
     let commands = device.counters().today.is_some();
     for i in 0..load.operations as usize {
         let lpn = std::mem::replace(&mut next[i % AHEAD], draw());
-        device.warm(next[i % AHEAD]);
-        device.warm_old(next[(i + AHEAD / 2) % AHEAD]);
+        device.prefetch(next[i % AHEAD]);
+        device.prefetch_old(next[(i + AHEAD / 2) % AHEAD]);
         now += load.gap_ns;
         device.advance(now);
         if coin.next() % 1000 < load.writes_permille {

@@ -8,7 +8,7 @@
 //! ```
 
 use destage_ssd::config::{DeviceConfig, Table, Value};
-use destage_ssd::ftl::machine::Nothing;
+use destage_ssd::ftl::block_ftl::CountOnly;
 use destage_ssd::ftl::{Common, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, DriveLpn, FtlCounters, Untimed};
@@ -142,7 +142,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             let mut ftl = alone.clone();
             timed(|| {
                 for &(_, is_write, lpn) in &requests {
-                    let done = ftl.operate(is_write, lpn.into(), &mut Nothing);
+                    let done = ftl.operate(is_write, lpn.into(), &mut CountOnly);
                     done.map_err(|error| error.to_string())?;
                 }
                 Ok(ftl.counters())
@@ -156,7 +156,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             timed(|| {
                 for (i, &(now, is_write, lpn)) in requests.iter().enumerate() {
                     if let Some(&(_, _, next)) = requests.get(i + AHEAD) {
-                        device.warm(DriveLpn(next));
+                        device.prefetch(DriveLpn(next));
                     }
                     device.advance(now);
                     let lpn = DriveLpn(lpn);

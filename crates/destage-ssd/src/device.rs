@@ -5,10 +5,10 @@
 //!  today    what is counted of that
 //! ```
 
+mod interface_counters;
 mod through;
-mod today;
 
-pub use today::TodayCounters;
+pub use interface_counters::InterfaceCounters;
 
 use crate::config::{DeviceConfig, GcMode, PlacementConfig};
 use crate::ftl::{AnyFtl, DeviceFull, FlashState, Ftl, FtlCounters, Sink};
@@ -50,7 +50,7 @@ pub struct DeviceCounters {
     pub ftl: Option<FtlCounters>,
     /// Those of a drive of today.
     #[serde(default, flatten)]
-    pub today: Option<TodayCounters>,
+    pub today: Option<InterfaceCounters>,
 }
 
 impl DeviceCounters {
@@ -128,7 +128,7 @@ impl<F: Ftl> Device<F> {
         let before = ftl.flash_state();
         let folds = config.slc.is_some_and(|slc| slc.slc_idle);
         let idle = folds || config.gc_mode == GcMode::Idle;
-        let counts_today = config.key_of_today().is_some();
+        let counts_today = config.interface_key().is_some();
         let (commands, interface, trims) = (0, None, [0; 2]);
         let mut device = Device {
             geometry,
@@ -217,15 +217,15 @@ impl<F: Ftl> Device<F> {
     /// A hint that the page is read or written some requests later: brings near what says where
     /// it is. It changes nothing but speed.
     #[inline(always)]
-    pub fn warm(&self, lpn: DriveLpn) {
-        self.ftl.warm(lpn);
+    pub fn prefetch(&self, lpn: DriveLpn) {
+        self.ftl.prefetch(lpn);
     }
 
-    /// A hint that the page is written very soon, and [`warm`](Device::warm) was called some ten
+    /// A hint that the page is written very soon, and [`prefetch`](Device::prefetch) was called some ten
     /// pages ago: brings near what changes when its old version becomes invalid.
     #[inline(always)]
-    pub fn warm_old(&self, lpn: DriveLpn) {
-        self.ftl.warm_old(lpn);
+    pub fn prefetch_old(&self, lpn: DriveLpn) {
+        self.ftl.prefetch_old(lpn);
     }
 
     /// The last request has been processed: every operation ends.

@@ -35,6 +35,7 @@ pub mod filling;
 pub mod ftl;
 pub mod geometry;
 mod interface;
+pub mod pending_time;
 pub mod placement;
 pub mod precondition;
 pub mod prepare;
@@ -45,15 +46,15 @@ pub mod saturation;
 pub mod tables;
 pub mod timing;
 mod untimed;
-pub mod when;
 
 pub use config::{ConfigError, DeviceConfig};
-pub use device::{Device, DeviceCounters, TodayCounters};
+pub use device::{Device, DeviceCounters, InterfaceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use filling::{Interrupted, Progress};
 pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters};
 pub use geometry::{BlockId, DriveLpn};
 pub use interface::Command;
+pub use pending_time::{PendingTime, Settled};
 pub use placement::{Future, WriteHint};
 pub use prepare::Origin;
 pub use queues::Served;
@@ -61,7 +62,6 @@ pub use records::OperationRecord;
 pub use saturation::Saturation;
 pub use tables::{CacheConfig, CacheDefaults, HostConfig, WriterConfig};
 pub use untimed::{Untimed, UntimedError};
-pub use when::{Settled, When};
 
 /// The FTL `page`, one open block a plane and no SLC cache.
 pub type PageFtl = ftl::page::PageFtl;

@@ -120,10 +120,10 @@ impl Placement {
 
     /// A hint that the page of a slot is asked for soon: brings near what is known of it.
     #[inline(always)]
-    pub(crate) fn warm(&self, slot: u32) {
+    pub(crate) fn prefetch(&self, slot: u32) {
         match self {
-            Placement::Sepbit(sepbit) => sepbit.warm(slot),
-            Placement::Fk(fk) => fk.warm(slot),
+            Placement::Sepbit(sepbit) => sepbit.prefetch(slot),
+            Placement::Fk(fk) => fk.prefetch(slot),
             _ => {}
         }
     }

@@ -13,10 +13,10 @@ pub use counts::{ChannelCounters, Totals};
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, Sched};
 use crate::geometry::{Geometry, Place};
+use crate::pending_time::{PendingTime, PendingTimes};
 use crate::read_first::Lane;
 use crate::records::{Numbering, OperationRecord, Recorder};
 use crate::timing::{Kind, Timing};
-use crate::when::{Times, When};
 use counts::{Own, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
 use std::cmp::Reverse;
@@ -27,9 +27,9 @@ use unfinished::Log;
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
     /// Its end.
-    pub end: When,
+    pub end: PendingTime,
     /// End of its last bus phase: the data are in the chip's register, or with the host.
-    pub transferred: When,
+    pub transferred: PendingTime,
     /// Number among the host's operations (R and W), by submission, from 0; else [`NEVER`].
     pub submission: u64,
 }
@@ -55,7 +55,7 @@ pub struct Queues {
     places: Vec<Place>,
     order: Order,
     idle_ns: Option<Nanos>, // gc_idle_ns, with gc_mode = idle
-    times: Times,
+    times: PendingTimes,
     // Operations that have not ended, per unit, if a policy wants to count them (fcfs only).
     log: Option<Vec<Log>>,
     // Ends of host operations and how long they were served, if a policy wants to hear of them.
@@ -120,7 +120,7 @@ impl Queues {
                 (Sched::Fcfs, Bus::Private) => Order::Private,
             },
             idle_ns,
-            times: Times::default(),
+            times: PendingTimes::default(),
             log: None,
             ends: None,
             works: Vec::new(),
@@ -271,7 +271,7 @@ impl Queues {
     }
 
     /// Instants that are not known yet.
-    pub fn times(&mut self) -> &mut Times {
+    pub fn times(&mut self) -> &mut PendingTimes {
         &mut self.times
     }
 

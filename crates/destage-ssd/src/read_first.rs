@@ -5,8 +5,8 @@
 //! backlog is that of `fcfs` and is kept there.
 
 use crate::geometry::Ppn;
+use crate::pending_time::PendingTime;
 use crate::timing::{Kind, Operation};
-use crate::when::When;
 use destage_core::{Nanos, Unfinished};
 use std::collections::{HashMap, VecDeque};
 
@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
     pub(crate) duration_ns: Nanos,
     pub(crate) submitted_ns: Nanos,
     /// Name of its end, if someone asked for it.
-    pub(crate) end: Option<When>,
+    pub(crate) end: Option<PendingTime>,
     /// Number among the host's operations, if it is one.
     pub(crate) submission: Option<u64>,
     /// Its latency is summed up: an operation of the host, while latencies are counted.

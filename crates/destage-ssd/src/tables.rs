@@ -7,11 +7,11 @@
 mod cache;
 mod device;
 mod host;
+mod host_interface;
 mod keys;
 mod placement;
 #[cfg(test)]
 mod tests;
-mod today;
 
 pub use cache::{CacheConfig, CacheDefaults};
 pub use device::Threshold;

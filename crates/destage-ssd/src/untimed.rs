@@ -4,8 +4,8 @@ use crate::config::{
     COUNT, ConfigError, FtlConfig, IfAbsent, Info, Key, Kind, MOST_PAGES, PagesOfBlocks, Reader,
     Table, key,
 };
-use crate::ftl::machine::{Flash, Machine, Nothing};
-use crate::ftl::{AnyMachine, Common, DeviceFull, FtlCounters, NoFreeBlock};
+use crate::ftl::block_ftl::{BlockFtl, CountOnly, FlashOps};
+use crate::ftl::{AnyBlockFtl, Common, DeviceFull, FtlCounters, NoFreeBlock};
 use crate::geometry::DriveLpn;
 
 /// What every FTL has where no drive says it (1.6).
@@ -19,7 +19,7 @@ static COMMON: [Key; 3] = [
 #[derive(Clone, Debug)]
 pub struct Untimed {
     info: &'static Info,
-    machine: AnyMachine,
+    block_ftl: AnyBlockFtl,
     logical_pages: u32,
     operations: u64,
     full: Option<DeviceFull>,
@@ -79,7 +79,7 @@ impl Untimed {
         }
         let mut ftl = Untimed {
             info,
-            machine: AnyMachine::build(&config, pages, blocks as u32),
+            block_ftl: AnyBlockFtl::build(&config, pages, blocks as u32),
             logical_pages: pages.logical_pages,
             operations: 0,
             full: None,
@@ -92,10 +92,10 @@ impl Untimed {
 
     fn prefill(&mut self) -> Result<(), DeviceFull> {
         for lpn in (0..self.logical_pages).map(DriveLpn) {
-            let written = self.machine.write(lpn, &mut Nothing);
+            let written = self.block_ftl.write(lpn, &mut CountOnly);
             written.map_err(|NoFreeBlock| self.full(None))?;
         }
-        self.machine.reset(true);
+        self.block_ftl.reset(true);
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Untimed {
 
     fn full(&self, operation: Option<u64>) -> DeviceFull {
         let Info { name: ftl, remedy, .. } = *self.info;
-        DeviceFull { ftl, operation, blocks: self.machine.blocks(), remedy }
+        DeviceFull { ftl, operation, blocks: self.block_ftl.blocks(), remedy }
     }
 
     /// Reads or writes a page; what that does to the flash goes to `flash`.
@@ -120,7 +120,7 @@ impl Untimed {
     ///
     /// [`UntimedError`]; after [`UntimedError::Full`] there is nothing else.
     #[inline]
-    pub fn operate<F: Flash>(
+    pub fn operate<F: FlashOps>(
         &mut self,
         is_write: bool,
         lpn: u64,
@@ -136,9 +136,9 @@ impl Untimed {
         }
         self.operations += 1;
         let served = if is_write {
-            self.machine.write(page, flash).map(Some)
+            self.block_ftl.write(page, flash).map(Some)
         } else {
-            self.machine.read(page, flash)
+            self.block_ftl.read(page, flash)
         };
         served.map_err(|NoFreeBlock| {
             let full = self.full(Some(operation));
@@ -148,13 +148,13 @@ impl Untimed {
     }
 
     /// The FTL itself.
-    pub fn machine(&self) -> &AnyMachine {
-        &self.machine
+    pub fn block_ftl(&self) -> &AnyBlockFtl {
+        &self.block_ftl
     }
 
     /// Counts since the prefill.
     pub fn counters(&self) -> FtlCounters {
-        self.machine.counters()
+        self.block_ftl.counters()
     }
 
     /// The counters that a vector of this FTL lists, in its order.

@@ -1,12 +1,12 @@
 //! The FTLs of `docs/spec/ftl.md` against their vectors, their twins, and a flash that knows what
 //! lies on every page.
 
+use destage_reference::ftl as twin;
 use destage_ssd::config::{Info, Table};
-use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
+use destage_ssd::ftl::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{Common, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{BlockId, DriveLpn, FtlCounters, Untimed, UntimedError};
-use destage_twins::ftl as twin;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Tokens {
     }
 }
 
-impl Flash for Tokens {
+impl FlashOps for Tokens {
     type Served = Held;
 
     fn read(&mut self, page: u32) -> Held {
@@ -116,7 +116,7 @@ impl Watched {
     fn new(kind: &str, params: &Map<String, Value>) -> Self {
         let ftl = Untimed::new(info(kind), &table(params)).expect("good parameters");
         let pages_per_block = params["pages_per_block"].as_u64().expect("given") as u32;
-        let flash = Tokens::new(ftl.machine().blocks(), pages_per_block);
+        let flash = Tokens::new(ftl.block_ftl().blocks(), pages_per_block);
         Watched { ftl, flash, newest: BTreeMap::new(), version: 0 }
     }
 
@@ -142,15 +142,15 @@ impl Watched {
 
     /// Every page is where the FTL says, in the version written last, and conserved.
     fn check(&self) {
-        let machine = self.ftl.machine();
-        machine.check();
+        let block_ftl = self.ftl.block_ftl();
+        block_ftl.check();
         for lpn in 0..self.ftl.logical_pages() {
-            let place = machine.place(DriveLpn(lpn));
+            let place = block_ftl.place(DriveLpn(lpn));
             let held = place.and_then(|page| self.flash.held[page as usize]);
             let newest = self.newest.get(&lpn);
             assert_eq!(held, newest.map(|&version| Held::Host { lpn, version }), "page {lpn}");
         }
-        let state = machine.flash_state();
+        let state = block_ftl.flash_state();
         assert_eq!(state.programs, self.flash.counts[1], "programs, from the state of the flash");
         assert_eq!(state.erases, self.flash.counts[2]);
     }
@@ -248,7 +248,7 @@ fn every_ftl_counts_as_its_twin_after_every_operation() {
             let ops = operations(pages, &mut random);
             let expected = twin::run(kind, &params, &ops).expect("a twin");
             let mut ftl = Untimed::new(info(kind), &table(&params)).expect("good parameters");
-            let nothing = &mut destage_ssd::ftl::machine::Nothing;
+            let nothing = &mut destage_ssd::ftl::block_ftl::CountOnly;
             for (i, &(is_write, lpn)) in ops.iter().enumerate() {
                 let done = ftl.operate(is_write, lpn, nothing);
                 done.unwrap_or_else(|error| panic!("{error}: {params:?}"));
@@ -308,7 +308,7 @@ fn every_ftl_vector_is_counted_as_written() {
         let pairs = ops.expect("a list").iter().zip(steps.expect("a list"));
         for (i, (op, step)) in pairs.enumerate() {
             let lpn = op[1].as_u64().expect("a page");
-            let done = ftl.operate(op[0] == "w", lpn, &mut destage_ssd::ftl::machine::Nothing);
+            let done = ftl.operate(op[0] == "w", lpn, &mut destage_ssd::ftl::block_ftl::CountOnly);
             done.unwrap_or_else(|error| panic!("{name}: {error}"));
             let c = ftl.counters();
             assert_eq!(
@@ -340,7 +340,7 @@ fn merges(
     let params = params.as_object().expect("an object");
     let mut ftl = Untimed::new(info(kind), &table(params)).expect("good parameters");
     for &lpn in lpns {
-        ftl.operate(true, lpn, &mut destage_ssd::ftl::machine::Nothing).expect("room");
+        ftl.operate(true, lpn, &mut destage_ssd::ftl::block_ftl::CountOnly).expect("room");
     }
     let c = ftl.counters();
     let [reads, programs] = ["merge_reads", "merge_programs"].map(|name| c.get(name).expect(name));
@@ -389,7 +389,7 @@ fn dftl_runs_full_where_its_twin_does_and_stays_so() {
     let ops: Vec<(bool, u64)> = (0..40_000).map(|_| (true, random.below(20_000).into())).collect();
     let run = |params: &Map<String, Value>| {
         let mut ftl = Untimed::new(info("dftl"), &table(params)).expect("good parameters");
-        let nothing = &mut destage_ssd::ftl::machine::Nothing;
+        let nothing = &mut destage_ssd::ftl::block_ftl::CountOnly;
         let failed =
             ops.iter().position(|&(is_write, lpn)| ftl.operate(is_write, lpn, nothing).is_err());
         failed.map(|at| {

@@ -2,7 +2,7 @@
 
 use destage_core::{DeviceView, Lpn, NEVER, Nanos, UnitId};
 use destage_ssd::config::{DeviceConfig, Table, Value};
-use destage_ssd::ftl::machine::{Copied, Flash, Gathered};
+use destage_ssd::ftl::block_ftl::{Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{NAMES, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::timing::Kind;
@@ -111,7 +111,7 @@ impl Row {
     }
 }
 
-impl Flash for Row {
+impl FlashOps for Row {
     type Served = ();
     fn read(&mut self, page: u32) {
         self.operation(Kind::Read, false, page);

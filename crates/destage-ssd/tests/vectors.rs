@@ -3,7 +3,7 @@
 
 use destage_core::Nanos;
 use destage_ssd::config::{AddressMode, HostMode, Table};
-use destage_ssd::{Device, DeviceConfig, DeviceCounters, DriveLpn, Ftl, HostConfig, When};
+use destage_ssd::{Device, DeviceConfig, DeviceCounters, DriveLpn, Ftl, HostConfig, PendingTime};
 use serde_json::{Value as Json, json};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -52,7 +52,7 @@ fn run(vector: &Json) -> Run {
         let (offset, length, page) = (number(2), number(3), u64::from(config.page_bytes));
         let pages =
             if length == 0 { 0..0 } else { offset / page..(offset + length - 1) / page + 1 };
-        let mut end = When::at(now);
+        let mut end = PendingTime::at(now);
         for lpn in pages {
             accesses += 1;
             let lpn = DriveLpn((lpn % u64::from(config.logical_pages)) as u32);

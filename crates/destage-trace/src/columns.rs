@@ -62,8 +62,8 @@ pub(crate) enum ColumnKind {
     NextNarrow = 8,
     /// u64, next use of each access.
     NextWide = 9,
-    /// [`Aside`](crate::Aside), trims and flushes; absent if there are none.
-    Asides = 10,
+    /// [`ControlCommand`](crate::ControlCommand), trims and flushes; absent if there are none.
+    ControlCommands = 10,
 }
 
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]

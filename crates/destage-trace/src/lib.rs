@@ -19,10 +19,10 @@
 //!  convert   records -> other formats
 //! ```
 
-mod aside;
 mod behind;
 pub mod cache;
 mod columns;
+mod control_command;
 pub mod convert;
 pub mod decode;
 pub mod detect;
@@ -62,8 +62,8 @@ mod temporary;
 pub mod text;
 pub mod trace;
 
-pub use aside::{Aside, AsideKind};
 pub use cache::{Cache, CacheOptions};
+pub use control_command::{ControlCommand, ControlKind};
 pub use decode::{DecodeOptions, RecordSource};
 pub use device_table::DeviceTable;
 pub use error::{Category, Place, Result, TraceError};

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::aside::Aside;
 use crate::cache::open_entry;
 use crate::columns::{BLOCK_BYTES, ColumnKind, ColumnWriter, Columns, Target, Unusable};
+use crate::control_command::ControlCommand;
 use crate::error::Result;
 use crate::extent::Extent;
 use crate::hooks::{Hooks, Stage, step};
@@ -39,7 +39,7 @@ pub(crate) struct Rows<'a> {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Trims<'a> {
     /// Trims and flushes, in the order of the run.
-    pub(crate) asides: &'a [Aside],
+    pub(crate) control_commands: &'a [ControlCommand],
     /// LPN of each dense id, ascending.
     pub(crate) lpns: &'a [u64],
     /// Pages of the drive that the trace was wrapped into.
@@ -48,8 +48,10 @@ pub(crate) struct Trims<'a> {
 
 impl Trims<'_> {
     /// Calls `f` with the dense ids of the pages that an aside trims.
-    fn for_each_id(&self, aside: &Aside, mut f: impl FnMut(usize)) {
-        for pages in aside.ranges(self.logical_pages).into_iter().filter(|p| !p.is_empty()) {
+    fn for_each_id(&self, control_command: &ControlCommand, mut f: impl FnMut(usize)) {
+        for pages in
+            control_command.ranges(self.logical_pages).into_iter().filter(|p| !p.is_empty())
+        {
             let rank = |page| self.lpns.partition_point(|&lpn| lpn < page);
             (rank(pages.start)..rank(pages.end)).for_each(&mut f);
         }
@@ -188,7 +190,7 @@ fn backwards<N: Number>(
     let mut seen = vec![N::NEVER; rows.pages as usize];
     // The row at hand, and how many of its pages are still to come.
     let (mut row, mut left) = (first_ids.len(), 0u32);
-    let mut trims = rows.trims.asides;
+    let mut trims = rows.trims.control_commands;
     let mut first = 0u32;
     let width = size_of::<N>();
     assert_eq!(BLOCK_BYTES % width, 0, "blocks hold whole numbers");

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use crate::aside::Aside;
 use crate::cache::file_name;
 use crate::columns::{ColumnKind, Columns};
+use crate::control_command::ControlCommand;
 use crate::device_table::printable;
 use crate::error::{Place, Result, TraceError};
 use crate::hooks::{Hooks, NoHooks};
@@ -53,8 +53,8 @@ impl Trace {
             && (columns.bytes(ColumnKind::Responses).is_none()
                 || long(ColumnKind::Responses, 8, rows))
             && long(
-                ColumnKind::Asides,
-                size_of::<Aside>() as u64,
+                ColumnKind::ControlCommands,
+                size_of::<ControlCommand>() as u64,
                 meta.counts.trims + meta.counts.flushes,
             );
         let (next_use, trimmed_use) = (Mutex::new(None), Mutex::new(None));
@@ -154,8 +154,8 @@ impl Trace {
 
     /// Trims and flushes, in the order of the run: each comes before the row that it names. No
     /// access of them, and no page of theirs that no row accesses, has an id.
-    pub fn asides(&self) -> &[Aside] {
-        self.columns.column(ColumnKind::Asides)
+    pub fn control_commands(&self) -> &[ControlCommand] {
+        self.columns.column(ColumnKind::ControlCommands)
     }
 
     /// Whether it came from the cache, decoded by an earlier run.
@@ -216,7 +216,8 @@ impl Trace {
             return self.next_uses_with(hooks);
         }
         let logical_pages = self.meta.wrap.as_ref().map(|wrap| wrap.logical_pages);
-        let trims = Trims { asides: self.asides(), lpns: self.lpns(), logical_pages };
+        let trims =
+            Trims { control_commands: self.control_commands(), lpns: self.lpns(), logical_pages };
         self.made(&self.trimmed_use, trims, None, hooks)
     }
 

@@ -7,7 +7,7 @@ use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
 use destage_trace::decode_records;
 use destage_trace::device_table::{DeviceTable, natural_cmp};
 use destage_trace::next_use::NextUses;
-use destage_trace::{AsideKind, Extent, Trace};
+use destage_trace::{ControlKind, Extent, Trace};
 use destage_trace::{NO_RESPONSE, Record, RecordOp, Result};
 use proptest::prelude::*;
 
@@ -128,17 +128,21 @@ fn accesses(trace: &Trace) -> Vec<Access> {
 }
 
 /// A trim or flush: accesses before it, arrival, and the pages that it trims, each once.
-type SlowAside = (usize, u64, Option<Vec<u64>>);
+type SlowControlCommand = (usize, u64, Option<Vec<u64>>);
 
-fn slow_asides(names: &[&str], records: &[Record], options: &DecodeOptions) -> Vec<SlowAside> {
+fn slow_control_commands(
+    names: &[&str],
+    records: &[Record],
+    options: &DecodeOptions,
+) -> Vec<SlowControlCommand> {
     let page = options.page_bytes.unwrap_or(4096);
     let bases = bases(names, records, page, options.span_align_bytes);
     let origin = if options.absolute_time { 0 } else { records[0].time_ns };
-    let mut asides = Vec::new();
+    let mut control_commands = Vec::new();
     for (k, r) in records.iter().enumerate().filter(|(_, r)| !replayed(r)) {
         let before = slow(names, &records[..k], options).len();
         if r.op == RecordOp::Flush {
-            asides.push((before, r.time_ns - origin, None));
+            control_commands.push((before, r.time_ns - origin, None));
             continue;
         }
         let own = |o: &&Record| o.device == r.device && replayed(o);
@@ -155,29 +159,31 @@ fn slow_asides(names: &[&str], records: &[Record], options: &DecodeOptions) -> V
                 lpns.push(lpn);
             }
         }
-        asides.push((before, r.time_ns - origin, Some(lpns)));
+        control_commands.push((before, r.time_ns - origin, Some(lpns)));
     }
-    asides
+    control_commands
 }
 
 /// The trims and flushes of a decoded trace.
-fn asides(trace: &Trace) -> Vec<SlowAside> {
+fn control_commands(trace: &Trace) -> Vec<SlowControlCommand> {
     let pages = |row| u64::from(Extent(trace.pages_ops()[row]).pages());
     let logical = trace.meta().wrap.as_ref().map(|wrap| wrap.logical_pages);
-    let one = |aside: &destage_trace::Aside| {
-        let before = (0..aside.row as usize).map(pages).sum::<u64>();
-        let lpns = aside.ranges(logical).into_iter().flatten().collect();
-        let trims = aside.kind() == AsideKind::Trim;
-        (before as usize, aside.arrival_ns, trims.then_some(lpns))
+    let one = |control_command: &destage_trace::ControlCommand| {
+        let before = (0..control_command.row as usize).map(pages).sum::<u64>();
+        let lpns = control_command.ranges(logical).into_iter().flatten().collect();
+        let trims = control_command.kind() == ControlKind::Trim;
+        (before as usize, control_command.arrival_ns, trims.then_some(lpns))
     };
-    trace.asides().iter().map(one).collect()
+    trace.control_commands().iter().map(one).collect()
 }
 
 fn agrees(names: &[&str], records: &[Record], options: &DecodeOptions) {
     let trace = decode(names, records, options).expect("decodes");
-    assert_eq!(asides(&trace), slow_asides(names, records, options));
-    let continues = |aside: &destage_trace::Aside| trace.continuations().contains(&aside.row);
-    assert!(!trace.asides().iter().any(continues), "no aside cuts a request in two");
+    assert_eq!(control_commands(&trace), slow_control_commands(names, records, options));
+    let continues = |control_command: &destage_trace::ControlCommand| {
+        trace.continuations().contains(&control_command.row)
+    };
+    assert!(!trace.control_commands().iter().any(continues), "no aside cuts a request in two");
     let want = slow(names, records, options);
     let got = accesses(&trace);
     assert_eq!(got, want);
@@ -216,7 +222,7 @@ fn agrees(names: &[&str], records: &[Record], options: &DecodeOptions) {
     assert!(matches!(next_use.uses(), NextUses::Narrow(_)));
     let got: Vec<u64> = (0..want.len()).map(|k| next_use.uses().get(k)).collect();
     assert_eq!(got, uses);
-    for (before, _, lpns) in slow_asides(names, records, options) {
+    for (before, _, lpns) in slow_control_commands(names, records, options) {
         for lpn in lpns.into_iter().flatten() {
             for (k, use_) in uses[..before].iter_mut().enumerate() {
                 if want[k].lpn == lpn && *use_ != u64::MAX && *use_ >= before as u64 {
@@ -461,26 +467,26 @@ fn trims_and_flushes_are_kept_between_the_rows_and_change_none() {
     ];
     let trace = decode(&["d"], &all, &DecodeOptions::default()).expect("decodes");
     let got: Vec<_> = trace
-        .asides()
+        .control_commands()
         .iter()
         .map(|a| (a.kind(), a.row, a.arrival_ns, a.first_lpn, a.pages))
         .collect();
     assert_eq!(
         got,
         [
-            (AsideKind::Flush, 0, 0, 0, 0),
-            (AsideKind::Trim, 1, 2, 1, 2),
-            (AsideKind::Trim, 1, 2, 1, 0),
-            (AsideKind::Trim, 2, 9, 1 << 28, 1),
+            (ControlKind::Flush, 0, 0, 0, 0),
+            (ControlKind::Trim, 1, 2, 1, 2),
+            (ControlKind::Trim, 1, 2, 1, 0),
+            (ControlKind::Trim, 2, 9, 1 << 28, 1),
         ]
     );
     let rows: Vec<Record> = all.into_iter().filter(replayed).collect();
     let options = DecodeOptions { absolute_time: true, ..Default::default() };
     let bare = decode(&["d"], &rows, &options).expect("decodes");
-    assert!(bare.asides().is_empty());
+    assert!(bare.control_commands().is_empty());
     assert_ne!(trace.meta().fingerprint, bare.meta().fingerprint, "runs may see them");
     assert_eq!((trace.first_ids(), trace.lpns()), (bare.first_ids(), bare.lpns()));
     // No more than the asides and a few digits of what the trace says of itself.
-    let asides = 4 * size_of::<destage_trace::Aside>() as u64;
-    assert!(trace.file_bytes() <= bare.file_bytes() + asides + 256);
+    let control_commands = 4 * size_of::<destage_trace::ControlCommand>() as u64;
+    assert!(trace.file_bytes() <= bare.file_bytes() + control_commands + 256);
 }

@@ -84,7 +84,7 @@ fn assert_same(a: &Trace, b: &Trace) {
     assert!(a.first_ids() == b.first_ids() && a.pages_ops() == b.pages_ops());
     assert!(a.arrivals_ns() == b.arrivals_ns() && a.lpns() == b.lpns());
     assert!(a.responses_ns() == b.responses_ns() && a.continuations() == b.continuations());
-    assert!(a.asides() == b.asides());
+    assert!(a.control_commands() == b.control_commands());
     assert_eq!(a.meta(), b.meta());
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from destage import _destage
-from destage.checks import Left, asked, sizes_json, suiting
+from destage.checks import Exclusions, asked, sizes_json, suiting
 from destage.curves.calls import mrc
 from destage.device import Drive
 from destage.errors import DataError, UsageError
@@ -229,7 +229,7 @@ def candidates(
     if policies is None:
         specs = policy_specs(ADVISED)
         blind = [spec for spec in specs if not looks_at_the_drive(spec)]
-        return blind if drive is None else suiting(specs, drive, Left())
+        return blind if drive is None else suiting(specs, drive, Exclusions())
     return asked(policies, "1p", drive)[0]
 
 

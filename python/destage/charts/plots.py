@@ -27,14 +27,14 @@ from destage.errors import DataError, UsageError
 from destage.io.extras import need_extra
 from destage.io.files import made_folder, write_whole
 from destage.model import drive as data
+from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.metrics import METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
-from destage.model.today import handle_wafs, slc_developments
 
 if TYPE_CHECKING:
     from altair import LayerChart, VConcatChart
 
-    from destage.charts.today import TodayCharts
+    from destage.charts.host_interface import HostInterfaceCharts
 
 __all__ = ["PNG_SCALE", "Plots", "numbered", "rows_text", "save_figures", "write_figure"]
 
@@ -295,13 +295,13 @@ class Plots(Figures):
         if name not in self._names:
             raise DataError(f"these results have no {name}; they have {', '.join(self._names)}")
 
-    def _charts(self, frames: int | None) -> TodayCharts:
-        from destage.charts.today import TodayCharts
+    def _charts(self, frames: int | None) -> HostInterfaceCharts:
+        from destage.charts.host_interface import HostInterfaceCharts
 
         if frames is not None and frames not in self._results.sizes:
             sizes = ", ".join(map(str, self._results.sizes))
             raise UsageError(f"no run has a cache of {frames} pages; the sizes are {sizes}")
-        return TodayCharts(self._results, frames=frames)
+        return HostInterfaceCharts(self._results, frames=frames)
 
     def _chart(self, name: str) -> LayerChart:
         self._must_have(name)

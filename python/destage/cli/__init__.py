@@ -107,7 +107,7 @@ def _of_a_policy(error: BaseException) -> int | None:
     """Status 1 if the exception came out of a policy of the user's own, which is then named."""
     import traceback
 
-    from destage.own.files import blamed
+    from destage.user_policies.files import blamed
 
     where = blamed(error)
     if where is None:

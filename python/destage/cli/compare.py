@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from destage.checks import USUAL, Left, asked, check_request, suiting
+from destage.checks import USUAL, Exclusions, asked, check_request, suiting
 from destage.cli import signals
 from destage.cli.load import TRACES, load_for
 from destage.cli.options import (
@@ -124,7 +124,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace; drives, FTLs and placements are a grid."""
     outputs = Outputs.of(arguments)
-    policies, left, grid = arguments["policy"], Left(), arguments["placement"] is not None
+    policies, left, grid = arguments["policy"], Exclusions(), arguments["placement"] is not None
     drives = drives_of(arguments, left)
     for drive in drives:
         check_request(

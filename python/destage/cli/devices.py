@@ -23,7 +23,7 @@ from destage.cli.output import print_table
 from destage.device import open_device
 from destage.errors import UsageError
 from destage.io.files import write_whole
-from destage.model.today import parts_of_today
+from destage.model.host_interface import parts_of_today
 from destage.model.words import number, plain, printable, size
 from destage.tables.table import Cell, Column, Table
 

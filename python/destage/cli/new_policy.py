@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage.cli.options import COMMON, Command, apply, flag
-from destage.own.template import new_policy as write_policy
+from destage.user_policies.template import new_policy as write_policy
 
 __all__ = ["new_policy"]
 
@@ -36,7 +36,7 @@ def new_policy(name: str, rust: bool, **_: Any) -> None:
     It goes into the current folder, and never over a file that is there.
     """
     if rust:
-        from destage.own.rust import new_rust_policy
+        from destage.user_policies.rust import new_rust_policy
 
         for line in new_rust_policy(name):
             click.echo(line)

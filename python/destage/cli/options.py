@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from destage import _destage
-from destage.checks import Left, combined
+from destage.checks import Exclusions, combined
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, OutputError, UsageError
-from destage.io.clash import Named, watching
 from destage.io.names import path_of
+from destage.io.path_conflicts import Named, watching
 from destage.model.naming import parts
 from destage.options import RunOption, RunOptions, run_options
 
@@ -374,7 +374,7 @@ def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
     return drives[0]
 
 
-def drives_of(arguments: Mapping[str, Any], left: Left | None = None) -> list[Drive | None]:
+def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> list[Drive | None]:
     """The drives that a command's arguments name: each device, each FTL, each placement."""
     devices = [None] if arguments["device"] is None else listed(arguments["device"])
     layers, placements = (
@@ -385,7 +385,7 @@ def drives_of(arguments: Mapping[str, Any], left: Left | None = None) -> list[Dr
     def made(device: str | None, ftl: str | None, placement: str | None) -> Drive | None:
         return _drive_of(device, ftl, placement, arguments)
 
-    return combined(devices, layers, placements, made, Left() if left is None else left)
+    return combined(devices, layers, placements, made, Exclusions() if left is None else left)
 
 
 def _drive_of(

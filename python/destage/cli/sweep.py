@@ -14,7 +14,7 @@ from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
 from destage.io.names import printable
 from destage.model.words import counted
-from destage.sweep.calls import ENGINES, Swept, shard_of
+from destage.sweep.calls import ENGINES, SweepResult, shard_of
 from destage.sweep.calls import sweep as run_sweep
 
 __all__ = ["sweep"]
@@ -100,7 +100,7 @@ def sweep(spec: str, **arguments: Any) -> None:
         click.get_current_context().exit(1)
 
 
-def _said(done: Swept) -> str:
+def _said(done: SweepResult) -> str:
     """What has become of a sweep, in a line."""
     parts = [f"{counted(done.done, 'run')} made"]
     parts += [f"{done.before:,} there before"] if done.before else []
@@ -110,10 +110,10 @@ def _said(done: Swept) -> str:
 
 
 def _foretell(spec: str, arguments: dict[str, Any]) -> None:
-    from destage.sweep.foretelling import foretell
+    from destage.sweep.estimate import estimate
 
     with progress(arguments["quiet"]) as callback:
-        told = foretell(
+        told = estimate(
             spec,
             shard=arguments["shard"],
             jobs=arguments["jobs"],

@@ -23,9 +23,9 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.reading import TRACE
 from destage.cli.run import SIZE
 from destage.cli.screen import progress
+from destage.divergence import check_why
+from destage.divergence import why as part
 from destage.io.files import write_whole
-from destage.parting import check_why
-from destage.parting import why as part
 from destage.tables.why import pages_table, shares_table, why_heading
 
 __all__ = ["why"]

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from destage.errors import DataError, MissingFile, OutputError
-from destage.io.clash import writing
-from destage.io.leftovers import sweep_up, temporary_name
 from destage.io.names import path_of, printable
+from destage.io.path_conflicts import writing
+from destage.io.stale_files import sweep_up, temporary_name
 
 __all__ = [
     "Destination",

@@ -12,8 +12,8 @@ from typing import Any
 from destage.charts.comparison import Charts, chart_rows
 from destage.charts.drive import DeviceCharts
 from destage.charts.engine import engine
+from destage.charts.host_interface import HostInterfaceCharts
 from destage.charts.theme import MARKERS, PAGE, VEGA_LITE, styles
-from destage.charts.today import TodayCharts
 from destage.model.drive import (
     destage_curves,
     developments,
@@ -22,9 +22,9 @@ from destage.model.drive import (
     utilisations,
     wear,
 )
+from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
-from destage.model.today import handle_wafs, slc_developments
 from destage.model.winners import winners
 from destage.model.words import number, size
 from destage.report.plain import lines, means, points
@@ -172,7 +172,7 @@ def _arrange(drawn: list[Part], *, hero: bool) -> None:
 def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
     """Parts: response times, the same in detail, what lies behind them, the drive."""
     group = model["id"]
-    charts = TodayCharts(result, PAGE, page=True, shown=shown)
+    charts = HostInterfaceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
     one = len(result.sizes) == 1
     over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
@@ -284,7 +284,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     )
 
 
-def _of_today(model: Part, charts: TodayCharts) -> Part:
+def _of_today(model: Part, charts: HostInterfaceCharts) -> Part:
     """The SLC cache over time, and WAF by handle, at the size that the reader chooses."""
     group, result, data = model["id"], charts.result, model["data"]
     drawn: list[Part] = []

@@ -8,8 +8,8 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DestageError
+from destage.model.host_interface import parts_of_today
 from destage.model.results import ResultSet
-from destage.model.today import parts_of_today
 from destage.model.words import duration, finite, number, percent, printable, significant, size
 
 __all__ = ["drive_facts", "drive_name"]

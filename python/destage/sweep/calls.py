@@ -21,7 +21,7 @@ from destage.sweep.plan import Plan, Task, planned
 from destage.sweep.spec import SweepSpec, load_spec
 from destage.sweep.store import Store
 
-__all__ = ["Engine", "Swept", "shard_of", "sweep"]
+__all__ = ["Engine", "SweepResult", "shard_of", "sweep"]
 
 #: Who does the work.
 Engine = Literal["local", "dask"]
@@ -31,7 +31,7 @@ SpecLike = str | os.PathLike[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """What a sweep has come to."""
 
     store: Path
@@ -83,7 +83,7 @@ def sweep(
     retry_failed: bool = False,
     progress: ProgressCallback | None = None,
     warn: Callable[[str], object] | None = None,
-) -> Swept:
+) -> SweepResult:
     """Do every run of a sweep, and keep each in a store.
 
     Parameters:
@@ -205,9 +205,9 @@ class _Work:
             }
         )
 
-    def swept(self) -> Swept:
+    def swept(self) -> SweepResult:
         """What there is now."""
-        return Swept(
+        return SweepResult(
             store=self.store.folder,
             planned=self.planned,
             before=self.before,

@@ -14,8 +14,8 @@ from destage.errors import DataError, UsageError
 from destage.io.files import unreadable
 from destage.model.naming import parts
 from destage.model.ranges import range_of
-from destage.own.files import is_in_a_file, split
 from destage.policy import OwnPolicy, expanded, policy_specs, spec_label
+from destage.user_policies.files import is_in_a_file, split
 
 __all__ = ["PolicyAsked", "policies_asked", "policy_texts"]
 

@@ -13,9 +13,9 @@ from typing import Any
 from destage import _destage
 from destage.catalogue import reader_options
 from destage.errors import DataError
-from destage.io.clash import reading
 from destage.io.files import SETTINGS_BYTES, read_text
 from destage.io.names import path_of, printable
+from destage.io.path_conflicts import reading
 from destage.options import run_options
 from destage.sweep.axes import Axis
 from destage.sweep.conditions import Condition, NoCondition

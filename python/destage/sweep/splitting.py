@@ -21,10 +21,10 @@ from typing import IO, Any, cast
 
 from destage import _destage
 from destage.errors import DestageError, OutputError, UsageError
-from destage.io.clash import reading
 from destage.io.files import Destination, made_folder
-from destage.io.leftovers import sweep_up, temporary_name
 from destage.io.names import PathLike, paths_of, printable
+from destage.io.path_conflicts import reading
+from destage.io.stale_files import sweep_up, temporary_name
 from destage.options import ProgressCallback, reader_json
 
 __all__ = ["Part", "split_trace"]

@@ -11,15 +11,15 @@ use super::report::Found;
 use super::run::Fault;
 use super::vector::{Decision, Expected};
 use crate::accesses::{Columns, Extent};
-use crate::asides::Asides;
+use crate::control_commands::ControlCommands;
 use crate::counters::Counters;
 use crate::input::NextUses;
 use crate::observe::Observer;
 use crate::replay::Replay;
 use crate::warmup::Warmup;
 use destage_core::{
-    Blind, Completion, Dense, Hashed, Lookup, Lpn, Nanos, Needs, Op, Page, Part, Plan, Policy,
-    Request,
+    Blind, Completion, Dense, Hashed, Lookup, Lpn, Nanos, Op, Page, Part, Plan, Policy, Request,
+    Requirements,
 };
 use destage_policies::params::Value;
 use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, build_any, check_params};
@@ -286,7 +286,7 @@ impl Run<'_> {
             next_uses: NextUses::None,
             warmup: Warmup::None,
             arrivals_ns: &[],
-            trims: Asides::NONE,
+            trims: ControlCommands::NONE,
         };
         let mut recorder = Recorder { run: self, decisions: Vec::new() };
         let counters = replay.run(policy, &mut recorder).map(|replayed| replayed.counters);
@@ -381,8 +381,8 @@ pub(super) fn run_block(vector: &BlockVector) -> Result<BlockRuns, Refused> {
         Refused::Malformed(format!("{key}: {error}"))
     };
     let name = vector.policy.as_str();
-    let needs = destage_policies::needs(name).map_err(refused)?;
-    if needs.device() || needs.contains(Needs::NEXT_USE) {
+    let needs = destage_policies::requirements(name).map_err(refused)?;
+    if needs.device() || needs.contains(Requirements::NEXT_USE) {
         let what = "it needs what a block vector does not have";
         return Err(Refused::Malformed(format!("policy: {name}: {what}")));
     }

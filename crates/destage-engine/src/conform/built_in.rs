@@ -73,7 +73,7 @@ pub(super) fn run_built_in(
         place.malformed(format!("{key}: {error}"))
     };
     let name = vector.policy.as_str();
-    if destage_policies::needs(name).is_ok_and(|needs| needs.device()) {
+    if destage_policies::requirements(name).is_ok_and(|needs| needs.device()) {
         let what = "it looks at the device, of which a page vector has none";
         return Err(place.malformed(format!("policy: {name}: {what}")));
     }

@@ -8,7 +8,7 @@ use super::read::{
 };
 use super::report::Found;
 use super::vector::{Decision, Expected};
-use crate::asides::{Aside, AsideKind};
+use crate::control_commands::{ControlCommand, ControlKind};
 use crate::error::RunError;
 use crate::mounted::{has_an_order, on_drive, told_by};
 use crate::observe::{Completed, Observer};
@@ -20,7 +20,7 @@ use destage_core::{Nanos, Op, Page, Plan, Request};
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, build_any};
 use destage_ssd::config::{FlushMode, Table, TrimMode};
-use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, TodayCounters};
+use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, InterfaceCounters};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -133,7 +133,7 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let config = |key: &str, error: &dyn std::fmt::Display| malformed(key, error.to_string());
     let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl));
     let device = device.map_err(|e| config("device", &e))?;
-    let of_today = device.key_of_today().is_some() || !line.placement.is_empty();
+    let of_today = device.interface_key().is_some() || !line.placement.is_empty();
     let device = device.with_placement(&table(line.placement));
     let device = device.map_err(|e| config("placement", &e))?;
     let cache = CacheConfig::from_table(&table(line.cache)).map_err(|e| config("cache", &e))?;
@@ -149,14 +149,18 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     if let Some(name) = &cache.policy {
         suits(name, &setup.params, &device).map_err(|e| config("", &e))?;
     }
-    let asides = workload.asides().iter().filter(|aside| is_part(aside, &host)).count();
-    let requests = workload.requests() + asides;
+    let control_commands = workload
+        .control_commands()
+        .iter()
+        .filter(|control_command| is_part(control_command, &host))
+        .count();
+    let requests = workload.requests() + control_commands;
     let accesses = if cache.policy.is_some() { workload.accesses() } else { 0 };
     let completions = one_for_each("completions_ns", line.completions_ns, ("request", requests))?;
     Ok(DeviceVector {
         name: line.name.0,
         policy: cache.policy.clone().unwrap_or_else(|| "none".into()),
-        of_today: of_today || !workload.asides().is_empty(),
+        of_today: of_today || !workload.control_commands().is_empty(),
         device,
         cache,
         host,
@@ -206,10 +210,10 @@ fn setup(
 }
 
 /// The request is part of the run.
-fn is_part(aside: &Aside, host: &HostConfig) -> bool {
-    match aside.kind() {
-        AsideKind::Flush => host.flush == FlushMode::Drain,
-        AsideKind::Trim | AsideKind::Empty => host.trim == TrimMode::Drop,
+fn is_part(control_command: &ControlCommand, host: &HostConfig) -> bool {
+    match control_command.kind() {
+        ControlKind::Flush => host.flush == FlushMode::Drain,
+        ControlKind::Trim | ControlKind::Empty => host.trim == TrimMode::Drop,
     }
 }
 
@@ -301,7 +305,7 @@ fn run_on(vector: &DeviceVector, device: &mut Device) -> Result<DeviceOutcome, R
         Ok(Json::Object(counters)) => counters,
         _ => Map::new(),
     };
-    counters.retain(|name, _| !TodayCounters::BEYOND_VECTORS.contains(&name.as_str()));
+    counters.retain(|name, _| !InterfaceCounters::BEYOND_VECTORS.contains(&name.as_str()));
     let Recorder { completions_ns, decisions, written, .. } = recorder;
     let written = outcome.pages.idle_writes.map(|_| written);
     Ok(DeviceOutcome { completions_ns, decisions, written, counters })

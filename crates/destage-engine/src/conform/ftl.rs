@@ -7,7 +7,7 @@ use super::read::{
 };
 use super::report::Found;
 use destage_ssd::config::{Info, Table, Value};
-use destage_ssd::ftl::machine::Nothing;
+use destage_ssd::ftl::block_ftl::CountOnly;
 use destage_ssd::ftl::{Common, named};
 use destage_ssd::{Untimed, UntimedError};
 use serde::Deserialize;
@@ -111,7 +111,7 @@ impl FtlVector {
         let mut ftl = self.start.clone();
         let mut steps = Vec::with_capacity(self.ops.len());
         for &(is_write, page) in &self.ops {
-            ftl.operate(is_write, page, &mut Nothing)?;
+            ftl.operate(is_write, page, &mut CountOnly)?;
             let Common { flash_reads, flash_programs, erases, .. } = ftl.counters().common;
             steps.push([flash_reads, flash_programs, erases]);
         }

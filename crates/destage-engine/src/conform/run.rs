@@ -6,7 +6,7 @@
 
 use super::vector::{Decision, PageCounters, PageVector};
 use crate::accesses::{Columns, Extent};
-use crate::asides::Asides;
+use crate::control_commands::ControlCommands;
 use crate::counters::Counters;
 use crate::input::NextUses;
 use crate::observe::Observer;
@@ -135,7 +135,7 @@ impl Dense {
             next_uses: NextUses::Long(next_uses),
             warmup: Warmup::None,
             arrivals_ns: &[],
-            trims: Asides::NONE,
+            trims: ControlCommands::NONE,
         };
         let decisions = Vec::with_capacity(ids.len());
         let mut recorder = Recorder { lpns, decisions, stop };

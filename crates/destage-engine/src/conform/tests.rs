@@ -4,7 +4,7 @@ use super::*;
 use crate::control::Control;
 use destage_core::{Directory, Hashed, Lookup, Page, Plan, Policy, Request, Slot};
 use destage_policies::{POLICIES, Setup, lru::Lru};
-use destage_twins as twins;
+use destage_reference as twins;
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -175,7 +175,7 @@ fn pages_at_the_end_of_the_range_are_decided_as_by_the_twins() {
 #[test]
 fn every_policy_takes_the_largest_cache_and_an_empty_trace() {
     for policy in POLICIES {
-        if destage_policies::needs(policy.name).expect("in the table").device() {
+        if destage_policies::requirements(policy.name).expect("in the table").device() {
             continue; // they have device vectors
         }
         for accesses in [json!([]), json!([["r", 3], ["w", 0], ["r", 3]])] {

@@ -1,18 +1,18 @@
 //! Makes curves: samples, tasks, estimates.
 
-use super::apart::Found as Placed;
-use super::asked::{Asked, in_one_pass, is_known, is_scaled, passes};
+use super::adaptive_rate;
+use super::confidence::{beside, is_shown};
+use super::control_variate::{Variate, lru_of_samples};
 use super::curve::{EverySize, GROUPS, Mrc, MrcOptions, Point, SampleSize};
 use super::estimate::{Estimate, Estimated, Totals};
-use super::ranks::ranks;
+use super::paired_difference::Found as Placed;
+use super::request::{Asked, in_one_pass, is_known, is_scaled, passes};
 use super::sample::{Sample, Sampling};
+use super::stratified_sample::ranks;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
-use super::uncertain::{beside, is_shown};
-use super::variate::{Variate, lru_of_samples};
-use super::within;
 use crate::accesses::Columns;
-use crate::asides::Asides;
 use crate::control::Control;
+use crate::control_commands::ControlCommands;
 use crate::cost::Cost;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
@@ -31,7 +31,7 @@ pub fn planned_accesses(
     options: &MrcOptions,
 ) -> u64 {
     if let Some(within) = options.within {
-        return within::planned_accesses(accesses, specs, sizes, options, within);
+        return adaptive_rate::planned_accesses(accesses, specs, sizes, options, within);
     }
     let passes: u64 = specs.iter().map(|spec| passes(spec, sizes, options) as u64).sum();
     let each = match options.sampling {
@@ -71,7 +71,7 @@ pub fn mrc(
     let lru = asked.lru_of_all()?;
     let asked = Asked { lru: lru.as_ref(), ..asked };
     if let Some(within) = options.within {
-        return within::mrc(&asked, within);
+        return adaptive_rate::mrc(&asked, within);
     }
     let warmup_requests = asked.warmup_requests();
     let samples = match options.sampling {
@@ -252,7 +252,7 @@ pub(super) fn sampled_traces<'a>(
         input: Input {
             continuations: &[],
             request_bytes: &[],
-            asides: Asides::NONE,
+            control_commands: ControlCommands::NONE,
             columns: sample.columns(),
             next_uses: NextUses::Long(next_uses),
             arrivals_ns: &[],

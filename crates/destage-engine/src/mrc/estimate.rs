@@ -1,11 +1,11 @@
 //! From what a sample counted to what the trace would have.
 
+use super::confidence::{Estimates, is_shown};
+use super::control_variate::Shared;
 use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
 use super::sample::Sampling;
-use super::uncertain::{Estimates, is_shown};
-use super::variate::Shared;
 use crate::accesses::{Columns, Extent};
 use crate::counters::Counters;
 use crate::sizes::Frames;

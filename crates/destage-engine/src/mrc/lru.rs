@@ -25,7 +25,7 @@
 //! ([`Recency`]). 25 bytes per page while it runs, 57 at its end.
 
 use super::curve::EverySize;
-use super::recency::{NEVER, Recency};
+use super::stack_distance::{NEVER, Recency};
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::control::Control;
 use crate::counters::Counters;
@@ -241,7 +241,7 @@ impl Pass {
             prefetch(&self.pages, far.id as usize);
         }
         if let Some(near) = block.get(at + SLOT_AHEAD) {
-            self.recency.warm(self.pages[near.id as usize].slot);
+            self.recency.prefetch(self.pages[near.id as usize].slot);
         }
     }
 

@@ -33,7 +33,7 @@
 //! which decides what is written to flash but not what hits. So hits are all that is told here.
 
 use super::curve::EverySize;
-use super::halving::{Event, Halving, LEAVES, NO_INSTANT};
+use super::min_bisection::{Event, Halving, LEAVES, NO_INSTANT};
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::control::Control;
 use crate::input::NextUses;

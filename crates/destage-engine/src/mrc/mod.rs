@@ -28,27 +28,26 @@
 //! Which pages a sample has is no plain chance (`ranks.rs`); how far its numbers may be off is told
 //! by groups of it (`uncertain.rs`), and where that has not been measured nothing is told.
 
-mod apart;
-mod asked;
+mod adaptive_rate;
+mod confidence;
+mod control_variate;
 mod curve;
 mod draw;
 mod estimate;
-mod halving;
 mod lru;
 mod min;
+mod min_bisection;
 #[cfg(test)]
 mod naive;
-mod ranks;
-mod recency;
+mod paired_difference;
+mod request;
 mod sample;
+mod stack_distance;
+mod stratified_sample;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod uncertain;
-mod variate;
-mod within;
 
-pub use asked::one_pass;
 pub use curve::{
     Apart, ApartAt, ControlVariate, Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point,
     SampleSize, SampledPoint, Within,
@@ -56,4 +55,5 @@ pub use curve::{
 pub use draw::{mrc, planned_accesses};
 pub use lru::LruCurve;
 pub use min::MinCurve;
+pub use request::one_pass;
 pub use sample::Sampling;

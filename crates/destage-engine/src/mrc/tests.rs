@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::accesses::{Columns, Extent};
-use crate::asides::Asides;
 use crate::control::Control;
+use crate::control_commands::ControlCommands;
 use crate::error::RunError;
 use crate::input::{Input, NextUses};
 use crate::observe::Unobserved;
@@ -31,7 +31,7 @@ impl Owned {
             arrivals_ns: &[],
             continuations: &[],
             request_bytes: &[],
-            asides: Asides::NONE,
+            control_commands: ControlCommands::NONE,
         }
     }
 

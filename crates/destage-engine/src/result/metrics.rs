@@ -1,8 +1,8 @@
 //! Every derived number of a result, once.
 
+use super::host_interface::of_today;
 use super::metric::{Better, Kind, Metric, Number, Source};
 use super::run::RunResult;
-use super::today::of_today;
 use crate::timed::max_deviation;
 use destage_policies::{POLICIES, Shown};
 use destage_ssd::FtlCounters;

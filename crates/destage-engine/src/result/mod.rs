@@ -16,6 +16,7 @@ mod config;
 mod debt;
 mod differences;
 mod draws;
+mod host_interface;
 mod identity;
 mod metric;
 mod metrics;
@@ -25,7 +26,6 @@ mod set;
 mod steady;
 #[cfg(test)]
 mod tests;
-mod today;
 
 pub use config::RunConfig;
 pub use debt::Debt;

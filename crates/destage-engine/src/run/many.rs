@@ -1,7 +1,7 @@
 //! Runs side by side.
 
-use super::needs::supplies;
 use super::one::{Blocks, run_beside, run_together};
+use super::requirements::supplies;
 use crate::control::Control;
 use crate::error::RunError;
 use crate::input::Input;
@@ -165,7 +165,7 @@ fn at_size(run: &RunResult, size: &Frames) -> RunResult {
 mod tests {
     use super::*;
     use crate::accesses::{Columns, Extent};
-    use crate::asides::Asides;
+    use crate::control_commands::ControlCommands;
     use crate::input::NextUses;
 
     /// How many sizes each task has, of a trace of ten pages used so often each.
@@ -179,7 +179,7 @@ mod tests {
             arrivals_ns: &[],
             continuations: &[],
             request_bytes: &[],
-            asides: Asides::NONE,
+            control_commands: ControlCommands::NONE,
         };
         let sizes: Vec<Frames> =
             (1..=sizes).map(|frames| Frames { frames, given: format!("{frames}p") }).collect();

@@ -10,10 +10,10 @@
 //! ```
 
 mod many;
-mod needs;
 mod one;
 mod outcome;
 mod record;
+mod requirements;
 mod runner;
 mod setup;
 mod warnings;
@@ -22,6 +22,6 @@ pub use crate::mounted::Mounted;
 pub use crate::options::RunOptions;
 pub(crate) use many::in_threads;
 pub use many::{compare, compare_each, runs_of};
-pub use needs::{needs, needs_next_use, own_suits, suits, supplies};
 pub use one::{run, run_own};
 pub use record::Named;
+pub use requirements::{needs_next_use, own_suits, requirements, suits, supplies};

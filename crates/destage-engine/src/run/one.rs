@@ -1,8 +1,8 @@
 //! One run: a policy, a cache size, a trace.
 
-use super::needs::{caveats, clusters, own_suits, suits, supplies};
 use super::outcome::Outcome;
 use super::record::{Named, record};
+use super::requirements::{caveats, clusters, own_suits, suits, supplies};
 use super::runner::{Runner, untimed};
 use crate::control::Control;
 use crate::error::RunError;

@@ -1,10 +1,10 @@
 //! The loop that a run takes: with or without a drive, checked or not, followed from outside.
 
-use super::needs::needs_a_device;
 use super::outcome::{Outcome, physical};
-use crate::asides::Asides;
+use super::requirements::needs_a_device;
 use crate::checked::Checked;
 use crate::control::Control;
+use crate::control_commands::ControlCommands;
 use crate::counters::Counters;
 use crate::error::RunError;
 use crate::input::Input;
@@ -65,7 +65,11 @@ impl<O: Observer> Runner<'_, O> {
             next_uses: self.input.next_uses,
             warmup: self.options.warmup,
             arrivals_ns: self.input.arrivals_ns,
-            trims: if self.options.drops_trims() { self.input.asides } else { Asides::NONE },
+            trims: if self.options.drops_trims() {
+                self.input.control_commands
+            } else {
+                ControlCommands::NONE
+            },
         };
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;

@@ -1,6 +1,6 @@
 //! From the options of a call to what a policy is built from.
 
-use super::needs::clusters;
+use super::requirements::clusters;
 use crate::cost::Cost;
 use crate::error::RunError;
 use crate::mounted::{has_an_order, on_drive, told_by};

@@ -1,8 +1,8 @@
 //! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many
 //! runs say them once.
 
-use super::needs::caveats;
 use super::outcome::Outcome;
+use super::requirements::caveats;
 use crate::input::Input;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;

@@ -92,7 +92,7 @@ impl Fifo {
 
 impl Lanes for Fifo {
     #[inline(always)]
-    fn warm(&self, id: u32) {
+    fn prefetch(&self, id: u32) {
         prefetch(&self.came, id as usize);
     }
 

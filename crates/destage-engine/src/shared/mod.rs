@@ -15,8 +15,8 @@
 //! sizes are shared only among as many lanes as leave a task for every thread. What a page takes is
 //! bounded by [`MOST_PAGES`]: beyond it, runs one at a time take less memory.
 
+mod clock_multi_size;
 mod fifo;
-mod hands;
 #[cfg(test)]
 mod tests;
 
@@ -27,9 +27,9 @@ use crate::options::RunOptions;
 use crate::replay::Replayed;
 use crate::spec::PolicySpec;
 use crate::warmup::Warmup;
-use crate::windows::{Cuts, Flash, Parts, WINDOWS};
+use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
+use clock_multi_size::{Clock, Hands, Sieve};
 use fifo::Fifo;
-use hands::{Clock, Hands, Sieve};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -107,7 +107,7 @@ pub(crate) fn run(
 /// A policy at several sizes.
 trait Lanes {
     /// Asks for what an access to the page looks at.
-    fn warm(&self, id: u32);
+    fn prefetch(&self, id: u32);
 
     /// An access at every size.
     fn access(&mut self, id: u32, write: bool);
@@ -143,7 +143,7 @@ impl Pass<'_> {
         let mut narrow = 0;
         self.part(&mut lanes, 0..warm, &mut narrow)?;
         let before = self.counters(&mut lanes);
-        let mut parts = vec![Parts::none(); self.frames.len()];
+        let mut parts = vec![WindowCounts::none(); self.frames.len()];
         if self.windows {
             let requests = warm as u64..requests as u64;
             self.cut(&mut lanes, requests, &mut narrow, &before, &mut parts)?;
@@ -178,7 +178,7 @@ impl Pass<'_> {
         requests: Range<u64>,
         narrow: &mut u64,
         before: &[Counters],
-        parts: &mut [Parts],
+        parts: &mut [WindowCounts],
     ) -> Option<()> {
         // Every miss takes a frame, and every eviction gives one back.
         let full = |lane: usize, all: &Counters| {
@@ -188,7 +188,7 @@ impl Pass<'_> {
             let was_full = full(lane, before) || before.evictions > 0;
             parts.begin(requests.clone(), was_full, Flash::default());
         }
-        let cuts = Cuts::of(requests);
+        let cuts = WindowBounds::of(requests);
         for window in 0..WINDOWS {
             let [from, to] = [cuts.start(window), cuts.start(window + 1)];
             self.part(lanes, from as usize..to as usize, narrow)?;
@@ -220,7 +220,7 @@ impl Pass<'_> {
             }
             for (k, &access) in block[..run].iter().enumerate() {
                 if let Some(far) = block[..filled].get(k + AHEAD) {
-                    lanes.warm(far.id);
+                    lanes.prefetch(far.id);
                 }
                 lanes.access(access.id, access.op().is_write());
             }

@@ -2,8 +2,8 @@
 
 use super::{LANES, at_once, can_share, run, windows_pay};
 use crate::accesses::{Columns, Extent};
-use crate::asides::Asides;
 use crate::control::Control;
+use crate::control_commands::ControlCommands;
 use crate::input::{Input, NextUses};
 use crate::observe::Unobserved;
 use crate::options::RunOptions;
@@ -50,7 +50,7 @@ proptest! {
             arrivals_ns: &[],
             continuations: &[],
             request_bytes: &[],
-            asides: Asides::NONE,
+            control_commands: ControlCommands::NONE,
         };
         let options = RunOptions {
             warmup: Warmup::Requests(warmup as u64),

@@ -33,7 +33,7 @@ pub struct TimedCounters {
     pub idle_writes: Option<u64>,
     /// With a drive of today.
     #[serde(default, flatten)]
-    pub asides: Option<AsideCounters>,
+    pub control_commands: Option<ControlCounters>,
     /// The drive's.
     #[serde(flatten)]
     pub device: DeviceCounters,
@@ -42,7 +42,7 @@ pub struct TimedCounters {
 /// What is counted of trims and flushes (`docs/spec/device-today.md` 10).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 10 says what each one is, name by name")]
-pub struct AsideCounters {
+pub struct ControlCounters {
     pub trim_requests: u64,
     pub trim_cache_drops: u64,
     pub trim_dirty_drops: u64,

@@ -1,16 +1,16 @@
 //! The course of a run: the request that is being served, and what was counted.
 
 use super::counters::{EraseSpread, TimedCounters, Timing, since};
-use super::front::Front;
+use super::frontend::Frontend;
 use super::ledger::Ledger;
-use crate::asides::AsideKind;
+use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::error::RunError;
 use crate::observe::{Completed, Observer};
-use crate::windows::Parts;
+use crate::windows::WindowCounts;
 use destage_core::{Nanos, Op};
 use destage_ssd::config::HostMode;
-use destage_ssd::{Device, DeviceCounters, Ftl, HostConfig, When};
+use destage_ssd::{Device, DeviceCounters, Ftl, HostConfig, PendingTime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,7 +29,7 @@ pub struct TimedOutcome {
     /// Times, and what the drive did.
     pub timing: Timing,
     /// What was counted, window by window.
-    pub(crate) parts: Parts,
+    pub(crate) parts: WindowCounts,
     /// Pages that were still dirty at the end.
     pub dirty_left: u64,
 }
@@ -40,12 +40,12 @@ pub(super) struct Course {
     after_ns: Nanos,
     outstanding: BinaryHeap<Reverse<Nanos>>,
     pub(super) ledger: Ledger,
-    pub(super) parts: Parts,
+    pub(super) parts: WindowCounts,
     pub(super) now: Nanos,
     pub(super) op: Op,
-    aside: Option<AsideKind>,
+    control_command: Option<ControlKind>,
     pub(super) bytes: u64,
-    pub(super) end: When,
+    pub(super) end: PendingTime,
     pub(super) pages: u32,
     is_open: bool,
     pub(super) requests: u64, // closed so far
@@ -61,7 +61,7 @@ pub(super) struct Course {
 /// A request whose end is only a name yet.
 struct Unresolved {
     request: Completed,
-    end: When,
+    end: PendingTime,
     after_ns: Nanos,
 }
 
@@ -72,12 +72,12 @@ impl Course {
             after_ns,
             outstanding: BinaryHeap::new(),
             ledger: Ledger::default(),
-            parts: Parts::none(),
+            parts: WindowCounts::none(),
             now: 0,
             op: Op::Read,
-            aside: None,
+            control_command: None,
             bytes: 0,
-            end: When::at(0),
+            end: PendingTime::at(0),
             pages: 0,
             is_open: false,
             requests: 0,
@@ -104,16 +104,16 @@ impl Course {
             }
         }
         self.op = if is_write { Op::Write } else { Op::Read };
-        self.aside = None;
-        self.end = When::at(self.now);
+        self.control_command = None;
+        self.end = PendingTime::at(self.now);
         self.pages = 0;
         self.is_open = true;
     }
 
     /// The same of a trim or flush.
-    pub(super) fn issue_aside(&mut self, arrival_ns: Nanos, kind: AsideKind) {
+    pub(super) fn issue_control_command(&mut self, arrival_ns: Nanos, kind: ControlKind) {
         self.issue(arrival_ns, false);
-        self.aside = Some(kind);
+        self.control_command = Some(kind);
     }
 
     /// All pages of the request have been served.
@@ -130,7 +130,7 @@ impl Course {
         let request = Completed {
             number: self.requests,
             op: self.op,
-            aside: self.aside,
+            control_command: self.control_command,
             issued_ns: self.now,
             completion_ns: 0,
             operations,
@@ -144,12 +144,12 @@ impl Course {
         if self.host.mode == HostMode::Closed {
             self.outstanding.push(Reverse(completion_ns));
         }
-        match self.aside {
+        match self.control_command {
             None => {
                 self.ledger.request(self.op, self.now, completion_ns);
                 self.parts.respond(self.op, completion_ns - self.now);
             }
-            Some(kind) => self.ledger.aside(kind, self.now, completion_ns),
+            Some(kind) => self.ledger.control_command(kind, self.now, completion_ns),
         }
         observer.completed(&Completed { completion_ns, ..request });
     }
@@ -161,14 +161,14 @@ impl Course {
 
     /// Everything so far was warm-up; the request that has been issued is the first that counts.
     /// Of `total` requests; of those before, some may have filled the cache.
-    pub(super) fn start_counting<C: Front<F>, F: Ftl>(
+    pub(super) fn start_counting<C: Frontend<F>, F: Ftl>(
         &mut self,
         device: &mut Device<F>,
-        front: &C,
+        frontend: &C,
         total: u64,
     ) {
         self.warming = false;
-        let was_full = self.requests > 0 && (front.is_full() || self.ledger.pages.evictions > 0);
+        let was_full = self.requests > 0 && (frontend.is_full() || self.ledger.pages.evictions > 0);
         device.queues().count_latencies(true);
         self.warmup_requests = self.requests;
         if self.requests > 0 {
@@ -176,7 +176,7 @@ impl Course {
             self.ledger = Ledger::default();
             self.ledger.pages.idle_writes = idle_writes;
             self.before = device.counters();
-            self.own_before = front.own_counters();
+            self.own_before = frontend.own_counters();
             self.started_ns = self.now;
         }
         let done = self.ledger.flash(&device.counters());
@@ -185,23 +185,23 @@ impl Course {
 
     /// A window of the run may begin with the request that has been issued, or end before it.
     #[inline]
-    pub(super) fn cut<C: Front<F>, F: Ftl>(&mut self, device: &Device<F>, front: &C) {
+    pub(super) fn cut<C: Frontend<F>, F: Ftl>(&mut self, device: &Device<F>, frontend: &C) {
         if self.parts.is_cut(self.requests) {
             let done = self.ledger.flash(&device.counters());
-            self.parts.cut(self.requests, &self.ledger.pages, done, front.is_full());
+            self.parts.cut(self.requests, &self.ledger.pages, done, frontend.is_full());
         }
     }
 
     /// Requests whose end is known by now have completed. At the end of the run that is all of
     /// them, since all operations have ended.
-    pub(super) fn settle<C: Front<F>, F: Ftl, O: Observer>(
+    pub(super) fn settle<C: Frontend<F>, F: Ftl, O: Observer>(
         &mut self,
         device: &mut Device<F>,
-        front: &mut C,
+        frontend: &mut C,
         observer: &mut O,
     ) {
         let settled = device.queues().times().settle();
-        front.settle(&settled);
+        frontend.settle(&settled);
         let Course { ledger, parts, unresolved, warming, warmup_requests, .. } = self;
         unresolved.retain_mut(|Unresolved { request, end, after_ns }| {
             *end = settled.now(*end);

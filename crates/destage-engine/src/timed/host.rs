@@ -1,9 +1,9 @@
 //! The host side of a run: issues requests, open or closed, and counts.
 
-use super::between::Between;
-use super::cached::Cached;
+use super::cache_frontend::CacheFrontend;
+use super::control_commands::ControlQueue;
 use super::course::{Course, TimedOutcome};
-use super::front::{Access, Bare, Front};
+use super::frontend::{Access, Frontend, NoCache};
 use crate::accesses::Extent;
 use crate::error::RunError;
 use crate::input::Input;
@@ -56,7 +56,7 @@ impl TimedReplay<'_> {
         device: &mut Device<F>,
         observer: &mut impl Observer,
     ) -> Result<TimedOutcome, RunError> {
-        self.drive(device, &mut Bare::default(), observer)
+        self.drive(device, &mut NoCache::default(), observer)
     }
 
     /// Runs through a policy (7.3, 7.4).
@@ -74,32 +74,33 @@ impl TimedReplay<'_> {
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, next_uses, .. } = self.input;
         let fetch = self.fetch_on_write_miss;
-        let mut front = Cached::new(policy, cache, fetch, columns.lpns, next_uses, device);
-        front.write_ahead(self.host.writer);
-        let mut outcome = self.drive(device, &mut front, observer)?;
+        let mut frontend =
+            CacheFrontend::new(policy, cache, fetch, columns.lpns, next_uses, device);
+        frontend.write_ahead(self.host.writer);
+        let mut outcome = self.drive(device, &mut frontend, observer)?;
         let counters = &mut outcome.timing.counters;
         counters.eviction_wait_ns_sum = counters.device.program_wait_ns_sum;
         Ok(outcome)
     }
 
     /// Issues requests, open or closed (7.5, 7.6), and counts responses.
-    fn drive<C: Front<F>, F: Ftl, O: Observer>(
+    fn drive<C: Frontend<F>, F: Ftl, O: Observer>(
         &self,
         device: &mut Device<F>,
-        front: &mut C,
+        frontend: &mut C,
         observer: &mut O,
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, arrivals_ns, continuations, .. } = self.input;
         let rows = columns.first_ids.len();
         let warm_rows = self.warmup.rows(rows, arrivals_ns);
         let mut continued = continuations.iter().copied().peekable();
-        let mut between = Between::new(&self.input, self.host, device);
-        let requests = rows as u64 - continuations.len() as u64 + between.count();
-        between.counts_from(warm_rows, requests);
-        let mut course = Course::new(self.host, front.after_ns());
+        let mut control_commands = ControlQueue::new(&self.input, self.host, device);
+        let requests = rows as u64 - continuations.len() as u64 + control_commands.count();
+        control_commands.counts_from(warm_rows, requests);
+        let mut course = Course::new(self.host, frontend.after_ns());
         all_arrive_in_time(&self.input, self.host.mode)?;
         goes_on(device, &course)?;
-        let uses_idle = front.uses_idle();
+        let uses_idle = frontend.uses_idle();
         course.ledger.pages.idle_writes = uses_idle.then_some(0);
         let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
         if operations_seen {
@@ -107,28 +108,35 @@ impl TimedReplay<'_> {
         }
         device.queues().count_latencies(false);
         let (mut index, mut reported) = (0, 0);
-        let mut names = NAMES.max(2 * front.pages());
+        let mut names = NAMES.max(2 * frontend.pages());
         for (row, (&arrival_ns, &extent)) in arrivals_ns.iter().zip(columns.extents).enumerate() {
             let extent = Extent(extent);
             if continued.next_if_eq(&(row as u64)).is_none() {
-                if between.come_before(row) {
-                    serve_between(row, &mut between, device, front, &mut course, observer);
+                if control_commands.come_before(row) {
+                    serve_between(
+                        row,
+                        &mut control_commands,
+                        device,
+                        frontend,
+                        &mut course,
+                        observer,
+                    );
                 }
-                course.close(front.host_operations(), observer);
+                course.close(frontend.host_operations(), observer);
                 if device.queues().times().names() >= names {
-                    course.settle(device, front, observer);
-                    names = device.queues().times().names() + NAMES.max(2 * front.pages());
+                    course.settle(device, frontend, observer);
+                    names = device.queues().times().names() + NAMES.max(2 * frontend.pages());
                 }
                 let since = course.now;
                 course.issue(arrival_ns, extent.is_write());
                 if uses_idle {
-                    offer_idle(since, device, front, &mut course, observer);
+                    offer_idle(since, device, frontend, &mut course, observer);
                 }
-                course.bytes = between.request_bytes(row);
-                begin(row, between.warm(), device, front, &mut course);
+                course.bytes = control_commands.request_bytes(row);
+                begin(row, control_commands.warmup(), device, frontend, &mut course);
             }
-            self.look_ahead(row, device, front);
-            self.serve(row, &mut index, device, front, &mut course, observer)?;
+            self.look_ahead(row, device, frontend);
+            self.serve(row, &mut index, device, frontend, &mut course, observer)?;
             if operations_seen {
                 observer.operations(&mut device.queues().take_operations());
             }
@@ -140,8 +148,8 @@ impl TimedReplay<'_> {
                 }
             }
         }
-        serve_between(rows, &mut between, device, front, &mut course, observer);
-        self.end(device, front, course, observer, (index, requests), operations_seen)
+        serve_between(rows, &mut control_commands, device, frontend, &mut course, observer);
+        self.end(device, frontend, course, observer, (index, requests), operations_seen)
     }
 
     /// LPN of a dense id, below 2^32, since it is of the drive. The first id of a request without
@@ -153,7 +161,7 @@ impl TimedReplay<'_> {
 
     /// Tells the memory of what comes some requests later.
     #[inline(always)]
-    fn look_ahead<C: Front<F>, F: Ftl>(&self, row: usize, device: &Device<F>, front: &C) {
+    fn look_ahead<C: Frontend<F>, F: Ftl>(&self, row: usize, device: &Device<F>, frontend: &C) {
         let columns = self.input.columns;
         if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
             prefetch(columns.lpns, farther as usize);
@@ -161,21 +169,21 @@ impl TimedReplay<'_> {
         if let Some(&far) = columns.first_ids.get(row + AHEAD) {
             let is_write = Extent(columns.extents[row + AHEAD]).is_write();
             let op = if is_write { Op::Write } else { Op::Read };
-            front.warm(device, far, self.lpn_of(far), op);
+            frontend.prefetch(device, far, self.lpn_of(far), op);
         }
         if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
-            front.warm_links(device, near, self.lpn_of(near));
+            frontend.prefetch_links(device, near, self.lpn_of(near));
         }
     }
 
     /// Serves the pages of a row, which are numbered from `index` on.
     #[inline(always)]
-    fn serve<C: Front<F>, F: Ftl, O: Observer>(
+    fn serve<C: Frontend<F>, F: Ftl, O: Observer>(
         &self,
         row: usize,
         index: &mut u64,
         device: &mut Device<F>,
-        front: &mut C,
+        frontend: &mut C,
         course: &mut Course,
         observer: &mut O,
     ) -> Result<(), RunError> {
@@ -191,114 +199,114 @@ impl TimedReplay<'_> {
                 first_of_request: course.pages == 0,
                 bytes: course.bytes,
             };
-            let done = front.access(device, access, &mut course.ledger, observer)?;
+            let done = frontend.access(device, access, &mut course.ledger, observer)?;
             course.end = device.queues().times().later(course.end, done);
             course.pages += 1;
             *index += 1;
             if O::SEES_GAUGES && observer.wants_gauges() {
-                front.gauges(&mut |name, value| observer.gauge(name, value));
+                frontend.gauges(&mut |name, value| observer.gauge(name, value));
             }
         }
         Ok(())
     }
 
     /// After the last request: what is still dirty, what is still under way, and what was lost.
-    fn end<C: Front<F>, F: Ftl, O: Observer>(
+    fn end<C: Frontend<F>, F: Ftl, O: Observer>(
         &self,
         device: &mut Device<F>,
-        front: &mut C,
+        frontend: &mut C,
         mut course: Course,
         observer: &mut O,
         (accesses, requests): (u64, u64),
         operations_seen: bool,
     ) -> Result<TimedOutcome, RunError> {
-        course.close(front.host_operations(), observer);
+        course.close(frontend.host_operations(), observer);
         if course.warming {
-            course.start_counting(device, front, requests);
+            course.start_counting(device, frontend, requests);
         }
-        course.cut(device, front);
+        course.cut(device, frontend);
         let columns = self.input.columns;
         if O::SEES_GAUGES {
-            front.gauges(&mut |name, value| observer.gauge(name, value));
+            frontend.gauges(&mut |name, value| observer.gauge(name, value));
         }
         let dirty_left = if self.flush_at_end {
             // No request waits for these: they are no evictions.
             device.queues().count_latencies(false);
-            course.ledger.pages.end_flushes = front.flush(device, columns.lpns);
+            course.ledger.pages.end_flushes = frontend.flush(device, columns.lpns);
             0
         } else {
-            front.dirty()
+            frontend.dirty()
         };
         device.finish();
         if operations_seen {
             observer.operations(&mut device.queues().take_operations());
         }
-        course.settle(device, front, observer);
+        course.settle(device, frontend, observer);
         observer.progress(accesses);
         goes_on(device, &course)?;
-        nothing_lost(device, front.host_operations(), (course.requests, requests))?;
-        course.outcome(device, &front.own_counters(), dirty_left)
+        nothing_lost(device, frontend.host_operations(), (course.requests, requests))?;
+        course.outcome(device, &frontend.own_counters(), dirty_left)
     }
 }
 
 /// Offers the instants between two requests in which units are idle (`docs/spec/writer.md`, 2), and
 /// ends them: all that happened before the second is over.
 #[inline(never)]
-fn offer_idle<C: Front<F>, F: Ftl, O: Observer>(
+fn offer_idle<C: Frontend<F>, F: Ftl, O: Observer>(
     since: Nanos,
     device: &mut Device<F>,
-    front: &mut C,
+    frontend: &mut C,
     course: &mut Course,
     observer: &mut O,
 ) {
     let mut next = Some(since).filter(|&at| course.requests > 0 && at < course.now);
     while let Some(at) = next {
         device.advance_past_timers(at);
-        let goes_on = front.offer(device, at, &mut course.ledger, observer);
+        let goes_on = frontend.offer(device, at, &mut course.ledger, observer);
         next = if goes_on { device.next_idle(at, course.now) } else { None };
     }
     device.advance(course.now);
-    course.own(front.host_operations());
+    course.own(frontend.host_operations());
 }
 
 /// Serves the trims and flushes that come before a row.
 #[inline(never)]
-fn serve_between<C: Front<F>, F: Ftl, O: Observer>(
+fn serve_between<C: Frontend<F>, F: Ftl, O: Observer>(
     row: usize,
-    between: &mut Between<'_>,
+    control_commands: &mut ControlQueue<'_>,
     device: &mut Device<F>,
-    front: &mut C,
+    frontend: &mut C,
     course: &mut Course,
     observer: &mut O,
 ) {
-    while let Some(aside) = between.next(row) {
-        course.close(front.host_operations(), observer);
+    while let Some(control_command) = control_commands.next(row) {
+        course.close(frontend.host_operations(), observer);
         let since = course.now;
-        course.issue_aside(aside.arrival_ns, aside.kind());
-        if front.uses_idle() {
-            offer_idle(since, device, front, course, observer);
+        course.issue_control_command(control_command.arrival_ns, control_command.kind());
+        if frontend.uses_idle() {
+            offer_idle(since, device, frontend, course, observer);
         }
-        begin(row, between.warm(), device, front, course);
-        between.serve(aside, device, front, course);
+        begin(row, control_commands.warmup(), device, frontend, course);
+        control_commands.serve(control_command, device, frontend, course);
     }
 }
 
-/// The instant of a request has come; it may be the first that counts. `warm`: rows that do not
+/// The instant of a request has come; it may be the first that counts. `prefetch`: rows that do not
 /// count, if the cache does not say so, and requests in all.
 #[inline(always)]
-fn begin<C: Front<F>, F: Ftl>(
+fn begin<C: Frontend<F>, F: Ftl>(
     row: usize,
     (warm_rows, requests): (Option<usize>, u64),
     device: &mut Device<F>,
-    front: &mut C,
+    frontend: &mut C,
     course: &mut Course,
 ) {
-    if course.warming && warm_rows.map_or_else(|| front.is_full(), |warm| row >= warm) {
-        course.start_counting(device, front, requests);
+    if course.warming && warm_rows.map_or_else(|| frontend.is_full(), |warm| row >= warm) {
+        course.start_counting(device, frontend, requests);
     }
-    course.cut(device, front);
+    course.cut(device, frontend);
     device.advance(course.now);
-    front.arrive(device);
+    frontend.arrive(device);
 }
 
 /// The FTL has not run out of blocks, and time has not run out: what was done since then would be
@@ -319,8 +327,11 @@ fn goes_on<F: Ftl>(device: &Device<F>, course: &Course) -> Result<(), RunError> 
 /// not count.
 fn all_arrive_in_time(input: &Input<'_>, mode: HostMode) -> Result<(), RunError> {
     let row = input.arrivals_ns.last().copied();
-    let aside = input.asides.list.last().map(|aside| aside.arrival_ns);
-    let Some(last) = row.max(aside).filter(|&last| last > LAST_NS && mode == HostMode::Open) else {
+    let control_command =
+        input.control_commands.list.last().map(|control_command| control_command.arrival_ns);
+    let Some(last) =
+        row.max(control_command).filter(|&last| last > LAST_NS && mode == HostMode::Open)
+    else {
         return Ok(());
     };
     Err(RunError::Impossible(format!(

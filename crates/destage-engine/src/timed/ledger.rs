@@ -1,7 +1,7 @@
 //! What is counted while a run goes on.
 
-use super::counters::{AsideCounters, TimedCounters};
-use crate::asides::AsideKind;
+use super::counters::{ControlCounters, TimedCounters};
+use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes};
 use crate::distribution::Values;
 use crate::windows::Flash;
@@ -20,7 +20,7 @@ pub(super) struct Ledger {
     pub(super) reads: Values,
     pub(super) writes: Values,
     pub(super) last_ns: Nanos, // largest completion
-    pub(super) asides: AsideCounters,
+    pub(super) control_commands: ControlCounters,
 }
 
 impl Ledger {
@@ -36,12 +36,12 @@ impl Ledger {
     }
 
     /// A trim or flush has completed: it is no response.
-    pub(super) fn aside(&mut self, kind: AsideKind, now: Nanos, completion: Nanos) {
+    pub(super) fn control_command(&mut self, kind: ControlKind, now: Nanos, completion: Nanos) {
         match kind {
-            AsideKind::Trim | AsideKind::Empty => self.asides.trim_requests += 1,
-            AsideKind::Flush => {
-                self.asides.flush_requests += 1;
-                let sum = &mut self.asides.flush_wait_ns_sum;
+            ControlKind::Trim | ControlKind::Empty => self.control_commands.trim_requests += 1,
+            ControlKind::Flush => {
+                self.control_commands.flush_requests += 1;
+                let sum = &mut self.control_commands.flush_wait_ns_sum;
                 *sum = sum.saturating_add(completion - now);
             }
         }
@@ -87,8 +87,8 @@ impl Ledger {
         Some(TimedCounters {
             requests: self.reads.count()
                 + self.writes.count()
-                + self.asides.trim_requests
-                + self.asides.flush_requests,
+                + self.control_commands.trim_requests
+                + self.control_commands.flush_requests,
             page_accesses: pages.accesses(),
             hits: pages.hits(),
             read_hits: pages.read_hits,
@@ -108,7 +108,7 @@ impl Ledger {
             read_misses: device.flash_reads - self.padding_reads,
             makespan_ns: self.last_ns.saturating_sub(started_ns),
             idle_writes: pages.idle_writes,
-            asides: device.today.is_some().then_some(self.asides),
+            control_commands: device.today.is_some().then_some(self.control_commands),
             device,
         })
     }

@@ -1,7 +1,7 @@
 //! Runs with a device: the host side of `docs/spec/device.md` 7. Any policy in front of any drive.
 //!
 //! Everything that decides happens at the instant of a request; only completions lie in the future.
-//! When reads go first, some of them are not known for a while, hence [`When`](destage_ssd::When).
+//! When reads go first, some of them are not known for a while, hence [`PendingTime`](destage_ssd::PendingTime).
 //!
 //! ```text
 //!  workload   requests of a vector as columns (a decoded trace has them already)
@@ -16,11 +16,11 @@
 //!  timeline   every operation, for Perfetto
 //! ```
 
-mod between;
-mod cached;
+mod cache_frontend;
+mod control_commands;
 mod counters;
 mod course;
-mod front;
+mod frontend;
 mod host;
 mod ledger;
 mod profile;
@@ -29,7 +29,7 @@ mod tests;
 mod timeline;
 mod workload;
 
-pub use counters::{AsideCounters, EraseSpread, TimedCounters, Timing, max_deviation};
+pub use counters::{ControlCounters, EraseSpread, TimedCounters, Timing, max_deviation};
 pub use course::TimedOutcome;
 pub use host::TimedReplay;
 pub use profile::{Period, Profile, Profiler};

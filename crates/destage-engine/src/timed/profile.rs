@@ -150,7 +150,7 @@ impl Observer for Profiler {
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 
     fn completed(&mut self, request: &Completed) {
-        if request.aside.is_some() {
+        if request.control_command.is_some() {
             return; // a trim or flush is no response
         }
         let response_ns = request.completion_ns - request.issued_ns;
@@ -231,7 +231,7 @@ mod tests {
             profiler.completed(&Completed {
                 number,
                 op,
-                aside: None,
+                control_command: None,
                 issued_ns,
                 completion_ns,
                 operations: 0..0,

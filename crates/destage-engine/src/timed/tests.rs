@@ -1,5 +1,5 @@
 //! What vectors do not show: warm-ups, options of the run, observers, and what is refused. The
-//! vectors themselves are run by `conform`, random ones against a twin in `tests/device_twin`.
+//! vectors themselves are run by `conform`, random ones against a twin in `tests/device_reference`.
 
 mod bounds;
 mod idle;
@@ -13,7 +13,9 @@ use destage_policies::Setup;
 use destage_policies::larc::Larc;
 use destage_policies::lru::Lru;
 use destage_ssd::config::{Table, Value as Given};
-use destage_ssd::{CacheConfig, Device, DeviceConfig, DriveLpn, HostConfig, OperationRecord, When};
+use destage_ssd::{
+    CacheConfig, Device, DeviceConfig, DriveLpn, HostConfig, OperationRecord, PendingTime,
+};
 
 /// A drive of 4 chips and 4-KiB pages, full after preconditioning, with collections soon.
 fn config(changes: &[(&str, Given)]) -> DeviceConfig {
@@ -295,7 +297,8 @@ fn the_frames_of_a_group_are_free_when_its_last_program_ends_whoever_takes_them(
         let second = group(&mut device, 9_000_000_000, [10, 11], [8, 9, 10, 11]);
         device.finish();
         let settled = device.queues().times().settle();
-        let last = |ends: [When; 4]| ends.map(|end| settled.ns(end)).into_iter().max().expect("4");
+        let last =
+            |ends: [PendingTime; 4]| ends.map(|end| settled.ns(end)).into_iter().max().expect("4");
         let hit_ns = cache().hit_ns;
         let now = 18_000_000_000;
         let expected = [0, 0, 0, 0, last(first), last(first), settled.ns(read), last(second), now];

@@ -4,7 +4,7 @@
 //! JSON, one event a line, written as the run goes on. Times are microseconds with three digits
 //! behind the point, which is what the format asks for and keeps every nanosecond.
 
-use crate::asides::AsideKind;
+use crate::control_commands::ControlKind;
 use crate::observe::{Completed, Observer};
 use destage_core::{NEVER, Nanos, Op, Plan, Request};
 use destage_ssd::OperationRecord;
@@ -130,14 +130,15 @@ impl<W: Write> Timeline<W> {
     }
 
     fn request(&mut self, request: &Completed) -> io::Result<()> {
-        let Completed { number, op, aside, issued_ns, completion_ns, ref operations } = *request;
+        let Completed { number, op, control_command, issued_ns, completion_ns, ref operations } =
+            *request;
         let (lane, new) = self.lanes.take(issued_ns, completion_ns);
         if new {
             self.track(REQUESTS, Some(lane), &format!("requests {lane}"))?;
         }
-        let name = match (aside, op) {
-            (Some(AsideKind::Flush), _) => "flush",
-            (Some(AsideKind::Trim | AsideKind::Empty), _) => "trim",
+        let name = match (control_command, op) {
+            (Some(ControlKind::Flush), _) => "flush",
+            (Some(ControlKind::Trim | ControlKind::Empty), _) => "trim",
             (None, Op::Write) => "write",
             (None, Op::Read) => "read",
         };
@@ -241,7 +242,7 @@ mod tests {
         timeline.completed(&Completed {
             number: 0,
             op: Op::Write,
-            aside: None,
+            control_command: None,
             issued_ns: 1000,
             completion_ns: 251_501,
             operations: 3..4,

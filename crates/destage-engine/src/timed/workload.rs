@@ -1,7 +1,7 @@
 //! Requests of a vector, as columns: the same form that a decoded trace has.
 
 use crate::accesses::{Columns, Extent};
-use crate::asides::{Aside, AsideKind, Asides};
+use crate::control_commands::{ControlCommand, ControlCommands, ControlKind};
 use crate::error::RunError;
 use crate::input::Input;
 use crate::input::NextUses;
@@ -37,7 +37,7 @@ pub struct Workload {
     lpns: Vec<u64>,      // LPN of each page, ascending
     next_uses: Vec<u64>, // of each access
     bytes: Vec<u64>,     // of the request of each row
-    asides: Vec<Aside>,
+    control_commands: Vec<ControlCommand>,
     logical_pages: u64,
 }
 
@@ -83,13 +83,13 @@ impl Workload {
                     workload.take_rows(arrival_ns, op, rows, &mut pieces);
                     continue;
                 }
-                Ask::Flush => AsideKind::Flush,
-                Ask::Trim if length == 0 => AsideKind::Empty,
-                Ask::Trim => AsideKind::Trim,
+                Ask::Flush => ControlKind::Flush,
+                Ask::Trim if length == 0 => ControlKind::Empty,
+                Ask::Trim => ControlKind::Trim,
             };
-            let aside = Aside::new(kind, pieces.len() as u64, arrival_ns, 0);
-            let covers = if kind == AsideKind::Trim { length } else { 0 };
-            workload.asides.push(aside.over(offset, covers, page));
+            let control_command = ControlCommand::new(kind, pieces.len() as u64, arrival_ns, 0);
+            let covers = if kind == ControlKind::Trim { length } else { 0 };
+            workload.control_commands.push(control_command.over(offset, covers, page));
         }
         let pages = |&(first, pages): &(u64, u64)| first..first + pages;
         workload.lpns = pieces.iter().flat_map(pages).collect();
@@ -106,7 +106,7 @@ impl Workload {
     /// The same for a run that drops what is trimmed: a page has no next use beyond its trim.
     #[must_use]
     pub fn dropping_trims(self) -> Self {
-        let next_uses = next_uses(&self, &self.asides);
+        let next_uses = next_uses(&self, &self.control_commands);
         Workload { next_uses, ..self }
     }
 
@@ -145,7 +145,10 @@ impl Workload {
             arrivals_ns: &self.arrivals_ns,
             continuations: &self.continuations,
             request_bytes: &self.bytes,
-            asides: Asides { list: &self.asides, logical_pages: Some(self.logical_pages) },
+            control_commands: ControlCommands {
+                list: &self.control_commands,
+                logical_pages: Some(self.logical_pages),
+            },
         }
     }
 
@@ -165,8 +168,8 @@ impl Workload {
     }
 
     /// Trims and flushes.
-    pub fn asides(&self) -> &[Aside] {
-        &self.asides
+    pub fn control_commands(&self) -> &[ControlCommand] {
+        &self.control_commands
     }
 
     /// LPN of a page.
@@ -177,8 +180,9 @@ impl Workload {
 
 /// Number of the next access to the same page, for each access; `NEVER` if there is none, or if a
 /// trim among these comes first.
-fn next_uses(workload: &Workload, trims: &[Aside]) -> Vec<u64> {
-    let asides = Asides { list: trims, logical_pages: Some(workload.logical_pages) };
+fn next_uses(workload: &Workload, trims: &[ControlCommand]) -> Vec<u64> {
+    let control_commands =
+        ControlCommands { list: trims, logical_pages: Some(workload.logical_pages) };
     let rows = workload.first_ids.iter().zip(&workload.extents).enumerate();
     let pages = |extent: u32| Extent(extent).pages() as usize;
     let accesses: usize = workload.extents.iter().map(|&extent| pages(extent)).sum();
@@ -190,7 +194,7 @@ fn next_uses(workload: &Workload, trims: &[Aside]) -> Vec<u64> {
         while let Some((trim, before)) =
             trims.split_last().filter(|(trim, _)| trim.row > row as u64)
         {
-            for ids in asides.ids(trim, &workload.lpns) {
+            for ids in control_commands.ids(trim, &workload.lpns) {
                 next[ids.start as usize..ids.end as usize].fill(destage_core::NEVER);
             }
             trims = before;

@@ -2,11 +2,13 @@
 //! load: every frame and every flash page carries the version of what it holds.
 
 use super::{drive, requests};
-use destage_core::{Hashed, Lookup, Lpn, NEVER, Needs, Op, Page, Plan, Policy, Request, UnitId};
+use destage_core::{
+    Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Requirements, UnitId,
+};
 use destage_policies::{POLICIES, Setup, build_any, params};
 use destage_ssd::config::{DeviceConfig, PagesOfBlocks};
-use destage_ssd::ftl::machine::{Copied, Flash, Gathered, Machine};
-use destage_ssd::ftl::{AnyMachine, NAMES, Sink};
+use destage_ssd::ftl::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
+use destage_ssd::ftl::{AnyBlockFtl, NAMES, Sink};
 use destage_ssd::timing::{Kind, Operation};
 use destage_ssd::{BlockId, Device, DriveLpn, Ftl, PageFtl};
 use std::collections::HashMap;
@@ -32,7 +34,7 @@ impl Flashed {
     }
 }
 
-impl Flash for Flashed {
+impl FlashOps for Flashed {
     type Served = Option<Version>;
     fn read(&mut self, page: u32) -> Option<Version> {
         self.held[page as usize]
@@ -78,8 +80,8 @@ impl Sink for Flashed {
     fn submit(&mut self, op: Operation) -> Option<Version> {
         match op.kind {
             Kind::Read if op.ppn == Operation::NO_PAGE => None,
-            Kind::Read => Flash::read(self, op.ppn),
-            Kind::Write => Flash::program(self, op.ppn),
+            Kind::Read => FlashOps::read(self, op.ppn),
+            Kind::Write => FlashOps::program(self, op.ppn),
             Kind::Move => {
                 self.moving.push((op.from, op.ppn));
                 None
@@ -91,7 +93,7 @@ impl Sink for Flashed {
                     let held = self.slot(block, slot);
                     self.put(to, held);
                 }
-                Flash::erase(self, block);
+                FlashOps::erase(self, block);
                 None
             }
         }
@@ -107,7 +109,7 @@ impl Sink for Flashed {
 
 enum Mapping {
     Page(Box<PageFtl>),
-    Machine(Box<AnyMachine>),
+    BlockFtl(Box<AnyBlockFtl>),
 }
 
 /// An FTL over a flash that knows what lies on it, and a drive that does the same and can be asked.
@@ -127,7 +129,7 @@ impl Store {
         };
         let blocks = geometry.planes * geometry.blocks_per_plane;
         let mapping = match config.ftl.info().row {
-            Some(_) => Mapping::Machine(Box::new(AnyMachine::build(&config.ftl, pages, blocks))),
+            Some(_) => Mapping::BlockFtl(Box::new(AnyBlockFtl::build(&config.ftl, pages, blocks))),
             None => Mapping::Page(Box::new(PageFtl::build(config, geometry))),
         };
         let flash = Flashed {
@@ -144,7 +146,7 @@ impl Store {
         self.drive.read(lpn);
         match &mut self.mapping {
             Mapping::Page(ftl) => ftl.read(lpn, &mut self.flash).flatten(),
-            Mapping::Machine(machine) => {
+            Mapping::BlockFtl(machine) => {
                 machine.read(lpn, &mut self.flash).expect("it is not full").flatten()
             }
         }
@@ -156,7 +158,7 @@ impl Store {
         self.flash.writing = Some((lpn, version));
         match &mut self.mapping {
             Mapping::Page(ftl) => ftl.write(lpn, &mut self.flash),
-            Mapping::Machine(machine) => {
+            Mapping::BlockFtl(machine) => {
                 machine.write(lpn, &mut self.flash).expect("it is not full")
             }
         };
@@ -166,7 +168,7 @@ impl Store {
     fn look(&mut self, lpn: u64) -> Option<Version> {
         match &mut self.mapping {
             Mapping::Page(ftl) => ftl.read(DriveLpn(lpn as u32), &mut self.flash).flatten(),
-            Mapping::Machine(machine) => {
+            Mapping::BlockFtl(machine) => {
                 let page = machine.place(DriveLpn(lpn as u32))?;
                 self.flash.held[page as usize]
             }
@@ -247,7 +249,7 @@ impl Run {
             self.store.drive.advance(now);
             let mut r = Request::new(Page(page), Lpn(page), op);
             r.next_use = next_uses[i];
-            if policy.needs().contains(Needs::UNITS) {
+            if policy.requirements().contains(Requirements::UNITS) {
                 r.units = self.store.drive.units_of(DriveLpn(page as u32));
             }
             let expected = newest.get(&page).copied().unwrap_or(0);
@@ -273,7 +275,7 @@ impl Run {
                             assert!(frames.remove(&victim.page.0).is_some(), "it was resident");
                         }
                     }
-                    if policy.needs().contains(Needs::UNITS) {
+                    if policy.requirements().contains(Requirements::UNITS) {
                         r.units = self.store.drive.units_of(DriveLpn(page as u32));
                     }
                     policy.admit(&r, miss);
@@ -294,7 +296,7 @@ impl Run {
         assert_eq!(self.store.drive.check_conservation(), Ok(()), "{}", self.name);
         match &self.store.mapping {
             Mapping::Page(ftl) => ftl.check(),
-            Mapping::Machine(machine) => machine.check(),
+            Mapping::BlockFtl(machine) => machine.check(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::drawn::draw;
 use crate::targets::generate::{Caches, Ftls, vector, vector_of_today};
 use destage_engine::conform::emit;
 use destage_engine::control::Control;
-use destage_twins::ssd::{COUNTERS_OF_TODAY, simulate};
+use destage_reference::ssd::{COUNTERS_OF_TODAY, simulate};
 use proptest::strategy::Strategy;
 use serde_json::Value;
 use std::io::Write;

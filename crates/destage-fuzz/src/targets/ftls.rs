@@ -51,7 +51,7 @@ fn run(data: &[u8]) {
 
 fn compare(ftl: &str, params: &Value, ops: &[(bool, u64)]) {
     let given = params.as_object().expect("an object");
-    let twin = destage_twins::ftl::run(ftl, given, ops).expect("a known FTL");
+    let twin = destage_reference::ftl::run(ftl, given, ops).expect("a known FTL");
     let listed: Vec<Value> =
         ops.iter().map(|&(write, lpn)| json!([if write { "w" } else { "r" }, lpn])).collect();
     let vector = json!({"ftl": ftl, "name": "drawn", "params": params, "ops": listed});

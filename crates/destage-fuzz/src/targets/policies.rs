@@ -3,7 +3,7 @@
 use crate::Target;
 use crate::drawn::draw;
 use crate::targets::shapes;
-use destage_core::{Blind, Dense, Lookup, Lpn, NEVER, Needs, Page, Plan, Policy, Request};
+use destage_core::{Blind, Dense, Lookup, Lpn, NEVER, Page, Plan, Policy, Request, Requirements};
 use destage_engine::checked::Checked;
 use destage_policies::params::Value;
 use destage_policies::{Info, POLICIES, Setup, build_any, check_params};
@@ -23,7 +23,9 @@ type Case = (u32, Vec<(String, Value)>, shapes::Trace, u8);
 fn run(data: &[u8]) {
     let Some((&chosen, rest)) = data.split_first() else { return };
     let info: &Info = POLICIES[usize::from(chosen) % POLICIES.len()];
-    if !destage_twins::NAMES.contains(&info.name) && !destage_twins::WRAPPERS.contains(&info.name) {
+    if !destage_reference::NAMES.contains(&info.name)
+        && !destage_reference::WRAPPERS.contains(&info.name)
+    {
         return; // those that look at blocks or at a drive meet both in `drives`
     }
     let strategy = (shapes::frames(), shapes::params(info.name), shapes::trace(), 0..30_u8);
@@ -47,7 +49,7 @@ fn obeys(name: &'static str, (frames, params, trace, trims): Case) {
     let setup = Setup { params: checked, trace_pages: Some(pages), ..Setup::new(frames) };
     let Ok(policy) = build_any(name, &setup, Dense::new(pages as u32)) else { return };
     // Whoever knows the future is not told of trims, which would make it another one.
-    let trims = if policy.needs().contains(Needs::NEXT_USE) { 0 } else { trims };
+    let trims = if policy.requirements().contains(Requirements::NEXT_USE) { 0 } else { trims };
     let mut policy = Checked::new(policy, 1);
     let mut plan = Plan::new();
     let uses = next_uses(&ids);

@@ -87,7 +87,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         }
         for k in 0..self.group.len() {
             if let Some(ahead) = self.group.get(k + FRAMES_AHEAD) {
-                self.warm_linked::<K>(ahead.frame);
+                self.prefetch_linked::<K>(ahead.frame);
             }
             list.unlink(&mut self.frames, self.group[k].frame);
         }

@@ -8,15 +8,15 @@ use destage_core::{Directory, Page};
 impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     /// Hint: the page is about to be looked up.
     #[inline(always)]
-    pub(crate) fn warm(&self, page: Page) {
+    pub(crate) fn prefetch(&self, page: Page) {
         if D::DENSE {
             prefetch(&self.at, page.0 as usize);
         }
     }
 
-    /// Hint, after [`warm`](Blocks::warm): what is known of the page is about to be used.
+    /// Hint, after [`prefetch`](Blocks::prefetch): what is known of the page is about to be used.
     #[inline(always)]
-    pub(crate) fn warm_held(&self, page: Page) {
+    pub(crate) fn prefetch_held(&self, page: Page) {
         // The hint for a request without pages may name a page that no access ever does. Frames and
         // blocks that are none are asked for in vain: cheaper than a branch.
         if D::DENSE
@@ -27,10 +27,10 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         }
     }
 
-    /// Hint, after [`warm_held`](Blocks::warm_held): so is its block. Returns the page's frame, or
+    /// Hint, after [`prefetch_held`](Blocks::prefetch_held): so is its block. Returns the page's frame, or
     /// [`NIL`].
     #[inline(always)]
-    pub(crate) fn warm_block(&self, page: Page) -> u32 {
+    pub(crate) fn prefetch_block(&self, page: Page) -> u32 {
         if D::DENSE
             && let Some(at) = self.at.get(page.0 as usize)
             && let Some(&block) = self.names.by_id.get(at.id as usize)
@@ -43,7 +43,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
 
     /// Hint: the neighbours of a frame, or of none, on a list of the policy's are about to be used.
     #[inline(always)]
-    pub(crate) fn warm_linked<const K: usize>(&self, frame: u32)
+    pub(crate) fn prefetch_linked<const K: usize>(&self, frame: u32)
     where
         Held<T>: Linked<K>,
     {
@@ -56,16 +56,16 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
 
     /// Hint: the page of this frame, which is near, is likely to leave soon.
     #[inline(always)]
-    pub(crate) fn warm_leaving(&self, frame: u32) {
+    pub(crate) fn prefetch_leaving(&self, frame: u32) {
         let Held { slot, block, .. } = self.frames[frame as usize];
         prefetch(&self.at, slot as usize);
         prefetch(&self.blocks, block as usize);
-        self.warm_linked::<0>(frame);
+        self.prefetch_linked::<0>(frame);
     }
 
     /// Hint: the number of this block, which is near, or [`NIL`], is about to be asked for.
     #[inline(always)]
-    pub(crate) fn warm_number(&self, block: u32) {
+    pub(crate) fn prefetch_number(&self, block: u32) {
         if D::DENSE
             && let Some(block) = self.blocks.get(block as usize)
         {
@@ -76,7 +76,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     /// Hint: this block's cluster is likely to be destaged soon, and `next` after it. Either may be
     /// [`NIL`].
     #[inline(always)]
-    pub(crate) fn warm_victims(&self, block: u32, next: u32) {
+    pub(crate) fn prefetch_victims(&self, block: u32, next: u32) {
         if let Some(block) = self.blocks.get(block as usize)
             && let Some(frame) = block.pages.oldest()
         {

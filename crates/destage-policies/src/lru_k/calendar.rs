@@ -90,23 +90,23 @@ impl Calendar {
     /// Takes the page whose own time is least.
     ///
     /// `time_of` says a page's own time, or, by `None`, that the page is no longer one of this
-    /// calendar's: it is then taken out. `warm` brings near what `time_of` looks at.
+    /// calendar's: it is then taken out. `prefetch` brings near what `time_of` looks at.
     #[inline(always)]
     pub(super) fn take_least(
         &mut self,
         mut time_of: impl FnMut(Slot) -> Option<u64>,
-        warm: impl Fn(Slot),
+        prefetch: impl Fn(Slot),
     ) -> Option<Slot> {
         loop {
             let Some(Reverse((noted, slot))) = self.front.pop() else {
                 if self.waiting == 0 {
                     return None;
                 }
-                self.open(&mut time_of, &warm);
+                self.open(&mut time_of, &prefetch);
                 continue;
             };
             if let Some(&Reverse((_, next))) = self.front.peek() {
-                warm(Slot(next));
+                prefetch(Slot(next));
             }
             let slot = Slot(slot);
             match time_of(slot) {
@@ -118,14 +118,14 @@ impl Calendar {
     }
 
     /// The first bucket goes to the front, but for pages whose own time is later.
-    fn open(&mut self, time_of: &mut impl FnMut(Slot) -> Option<u64>, warm: &impl Fn(Slot)) {
+    fn open(&mut self, time_of: &mut impl FnMut(Slot) -> Option<u64>, prefetch: &impl Fn(Slot)) {
         let at = (self.first % BUCKETS) as usize;
         let mut bucket = std::mem::take(&mut self.buckets[at]);
         self.first += 1;
         self.waiting -= bucket.len();
         for (i, &slot) in bucket.iter().enumerate() {
             if let Some(&soon) = bucket.get(i + AHEAD) {
-                warm(soon);
+                prefetch(soon);
             }
             if let Some(time) = time_of(slot) {
                 self.file(time, slot);

@@ -100,8 +100,8 @@ impl Drive<'_> {
         let mut bypasses = Vec::new();
         for (&(op, name), next_use) in self.trace.iter().zip(next_uses) {
             let r = Request { next_use, ..Request::new(self.page(name), Lpn(name), op) };
-            policy.warm(r.page);
-            policy.warm_links(r.page);
+            policy.prefetch(r.page);
+            policy.prefetch_links(r.page);
             plan.clear();
             let mut through = None;
             let hit = match policy.request(&r) {

@@ -153,9 +153,9 @@ pub fn json(params: &[(String, Value)]) -> serde_json::Map<String, serde_json::V
 }
 
 /// The same as a twin has it.
-pub fn twin_op(op: Op) -> destage_twins::Op {
+pub fn twin_op(op: Op) -> destage_reference::Op {
     match op {
-        Op::Read => destage_twins::Op::Read,
-        Op::Write => destage_twins::Op::Write,
+        Op::Read => destage_reference::Op::Read,
+        Op::Write => destage_reference::Op::Write,
     }
 }

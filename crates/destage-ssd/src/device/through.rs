@@ -6,9 +6,9 @@ use crate::config::InterfaceConfig;
 use crate::ftl::Ftl;
 use crate::geometry::DriveLpn;
 use crate::interface::{Command, Interface};
+use crate::pending_time::PendingTime;
 use crate::placement::{Future, WriteHint};
 use crate::queues::Served;
-use crate::when::When;
 use destage_core::{NEVER, Nanos};
 
 impl<F: Ftl> Device<F> {
@@ -67,7 +67,7 @@ impl<F: Ftl> Device<F> {
         let now = self.queues.now();
         let interface = self.interface.as_mut().expect("there is one");
         let unnumbered = |done| {
-            let done = When::at(done);
+            let done = PendingTime::at(done);
             Served { end: done, transferred: done, submission: NEVER }
         };
         if let Some(done) = interface.read_buffered(lpn, now) {
@@ -81,7 +81,7 @@ impl<F: Ftl> Device<F> {
         };
         let done = interface.send(known(served.end), now);
         self.queues.done(done);
-        Served { end: When::at(done), transferred: When::at(done), ..served }
+        Served { end: PendingTime::at(done), transferred: PendingTime::at(done), ..served }
     }
 
     /// Writes a page through the interface: it is done when it is in the buffer, and without one
@@ -95,7 +95,7 @@ impl<F: Ftl> Device<F> {
         let served = self.ftl.write_as(lpn, hint, &mut self.queues);
         let done = interface.received(lpn, ready, known(served.end), now);
         self.queues.done(done);
-        let end = When::at(done);
+        let end = PendingTime::at(done);
         let transferred = if interface.is_buffered() { end } else { served.transferred };
         Served { end, transferred, ..served }
     }
@@ -107,6 +107,6 @@ impl<F: Ftl> Device<F> {
 }
 
 /// First come, first served: every end is known.
-fn known(end: When) -> Nanos {
+fn known(end: PendingTime) -> Nanos {
     end.known().expect("an interface needs sched = fcfs")
 }

@@ -75,13 +75,13 @@ impl Ftl for AnyFtl {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: DriveLpn) {
-        each_ftl!(self, ftl => ftl.warm(lpn));
+    fn prefetch(&self, lpn: DriveLpn) {
+        each_ftl!(self, ftl => ftl.prefetch(lpn));
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: DriveLpn) {
-        each_ftl!(self, ftl => ftl.warm_old(lpn));
+    fn prefetch_old(&self, lpn: DriveLpn) {
+        each_ftl!(self, ftl => ftl.prefetch_old(lpn));
     }
 
     fn fill(&mut self, logical_pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {

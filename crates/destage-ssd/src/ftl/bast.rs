@@ -16,12 +16,12 @@
 //!
 //! Cost. O(1) per page, and per merge O(pages per block / 64).
 
+use super::block_ftl::{BlockFtl, FlashOps};
 use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
 use super::layer::FlashState;
 use super::lists::Lists;
 use super::log_blocks::{self, LogBlocks};
-use super::machine::{Flash, Machine};
 use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, PagesOfBlocks, key};
 use crate::geometry::{BlockId, DriveLpn, Ppn};
 use destage_keys::words;
@@ -93,7 +93,7 @@ impl Bast {
 
     /// "Log write", steps 1 and 2: the logical block has a log block with a free slot.
     #[inline]
-    fn log_with_room<F: Flash>(&mut self, lbn: u32, flash: &mut F) -> Result<u32, NoFreeBlock> {
+    fn log_with_room<F: FlashOps>(&mut self, lbn: u32, flash: &mut F) -> Result<u32, NoFreeBlock> {
         if let Some(log) = self.log_of[lbn as usize].checked_sub(1) {
             if self.logs[log as usize].next < self.pages_per_block {
                 return Ok(log);
@@ -113,7 +113,7 @@ impl Bast {
     }
 
     /// Merges a logical block with its log block.
-    fn merge<F: Flash>(&mut self, log: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn merge<F: FlashOps>(&mut self, log: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
         let Log { lbn, block, next, in_order } = self.logs[log as usize];
         if in_order {
             self.common.prefix_merge(lbn, block, next, flash);
@@ -128,7 +128,7 @@ impl Bast {
     }
 }
 
-impl Machine for Bast {
+impl BlockFtl for Bast {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
         let logical_blocks = pages.logical_blocks();
         // No logical block has two: more would never be used.
@@ -145,7 +145,7 @@ impl Machine for Bast {
     }
 
     #[inline]
-    fn read<F: Flash>(
+    fn read<F: FlashOps>(
         &mut self,
         lpn: DriveLpn,
         flash: &mut F,
@@ -154,7 +154,11 @@ impl Machine for Bast {
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: FlashOps>(
+        &mut self,
+        lpn: DriveLpn,
+        flash: &mut F,
+    ) -> Result<F::Served, NoFreeBlock> {
         let (lbn, offset) = self.common.split(lpn);
         if let Some(served) = self.common.write_in_place((lbn, offset), flash)? {
             return Ok(served);
@@ -172,8 +176,8 @@ impl Machine for Bast {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: DriveLpn) {
-        self.common.warm(lpn);
+    fn prefetch(&self, lpn: DriveLpn) {
+        self.common.prefetch(lpn);
     }
 
     fn counters(&self) -> FtlCounters {

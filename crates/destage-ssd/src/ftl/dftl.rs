@@ -17,10 +17,10 @@
 
 mod cmt;
 
+use super::block_ftl::{BlockFtl, FlashOps};
 use super::blocks::{NoFreeBlock, Wear};
 use super::counters::{FtlCounters, counters};
 use super::layer::FlashState;
-use super::machine::{Flash, Machine};
 use super::pool::{ALONE, Collections, Frontier, Pool};
 use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
 use crate::geometry::{BlockId, DriveLpn, Ppn};
@@ -136,7 +136,7 @@ pub struct Dftl {
 impl Dftl {
     /// "Look-up": afterwards the entry is in the CMT.
     #[inline]
-    fn look_up<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<u32, NoFreeBlock> {
+    fn look_up<F: FlashOps>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<u32, NoFreeBlock> {
         if let Some(entry) = self.cmt.find(lpn) {
             self.counters.cmt_hits += 1;
             self.cmt.touch(entry);
@@ -157,14 +157,14 @@ impl Dftl {
         Ok(self.cmt.insert(lpn))
     }
 
-    fn read_translation<F: Flash>(&mut self, page: Ppn, flash: &mut F) {
+    fn read_translation<F: FlashOps>(&mut self, page: Ppn, flash: &mut F) {
         self.pool.common.flash_reads += 1;
         self.counters.translation_reads += 1;
         flash.read_own(page);
     }
 
     /// "Write back" of a dirty entry.
-    fn write_back<F: Flash>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn write_back<F: FlashOps>(&mut self, victim: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
         if !self.pool.has_room(self.translation) {
             self.make_room(flash)?; // may make more entries dirty
         }
@@ -180,7 +180,7 @@ impl Dftl {
     }
 
     /// "Update": a new version of a translation page.
-    fn update<F: Flash>(&mut self, tvpn: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn update<F: FlashOps>(&mut self, tvpn: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
         if let Some(old) = self.gtd[tvpn as usize].checked_sub(1) {
             self.read_translation(old, flash);
             self.pool.invalidate(old);
@@ -194,14 +194,14 @@ impl Dftl {
         Ok(())
     }
 
-    fn make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn make_room<F: FlashOps>(&mut self, flash: &mut F) -> Result<(), NoFreeBlock> {
         while let Some(victim) = self.pool.victim() {
             self.collect(victim, flash)?;
         }
         Ok(())
     }
 
-    fn collect<F: Flash>(&mut self, victim: BlockId, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn collect<F: FlashOps>(&mut self, victim: BlockId, flash: &mut F) -> Result<(), NoFreeBlock> {
         if self.is_translation[victim.index()] {
             self.is_translation[victim.index()] = false;
             self.collect_translation(victim, flash)
@@ -210,7 +210,7 @@ impl Dftl {
         }
     }
 
-    fn collect_translation<F: Flash>(
+    fn collect_translation<F: FlashOps>(
         &mut self,
         victim: BlockId,
         flash: &mut F,
@@ -233,7 +233,7 @@ impl Dftl {
         Ok(())
     }
 
-    fn collect_data<F: Flash>(
+    fn collect_data<F: FlashOps>(
         &mut self,
         victim: BlockId,
         flash: &mut F,
@@ -270,7 +270,7 @@ impl Dftl {
     }
 }
 
-impl Machine for Dftl {
+impl BlockFtl for Dftl {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
         let PagesOfBlocks { logical_pages, pages_per_block } = pages;
         Dftl {
@@ -293,7 +293,7 @@ impl Machine for Dftl {
     }
 
     #[inline]
-    fn read<F: Flash>(
+    fn read<F: FlashOps>(
         &mut self,
         lpn: DriveLpn,
         flash: &mut F,
@@ -314,7 +314,11 @@ impl Machine for Dftl {
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: FlashOps>(
+        &mut self,
+        lpn: DriveLpn,
+        flash: &mut F,
+    ) -> Result<F::Served, NoFreeBlock> {
         self.pool.common.host_writes += 1;
         let entry = self.look_up(lpn, flash)?;
         if !self.pool.has_room(self.data) {
@@ -331,14 +335,14 @@ impl Machine for Dftl {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: DriveLpn) {
+    fn prefetch(&self, lpn: DriveLpn) {
         prefetch(&self.map, lpn.index());
-        self.cmt.warm(lpn);
+        self.cmt.prefetch(lpn);
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: DriveLpn) {
-        self.pool.warm(self.map[lpn.index()].saturating_sub(1));
+    fn prefetch_old(&self, lpn: DriveLpn) {
+        self.pool.prefetch(self.map[lpn.index()].saturating_sub(1));
     }
 
     fn counters(&self) -> FtlCounters {

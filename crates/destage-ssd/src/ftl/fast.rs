@@ -18,11 +18,11 @@
 //! Cost. O(1) per page, O(pages per block / 64) per merge, O(pages per block) per RW block
 //! reclaimed.
 
+use super::block_ftl::{BlockFtl, FlashOps};
 use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
 use super::layer::FlashState;
 use super::log_blocks::{self, LogBlocks};
-use super::machine::{Flash, Machine};
 use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, key};
 use crate::geometry::{BlockId, DriveLpn, Ppn};
 use std::collections::VecDeque;
@@ -80,14 +80,14 @@ impl Fast {
     }
 
     /// SW becomes the data block of its owner; there is none then.
-    fn merge_sequential<F: Flash>(&mut self, flash: &mut F) {
+    fn merge_sequential<F: FlashOps>(&mut self, flash: &mut F) {
         if let Some(Sequential { owner, block, next }) = self.sequential.take() {
             self.common.prefix_merge(owner, block, next, flash);
         }
     }
 
     /// Case 1: offset 0 opens SW for its logical block.
-    fn open_sequential<F: Flash>(
+    fn open_sequential<F: FlashOps>(
         &mut self,
         (lpn, lbn): (DriveLpn, u32),
         flash: &mut F,
@@ -99,7 +99,7 @@ impl Fast {
     }
 
     /// Case 4: the next slot of the newest RW block.
-    fn write_random<F: Flash>(
+    fn write_random<F: FlashOps>(
         &mut self,
         lpn: DriveLpn,
         flash: &mut F,
@@ -115,7 +115,7 @@ impl Fast {
     }
 
     /// Reclaims the oldest RW block if there are as many as may be, and takes a new one.
-    fn open_random<F: Flash>(&mut self, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn open_random<F: FlashOps>(&mut self, flash: &mut F) -> Result<(), NoFreeBlock> {
         let mut lpns = Vec::new();
         if self.random.len() >= self.most_random
             && let Some(oldest) = self.random.pop_front()
@@ -131,7 +131,7 @@ impl Fast {
     }
 
     /// Merges every logical block that has a valid page in an RW block, and erases it.
-    fn reclaim<F: Flash>(&mut self, random: &Random, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn reclaim<F: FlashOps>(&mut self, random: &Random, flash: &mut F) -> Result<(), NoFreeBlock> {
         let Random { block, ref lpns } = *random;
         for (slot, &lpn) in (0..).zip(lpns) {
             if self.common.place(lpn) != Some(self.common.page(block, slot)) {
@@ -154,7 +154,7 @@ impl Fast {
     }
 }
 
-impl Machine for Fast {
+impl BlockFtl for Fast {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
         Fast {
             common: LogBlocks::new(pages, blocks),
@@ -166,7 +166,7 @@ impl Machine for Fast {
     }
 
     #[inline]
-    fn read<F: Flash>(
+    fn read<F: FlashOps>(
         &mut self,
         lpn: DriveLpn,
         flash: &mut F,
@@ -175,7 +175,11 @@ impl Machine for Fast {
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: FlashOps>(
+        &mut self,
+        lpn: DriveLpn,
+        flash: &mut F,
+    ) -> Result<F::Served, NoFreeBlock> {
         let (lbn, offset) = self.common.split(lpn);
         if let Some(served) = self.common.write_in_place((lbn, offset), flash)? {
             return Ok(served);
@@ -198,8 +202,8 @@ impl Machine for Fast {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: DriveLpn) {
-        self.common.warm(lpn);
+    fn prefetch(&self, lpn: DriveLpn) {
+        self.common.prefetch(lpn);
     }
 
     fn counters(&self) -> FtlCounters {

@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 /// A free block is needed, and there is none: the run stops, and its counters are no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{ftl}: {}: device full: a free block is needed, and none of the {blocks} blocks is free{}",
-    when(*operation), remedy)]
+    pending_time(*operation), remedy)]
 pub struct DeviceFull {
     /// The FTL.
     pub ftl: &'static str,
@@ -30,7 +30,7 @@ pub struct DeviceFull {
     pub remedy: &'static str,
 }
 
-fn when(operation: Option<u64>) -> String {
+fn pending_time(operation: Option<u64>) -> String {
     operation.map_or("while it was being filled".into(), |number| format!("operation {number}"))
 }
 
@@ -142,11 +142,11 @@ pub trait Ftl: Sized {
     }
 
     /// A hint that the page is written or read soon: brings what says where it is near.
-    fn warm(&self, _lpn: DriveLpn) {}
+    fn prefetch(&self, _lpn: DriveLpn) {}
 
-    /// A hint that the page is written very soon, some ten pages after [`warm`](Ftl::warm): brings
+    /// A hint that the page is written very soon, some ten pages after [`prefetch`](Ftl::prefetch): brings
     /// near what changes when its old version becomes invalid.
-    fn warm_old(&self, _lpn: DriveLpn) {}
+    fn prefetch_old(&self, _lpn: DriveLpn) {}
 
     /// Writes page 0, 1, .., L-1 of an empty drive, in no time (5.6).
     ///

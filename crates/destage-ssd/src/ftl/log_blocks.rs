@@ -12,10 +12,10 @@
 //! clears the second bits, whatever log blocks they stood for: it never visits a page.
 
 use super::bitmap::{below, count, pages};
+use super::block_ftl::{FlashOps, Gathered};
 use super::blocks::{Blocks, NoFreeBlock, Wear};
 use super::counters::{Common, FtlCounters, counters};
 use super::layer::FlashState;
-use super::machine::{Flash, Gathered};
 use crate::config::{Alone, COUNT, Counter, IfAbsent, PagesOfBlocks, Row, key};
 use crate::divisor::Divisor;
 use crate::geometry::{BlockId, DriveLpn, Ppn};
@@ -142,7 +142,7 @@ impl LogBlocks {
 
     /// Brings near what says where a page is.
     #[inline(always)]
-    pub(super) fn warm(&self, lpn: DriveLpn) {
+    pub(super) fn prefetch(&self, lpn: DriveLpn) {
         let (lbn, offset) = self.split(lpn);
         prefetch(&self.offsets, self.word(lbn, offset));
         prefetch(&self.log_pages, lpn.index());
@@ -164,7 +164,7 @@ impl LogBlocks {
 
     /// "Read. From the newest copy."
     #[inline]
-    pub(super) fn read<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Option<F::Served> {
+    pub(super) fn read<F: FlashOps>(&mut self, lpn: DriveLpn, flash: &mut F) -> Option<F::Served> {
         self.common.host_reads += 1;
         let place = self.place(lpn);
         match place {
@@ -177,7 +177,7 @@ impl LogBlocks {
     /// The first two steps of a write: the first version of a page goes into its data block. `None`
     /// if it is not the first: the write goes to a log block.
     #[inline]
-    pub(super) fn write_in_place<F: Flash>(
+    pub(super) fn write_in_place<F: FlashOps>(
         &mut self,
         (lbn, offset): (u32, u32),
         flash: &mut F,
@@ -197,7 +197,7 @@ impl LogBlocks {
 
     /// Programs a page of a log block with a new version of a page.
     #[inline]
-    pub(super) fn write_to_log<F: Flash>(
+    pub(super) fn write_to_log<F: FlashOps>(
         &mut self,
         lpn: DriveLpn,
         page: Ppn,
@@ -225,7 +225,13 @@ impl LogBlocks {
     /// A log block holds exactly the offsets below `n` of a logical block in their slots, all
     /// valid: the others are copied to it, and it becomes the data block. A *switch* if there are
     /// none, else a *partial* merge.
-    pub(super) fn prefix_merge<F: Flash>(&mut self, lbn: u32, log: BlockId, n: u32, flash: &mut F) {
+    pub(super) fn prefix_merge<F: FlashOps>(
+        &mut self,
+        lbn: u32,
+        log: BlockId,
+        n: u32,
+        flash: &mut F,
+    ) {
         let copied = self.gather(lbn, log, n, flash);
         if copied > 0 {
             self.counters.partial_merges += 1;
@@ -235,7 +241,7 @@ impl LogBlocks {
     }
 
     /// All pages of a logical block are copied to a free block, which becomes its data block.
-    pub(super) fn full_merge<F: Flash>(
+    pub(super) fn full_merge<F: FlashOps>(
         &mut self,
         lbn: u32,
         flash: &mut F,
@@ -249,7 +255,7 @@ impl LogBlocks {
     /// Copies what was written from offset `n` on to a block, which becomes the data block; the old
     /// one is erased. Returns how many pages were copied.
     #[inline]
-    fn gather<F: Flash>(&mut self, lbn: u32, to: BlockId, n: u32, flash: &mut F) -> u32 {
+    fn gather<F: FlashOps>(&mut self, lbn: u32, to: BlockId, n: u32, flash: &mut F) -> u32 {
         flash.collection();
         let data = self.data_block(lbn);
         let (mut programmed, mut copied) = (0, 0);
@@ -285,7 +291,7 @@ impl LogBlocks {
     }
 
     /// Erases a block in which so many pages have been programmed.
-    pub(super) fn erase<F: Flash>(&mut self, block: BlockId, programmed: u32, flash: &mut F) {
+    pub(super) fn erase<F: FlashOps>(&mut self, block: BlockId, programmed: u32, flash: &mut F) {
         self.common.erases += 1;
         self.blocks.erase(block, programmed);
         flash.erase(block);

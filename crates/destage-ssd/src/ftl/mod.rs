@@ -13,9 +13,10 @@
 //! ```
 
 mod any;
-mod any_machine;
+mod any_block_ftl;
 pub mod bast;
 mod bitmap;
+pub mod block_ftl;
 mod blocks;
 mod counters;
 pub mod dftl;
@@ -24,20 +25,19 @@ mod image;
 mod layer;
 mod lists;
 mod log_blocks;
-pub mod machine;
 pub mod page;
 pub mod page_ideal;
-mod placed;
 mod pool;
 mod sink;
+mod striped;
 mod tournament;
 
 pub use blocks::NoFreeBlock;
 pub use counters::{Common, FtlCounters};
 pub use image::ImageError;
 pub use layer::{DeviceFull, FlashState, Ftl};
-pub use placed::Placed;
 pub use sink::{Instantly, Moves, Sink};
+pub use striped::StripedFtl;
 
 use crate::config::{Info, nearest};
 
@@ -66,13 +66,13 @@ macro_rules! ftls {
                 $Today($planes::$Planes<true>),
             )*
             /// One over a row of blocks.
-            Placed(Placed<AnyMachine>),
+            StripedFtl(StripedFtl<AnyBlockFtl>),
         }
 
         /// An FTL over one row of blocks.
         #[derive(Clone, PartialEq, Debug)]
         #[expect(clippy::large_enum_variant, reason = "there is one of it in a drive")]
-        pub enum AnyMachine {
+        pub enum AnyBlockFtl {
             $(
                 #[doc = concat!("`", stringify!($row), "`.")]
                 $Row($row::$Row),
@@ -85,7 +85,7 @@ macro_rules! ftls {
                 match $d any {
                     $(AnyFtl::$Planes($d ftl) => $d body,
                     AnyFtl::$Today($d ftl) => $d body,)*
-                    AnyFtl::Placed($d ftl) => $d body,
+                    AnyFtl::StripedFtl($d ftl) => $d body,
                 }
             };
         }
@@ -105,8 +105,8 @@ macro_rules! ftls {
                         $d body
                     })*
                     _ => {
-                        type $d Ftl = $crate::ftl::Placed<$crate::ftl::AnyMachine>;
-                        let $d any = AnyFtl::Placed;
+                        type $d Ftl = $crate::ftl::StripedFtl<$crate::ftl::AnyBlockFtl>;
+                        let $d any = AnyFtl::StripedFtl;
                         $d body
                     }
                 }
@@ -115,18 +115,18 @@ macro_rules! ftls {
 
         /// As `each_ftl`.
         macro_rules! each_machine {
-            ($d any:expr, $d machine:ident => $d body:expr) => {
-                match $d any { $(AnyMachine::$Row($d machine) => $d body,)* }
+            ($d any:expr, $d block_ftl:ident => $d body:expr) => {
+                match $d any { $(AnyBlockFtl::$Row($d block_ftl) => $d body,)* }
             };
         }
 
         /// As `ftl_of`.
         macro_rules! machine_named {
-            ($d name:expr, $d Machine:ident, $d any:ident => $d body:expr) => {
+            ($d name:expr, $d BlockFtl:ident, $d any:ident => $d body:expr) => {
                 match $d name {
                     $(name if name == $crate::ftl::$row::INFO.name => {
-                        type $d Machine = $crate::ftl::$row::$Row;
-                        let $d any = AnyMachine::$Row;
+                        type $d BlockFtl = $crate::ftl::$row::$Row;
+                        let $d any = AnyBlockFtl::$Row;
                         $d body
                     })*
                     name => unreachable!("{name} is not over a row of blocks"),

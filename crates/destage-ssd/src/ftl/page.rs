@@ -203,17 +203,17 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: DriveLpn) {
+    fn prefetch(&self, lpn: DriveLpn) {
         let (_, slot) = self.home_and_slot(lpn);
         prefetch(&self.map, slot as usize);
         if TODAY {
-            self.points.warm(slot);
+            self.points.prefetch(slot);
         }
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: DriveLpn) {
-        self.warm_place(self.map[self.home_and_slot(lpn).1 as usize]);
+    fn prefetch_old(&self, lpn: DriveLpn) {
+        self.prefetch_place(self.map[self.home_and_slot(lpn).1 as usize]);
     }
 
     fn fill(&mut self, pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {

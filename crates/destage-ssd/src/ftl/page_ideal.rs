@@ -10,10 +10,10 @@
 //!
 //! Cost. O(1) per page and O(log blocks) per invalidation of a page, rarely more than one step.
 
+use super::block_ftl::{BlockFtl, FlashOps};
 use super::blocks::{NoFreeBlock, Wear};
 use super::counters::FtlCounters;
 use super::layer::FlashState;
-use super::machine::{Flash, Machine};
 use super::pool::{ALONE, Collections, Frontier, Pool};
 use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
 use crate::geometry::{BlockId, DriveLpn, Ppn};
@@ -57,7 +57,7 @@ pub struct PageIdeal {
 
 impl PageIdeal {
     /// Copies what is valid in a block to the frontier, and erases it.
-    fn collect<F: Flash>(&mut self, victim: BlockId, flash: &mut F) -> Result<(), NoFreeBlock> {
+    fn collect<F: FlashOps>(&mut self, victim: BlockId, flash: &mut F) -> Result<(), NoFreeBlock> {
         let taken = self.pool.take_out(victim, flash);
         let mut done = 0;
         while done < taken.slots.len() {
@@ -74,7 +74,7 @@ impl PageIdeal {
     }
 }
 
-impl Machine for PageIdeal {
+impl BlockFtl for PageIdeal {
     fn build(config: &FtlConfig, pages: PagesOfBlocks, blocks: u32) -> Self {
         let reserve = config.get("gc_reserve_blocks");
         PageIdeal {
@@ -85,7 +85,7 @@ impl Machine for PageIdeal {
     }
 
     #[inline]
-    fn read<F: Flash>(
+    fn read<F: FlashOps>(
         &mut self,
         lpn: DriveLpn,
         flash: &mut F,
@@ -105,7 +105,11 @@ impl Machine for PageIdeal {
     }
 
     #[inline]
-    fn write<F: Flash>(&mut self, lpn: DriveLpn, flash: &mut F) -> Result<F::Served, NoFreeBlock> {
+    fn write<F: FlashOps>(
+        &mut self,
+        lpn: DriveLpn,
+        flash: &mut F,
+    ) -> Result<F::Served, NoFreeBlock> {
         self.pool.common.host_writes += 1;
         if !self.pool.has_room(self.frontier) {
             while let Some(victim) = self.pool.victim() {
@@ -122,13 +126,13 @@ impl Machine for PageIdeal {
     }
 
     #[inline(always)]
-    fn warm(&self, lpn: DriveLpn) {
+    fn prefetch(&self, lpn: DriveLpn) {
         prefetch(&self.map, lpn.index());
     }
 
     #[inline(always)]
-    fn warm_old(&self, lpn: DriveLpn) {
-        self.pool.warm(self.map[lpn.index()].saturating_sub(1));
+    fn prefetch_old(&self, lpn: DriveLpn) {
+        self.pool.prefetch(self.map[lpn.index()].saturating_sub(1));
     }
 
     fn counters(&self) -> FtlCounters {

@@ -10,9 +10,9 @@
 //! A *frontier* is the block that is being programmed, one for each kind of page.
 
 use super::bitmap::{count, pages};
+use super::block_ftl::{Copied, FlashOps};
 use super::blocks::{Blocks, NoFreeBlock};
 use super::counters::{Common, FtlCounters, counters};
-use super::machine::{Copied, Flash};
 use super::tournament::{OUT, Tournaments};
 use crate::config::{
     Alone, COUNT, ConfigError, FtlConfig, IfAbsent, Kind, PagesOfBlocks, Reader, key,
@@ -196,7 +196,7 @@ impl Pool {
 
     /// Takes the valid pages out of a victim, in slot order: they are invalid now. Give it back to
     /// [`erase`](Pool::erase).
-    pub(super) fn take_out<F: Flash>(&mut self, victim: BlockId, flash: &mut F) -> Taken {
+    pub(super) fn take_out<F: FlashOps>(&mut self, victim: BlockId, flash: &mut F) -> Taken {
         flash.collection();
         self.sealed.remove(ALL, victim.0);
         let words = self.words_of(victim);
@@ -210,7 +210,7 @@ impl Pool {
 
     /// Copies as many of the pages from the `done`-th on as a frontier takes. Returns the first
     /// page programmed, and how many.
-    pub(super) fn copy<F: Flash>(
+    pub(super) fn copy<F: FlashOps>(
         &mut self,
         victim: BlockId,
         taken: &Taken,
@@ -236,7 +236,7 @@ impl Pool {
     }
 
     /// Erases a victim whose pages have been copied.
-    pub(super) fn erase<F: Flash>(&mut self, victim: BlockId, mut taken: Taken, flash: &mut F) {
+    pub(super) fn erase<F: FlashOps>(&mut self, victim: BlockId, mut taken: Taken, flash: &mut F) {
         taken.slots.clear();
         taken.owners.clear();
         self.taken = taken; // its memory serves the next collection
@@ -247,7 +247,7 @@ impl Pool {
 
     /// Brings near what changes when a page becomes invalid.
     #[inline(always)]
-    pub(super) fn warm(&self, page: Ppn) {
+    pub(super) fn prefetch(&self, page: Ppn) {
         let block = self.by_block.quotient(page);
         prefetch(&self.valid, block as usize * self.words);
         prefetch(self.sealed.keys(), block as usize);

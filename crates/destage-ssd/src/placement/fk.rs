@@ -71,7 +71,7 @@ impl Fk {
 
     /// Brings near what is known of a page.
     #[inline(always)]
-    pub(super) fn warm(&self, slot: u32) {
+    pub(super) fn prefetch(&self, slot: u32) {
         prefetch(&self.deaths, slot as usize);
     }
 

@@ -73,7 +73,7 @@ impl Sepbit {
 
     /// Brings near what is known of a page.
     #[inline(always)]
-    pub(super) fn warm(&self, slot: u32) {
+    pub(super) fn prefetch(&self, slot: u32) {
         match &self.last {
             Clocks::Short(clocks) => prefetch(clocks, slot as usize),
             Clocks::Long(clocks) => prefetch(clocks, slot as usize),

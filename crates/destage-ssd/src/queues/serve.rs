@@ -4,10 +4,10 @@ use super::counts::add;
 use super::{Order, Queues, Served, Undone};
 use crate::ftl::{Moves, Sink};
 use crate::geometry::Place;
+use crate::pending_time::PendingTime;
 use crate::read_first::Waiting;
 use crate::records::OperationRecord;
 use crate::timing::{Kind, Operation, Phase};
-use crate::when::When;
 use destage_core::{NEVER, Nanos, UnitId};
 use std::cmp::Reverse;
 
@@ -103,7 +103,7 @@ impl Queues {
         }
         let transferred =
             transferred.unwrap_or_else(|| end.saturating_sub(self.after_transfer(&op)));
-        Served { end: When::at(end), transferred: When::at(transferred), submission }
+        Served { end: PendingTime::at(end), transferred: PendingTime::at(transferred), submission }
     }
 
     /// An operation of the host: its latency, and its end for whoever listens. Where something
@@ -141,7 +141,9 @@ impl Queues {
         lanes[place.unit.index()].submit(waiting, self.now);
         match waiting.end {
             Some(end) => Served { end, transferred: self.times.before(end, after), submission },
-            None => Served { end: When::at(end), transferred: When::at(end), submission },
+            None => {
+                Served { end: PendingTime::at(end), transferred: PendingTime::at(end), submission }
+            }
         }
     }
 }
@@ -169,8 +171,8 @@ impl Sink for Queues {
         if submission != NEVER {
             self.count_latency(op.kind, start, end);
         }
-        let transferred = When::at(end - self.after_transfer(&op).min(end));
-        Served { end: When::at(end), transferred, submission }
+        let transferred = PendingTime::at(end - self.after_transfer(&op).min(end));
+        Served { end: PendingTime::at(end), transferred, submission }
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The tables `[device]` and `[ftl]`: a checked drive.
 
+use super::host_interface;
 use super::keys::reader;
-use super::today;
 use crate::config::{
     Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, Info, LONGEST_NS, MOST_PAGES,
     PlacementConfig, Reader, Sched, StreamsConfig, Striping, Table,
@@ -154,7 +154,7 @@ impl DeviceConfig {
         AnyFtl::room(&config, source).map_err(|what| keys.impossible(what))?;
         config.check_times(&keys)?;
         config.check_order()?;
-        config.check_today(&keys)?;
+        config.check_interface(&keys)?;
         Ok(config)
     }
 
@@ -163,7 +163,7 @@ impl DeviceConfig {
         let sizes = Sizes::read(keys)?;
         let [channels, chips, dies, planes] = sizes.levels;
         let logical = sizes.logical_pages(keys)?;
-        let streams = today::streams(keys)?;
+        let streams = host_interface::streams(keys)?;
         let low = sizes.gc_low_pages(keys, threshold, &streams)?;
         Ok(DeviceConfig {
             channels: channels as u32, // at most MOST_PAGES, like all counts here
@@ -199,8 +199,8 @@ impl DeviceConfig {
             precondition_writes: keys.get("precondition_writes")?,
             precondition_seed: keys.get("precondition_seed")?,
             pe_cycles: keys.get("pe_cycles")?,
-            interface: today::interface(keys)?,
-            slc: today::slc(keys, (sizes.planes(), sizes.pages, sizes.raw))?,
+            interface: host_interface::interface(keys)?,
+            slc: host_interface::slc(keys, (sizes.planes(), sizes.pages, sizes.raw))?,
             streams,
             placement: PlacementConfig::None,
         })

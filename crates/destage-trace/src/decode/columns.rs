@@ -38,8 +38,9 @@ impl Rows {
         hash.update(&page_bytes.to_le_bytes());
         hash.update(&self.writer.end()?.to_le_bytes());
         let row_bytes = if self.responses { 16 } else { 8 };
-        let asides = size_of_val(&self.asides[..]) as u64;
-        let rest = 8 * self.kept.pages.unique() + row_bytes * self.kept.spool.rows() + asides;
+        let control_commands = size_of_val(&self.control_commands[..]) as u64;
+        let rest =
+            8 * self.kept.pages.unique() + row_bytes * self.kept.spool.rows() + control_commands;
         self.writer.make_room(rest)?;
         self.write_responses()?;
         hash.update(&self.write_lpns(space)?.to_le_bytes());
@@ -50,7 +51,7 @@ impl Rows {
             let section = self.writer.section(ColumnKind::Continuations, bytes)?;
             hash.update(&section.to_le_bytes());
         }
-        hash.update(bytes_of(&self.asides));
+        hash.update(bytes_of(&self.control_commands));
         Ok(format!("{:032x}", hash.digest128()))
     }
 

@@ -9,8 +9,8 @@ use super::read::Reading;
 use super::rows::Rows;
 use super::source::RecordSource;
 use super::wrap::wrap;
-use crate::aside::Aside;
 use crate::columns::{ColumnKind, FORMAT_VERSION, bytes_of};
+use crate::control_command::ControlCommand;
 use crate::error::{Place, Result, TraceError};
 use crate::hooks::Hooks;
 use crate::meta::{Clock, Counts, DeviceMeta, SourceMeta, TraceMeta};
@@ -37,7 +37,7 @@ pub(super) fn number<S: RecordSource + ?Sized>(
         Some(pages) => Some(wrap(&mut rows, &devices, pages, options.spool_limit_bytes, hooks)?),
         None => None,
     };
-    place_asides(&mut rows.asides, &devices, &order, options.wrap_pages);
+    place_control_commands(&mut rows.control_commands, &devices, &order, options.wrap_pages);
     let bases: Vec<u64> = devices.iter().map(|d| d.base_lpn).collect();
     let space = match wrapped {
         // One drive, whose pages belong to no device.
@@ -71,8 +71,8 @@ pub(super) fn number<S: RecordSource + ?Sized>(
         summary: source.summary(),
         fingerprint,
     };
-    if !rows.asides.is_empty() {
-        rows.writer.section(ColumnKind::Asides, bytes_of(&rows.asides))?;
+    if !rows.control_commands.is_empty() {
+        rows.writer.section(ColumnKind::ControlCommands, bytes_of(&rows.control_commands))?;
     }
     let text = serde_json::to_vec(&meta).expect("plain data becomes JSON");
     rows.writer.section(ColumnKind::Meta, &text)?;
@@ -81,25 +81,25 @@ pub(super) fn number<S: RecordSource + ?Sized>(
 
 /// Gives trims their place in the one address space. Among several devices, what lies past the span
 /// of its own is left out: there begins the next one, and nothing of this one was ever there.
-fn place_asides(
-    asides: &mut [Aside],
+fn place_control_commands(
+    control_commands: &mut [ControlCommand],
     devices: &[DeviceMeta],
     order: &[usize],
     wrap_pages: Option<u64>,
 ) {
     let mut places = vec![0; devices.len()];
     order.iter().enumerate().for_each(|(place, &index)| places[index] = place as u32);
-    for aside in asides {
-        let device = &devices[aside.device as usize];
+    for control_command in control_commands {
+        let device = &devices[control_command.device as usize];
         if devices.len() > 1 {
-            let room = device.span_pages.saturating_sub(aside.first_lpn);
-            aside.pages = aside.pages.min(room);
+            let room = device.span_pages.saturating_sub(control_command.first_lpn);
+            control_command.pages = control_command.pages.min(room);
         }
-        aside.first_lpn = device.base_lpn.saturating_add(aside.first_lpn);
+        control_command.first_lpn = device.base_lpn.saturating_add(control_command.first_lpn);
         if let Some(logical_pages) = wrap_pages {
-            aside.first_lpn %= logical_pages;
+            control_command.first_lpn %= logical_pages;
         }
-        aside.device = places[aside.device as usize];
+        control_command.device = places[control_command.device as usize];
     }
 }
 

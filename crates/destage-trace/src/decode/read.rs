@@ -4,8 +4,8 @@ use super::options::{DEFAULT_PAGE_BYTES, DecodeOptions};
 use super::rows::{Row, Rows};
 use super::source::RecordSource;
 use super::splitter::Splitter;
-use crate::aside::{Aside, AsideKind};
 use crate::columns::ColumnWriter;
+use crate::control_command::{ControlCommand, ControlKind};
 use crate::error::Result;
 use crate::hooks::{Hooks, Stage, step};
 use crate::meta::SizeCounter;
@@ -115,7 +115,7 @@ impl<'a> Reading<'a> {
                 RecordOp::Read => false,
                 RecordOp::Write => true,
                 RecordOp::Trim | RecordOp::Flush => {
-                    self.take_aside(record, origin);
+                    self.take_control_command(record, origin);
                     continue;
                 }
             };
@@ -143,19 +143,19 @@ impl<'a> Reading<'a> {
     }
 
     /// Keeps a trim or flush; its pages are those of its device until devices are placed.
-    fn take_aside(&mut self, record: &Record, origin_ns: u64) {
+    fn take_control_command(&mut self, record: &Record, origin_ns: u64) {
         let (row, arrival_ns) = (self.rows.taken(), record.time_ns - origin_ns);
-        let aside = if record.op == RecordOp::Trim {
+        let control_command = if record.op == RecordOp::Trim {
             self.trims += 1;
-            Aside::new(AsideKind::Trim, row, arrival_ns, record.device).over(
+            ControlCommand::new(ControlKind::Trim, row, arrival_ns, record.device).over(
                 record.offset_bytes,
                 record.length_bytes,
                 self.page_bytes,
             )
         } else {
             self.flushes += 1;
-            Aside::new(AsideKind::Flush, row, arrival_ns, record.device)
+            ControlCommand::new(ControlKind::Flush, row, arrival_ns, record.device)
         };
-        self.rows.asides.push(aside);
+        self.rows.control_commands.push(control_command);
     }
 }

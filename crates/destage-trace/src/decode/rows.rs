@@ -2,8 +2,8 @@
 //! [`Kept`], on another thread while the next rows come.
 
 use super::kept::{Beside, Kept};
-use crate::aside::Aside;
 use crate::columns::{ColumnKind, ColumnWriter, bytes_of};
+use crate::control_command::ControlCommand;
 use crate::error::Result;
 use crate::extent::Extent;
 use crate::meta::{Clock, Counts};
@@ -43,7 +43,7 @@ pub(super) struct Rows {
     /// Rows that go on with the request of the row before.
     pub(super) continuations: Vec<u64>,
     /// Trims and flushes, 40 bytes each.
-    pub(super) asides: Vec<Aside>,
+    pub(super) control_commands: Vec<ControlCommand>,
     pub(super) clock: Clock,
     /// A row had a measured response.
     pub(super) responses: bool,
@@ -70,7 +70,7 @@ impl Rows {
             sealed: 0,
             devices: 0,
             continuations: Vec::new(),
-            asides: Vec::new(),
+            control_commands: Vec::new(),
             clock: Clock { first_ns: u64::MAX, ..Clock::default() },
             responses: false,
             writes_arrivals: !wraps,

@@ -31,8 +31,8 @@ pub(super) fn wrap(
     let mut unwrapped = rows.begin_wrapped(spool_bytes);
     let continued = std::mem::take(&mut rows.continuations);
     let mut next_continued = continued.iter().copied().peekable();
-    let mut asides = std::mem::take(&mut rows.asides);
-    let mut next_aside = 0;
+    let mut control_commands = std::mem::take(&mut rows.control_commands);
+    let mut next_control_command = 0;
     let total = Some(unwrapped.rows());
     let mut index = 0;
     unwrapped.for_each(|chunk| {
@@ -40,9 +40,11 @@ pub(super) fn wrap(
         for &[device, count] in &chunk.runs {
             let base = devices[device as usize].base_lpn;
             for k in at..at + count as usize {
-                while let Some(aside) = asides.get_mut(next_aside).filter(|a| a.row == index) {
-                    aside.row = rows.taken();
-                    next_aside += 1;
+                while let Some(control_command) =
+                    control_commands.get_mut(next_control_command).filter(|a| a.row == index)
+                {
+                    control_command.row = rows.taken();
+                    next_control_command += 1;
                 }
                 let extent = Extent(chunk.ops[k]);
                 let continued = next_continued.next_if_eq(&index).is_some();
@@ -72,7 +74,9 @@ pub(super) fn wrap(
         step(hooks, Stage::Numbering, index, total)
     })?;
     rows.seal_chunk()?;
-    asides[next_aside..].iter_mut().for_each(|aside| aside.row = rows.taken());
-    rows.asides = asides;
+    control_commands[next_control_command..]
+        .iter_mut()
+        .for_each(|control_command| control_command.row = rows.taken());
+    rows.control_commands = control_commands;
     Ok(wrap)
 }

@@ -205,8 +205,8 @@ macro_rules! twins {
 
         #[test]
         fn every_policy_that_clusters_is_compared() {
-            // That which needs a drive is compared in front of one (`tests/device_twin`).
-            let blind = |name| !destage_policies::needs(name).expect("a policy").device();
+            // That which needs a drive is compared in front of one (`tests/device_reference`).
+            let blind = |name| !destage_policies::requirements(name).expect("a policy").device();
             let clusters =
                 POLICIES.iter().filter(|policy| policy.clusters && blind(policy.name));
             assert_eq!(clusters.map(|policy| policy.name).collect::<Vec<_>>(), [$($policy),*]);

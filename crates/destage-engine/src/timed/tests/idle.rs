@@ -2,7 +2,7 @@
 //! host, which the vectors and the twin hold.
 
 use super::*;
-use destage_core::{Needs, UnitId};
+use destage_core::{Requirements, UnitId};
 use destage_ssd::WriterConfig;
 use destage_ssd::config::Writer;
 
@@ -18,7 +18,7 @@ struct Ahead {
 
 impl Policy for Ahead {
     type Miss = ();
-    const NEEDS: Needs = Needs::IDLE.and(Needs::COMPLETIONS);
+    const REQUIREMENTS: Requirements = Requirements::IDLE.and(Requirements::COMPLETIONS);
 
     fn request(&mut self, r: &Request) -> Lookup<()> {
         self.lru.request(r)

@@ -59,7 +59,7 @@ fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
             timed.config.device.as_deref(),
             Some(with.drive.as_ref().expect("it").name.as_str())
         );
-        let needs = destage_policies::needs(info.name).expect("in the table");
+        let needs = destage_policies::requirements(info.name).expect("in the table");
         match one(&workload, &spec, &without) {
             Ok(untimed) => {
                 assert!(!needs.device(), "{}", info.name);

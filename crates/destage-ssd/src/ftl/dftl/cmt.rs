@@ -67,7 +67,7 @@ impl Cmt {
 
     /// For a hint.
     #[inline(always)]
-    pub(super) fn warm(&self, lpn: DriveLpn) {
+    pub(super) fn prefetch(&self, lpn: DriveLpn) {
         destage_core::pages::prefetch(&self.of_page, lpn.index());
     }
 

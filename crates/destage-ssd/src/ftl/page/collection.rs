@@ -59,7 +59,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                 let slot = self.owners[(first + start + bit) as usize];
                 prefetch(&self.map, slot as usize);
                 if TODAY {
-                    self.points.warm(slot);
+                    self.points.prefetch(slot);
                 }
                 moving.from.push(start + bit);
                 moving.slots.push(slot);

@@ -223,7 +223,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                 prefetch(&self.map, far as usize);
             }
             if let Some(&near) = slots.get(i + AHEAD / 2) {
-                self.warm_place(self.map[near as usize]);
+                self.prefetch_place(self.map[near as usize]);
             }
             write(self, slot);
             writing.wrote(1)?;

@@ -160,11 +160,11 @@ impl Points {
 
     /// Brings near what is said of a page.
     #[inline(always)]
-    pub(super) fn warm(&self, slot: u32) {
+    pub(super) fn prefetch(&self, slot: u32) {
         if !self.handles.is_empty() {
             prefetch(&self.handles, slot as usize);
         }
-        self.placement.warm(slot);
+        self.placement.prefetch(slot);
     }
 
     /// Where the next of these pages of the victim go, and how many of them (7.3).

@@ -282,7 +282,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
 
     /// Brings near what changes when a place in the map becomes invalid.
     #[inline(always)]
-    pub(super) fn warm_place(&self, place: u32) {
+    pub(super) fn prefetch_place(&self, place: u32) {
         let block = self.by_block_pages.quotient(place.saturating_sub(1));
         prefetch(&self.valid, (block * self.words) as usize);
         prefetch(self.sealed.keys(), block as usize);

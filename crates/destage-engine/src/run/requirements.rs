@@ -1,0 +1,94 @@
+//! What a policy needs of a run, and whether the run supplies it.
+
+use crate::error::RunError;
+use crate::spec::PolicySpec;
+use destage_core::Requirements;
+use destage_policies::Circumstance;
+use destage_policies::params::Params;
+use destage_ssd::DeviceConfig;
+
+/// True if a policy of the list needs the next use of every access.
+pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
+    specs.iter().any(|spec| requirements(spec).contains(Requirements::NEXT_USE))
+}
+
+/// What a policy needs of a run; no cache needs nothing.
+pub fn requirements(spec: &PolicySpec) -> Requirements {
+    destage_policies::requirements(spec.name).unwrap_or(Requirements::NONE)
+}
+
+/// The policy gathers pages by erase block.
+pub(super) fn clusters(spec: &PolicySpec) -> bool {
+    destage_policies::info(spec.name).is_ok_and(|info| info.clusters)
+}
+
+/// What a policy says of its numbers where this is so of the run.
+pub(super) fn caveats(policy: &str, when: Circumstance) -> impl Iterator<Item = &'static str> {
+    let caveats = destage_policies::info(policy).map_or(&[][..], |info| info.caveats);
+    caveats.iter().filter(move |caveat| caveat.when == when).map(|caveat| caveat.says)
+}
+
+pub(super) fn needs_a_device(label: &str) -> RunError {
+    let why = match label {
+        "none" => "without a cache, only a device shows anything".to_string(),
+        label => format!("{label} looks at the drive behind the cache"),
+    };
+    RunError::Impossible(format!(
+        "{why}: add a device (--device, a preset such as small or a TOML file)"
+    ))
+}
+
+/// A run with or without a device supplies what the policy needs.
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which says what to add.
+pub fn supplies(spec: &PolicySpec, has_device: bool) -> Result<(), RunError> {
+    let needs_one = spec.is_none() || requirements(spec).device();
+    if needs_one && !has_device {
+        return Err(needs_a_device(&spec.label()));
+    }
+    Ok(())
+}
+
+/// A policy of one's own suits the drive.
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which says why not.
+pub fn own_suits(device: &DeviceConfig) -> Result<(), RunError> {
+    if device.placement.is_offline() {
+        let what = "placement: policy = fk runs twice, and a policy of one's own is made once";
+        return Err(RunError::Impossible(what.into()));
+    }
+    Ok(())
+}
+
+/// The policy suits the drive (`docs/spec/device-today.md` 2).
+///
+/// # Errors
+///
+/// [`RunError::Impossible`], which names both keys.
+pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(), RunError> {
+    let impossible = |what: String| Err(RunError::Impossible(what));
+    let looks = destage_policies::requirements(policy).unwrap_or(Requirements::NONE);
+    let looks = looks.device() || looks.completions() || looks.contains(Requirements::IDLE);
+    if device.placement.is_offline() && looks {
+        return impossible(format!(
+            "placement: policy = fk excludes the cache policy {policy}: it looks at the drive, so \
+             that what is written would depend on what fk chooses"
+        ));
+    }
+    let cqct = params.iter().find(|(key, _)| *key == "cqct").and_then(|(_, value)| value.as_text());
+    let Some(cqct) = cqct.filter(|&cqct| cqct == "wait" || cqct == "eq1") else { return Ok(()) };
+    let key = match (device.slc, device.streams.write_points()) {
+        (Some(_), _) => "slc_blocks",
+        (None, 1) => return Ok(()),
+        _ if device.streams.handles > 1 => "handles",
+        _ => "gc_stream = own",
+    };
+    impossible(format!(
+        "{policy}: cqct = {cqct} excludes {key} of the drive, whose collections it does not \
+         foresee: it needs cqct = backlog or eq1_strict"
+    ))
+}

@@ -1,0 +1,477 @@
+//! A cache run by a policy in front of the drive (`docs/spec/device.md` 7.3, 7.4).
+
+mod noted;
+mod outstanding;
+mod writer;
+
+use noted::Noted;
+use outstanding::{Outstanding, Submitted};
+
+use super::frontend::{Access, Frontend};
+use super::ledger::Ledger;
+use crate::counters::OwnCounters;
+use crate::error::RunError;
+use crate::input::NextUses;
+use crate::observe::Observer;
+use destage_core::huge;
+use destage_core::pages::prefetch;
+use destage_core::{
+    Completion, DeviceView, Lookup, Lpn, NEVER, Nanos, Op, PadRun, Page, Plan, Requirements,
+};
+use destage_core::{Policy, Request};
+use destage_ssd::config::{EvictWait, ReadWait};
+use destage_ssd::{
+    CacheConfig, Command, Device, DriveLpn, Ftl, PendingTime, Served, Settled, WriteHint,
+    WriterConfig,
+};
+
+/// When a cached page has its frame, and when its data are there (7.4).
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    frame: PendingTime,
+    ready: PendingTime,
+}
+
+/// A cache in front of the drive (7.3, 7.4).
+pub(super) struct CacheFrontend<'a, P> {
+    policy: &'a mut P,
+    cache: &'a CacheConfig,
+    fetch_on_write_miss: bool,
+    lpns: &'a [u64],
+    next_uses: NextUses<'a>,
+    held: Vec<Held>, // by page
+    plan: Plan,
+    reads: u64,
+    programs: u64,
+    coming: [u64; 3], // pages that are likely to be evicted soon, the next one first
+    // Operations that have not ended, by submission number, if the policy listens.
+    submitted: Outstanding,
+    writer: Option<WriterConfig>,
+    ahead: Vec<Page>, // pages that it writes next
+    noted: Noted,
+}
+
+impl<'a, P: Policy> CacheFrontend<'a, P> {
+    /// An empty cache; tells the drive what the policy will ask it.
+    pub(super) fn new<F: Ftl>(
+        policy: &'a mut P,
+        cache: &'a CacheConfig,
+        fetch_on_write_miss: bool,
+        lpns: &'a [u64],
+        next_uses: NextUses<'a>,
+        device: &mut Device<F>,
+    ) -> Self {
+        if policy.counts_operations() {
+            device.queues().keep_unfinished();
+        }
+        if policy.requirements().completions() {
+            device.queues().keep_ends();
+        }
+        let held = Held { frame: PendingTime::at(0), ready: PendingTime::at(0) };
+        device.queues().times().free_frames(PendingTime::at(0), policy.frames());
+        CacheFrontend {
+            policy,
+            cache,
+            fetch_on_write_miss,
+            lpns,
+            next_uses,
+            held: huge::table(held, lpns.len()),
+            plan: Plan::new(),
+            reads: 0,
+            programs: 0,
+            coming: [u64::MAX; 3],
+            submitted: Outstanding::default(),
+            writer: None,
+            ahead: Vec::new(),
+            noted: Noted::new(lpns.len(), device.looks_at_sizes()),
+        }
+    }
+
+    /// Counts a host operation, and remembers what its completion will be about; operations are
+    /// numbered as they are submitted.
+    #[inline]
+    fn submitted(&mut self, page: Option<Page>, op: Op, at_ns: Nanos) {
+        match op {
+            Op::Read => self.reads += 1,
+            Op::Write => self.programs += 1,
+        }
+        if self.policy.requirements().completions() {
+            self.submitted.push(Submitted { page, op, at_ns });
+        }
+    }
+
+    /// Evicts until a frame is free, and says when it is.
+    #[inline]
+    fn make_room<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        miss: &mut P::Miss,
+        ledger: &mut Ledger,
+    ) -> PendingTime {
+        if self.policy.resident() < self.policy.frames() {
+            // One that nobody has had yet, or one that an earlier group left.
+            let frame = device.queues().times().take_frame();
+            return device.queues().times().later(PendingTime::at(now), frame);
+        }
+        let mut frame = PendingTime::at(now);
+        while self.policy.resident() >= self.policy.frames() {
+            let before = (self.plan.evicted().len(), self.plan.group_count());
+            self.policy.evict(miss, &*device, &mut self.plan);
+            if self.cache.evict_wait != EvictWait::None {
+                for at in before.0..self.plan.evicted().len() {
+                    let victim = self.plan.evicted()[at].page;
+                    let held = self.held[victim.0 as usize].frame;
+                    frame = device.queues().times().later(frame, held);
+                }
+            }
+            for group in before.1..self.plan.group_count() {
+                if self.plan.stays(group) {
+                    self.write_and_keep(device, now, group, ledger);
+                } else {
+                    frame = self.destage(device, now, group, frame, ledger);
+                }
+            }
+        }
+        ledger.pages.evicted(&self.plan);
+        ledger.destage_pages.add(&self.plan);
+        let left = self.policy.frames() - self.policy.resident() - 1;
+        if left > 0 {
+            device.queues().times().free_frames(frame, left);
+        }
+        self.prefetch_victims(device);
+        frame
+    }
+
+    /// Writes a flush group of the plan; `frame`, or the instant at which the frames that it leaves
+    /// are free if that is later (`docs/spec/device.md` 12).
+    #[inline]
+    fn destage<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        group: usize,
+        mut frame: PendingTime,
+        ledger: &mut Ledger,
+    ) -> PendingTime {
+        let (flushed, pads) = self.plan.group_ranges(group);
+        // Padding is no miss and no write-back: its latencies are not among theirs.
+        let counted = device.queues().count_latencies(false);
+        for at in pads.clone() {
+            let PadRun { first, pages, in_buffer } = self.plan.pad_runs()[at];
+            for lpn in first.0..first.0 + pages {
+                if !in_buffer && self.fetch(device, DriveLpn(lpn as u32), None, now).1 {
+                    ledger.padding_reads += 1;
+                }
+            }
+        }
+        let mut next_flushed = flushed.start;
+        let (mut next_run, mut next_in_run) = (pads.start, 0);
+        let label = self.plan.label(group);
+        device.command(Command::Access(Op::Write));
+        loop {
+            // Both ascend; the block is written in one pass.
+            let page = self.plan.flushed()[..flushed.end].get(next_flushed).copied();
+            let lpn = page.map_or(u64::MAX, |page| self.lpns[page.0 as usize]);
+            let run = self.plan.pad_runs()[..pads.end].get(next_run);
+            let pad = run.map(|run| run.first.0 + next_in_run);
+            let lpn = match pad {
+                Some(pad) if pad < lpn => {
+                    next_in_run += 1;
+                    if run.is_some_and(|run| run.pages == next_in_run) {
+                        (next_run, next_in_run) = (next_run + 1, 0);
+                    }
+                    pad
+                }
+                _ if page.is_none() => break,
+                _ => {
+                    next_flushed += 1;
+                    let unit = device.unit_of(device.target(Lpn(lpn)));
+                    ledger.destage(device.in_gc(unit), loads(device), device.units());
+                    lpn
+                }
+            };
+            let is_pad = pad == Some(lpn);
+            device.queues().count_latencies(counted && !is_pad);
+            let hint = page.filter(|_| !is_pad).map(|page| self.noted.written_back(page, label));
+            let served = device.write_as(DriveLpn(lpn as u32), hint.unwrap_or_default());
+            self.submitted(if is_pad { None } else { page }, Op::Write, now);
+            let free = match self.cache.evict_wait {
+                EvictWait::Program => served.end,
+                EvictWait::Transfer => served.transferred,
+                EvictWait::None => frame,
+            };
+            frame = device.queues().times().later(frame, free);
+        }
+        device.queues().count_latencies(counted);
+        frame
+    }
+
+    /// An access to a page that the policy does not take in: it goes to the drive, and its end is
+    /// when the drive has served it.
+    #[inline]
+    fn bypass<F: Ftl, O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        (now, lpn, bytes): (Nanos, DriveLpn, u64),
+        r: &Request,
+        ledger: &mut Ledger,
+        observer: &mut O,
+    ) -> PendingTime {
+        ledger.pages.miss(r.op);
+        ledger.pages.bypasses += 1;
+        self.plan.clear();
+        if r.op.is_write() && self.policy.writes_through() {
+            ledger.pages.written_through += 1;
+            self.plan.write_through(r.page);
+            observer.refused(r, &self.plan);
+            return self.write_through(device, now, r.page, (lpn, bytes));
+        }
+        observer.refused(r, &self.plan);
+        self.fetch(device, lpn, Some(r.page), now)
+            .0
+            .map_or(PendingTime::at(now), |served| served.end)
+    }
+
+    /// Reads a page for the cache; whether that reached the flash.
+    #[inline]
+    fn fetch<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        lpn: DriveLpn,
+        page: Option<Page>,
+        now: Nanos,
+    ) -> (Option<Served>, bool) {
+        device.command(Command::Access(Op::Read));
+        let served = device.read(lpn);
+        // What the drive served without its flash has no number, and nobody hears of its end.
+        let reached = served.is_some_and(|served| served.submission != NEVER);
+        if reached {
+            self.submitted(page, Op::Read, now);
+        }
+        (served, reached)
+    }
+
+    /// Writes a group of which no page leaves: only its own frames wait for that
+    /// (`docs/spec/ace.md`, 4).
+    #[inline(never)]
+    fn write_and_keep<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        group: usize,
+        ledger: &mut Ledger,
+    ) {
+        let written = self.destage(device, now, group, PendingTime::at(now), ledger);
+        let (flushed, _) = self.plan.group_ranges(group);
+        for &page in &self.plan.flushed()[flushed] {
+            let held = &mut self.held[page.0 as usize];
+            held.frame = device.queues().times().later(held.frame, written);
+        }
+    }
+
+    /// Writes a page that the policy does not take in; when its program ends
+    /// (`docs/spec/further-policies.md`, 2.1). It is no write-back: nothing is sampled, and its
+    /// latency is not among theirs.
+    fn write_through<F: Ftl>(
+        &mut self,
+        device: &mut Device<F>,
+        now: Nanos,
+        page: Page,
+        (lpn, bytes): (DriveLpn, u64),
+    ) -> PendingTime {
+        if self.fetch_on_write_miss {
+            self.fetch(device, lpn, Some(page), now);
+        }
+        let counted = device.queues().count_latencies(false);
+        device.command(Command::Access(Op::Write));
+        let served = device.write_as(lpn, WriteHint { bytes, label: 0 });
+        device.queues().count_latencies(counted);
+        self.submitted(Some(page), Op::Write, now);
+        served.end
+    }
+
+    /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
+    /// place on flash, the block that it leaves. One step per eviction, for three victims at once.
+    #[inline(always)]
+    fn prefetch_victims<F: Ftl>(&mut self, device: &Device<F>) {
+        let [nearest, near, far] = self.coming;
+        self.coming = [near, far, self.policy.coming_victim().map_or(u64::MAX, |page| page.0)];
+        prefetch(self.lpns, self.coming[2] as usize);
+        prefetch(&self.held, self.coming[2] as usize);
+        let lpn_of = |page: u64| self.lpns.get(page as usize).map(|&lpn| DriveLpn(lpn as u32));
+        if let Some(lpn) = lpn_of(near) {
+            device.prefetch(lpn);
+        }
+        if let Some(lpn) = lpn_of(nearest) {
+            device.prefetch_old(lpn);
+        }
+    }
+}
+
+/// The longest queue and the sum of all, nanoseconds.
+#[inline]
+fn loads<F: Ftl>(device: &mut Device<F>) -> (Nanos, u128) {
+    device.queues().longest_and_sum_ns()
+}
+
+impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
+    /// All completions by now, in the order of (end, number), before anything is decided.
+    fn arrive(&mut self, device: &mut Device<F>) {
+        if !self.policy.requirements().completions() {
+            return;
+        }
+        while let Some((end, submission, service_ns)) = device.queues().next_end() {
+            let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
+                continue; // written at the end of the run, of which no policy is told
+            };
+            let done = Completion { page, submission, latency_ns: end - at_ns, service_ns };
+            match op {
+                Op::Read => self.policy.fetched(&done),
+                Op::Write => self.policy.destaged(&done),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, device: &Device<F>, id: u32, lpn: DriveLpn, op: Op) {
+        self.policy.prefetch(Page(id.into()));
+        prefetch(&self.held, id as usize);
+        if op == Op::Read {
+            device.prefetch(lpn); // a write reaches the drive only when it is evicted
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_links(&self, _: &Device<F>, id: u32, _: DriveLpn) {
+        self.policy.prefetch_links(Page(id.into()));
+    }
+
+    #[inline]
+    fn access<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        access: Access,
+        ledger: &mut Ledger,
+        observer: &mut O,
+    ) -> Result<PendingTime, RunError> {
+        let Access { now, op, id, lpn, bytes, .. } = access;
+        let page = Page(id.into());
+        let mut r = Request::new(page, Lpn(lpn.0.into()), op);
+        r.first_of_request = access.first_of_request;
+        if self.policy.requirements().contains(Requirements::NEXT_USE) {
+            r.next_use = self.next_uses.of(access.index as usize);
+        }
+        if self.policy.requirements().contains(Requirements::UNITS) {
+            r.units = device.units_of(lpn);
+        }
+        match self.policy.request(&r) {
+            Lookup::Hit(_) => {
+                ledger.pages.hit(op);
+                self.noted.accessed(id, op, bytes);
+                observer.access(&r, true, None);
+                let ready = self.held[id as usize].ready;
+                Ok(device.queues().times().later(PendingTime::at(now), ready))
+            }
+            Lookup::Miss(mut miss) => {
+                ledger.pages.miss(op);
+                let mut data = PendingTime::at(now);
+                let fetches = op == Op::Read || self.fetch_on_write_miss;
+                if fetches && let Some(served) = self.fetch(device, lpn, Some(page), now).0 {
+                    (data, r.fetch) = (served.end, served.submission);
+                }
+                self.plan.clear();
+                let frame = self.make_room(device, now, &mut miss, ledger);
+                if self.policy.requirements().contains(Requirements::UNITS) {
+                    r.units = device.units_of(lpn);
+                }
+                self.policy.admit(&r, miss);
+                self.noted.accessed(id, op, bytes);
+                observer.access(&r, false, Some(&self.plan));
+                let ready = device.queues().times().later(frame, data);
+                self.held[id as usize] = Held { frame, ready };
+                Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
+            }
+            Lookup::Bypass => Ok(self.bypass(device, (now, lpn, bytes), &r, ledger, observer)),
+        }
+    }
+
+    fn uses_idle(&self) -> bool {
+        (P::ORDERED && self.writer.is_some()) || self.asks_for_idle()
+    }
+
+    fn offer<O: Observer>(
+        &mut self,
+        device: &mut Device<F>,
+        at: Nanos,
+        ledger: &mut Ledger,
+        observer: &mut O,
+    ) -> bool {
+        if !device.queues().any_idle() {
+            return true;
+        }
+        self.arrive(device);
+        let asked = self.asks_for_idle() && self.ask(device, at, ledger, observer);
+        let left = P::ORDERED && self.trickle(device, at, ledger, observer);
+        asked || left
+    }
+
+    fn forget(&mut self, device: &mut Device<F>, id: u32, ledger: &mut Ledger) {
+        let page = Page(id.into());
+        let Some(dirty) = self.policy.forget(page) else { return };
+        ledger.control_commands.trim_cache_drops += 1;
+        ledger.control_commands.trim_dirty_drops += u64::from(dirty);
+        device.queues().times().free_frames(self.held[id as usize].frame, 1);
+    }
+
+    fn after_ns(&self) -> Nanos {
+        self.cache.hit_ns
+    }
+
+    fn host_operations(&self) -> (u64, u64) {
+        (self.reads, self.programs)
+    }
+
+    fn settle(&mut self, settled: &Settled) {
+        for held in &mut self.held {
+            *held = Held { frame: settled.now(held.frame), ready: settled.now(held.ready) };
+        }
+    }
+
+    fn pages(&self) -> usize {
+        self.held.len()
+    }
+
+    fn own_counters(&self) -> OwnCounters {
+        OwnCounters::of(&*self.policy)
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.gauges(show);
+    }
+
+    fn is_full(&self) -> bool {
+        self.policy.resident() >= self.policy.frames()
+    }
+
+    fn dirty(&self) -> u64 {
+        self.policy.dirty_pages()
+    }
+
+    fn flush(&mut self, device: &mut Device<F>, lpns: &[u64]) -> u64 {
+        let mut dirty = Vec::new();
+        self.policy.for_each_resident(&mut |page, is_dirty| {
+            if is_dirty {
+                dirty.push((lpns[page.0 as usize], page));
+            }
+        });
+        dirty.sort_unstable(); // policies name their pages in any order
+        for &(lpn, page) in &dirty {
+            device.command(Command::Access(Op::Write));
+            let hint = self.noted.written_back(page, 0);
+            device.write_as(DriveLpn(lpn as u32), hint); // pages of the drive: fewer than 2^32
+        }
+        self.programs += dirty.len() as u64;
+        dirty.len() as u64
+    }
+}

@@ -1,0 +1,465 @@
+//! Planes, blocks and pages, and the page-mapped FTL over them: placement, programs, collections,
+//! preconditioning, and what a collection would cost (`docs/spec/device.md` 5.1 to 5.6 and 6).
+//!
+//! A page of a block is valid if it is where the mapping says its logical page is; nothing else
+//! records that. Free pages, valid pages and victims are counted and looked for each time.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::config::{Config, GcMode, Precondition};
+use super::host_interface::Isolation;
+use super::operation::Kind;
+use super::placement::{Event, HostWrite};
+use super::queue::{Full, Ssd};
+
+/// One page that has been programmed since the last erase.
+#[derive(Clone, Copy)]
+pub(crate) struct Programmed {
+    lpn: u64,
+    /// The operation that programmed it, unless that was preconditioning.
+    by: Option<usize>,
+}
+
+#[derive(Default)]
+pub(crate) struct Block {
+    pub(crate) erases: u64,
+    pages: Vec<Programmed>, // without the summary page
+    /// The write point that opened it, and the clock then (`docs/spec/device-today.md` 7).
+    write_point: usize,
+    opened: u64,
+}
+
+/// A block is free if nothing is programmed, active if the plane says so, else sealed.
+pub(crate) struct Plane {
+    /// The main area, then the SLC cache.
+    pub(crate) blocks: Vec<Block>,
+    main: usize, // blocks of the main area
+    /// By write point, the block that is open.
+    active: Vec<Option<usize>>,
+    slc_active: Option<usize>,
+    /// Sealed blocks of the SLC cache; at the front that which was sealed first.
+    pub(crate) slc_sealed: VecDeque<usize>,
+}
+
+impl Plane {
+    pub(crate) fn new(config: &Config) -> Plane {
+        let blocks = config.blocks_per_plane + config.today.slc_blocks;
+        Plane {
+            blocks: (0..blocks).map(|_| Block::default()).collect(),
+            main: index(config.blocks_per_plane),
+            active: vec![None; config.today.write_points()],
+            slc_active: None,
+            slc_sealed: VecDeque::new(),
+        }
+    }
+
+    fn is_open(&self, block: usize) -> bool {
+        self.active.contains(&Some(block)) || self.slc_active == Some(block)
+    }
+
+    /// Erase counts of the main area, and of the SLC cache.
+    pub(crate) fn erase_counts(&self) -> (Vec<u64>, Vec<u64>) {
+        let counts = |blocks: &[Block]| blocks.iter().map(|block| block.erases).collect();
+        let (main, slc) = self.blocks.split_at(self.main);
+        (counts(main), counts(slc))
+    }
+
+    fn free_of(&self, mut blocks: Range<usize>) -> Vec<usize> {
+        let free = |&b: &usize| self.blocks[b].pages.is_empty() && !self.is_open(b);
+        blocks.by_ref().filter(free).collect()
+    }
+
+    fn free_blocks(&self) -> Vec<usize> {
+        self.free_of(0..self.main)
+    }
+
+    fn slc_free_blocks(&self) -> Vec<usize> {
+        self.free_of(self.main..self.blocks.len())
+    }
+
+    fn sealed_blocks(&self) -> Vec<usize> {
+        let main = 0..self.main;
+        main.filter(|&b| !self.blocks[b].pages.is_empty() && !self.is_open(b)).collect()
+    }
+
+    /// The block to open of those that are free: "dynamic wear levelling".
+    fn next_of(&self, free: Vec<usize>) -> usize {
+        let next = free.into_iter().min_by_key(|&block| (self.blocks[block].erases, block));
+        next.expect("a free block")
+    }
+
+    /// Pages of the active block that are programmed; `None` without one. Asked where a plane has
+    /// one write point.
+    fn active_pages(&self) -> Option<u64> {
+        assert_eq!(self.active.len(), 1, "which of the open blocks?");
+        Some(self.blocks[self.active[0]?].pages.len() as u64)
+    }
+}
+
+/// What goes into the next page of an active block of the main area.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The host's, whose data are there at this instant.
+    Host { ready: u64 },
+    /// Moved from this page of a victim.
+    Victim(u64),
+    /// Moved from this page of an SLC block.
+    Slc(u64),
+}
+
+impl Ssd {
+    /// The indices of the valid pages of a block, ascending.
+    fn valid_pages(&self, plane: usize, block: usize) -> Vec<usize> {
+        let pages = self.planes[plane].blocks[block].pages.iter().enumerate();
+        let valid = pages.filter(|&(page, programmed)| {
+            self.places[index(programmed.lpn)] == Some((plane, block, page))
+        });
+        valid.map(|(page, _)| page).collect()
+    }
+
+    fn valid_pages_of_plane(&self, plane: usize) -> u64 {
+        let blocks = 0..self.planes[plane].blocks.len();
+        blocks.map(|block| self.valid_pages(plane, block).len() as u64).sum()
+    }
+
+    /// Data pages of a plane that can be programmed without an erase (5.1).
+    pub(crate) fn free_pages(&self, plane: usize) -> u64 {
+        let d = self.config.data_pages;
+        let plane = &self.planes[plane];
+        let open = plane.active.iter().flatten();
+        let in_open: u64 = open.map(|&block| d - plane.blocks[block].pages.len() as u64).sum();
+        d * plane.free_blocks().len() as u64 + in_open
+    }
+
+    /// Pages of a plane's SLC cache that can be programmed without an erase.
+    pub(crate) fn slc_free_pages(&self, plane: usize) -> u64 {
+        let n = self.config.today.slc_pages_per_block;
+        let plane = &self.planes[plane];
+        let in_open =
+            plane.slc_active.map_or(0, |block| n - plane.blocks[block].pages.len() as u64);
+        n * plane.slc_free_blocks().len() as u64 + in_open
+    }
+
+    /// The block that a collection would take now (5.4), if it has an invalid page.
+    pub(crate) fn victim(&self, plane: usize) -> Option<usize> {
+        let sealed = self.planes[plane].sealed_blocks();
+        let key = |&block: &usize| {
+            let erases = self.planes[plane].blocks[block].erases;
+            (self.valid_pages(plane, block).len(), erases, block)
+        };
+        let victim = sealed.into_iter().min_by_key(key)?;
+        let invalid = self.config.data_pages - self.valid_pages(plane, victim).len() as u64;
+        (invalid > 0).then_some(victim)
+    }
+
+    /// The plane of the page's current version, or its home plane if it was never written.
+    pub(crate) fn plane_of(&self, lpn: u64) -> usize {
+        let held_by = match &self.mapped {
+            Some(mapped) => mapped.block_of(lpn).map(|block| self.plane_of_block(block)),
+            None => self.places[index(lpn)].map(|(plane, _, _)| plane),
+        };
+        held_by.unwrap_or_else(|| self.config.home(lpn))
+    }
+
+    /// Where a write of the page would go now (5.2).
+    pub(crate) fn target(&self, lpn: u64) -> usize {
+        if self.config.places_late() { self.next_plane() } else { self.config.home(lpn) }
+    }
+
+    /// The plane that list U answers for (`docs/spec/device-policies.md` 2.2), the same for every
+    /// page: the choice of dynamic allocation, or the plane of the block that is next in the free
+    /// queue.
+    pub(crate) fn next_plane(&self) -> usize {
+        if let Some(mapped) = &self.mapped {
+            return self.plane_of_block(mapped.next_block().expect("a block is free at rest"));
+        }
+        let open = |&plane: &usize| self.valid_pages_of_plane(plane) < self.config.cap;
+        let units = 0..self.config.units();
+        let units = units.filter(|&unit| self.config.planes_of(unit).any(|plane| open(&plane)));
+        let key = |&unit: &usize| {
+            let free: u64 = self.config.planes_of(unit).map(|plane| self.free_pages(plane)).sum();
+            (self.backlog(unit), Reverse(free), unit)
+        };
+        let unit = units.min_by_key(key).expect("a plane with room for a valid page");
+        let planes = self.config.planes_of(unit).filter(open);
+        planes.min_by_key(|&plane| (Reverse(self.free_pages(plane)), plane)).expect("an open plane")
+    }
+
+    /// Whether the next program on a plane starts a collection (5.3 step 2, 6).
+    pub(crate) fn collection_is_due(&self, plane: usize) -> bool {
+        self.mapped.is_none()
+            && self.config.gc_mode != GcMode::Background
+            && self.free_pages(plane) <= self.config.gc_low_pages
+            && self.victim(plane).is_some()
+    }
+
+    /// Reads a page for the host, not before `ready`; the operation, unless it was never written
+    /// and that is free.
+    pub(crate) fn read(&mut self, lpn: u64, ready: u64) -> Result<Option<usize>, Full> {
+        self.host_pages += 1;
+        if self.mapped.is_some() {
+            return self.read_through(lpn);
+        }
+        Ok(match self.places[index(lpn)] {
+            Some((plane, block, page)) => {
+                let by = self.planes[plane].blocks[block].pages[page].by;
+                let slc = block >= self.planes[plane].main;
+                self.submit(Kind::R { page: page as u64, slc }, plane, false, by, ready)
+            }
+            None if self.config.unmapped_read_is_free => None,
+            None => {
+                let kind = Kind::R { page: 0, slc: false };
+                self.submit(kind, self.config.home(lpn), false, None, ready)
+            }
+        })
+    }
+
+    /// Writes a page for the host (5.3, `docs/spec/device-today.md` 8.1 and 9.2), whose data are
+    /// there at `ready`; the operation, but for preconditioning.
+    pub(crate) fn write(
+        &mut self,
+        lpn: u64,
+        size: u64,
+        label: u64,
+        ready: u64,
+    ) -> Result<Option<usize>, Full> {
+        self.host_pages += 1;
+        if self.mapped.is_some() {
+            return self.write_through(lpn);
+        }
+        self.clock += 1;
+        self.history.push(Event::Write(lpn));
+        let clock = self.clock;
+        let handle = self.placement.handle(&HostWrite { page: lpn, size, label, clock });
+        self.handles[index(lpn)] = handle;
+        let plane = self.target(lpn);
+        let main_only = self.config.today.slc_blocks == 0 || self.preconditioning;
+        if !main_only {
+            if !self.slc_has_room(plane) && self.config.today.slc_folds {
+                self.fold(plane);
+            }
+            if self.slc_has_room(plane) {
+                return Ok(self.program_slc(lpn, plane, ready));
+            }
+        }
+        if self.config.gc_mode != GcMode::Background {
+            self.collect_while_low(plane);
+        }
+        if !self.preconditioning {
+            self.tallies.handle_programs[handle] += 1;
+        }
+        let program = self.program(lpn, plane, handle, Source::Host { ready });
+        if self.config.gc_mode == GcMode::Background {
+            self.collect_while_low(plane);
+        }
+        Ok(program)
+    }
+
+    /// A trim of the page; whether it was mapped (`docs/spec/device-today.md` 4.1).
+    pub(crate) fn trim(&mut self, lpn: u64) -> bool {
+        let was_mapped = self.places[index(lpn)].take().is_some();
+        if was_mapped {
+            self.history.push(Event::Trim(lpn));
+            self.placement.trimmed(lpn);
+        }
+        was_mapped
+    }
+
+    fn collect_while_low(&mut self, plane: usize) {
+        while self.free_pages(plane) <= self.config.gc_low_pages && self.victim(plane).is_some() {
+            self.collect(plane);
+        }
+    }
+
+    /// Steps 3 to 5 of 5.3: a page goes to a write point of a plane.
+    fn program(
+        &mut self,
+        lpn: u64,
+        plane: usize,
+        write_point: usize,
+        source: Source,
+    ) -> Option<usize> {
+        let state = &mut self.planes[plane];
+        let active = state.active[write_point].unwrap_or_else(|| {
+            let block = state.next_of(state.free_blocks());
+            state.blocks[block].write_point = write_point;
+            state.blocks[block].opened = self.clock;
+            block
+        });
+        state.active[write_point] = Some(active);
+        let page = state.blocks[active].pages.len();
+        let to = page as u64;
+
+        let moved = !matches!(source, Source::Host { .. });
+        let (kind, ready) = match source {
+            Source::Host { ready } => (Kind::W { page: to, slc: false }, ready),
+            Source::Victim(from) => (Kind::M { from, to, fold: false }, 0),
+            Source::Slc(from) => (Kind::M { from, to, fold: true }, 0),
+        };
+        let by = self.submit(kind, plane, moved, None, ready);
+        self.planes[plane].blocks[active].pages.push(Programmed { lpn, by });
+        self.places[index(lpn)] = Some((plane, active, page));
+        if !self.preconditioning {
+            self.tallies.stream_programs[write_point] += 1;
+        }
+
+        if to + 1 == self.config.data_pages {
+            self.planes[plane].active[write_point] = None;
+            if self.config.summary_page {
+                self.submit(Kind::S, plane, moved, None, 0);
+            }
+        }
+        by
+    }
+
+    /// Collects one block of a plane (5.4), which has a victim.
+    pub(crate) fn collect(&mut self, plane: usize) {
+        let victim = self.victim(plane).expect("a collection has a victim");
+        let block = &self.planes[plane].blocks[victim];
+        let (write_point, opened) = (block.write_point, block.opened);
+        self.placement.victim(write_point, opened, self.clock);
+        for page in self.valid_pages(plane, victim) {
+            let Programmed { lpn, .. } = self.planes[plane].blocks[victim].pages[page];
+            let to = self.destination(write_point, lpn);
+            self.program(lpn, plane, to, Source::Victim(page as u64));
+            if !self.preconditioning {
+                self.tallies.handle_moves[self.handles[index(lpn)]] += 1;
+            }
+        }
+        self.submit(Kind::E { slc: false }, plane, true, None, 0);
+        self.erase(plane, victim);
+        if !self.preconditioning {
+            self.tallies.gc_runs += 1;
+        }
+    }
+
+    fn erase(&mut self, plane: usize, block: usize) {
+        let block = &mut self.planes[plane].blocks[block];
+        block.pages.clear();
+        block.erases += 1;
+    }
+
+    /// Where a page of a victim goes that this write point had filled
+    /// (`docs/spec/device-today.md` 7.3).
+    fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
+        let handles = self.config.today.handles;
+        let own = self.config.today.own_gc_stream;
+        match self.config.today.isolation {
+            Isolation::Initial if own => handles,
+            Isolation::Initial => handles - 1,
+            Isolation::Persistent if own => handles + write_point % handles,
+            Isolation::Persistent => write_point,
+            Isolation::Assigned => self.placement.moved(lpn, self.clock),
+        }
+    }
+
+    /// "if it has an open block or a free one" (`docs/spec/device-today.md` 9.2)
+    fn slc_has_room(&self, plane: usize) -> bool {
+        let plane = &self.planes[plane];
+        plane.slc_active.is_some() || !plane.slc_free_blocks().is_empty()
+    }
+
+    /// A host program in the SLC cache, which has room.
+    fn program_slc(&mut self, lpn: u64, plane: usize, ready: u64) -> Option<usize> {
+        let state = &mut self.planes[plane];
+        let open = state.slc_active.unwrap_or_else(|| state.next_of(state.slc_free_blocks()));
+        state.slc_active = Some(open);
+        let page = state.blocks[open].pages.len();
+        let kind = Kind::W { page: page as u64, slc: true };
+        let by = self.submit(kind, plane, false, None, ready);
+        let state = &mut self.planes[plane];
+        state.blocks[open].pages.push(Programmed { lpn, by });
+        self.places[index(lpn)] = Some((plane, open, page));
+        if page as u64 + 1 == self.config.today.slc_pages_per_block {
+            state.slc_active = None;
+            state.slc_sealed.push_back(open);
+        }
+        by
+    }
+
+    /// Folds the SLC block of a plane that was sealed first (`docs/spec/device-today.md` 9.3).
+    pub(crate) fn fold(&mut self, plane: usize) {
+        let block = self.planes[plane].slc_sealed.pop_front().expect("a sealed SLC block");
+        for page in self.valid_pages(plane, block) {
+            let Programmed { lpn, .. } = self.planes[plane].blocks[block].pages[page];
+            if self.config.gc_mode != GcMode::Background {
+                self.collect_while_low(plane);
+            }
+            self.program(lpn, plane, 0, Source::Slc(page as u64));
+            if self.config.gc_mode == GcMode::Background {
+                self.collect_while_low(plane);
+            }
+        }
+        self.submit(Kind::E { slc: true }, plane, true, None, 0);
+        self.erase(plane, block);
+        self.tallies.slc_folds += 1;
+    }
+
+    /// The time by which a collection would delay a program submitted to a plane now (6).
+    pub(crate) fn gc_cost(&self, plane: usize) -> u64 {
+        if !self.collection_is_due(plane) {
+            return 0;
+        }
+        let victim = self.victim(plane).expect("a collection that is due has a victim");
+        let mut to = self.planes[plane].active_pages().unwrap_or(0);
+        let mut cost = 0;
+        for from in self.valid_pages(plane, victim) {
+            cost += self.config.private_duration(Kind::M { from: from as u64, to, fold: false });
+            to += 1;
+            if to == self.config.data_pages {
+                to = 0;
+                if self.config.summary_page {
+                    cost += self.config.private_duration(Kind::S);
+                }
+            }
+        }
+        cost + self.config.private_duration(Kind::E { slc: false })
+    }
+
+    /// Valid pages of the block that the next collection of a plane takes.
+    pub(crate) fn valid_pages_of_victim(&self, plane: usize) -> u64 {
+        let victim = self.victim(plane).expect("a collection that is due has a victim");
+        self.valid_pages(plane, victim).len() as u64
+    }
+
+    /// Pages of the active block not yet programmed, the summary page included; a whole block
+    /// without an active one (`docs/spec/device-policies.md` 3.2).
+    pub(crate) fn unprogrammed_pages(&self, plane: usize) -> u64 {
+        self.config.pages_per_block - self.planes[plane].active_pages().unwrap_or(0)
+    }
+
+    /// Brings the device to its state at time 0 (5.6).
+    pub(crate) fn precondition(&mut self) -> Result<(), Full> {
+        if self.config.precondition == Precondition::None {
+            return Ok(());
+        }
+        let size = self.config.page_bytes;
+        for lpn in 0..self.config.logical_pages {
+            self.write(lpn, size, 0, 0)?;
+        }
+        if self.config.precondition == Precondition::Random {
+            let mut state = self.config.precondition_seed;
+            for _ in 0..self.config.precondition_writes {
+                let r = split_mix_64(&mut state);
+                let lpn = (u128::from(r) * u128::from(self.config.logical_pages)) >> 64;
+                let lpn = u64::try_from(lpn).expect("below the logical pages");
+                self.write(lpn, size, 0, 0)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn split_mix_64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn index(lpn: u64) -> usize {
+    usize::try_from(lpn).expect("few pages")
+}

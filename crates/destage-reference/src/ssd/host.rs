@@ -1,0 +1,495 @@
+//! The host: requests, frames, what waits for what, and the counters (`docs/spec/device.md` 7 and
+//! 8).
+
+mod options;
+mod pending_time;
+mod requests;
+mod results;
+mod writer;
+
+pub use results::COUNTERS_OF_TODAY;
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use self::options::{Writer, queue_depth};
+use self::pending_time::{Until, When};
+use self::requests::{Asked, Request, requests, steps};
+use super::config::{Config, Section};
+use super::host_interface::{Isolation, refuse};
+use super::placement::{Event, Unplaced, placement, policy};
+use super::policies::{Answer, Cache, cache};
+use super::queue::{Full, Ssd};
+use super::way::{Command, Sent};
+use crate::Op;
+use crate::block::Group;
+
+/// What a page that needs a frame waits for (7.4).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EvictWait {
+    Program,
+    Transfer,
+    None,
+}
+
+/// A cached page with its two times.
+struct Frame {
+    page: u64,
+    frame: When,
+    ready: When,
+}
+
+/// A request that has been issued: when, and when each of its parts is complete.
+struct Issued {
+    asked: Asked,
+    now: u64,
+    parts: Vec<Part>,
+}
+
+/// A page access is complete `plus` nanoseconds after an instant.
+struct Part {
+    when: When,
+    plus: u64,
+}
+
+impl Issued {
+    fn completion(&self, ssd: &Ssd) -> u64 {
+        let last = self.parts.iter().map(|part| part.when.value(ssd) + part.plus).max();
+        last.unwrap_or(0).max(self.now)
+    }
+}
+
+struct Host {
+    ssd: Ssd,
+    cache: Option<Box<dyn Cache>>,
+    frames: Vec<Frame>, // of the pages in the cache
+    free: Vec<When>,    // when each of the other frames is free
+    hit_ns: u64,
+    evict_wait: EvictWait,
+    read_waits_for_data: bool,
+    issued: Vec<Issued>,
+    decisions: Vec<Value>,
+    /// By resident page, the bytes of the last request that wrote it.
+    sizes: BTreeMap<u64, u64>,
+    host_reads: Vec<usize>,
+    write_backs: Vec<usize>,
+    writer: Option<Writer>,
+    /// The instant of the last offer that was made, and of the next one that may be.
+    offered: Option<u64>,
+    offer_due: Option<u64>,
+    /// What was written at offers: instant and page.
+    written: Vec<(u64, u64)>,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    page_accesses: u64,
+    read_hits: u64,
+    write_hits: u64,
+    evictions: u64,
+    dirty_evictions: u64,
+    dirty_evictions_in_gc: u64,
+    unbalance_samples: u64,
+    unbalance_gt10: u64,
+    trimmed_pages: u64,
+    trim_misses: u64,
+    trim_cache_drops: u64,
+    trim_dirty_drops: u64,
+}
+
+/// Runs the input of a vector, `{device, ftl, cache, host, placement, requests}`, and gives
+/// `{completions_ns, decisions, counters}`. `ftl` has the parameters of another FTL.
+///
+/// # Errors
+///
+/// On a configuration that the specification excludes, on a key that it does not have, on a page
+/// beyond the device with `address_mode = "error"`, and where an FTL runs out of blocks.
+///
+/// # Panics
+///
+/// On requests that are not in the layout of the vectors, and on a parameter of a page policy of
+/// the wrong type, as [`crate::twin`].
+pub fn simulate(vector: &Value) -> Result<Value, String> {
+    refuse(vector, &Config::of(vector)?)?;
+    let mut history = Vec::new();
+    if policy(vector)? == "fk" {
+        // "it is taken from a first run with placement=none and isolation=initial"
+        let mut unplaced = Config::of(vector)?;
+        unplaced.today.isolation = Isolation::Initial;
+        let first = run(vector, Ssd::new(unplaced, Box::new(Unplaced)).map_err(full)?)?;
+        history = first.ssd.history;
+    }
+    let config = Config::of(vector)?;
+    let placement = placement(vector, &config, &history)?;
+    let host = run(vector, Ssd::new(config, placement).map_err(full)?)?;
+    let same = |(a, b): (&Event, &Event)| a == b;
+    assert!(history.iter().zip(&host.ssd.history).all(same), "the run writes what was foreseen");
+    Ok(host.results())
+}
+
+fn full(_: Full) -> String {
+    "device full".to_string()
+}
+
+/// Runs the requests of a vector on a drive at time 0.
+fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
+    let config = &ssd.config;
+    let depth = queue_depth(vector, config)?;
+    let requests = requests(vector, config)?;
+    let s = Section::of(vector, "cache")?;
+    let mut cache = cache(vector, config, &steps(&requests))?;
+    let writer = options::writer(vector, config)?;
+    if writer.is_some() && cache.as_mut().is_some_and(|cache| cache.order().is_none()) {
+        let policy = &vector["cache"]["policy"];
+        return Err(format!("host: writer=trickle excludes policy={policy}: it has no order"));
+    }
+    let frames = if cache.is_some() { s.integer("frames", 1, 1)? } else { 0 };
+    let mut host = Host {
+        cache,
+        frames: Vec::new(),
+        free: (0..frames).map(|_| When::at(0)).collect(),
+        hit_ns: s.integer("hit_ns", 0, 0)?,
+        evict_wait: match s.word("evict_wait", &["program", "transfer", "none"])? {
+            "transfer" => EvictWait::Transfer,
+            "none" => EvictWait::None,
+            _ => EvictWait::Program,
+        },
+        read_waits_for_data: s.word("read_wait", &["frame", "data"])? == "data",
+        ssd,
+        issued: Vec::new(),
+        decisions: Vec::new(),
+        sizes: BTreeMap::new(),
+        host_reads: Vec::new(),
+        write_backs: Vec::new(),
+        writer,
+        offered: None,
+        offer_due: None,
+        written: Vec::new(),
+        counts: Counts::default(),
+    };
+    let done = match depth {
+        None => requests.iter().try_for_each(|request| host.issue(request.arrival, request)),
+        Some(depth) => host.closed_loop(&requests, usize::try_from(depth).unwrap_or(usize::MAX)),
+    };
+    done.map_err(full)?;
+    host.ssd.finish();
+    Ok(host)
+}
+
+impl Host {
+    /// 7.6.
+    fn closed_loop(&mut self, requests: &[Request], depth: usize) -> Result<(), Full> {
+        let mut outstanding: Vec<u64> = Vec::new(); // completions
+        let mut now = 0;
+        for (index, request) in requests.iter().enumerate() {
+            if index >= depth {
+                let first = *outstanding.iter().min().expect("some request is outstanding");
+                let at = outstanding.iter().position(|&completion| completion == first);
+                outstanding.remove(at.expect("one completes then"));
+                now = now.max(first);
+            }
+            self.issue(now, request)?;
+            outstanding.push(self.issued[index].completion(&self.ssd));
+        }
+        Ok(())
+    }
+
+    fn issue(&mut self, now: u64, request: &Request) -> Result<(), Full> {
+        self.wait(now)?;
+        let parts = match request.asked {
+            Asked::Access(op) if self.cache.is_none() => self.uncached(op, request)?,
+            Asked::Access(op) => {
+                let mut cache = self.cache.take().expect("a cache");
+                let mut parts = Vec::new();
+                for &page in &request.pages {
+                    parts.push(self.cached(&mut *cache, op, page, request.length)?);
+                }
+                self.cache = Some(cache);
+                parts
+            }
+            Asked::Trim => self.trim(request),
+            Asked::Flush => vec![self.flush()],
+        };
+        if matches!(request.asked, Asked::Access(_)) {
+            self.counts.page_accesses += request.pages.len() as u64;
+        }
+        self.issued.push(Issued { asked: request.asked, now, parts });
+        self.offer_due = Some(now);
+        Ok(())
+    }
+
+    /// A page read of the host by a command of its own.
+    fn host_read(&mut self, page: u64) -> Result<Sent, Full> {
+        let acting = self.ssd.command(Command::Read);
+        let read = self.ssd.host_read(page, acting)?;
+        self.host_reads.extend(read.operation);
+        Ok(read)
+    }
+
+    /// 7.2: "one command per request that touches a page".
+    fn uncached(&mut self, op: Op, request: &Request) -> Result<Vec<Part>, Full> {
+        if request.pages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let command = if op == Op::Read { Command::Read } else { Command::Write };
+        let acting = self.ssd.command(command);
+        let mut parts = Vec::new();
+        for &page in &request.pages {
+            let sent = match op {
+                Op::Read => self.ssd.host_read(page, acting)?,
+                Op::Write => self.ssd.host_write(page, acting, request.length, 0)?,
+            };
+            if op == Op::Read {
+                self.host_reads.extend(sent.operation);
+            }
+            parts.push(Part { when: When::of(sent, Until::Ended), plus: 0 });
+        }
+        Ok(parts)
+    }
+
+    /// `docs/spec/device-today.md` 4.1 and 4.2.
+    fn trim(&mut self, request: &Request) -> Vec<Part> {
+        if request.length == 0 {
+            return Vec::new();
+        }
+        let processed = self.ssd.command(Command::Other);
+        for &page in &request.pages {
+            if let Some(mut cache) = self.cache.take() {
+                let dropped = cache.forget(page);
+                self.cache = Some(cache);
+                if let Some(dirty) = dropped {
+                    self.counts.trim_cache_drops += 1;
+                    self.counts.trim_dirty_drops += u64::from(dirty);
+                    let frame = self.leave(page);
+                    self.free.push(frame);
+                }
+            }
+            match self.ssd.host_trim(page) {
+                true => self.counts.trimmed_pages += 1,
+                false => self.counts.trim_misses += 1,
+            }
+        }
+        vec![Part { when: When::at(processed), plus: 0 }]
+    }
+
+    /// `docs/spec/device-today.md` 6.4: complete with every host program submitted so far.
+    fn flush(&mut self) -> Part {
+        let processed = self.ssd.command(Command::Other);
+        let programs = self.ssd.host_programs().map(|number| self.ssd.end(number));
+        let last = programs.max().unwrap_or(0);
+        Part { when: When::at(processed.max(last)), plus: 0 }
+    }
+
+    /// 7.3 and 7.4: one page access, of a request of so many bytes; when it is complete.
+    fn cached(
+        &mut self,
+        cache: &mut dyn Cache,
+        op: Op,
+        page: u64,
+        length: u64,
+    ) -> Result<Part, Full> {
+        let now = self.ssd.now;
+        let resident = self.frames.iter().position(|frame| frame.page == page);
+        let mut read = None;
+        if resident.is_none() && op == Op::Read {
+            let sent = self.host_read(page)?;
+            sent.operation.into_iter().for_each(|read| cache.submitted(read));
+            read = Some(sent);
+        }
+        let answer = cache.access(op, page, read.and_then(|sent| sent.operation), &self.ssd);
+        assert_eq!(answer.hit, resident.is_some(), "a policy forgets or invents page {page}");
+        self.record(op, page, &answer);
+        if op == Op::Write && (answer.hit || answer.admitted) {
+            self.sizes.insert(page, length);
+        }
+
+        if let Some(at) = resident {
+            match op {
+                Op::Read => self.counts.read_hits += 1,
+                Op::Write => self.counts.write_hits += 1,
+            }
+            let ready = self.frames[at].ready.max(&When::at(now));
+            return Ok(Part { when: ready, plus: self.hit_ns });
+        }
+
+        let data = read.map(|sent| When::of(sent, Until::Ended).max(&When::at(now)));
+        let data = data.unwrap_or(When::at(now));
+        if !answer.admitted {
+            let when = match op {
+                Op::Read => data,
+                Op::Write => self.write_past(cache, page, length)?,
+            };
+            return Ok(Part { when, plus: self.hit_ns });
+        }
+        if answer.dropped.is_some() || answer.group.is_some() {
+            assert!(self.free.is_empty(), "a policy evicts while frames are free");
+        }
+        if let Some(victim) = answer.dropped {
+            let left = self.evict(victim);
+            self.free.push(left);
+        }
+        if let Some(group) = answer.group {
+            self.destage(cache, &group, answer.label)?;
+        }
+        for page in answer.batch {
+            self.write_and_keep(cache, page)?;
+        }
+        cache.installed(page, &self.ssd);
+        let frame = self.take_frame().max(&When::at(now)).known(&self.ssd);
+        let ready = frame.max(&data).known(&self.ssd);
+        self.frames.push(Frame { page, frame, ready: ready.clone() });
+        let when = if op == Op::Read && self.read_waits_for_data { data } else { ready };
+        Ok(Part { when, plus: self.hit_ns })
+    }
+
+    /// A write buffer refuses reads; an admission policy also writes, which go through
+    /// (`docs/spec/further-policies.md`, 2.1). Such a write is no dirty victim.
+    fn write_past(&mut self, cache: &mut dyn Cache, page: u64, length: u64) -> Result<When, Full> {
+        let acting = self.ssd.command(Command::Write);
+        let sent = self.ssd.host_write(page, acting, length, 0)?;
+        sent.operation.into_iter().for_each(|program| cache.submitted(program));
+        Ok(When::of(sent, Until::Ended).max(&When::at(self.ssd.now)))
+    }
+
+    /// A victim leaves the cache; when its frame was its own.
+    fn evict(&mut self, victim: u64) -> When {
+        self.counts.evictions += 1;
+        self.leave(victim)
+    }
+
+    /// A page leaves the cache; when its frame was its own.
+    fn leave(&mut self, page: u64) -> When {
+        self.sizes.remove(&page);
+        let at = self.frames.iter().position(|frame| frame.page == page);
+        self.frames.remove(at.expect("a page that leaves is resident")).frame
+    }
+
+    /// What a frame waits for once its page is written.
+    fn until(&self) -> Until {
+        match self.evict_wait {
+            EvictWait::Transfer => Until::Transferred,
+            _ => Until::Ended,
+        }
+    }
+
+    /// A page is written back; 0 bytes of it are a request's if it is only padding.
+    fn write_back(
+        &mut self,
+        cache: &mut dyn Cache,
+        page: u64,
+        acting: u64,
+        label: u64,
+        is_padding: bool,
+    ) -> Result<Sent, Full> {
+        let size = if is_padding { 0 } else { self.sizes[&page] };
+        let sent = self.ssd.host_write(page, acting, size, label)?;
+        sent.operation.into_iter().for_each(|program| cache.submitted(program));
+        Ok(sent)
+    }
+
+    /// Writes a group; its frames are free when all of it has been programmed (12).
+    fn destage(&mut self, cache: &mut dyn Cache, group: &Group, label: u64) -> Result<(), Full> {
+        for &page in group.padding.difference(&group.in_buffer) {
+            let acting = self.ssd.command(Command::Read);
+            let read = self.ssd.host_read(page, acting)?;
+            read.operation.into_iter().for_each(|read| cache.submitted(read));
+        }
+        let acting = self.ssd.command(Command::Write);
+        let mut free = When::at(self.ssd.now);
+        for &page in group.pages.union(&group.padding) {
+            let leaves = group.pages.contains(&page);
+            if leaves {
+                self.sample(page);
+            }
+            let sent = self.write_back(cache, page, acting, label, !leaves)?;
+            if leaves {
+                self.write_backs.extend(sent.operation);
+                free = free.max(&self.evict(page));
+            }
+            free = free.max(&When::of(sent, self.until()));
+        }
+        self.free.extend(group.pages.iter().map(|_| free.clone()));
+        Ok(())
+    }
+
+    /// Writes a page that stays (`docs/spec/ace.md`, 4): a write-back like that of a victim.
+    fn write_and_keep(&mut self, cache: &mut dyn Cache, page: u64) -> Result<(), Full> {
+        self.sample(page);
+        let sent = self.write_ahead(cache, page)?;
+        self.write_backs.extend(sent.operation);
+        Ok(())
+    }
+
+    /// Writes a page that stays: only its own frame waits for that.
+    fn write_ahead(&mut self, cache: &mut dyn Cache, page: u64) -> Result<Sent, Full> {
+        let acting = self.ssd.command(Command::Write);
+        let sent = self.write_back(cache, page, acting, 0, false)?;
+        if self.evict_wait != EvictWait::None {
+            let written = When::of(sent, self.until());
+            let held = self.frames.iter_mut().find(|frame| frame.page == page);
+            let frame = &mut held.expect("it is resident").frame;
+            *frame = frame.max(&written);
+        }
+        Ok(sent)
+    }
+
+    /// Takes the frame that is free earliest. Reads first there are no trims, frames are left only
+    /// by the group of a full cache, and all that are free are free at the same time.
+    fn take_frame(&mut self) -> When {
+        let mut at = self.free.len() - 1;
+        if !self.ssd.config.read_first {
+            let frames = 0..self.free.len();
+            let earliest = frames.min_by_key(|&frame| self.free[frame].value(&self.ssd));
+            at = earliest.expect("a policy has a frame free");
+        }
+        let frame = self.free.swap_remove(at);
+        match self.evict_wait {
+            EvictWait::None => When::at(0),
+            _ => frame,
+        }
+    }
+
+    /// Counters of section 8 just before a dirty victim is written.
+    fn sample(&mut self, victim: u64) {
+        self.counts.dirty_evictions += 1;
+        if self.ssd.list_in_gc(self.ssd.list_of(victim, true)) {
+            self.counts.dirty_evictions_in_gc += 1;
+        }
+        let units = 0..self.ssd.config.units();
+        let q: Vec<u64> = units.map(|unit| self.ssd.backlog(unit)).collect();
+        let sum: u128 = q.iter().map(|&q| u128::from(q)).sum();
+        let max = q.iter().max().expect("a device has units");
+        if sum > 0 {
+            self.counts.unbalance_samples += 1;
+            if u128::from(*max) * q.len() as u128 > 10 * sum {
+                self.counts.unbalance_gt10 += 1;
+            }
+        }
+    }
+
+    fn record(&mut self, op: Op, page: u64, answer: &Answer) {
+        let through = !answer.hit && !answer.admitted && op == Op::Write;
+        let through = through.then(|| Group { pages: [page].into(), ..Group::default() });
+        let groups = || answer.group.iter();
+        let kept =
+            answer.batch.iter().map(|&page| Group { pages: [page].into(), ..Group::default() });
+        let kept: Vec<Group> = kept.collect();
+        let evicted: Vec<u64> =
+            answer.dropped.iter().chain(groups().flat_map(|group| &group.pages)).copied().collect();
+        let flushed = groups().chain(&kept).chain(&through).map(|group| &group.pages);
+        let flushed: Vec<_> = flushed.collect();
+        let mut decision = json!({
+            "index": self.decisions.len(),
+            "op": if op == Op::Read { "r" } else { "w" },
+            "page": page,
+            "hit": answer.hit,
+            "evicted": evicted,
+            "flushed": flushed,
+        });
+        if groups().any(|group| !group.padding.is_empty()) {
+            decision["padded"] = groups().map(|group| json!(group.padding)).collect();
+        }
+        self.decisions.push(decision);
+    }
+}

@@ -1,0 +1,240 @@
+//! Instants that may not be known yet.
+//!
+//! First come, first served, every end is known at submission. When reads go first, the end of a
+//! program depends on reads that are still to come, and so do the frames that wait for it
+//! (`docs/spec/device.md` 7.4). Decisions never ask for such an instant; so it is only a name until
+//! then, and names are resolved in the order in which they were given.
+
+use destage_core::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+const NAMED: u64 = 1 << 63;
+
+/// An instant: nanoseconds, or the name of an instant that is not known yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PendingTime(u64);
+
+impl PendingTime {
+    /// A known instant.
+    #[inline(always)]
+    pub fn at(ns: Nanos) -> PendingTime {
+        debug_assert!(ns < NAMED, "times stay below 2^63 ns");
+        PendingTime(ns)
+    }
+
+    /// The instant, if it is known without looking it up.
+    #[inline(always)]
+    pub fn known(self) -> Option<Nanos> {
+        (self.0 & NAMED == 0).then_some(self.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Node {
+    Unknown,
+    Known(Nanos),
+    Later(PendingTime, PendingTime),
+    Before(PendingTime, Nanos),
+    Freed(PendingTime, u32),
+    Taken,
+}
+
+/// The named instants of a run, and the free frames of its buffer, whose order depends on them.
+///
+/// Names are forgotten once they have been [settled](PendingTimes::settle), so memory grows with what is
+/// outstanding.
+#[derive(Clone, Default, Debug)]
+pub struct PendingTimes {
+    forgotten: u64, // names that are no more
+    nodes: Vec<Node>,
+    frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the first node
+}
+
+impl PendingTimes {
+    fn name(&mut self, node: Node) -> PendingTime {
+        self.nodes.push(node);
+        PendingTime(NAMED | (self.forgotten + self.nodes.len() as u64 - 1))
+    }
+
+    /// A new name; [`set`](PendingTimes::set) says what it is.
+    pub(crate) fn unknown(&mut self) -> PendingTime {
+        self.name(Node::Unknown)
+    }
+
+    /// Says what a name stands for.
+    pub(crate) fn set(&mut self, name: PendingTime, ns: Nanos) {
+        debug_assert!(name.known().is_none(), "only a name can be given a meaning");
+        self.nodes[((name.0 & !NAMED) - self.forgotten) as usize] = Node::Known(ns);
+    }
+
+    /// The later one of two.
+    #[inline(always)]
+    pub fn later(&mut self, a: PendingTime, b: PendingTime) -> PendingTime {
+        if (a.0 | b.0) & NAMED == 0 {
+            PendingTime(a.0.max(b.0))
+        } else {
+            self.name(Node::Later(a, b))
+        }
+    }
+
+    /// So many nanoseconds before an instant.
+    pub(crate) fn before(&mut self, pending_time: PendingTime, ns: Nanos) -> PendingTime {
+        match pending_time.known() {
+            Some(known) => PendingTime(known - ns),
+            None => self.name(Node::Before(pending_time, ns)),
+        }
+    }
+
+    /// From this instant on, so many more frames are free.
+    pub fn free_frames(&mut self, pending_time: PendingTime, frames: u32) {
+        match pending_time.known() {
+            Some(ns) if self.nodes.is_empty() => self.frames.push(Reverse((ns, frames))),
+            _ => {
+                self.name(Node::Freed(pending_time, frames));
+            }
+        }
+    }
+
+    /// Takes the frame that is free earliest, and says from when on it is. One was freed before.
+    pub fn take_frame(&mut self) -> PendingTime {
+        match self.nodes.is_empty() {
+            true => PendingTime(take(&mut self.frames)),
+            false => self.name(Node::Taken),
+        }
+    }
+
+    /// Names that are remembered.
+    pub fn names(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Resolves and forgets all names that were given before the first that has no meaning yet.
+    /// Whoever keeps names must look all of them up in what is returned.
+    pub fn settle(&mut self) -> Settled {
+        let unknown = |node: &Node| matches!(node, Node::Unknown);
+        let count = self.nodes.iter().position(unknown).unwrap_or(self.nodes.len());
+        let mut settled = Settled { first: self.forgotten, values: Vec::with_capacity(count) };
+        for node in self.nodes.drain(..count) {
+            let ns = match node {
+                Node::Unknown => unreachable!("what precedes the first of these"),
+                Node::Known(ns) => ns,
+                Node::Later(a, b) => settled.ns(a).max(settled.ns(b)),
+                Node::Before(pending_time, ns) => settled.ns(pending_time) - ns,
+                Node::Freed(pending_time, frames) => {
+                    self.frames.push(Reverse((settled.ns(pending_time), frames)));
+                    0
+                }
+                Node::Taken => take(&mut self.frames),
+            };
+            settled.values.push(ns);
+        }
+        self.forgotten += count as u64;
+        for node in &mut self.nodes {
+            match node {
+                Node::Later(a, b) => (*a, *b) = (settled.now(*a), settled.now(*b)),
+                Node::Before(pending_time, _) | Node::Freed(pending_time, _) => {
+                    *pending_time = settled.now(*pending_time)
+                }
+                Node::Unknown | Node::Known(_) | Node::Taken => {}
+            }
+        }
+        settled
+    }
+}
+
+/// Takes one frame of those that are free earliest.
+fn take(frames: &mut BinaryHeap<Reverse<(Nanos, u32)>>) -> Nanos {
+    let mut earliest = frames.peek_mut().expect("a frame is taken only after it was freed");
+    let Reverse((ns, left)) = &mut *earliest;
+    let ns = *ns;
+    *left -= 1;
+    if *left == 0 {
+        PeekMut::pop(earliest);
+    }
+    ns
+}
+
+/// What some names stand for.
+pub struct Settled {
+    first: u64,
+    values: Vec<Nanos>,
+}
+
+impl Settled {
+    /// An instant, nanoseconds. Its name is among the settled ones.
+    pub fn ns(&self, pending_time: PendingTime) -> Nanos {
+        self.now(pending_time).known().expect("this name has a meaning by now")
+    }
+
+    /// The instant, or the same name, if it has not been settled.
+    #[inline]
+    pub fn now(&self, pending_time: PendingTime) -> PendingTime {
+        if pending_time.known().is_some() {
+            return pending_time;
+        }
+        debug_assert!(pending_time.0 & !NAMED >= self.first, "a name was kept beyond its time");
+        self.values
+            .get(((pending_time.0 & !NAMED) - self.first) as usize)
+            .map_or(pending_time, |&ns| PendingTime(ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_resolved_through_each_other() {
+        let mut times = PendingTimes::default();
+        let program = times.unknown();
+        let transfer = times.before(program, 200);
+        let frame = times.later(transfer, PendingTime::at(500));
+        let ready = times.later(frame, PendingTime::at(900));
+        times.set(program, 1000);
+        let settled = times.settle();
+        assert_eq!(
+            [program, transfer, frame, ready].map(|pending_time| settled.ns(pending_time)),
+            [1000, 800, 800, 900]
+        );
+    }
+
+    #[test]
+    fn what_is_known_is_forgotten_and_the_rest_keeps_its_name() {
+        let mut times = PendingTimes::default();
+        let (early, late) = (times.unknown(), times.unknown());
+        let after_both = times.later(early, late);
+        assert_eq!(times.settle().now(early), early, "nothing is known yet");
+        times.set(early, 700);
+        let settled = times.settle();
+        assert_eq!((settled.now(early), settled.now(late)), (PendingTime(700), late));
+        assert_eq!(times.names(), 2);
+        times.set(late, 300);
+        let settled = times.settle();
+        assert_eq!((settled.ns(late), settled.ns(after_both)), (300, 700));
+        assert_eq!(times.names(), 0);
+    }
+
+    #[test]
+    fn the_frame_that_is_free_earliest_is_taken_first_known_or_not() {
+        let mut times = PendingTimes::default();
+        times.free_frames(PendingTime::at(0), 1);
+        times.free_frames(PendingTime::at(50), 2);
+        assert_eq!((times.take_frame().known(), times.take_frame().known()), (Some(0), Some(50)));
+        let program = times.unknown();
+        times.free_frames(program, 1);
+        let (first, second) = (times.take_frame(), times.take_frame());
+        times.set(program, 20);
+        let settled = times.settle();
+        assert_eq!((settled.ns(first), settled.ns(second)), (20, 50));
+    }
+
+    #[test]
+    fn known_instants_need_no_name() {
+        let mut times = PendingTimes::default();
+        assert_eq!(times.later(PendingTime::at(3), PendingTime::at(8)).known(), Some(8));
+        assert_eq!(times.before(PendingTime::at(8), 2).known(), Some(6));
+        assert!(times.nodes.is_empty());
+    }
+}
