@@ -59,6 +59,11 @@ if TYPE_CHECKING:
         OutputError,
         UsageError,
     )
+    from destage.experiment.difference import Difference, Differences, diff
+    from destage.experiment.estimate import SweepEstimate, estimate
+    from destage.experiment.joining import merge_results, pack_results
+    from destage.experiment.loaded import StoredResults, load_results
+    from destage.experiment.sweep import SweepResult, sweep
     from destage.options import ProgressCallback, RunOptions
     from destage.policy import (
         BYPASS,
@@ -81,14 +86,9 @@ if TYPE_CHECKING:
     from destage.rerunning import Rerun, rerun
     from destage.results import Metric, Results, Run, TraceIdentity, metrics
     from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
-    from destage.sweep.calls import SweepResult, sweep
-    from destage.sweep.difference import Difference, Differences, diff
-    from destage.sweep.estimate import SweepEstimate, estimate
-    from destage.sweep.joining import merge_results, pack_results
-    from destage.sweep.loaded import StoredResults, load_results
-    from destage.sweep.splitting import Part, split_trace
     from destage.trace import Trace, open_trace, open_volumes, synth, workloads
     from destage.trace_cache import CacheEntry, TraceCache, trace_cache
+    from destage.trace_split import Part, split_trace
     from destage.tuning import Tuned, tune
     from destage.user_policies.template import new_policy
 
@@ -334,28 +334,28 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "plan",
         "run",
     ),
-    "destage.sweep.calls": (
+    "destage.experiment.sweep": (
         "SweepResult",
         "sweep",
     ),
-    "destage.sweep.difference": (
+    "destage.experiment.difference": (
         "Difference",
         "Differences",
         "diff",
     ),
-    "destage.sweep.estimate": (
+    "destage.experiment.estimate": (
         "SweepEstimate",
         "estimate",
     ),
-    "destage.sweep.joining": (
+    "destage.experiment.joining": (
         "merge_results",
         "pack_results",
     ),
-    "destage.sweep.loaded": (
+    "destage.experiment.loaded": (
         "StoredResults",
         "load_results",
     ),
-    "destage.sweep.splitting": (
+    "destage.trace_split": (
         "Part",
         "split_trace",
     ),

@@ -10,9 +10,9 @@ from destage.io.files import Destination
 
 if TYPE_CHECKING:
     from destage.curves.drawn import Curves
+    from destage.experiment.loaded import StoredResults
     from destage.profile import TraceProfile
     from destage.results import Results
-    from destage.sweep.loaded import StoredResults
     from destage.trace import Trace
 
 __all__ = ["need_report", "write_report"]
@@ -56,7 +56,7 @@ def write_report(
             " first"
         )
     need_report()
-    from destage.sweep.loaded import StoredResults
+    from destage.experiment.loaded import StoredResults
 
     if isinstance(results, StoredResults):
         if traces or curves or profiles or series:

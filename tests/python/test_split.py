@@ -10,7 +10,7 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
-from destage.sweep import splitting
+from destage import trace_split as splitting
 
 
 def requests(path: Path) -> list[tuple[str, ...]]:

@@ -38,7 +38,7 @@ PATIENCE_S = 300
 WORKER = """
 import asyncio, os, sys
 if os.environ.get("OTHER_VERSION"):
-    from destage.sweep import cluster
+    from destage.experiment import cluster
     cluster.VERSION = (os.environ["OTHER_VERSION"], cluster.SEMANTICS)
 from distributed import Worker
 async def main():
@@ -238,7 +238,7 @@ def test_a_worker_without_the_trace_is_refused_and_one_that_has_it_elsewhere_is_
 #: A driver whose trace is taken away as soon as it has planned.
 HIDING = """
 import os, sys
-from destage.sweep import calls
+from destage.experiment import sweep as calls
 spec, store, scheduler, trace, gone = sys.argv[1:]
 planned = calls.planned
 def hiding(*args):

@@ -15,8 +15,8 @@ import pytest
 from conftest import Destage
 
 import destage as ds
+from destage.experiment.store import Store
 from destage.io.stale_files import host_mark
-from destage.sweep.store import Store
 
 SPEC = """
 [sweep]

@@ -9,9 +9,9 @@ import pytest
 from conftest import Destage, msr_lines
 
 import destage as ds
-from destage.sweep.conditions import Condition, NoCondition
-from destage.sweep.plan import Plan, planned
-from destage.sweep.spec import load_spec
+from destage.experiment.conditions import Condition, NoCondition
+from destage.experiment.plan import Plan, planned
+from destage.experiment.spec import load_spec
 
 LOOP = {"synth": "loop", "requests": 600, "pages": 60, "loop_pages": 30}
 

@@ -12,8 +12,8 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.sweep.spec import load_spec
-from destage.sweep.store import Store
+from destage.experiment.spec import load_spec
+from destage.experiment.store import Store
 
 SWEEP: dict[str, Any] = {
     "traces": [
@@ -288,7 +288,7 @@ def test_a_store_gives_results_that_can_be_made_again(whole: Path, tmp_path: Pat
 
 
 def test_seeds_make_other_traces_drives_and_policies() -> None:
-    from destage.sweep.plan import planned
+    from destage.experiment.plan import planned
 
     tasks = planned(load_spec({"sweep": {**SWEEP, "devices": ["ecr"], "cache": "5p"}})).tasks
     prints = {(t.trace_name, t.seed): t.trace.fingerprint for t in tasks}
@@ -323,7 +323,7 @@ def test_parts_do_not_say_where_anything_was(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
-    from destage.sweep.rows import kinds
+    from destage.experiment.rows import kinds
 
     drive = ds.open_device("ecr")
     run = ds.run(ds.synth("loop", requests=90, drive=drive), "aalru", cache="9p", device=drive).run
@@ -341,10 +341,10 @@ def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
 #: What a task takes beyond what was there when it began, and what was foretold, bytes.
 MEASURED = """
 import resource, sys
-from destage.sweep.execute import execute
-from destage.sweep.memory import memory_of
-from destage.sweep.plan import planned
-from destage.sweep.spec import load_spec
+from destage.experiment.execute import execute
+from destage.experiment.memory import memory_of
+from destage.experiment.plan import planned
+from destage.experiment.spec import load_spec
 sweep = {"traces": [{"synth": "uniform", "requests": 200_000, "pages": 100_000}], "cache": "50%",
          "policies": sys.argv[1], "devices": sys.argv[2]}
 (task,) = planned(load_spec({"sweep": sweep, "trace": {"wrap": "modulo"}})).tasks
@@ -368,8 +368,8 @@ def test_a_task_takes_no_more_memory_than_was_foretold(policies: str, device: st
 
 
 def test_a_policy_whose_file_has_changed_since_it_was_planned_is_not_run(tmp_path: Path) -> None:
-    from destage.sweep.execute import execute
-    from destage.sweep.plan import planned
+    from destage.experiment.execute import execute
+    from destage.experiment.plan import planned
 
     path = ds.new_policy("Mine", tmp_path)
     sweep = {"traces": [SWEEP["traces"][1]], "policies": f"{path}:Mine", "cache": "5p"}

@@ -12,9 +12,9 @@ from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, warn
 from destage.errors import UsageError
+from destage.experiment.loaded import Hole, StoredResults, load_results
 from destage.io.names import printable
 from destage.model.words import counted, number
-from destage.sweep.loaded import Hole, StoredResults, load_results
 
 __all__ = ["diff", "listed", "merge", "pack", "results"]
 
@@ -155,7 +155,7 @@ def _say_holes(holes: Sequence[Hole]) -> None:
 )
 def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
     """Put stores into one, and say which runs of their sweeps are missing (then status 1)."""
-    from destage.sweep.joining import merge_results as put_together
+    from destage.experiment.joining import merge_results as put_together
 
     if output is None and len(store) > 1:
         raise click.UsageError("-o DIR is missing: the store that takes all of them")
@@ -177,7 +177,7 @@ def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
 @apply(COMMON)
 def pack(store: str, **arguments: Any) -> None:
     """Put the parts of a store into few; what it holds stays the same."""
-    from destage.sweep.joining import pack_results as put_into_few
+    from destage.experiment.joining import pack_results as put_into_few
 
     done = put_into_few(store)
     if done.damaged:
@@ -206,7 +206,7 @@ def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
 
     Where runs have seeds, differences have 95 % intervals.
     """
-    from destage.sweep.difference import diff as held_against
+    from destage.experiment.difference import diff as held_against
 
     outputs = Outputs.of(arguments)
     found = held_against(a, b, show=show)

@@ -12,8 +12,8 @@ from destage.cli.output import look_at_folder, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import progress
 from destage.model.words import counted, number
-from destage.sweep.splitting import split_trace
 from destage.tables.table import Cell, Column, Table
+from destage.trace_split import split_trace
 
 __all__ = ["split"]
 

@@ -12,10 +12,10 @@ from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import look_at_folder, print_table
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
+from destage.experiment.sweep import ENGINES, SweepResult, shard_of
+from destage.experiment.sweep import sweep as run_sweep
 from destage.io.names import printable
 from destage.model.words import counted
-from destage.sweep.calls import ENGINES, SweepResult, shard_of
-from destage.sweep.calls import sweep as run_sweep
 
 __all__ = ["sweep"]
 
@@ -110,7 +110,7 @@ def _said(done: SweepResult) -> str:
 
 
 def _foretell(spec: str, arguments: dict[str, Any]) -> None:
-    from destage.sweep.estimate import estimate
+    from destage.experiment.estimate import estimate
 
     with progress(arguments["quiet"]) as callback:
         told = estimate(

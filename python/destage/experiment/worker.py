@@ -7,7 +7,7 @@ import pickle
 import sys
 
 from destage.errors import DestageError
-from destage.sweep.execute import execute
+from destage.experiment.execute import execute
 
 __all__ = ["main"]
 

@@ -17,14 +17,14 @@ from typing import Any
 from destage import _destage
 from destage.checks import USUAL
 from destage.errors import DataError, DestageError, UsageError
+from destage.experiment.conditions import NoCondition
+from destage.experiment.drives import DriveAsked, drive_asked
+from destage.experiment.grid import Point, points
+from destage.experiment.policies import PolicyAsked, policies_asked
+from destage.experiment.recipes import DriveRecipe, TraceRecipe
+from destage.experiment.spec import SweepSpec
+from destage.experiment.traces import TraceAsked
 from destage.options import ProgressCallback, RunOptions, options_json, run_options
-from destage.sweep.axes import Point, points
-from destage.sweep.conditions import NoCondition
-from destage.sweep.drives import DriveAsked, drive_asked
-from destage.sweep.policies import PolicyAsked, policies_asked
-from destage.sweep.recipes import DriveRecipe, TraceRecipe
-from destage.sweep.spec import SweepSpec
-from destage.sweep.traces import TraceAsked
 from destage.trace import Trace
 
 __all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Size", "Task", "planned"]

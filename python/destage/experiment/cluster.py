@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from destage import _destage
 from destage.errors import DataError, DestageError, MissingExtra, MissingFile, UsageError
+from destage.experiment.execute import execute
+from destage.experiment.plan import SEMANTICS, Task
+from destage.experiment.rows import FAILED
+from destage.experiment.schedule import Finished
+from destage.experiment.store import part_bytes
 from destage.options import ProgressCallback
-from destage.sweep.execute import execute
-from destage.sweep.local import Finished
-from destage.sweep.plan import SEMANTICS, Task
-from destage.sweep.rows import FAILED
-from destage.sweep.store import part_bytes
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster

@@ -11,8 +11,8 @@ from typing import Any
 
 from destage.device import Drive, open_device
 from destage.errors import DataError, UsageError
+from destage.experiment.spec import SPEC_DRIVE, SweepSpec, toml_value
 from destage.io.names import printable
-from destage.sweep.spec import SPEC_DRIVE, SweepSpec, toml_value
 
 __all__ = ["DriveAsked", "drive_asked"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from destage.experiment.rows import DONE, Row
 from destage.model.metrics import metrics
 from destage.model.words import counted
-from destage.sweep.rows import DONE, Row
 
 __all__ = ["pooled_rows"]
 

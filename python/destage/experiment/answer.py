@@ -10,7 +10,7 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import MissingExtra, UsageError
-from destage.sweep.rows import kinds
+from destage.experiment.rows import kinds
 from destage.tables.frames import Tabled
 from destage.tables.table import Cell, Column, Table
 

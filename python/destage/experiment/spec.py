@@ -13,14 +13,14 @@ from typing import Any
 from destage import _destage
 from destage.catalogue import reader_options
 from destage.errors import DataError
+from destage.experiment.conditions import Condition, NoCondition
+from destage.experiment.grid import Axis
+from destage.experiment.policies import policy_texts
+from destage.experiment.traces import TraceAsked, traces_asked
 from destage.io.files import SETTINGS_BYTES, read_text
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import reading
 from destage.options import run_options
-from destage.sweep.axes import Axis
-from destage.sweep.conditions import Condition, NoCondition
-from destage.sweep.policies import policy_texts
-from destage.sweep.traces import TraceAsked, traces_asked
 
 __all__ = ["SPEC_DRIVE", "Place", "SweepSpec", "load_spec"]
 

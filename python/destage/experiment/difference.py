@@ -17,14 +17,14 @@ from statistics import fmean, stdev, variance
 from typing import Any
 
 from destage.errors import UsageError
+from destage.experiment.loaded import StoredResults, load_results
+from destage.experiment.rows import DONE
+from destage.experiment.store import is_store
 from destage.io.files import Destination
 from destage.model.choice import metric_named
 from destage.model.metrics import Metric, metrics
 from destage.model.words import cell, counted
 from destage.results import Results
-from destage.sweep.loaded import StoredResults, load_results
-from destage.sweep.rows import DONE
-from destage.sweep.store import is_store
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Cell, Column, Table
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from destage.experiment.execute import execute
+from destage.experiment.memory import memory_of, memory_text
+from destage.experiment.plan import Entry, Task, planned
+from destage.experiment.recipes import TraceRecipe
+from destage.experiment.spec import load_spec
+from destage.experiment.sweep import SpecLike, shard_of
 from destage.model.words import counted, duration, number, size
 from destage.options import ProgressCallback, thread_count
-from destage.sweep.calls import SpecLike, shard_of
-from destage.sweep.execute import execute
-from destage.sweep.memory import memory_of, memory_text
-from destage.sweep.plan import Entry, Task, planned
-from destage.sweep.recipes import TraceRecipe
-from destage.sweep.spec import load_spec
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Cell, Column, Table
 from destage.trace import opened_again

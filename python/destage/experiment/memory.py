@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from destage.errors import UsageError
-from destage.sweep.conditions import bytes_of
-from destage.sweep.plan import Task
+from destage.experiment.conditions import bytes_of
+from destage.experiment.plan import Task
 
 __all__ = ["available", "memory_of", "memory_text"]
 

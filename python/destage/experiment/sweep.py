@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from destage.errors import UsageError
+from destage.experiment.cluster import need_dask, run_dask
+from destage.experiment.memory import memory_text
+from destage.experiment.plan import Plan, Task, planned
+from destage.experiment.schedule import Finished, run_local
+from destage.experiment.spec import SweepSpec, load_spec
+from destage.experiment.store import Store
 from destage.io.files import Destination
 from destage.io.names import printable
 from destage.options import ProgressCallback, thread_count
-from destage.sweep.cluster import need_dask, run_dask
-from destage.sweep.local import Finished, run_local
-from destage.sweep.memory import memory_text
-from destage.sweep.plan import Plan, Task, planned
-from destage.sweep.spec import SweepSpec, load_spec
-from destage.sweep.store import Store
 
 __all__ = ["Engine", "SweepResult", "shard_of", "sweep"]
 

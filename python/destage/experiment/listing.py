@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from destage.experiment.rows import FAILED, Row
 from destage.io.names import printable
 from destage.model.choice import chosen
 from destage.model.metrics import Metric, metrics
 from destage.model.words import cell, counted, number, size, time_unit
-from destage.sweep.rows import FAILED, Row
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["stored_table"]

@@ -11,11 +11,11 @@ from destage.catalogue import policy as policy_info
 from destage.checks import check_in_front
 from destage.device import Drive
 from destage.errors import DestageError
+from destage.experiment.plan import Entry, Size, Task
+from destage.experiment.policies import PolicyAsked
+from destage.experiment.rows import Row, failed_row, row_of
 from destage.results import Results
 from destage.runs import run_own
-from destage.sweep.plan import Entry, Size, Task
-from destage.sweep.policies import PolicyAsked
-from destage.sweep.rows import Row, failed_row, row_of
 from destage.trace import Trace
 
 __all__ = ["Stopped", "Watch", "execute"]

@@ -20,12 +20,12 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from destage.errors import DestageError
+from destage.experiment.execute import Stopped, execute
+from destage.experiment.memory import memory_of
+from destage.experiment.plan import Task
+from destage.experiment.rows import FAILED, Row, failed_row
+from destage.experiment.store import part_bytes
 from destage.options import ProgressCallback
-from destage.sweep.execute import Stopped, execute
-from destage.sweep.memory import memory_of
-from destage.sweep.plan import Task
-from destage.sweep.rows import FAILED, Row, failed_row
-from destage.sweep.store import part_bytes
 
 __all__ = ["Finished", "run_local"]
 
@@ -92,7 +92,7 @@ class _Crew:
         root = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         process = subprocess.Popen(
-            [sys.executable, "-m", "destage.sweep.worker"],
+            [sys.executable, "-m", "destage.experiment.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from destage.experiment.loaded import StoredResults, load_results
+from destage.experiment.rows import Row, order_of
+from destage.experiment.store import Store, part_bytes
 from destage.io.files import Destination
-from destage.sweep.loaded import StoredResults, load_results
-from destage.sweep.rows import Row, order_of
-from destage.sweep.store import Store, part_bytes
 
 __all__ = ["Packed", "merge_results", "pack_results"]
 

@@ -12,17 +12,12 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, UsageError
-from destage.io.extras import need_extra
-from destage.io.files import Destination, write_whole
-from destage.model.naming import parts
-from destage.options import run_options
-from destage.results import Results
-from destage.sweep.answer import Answer, asked_in_sql
-from destage.sweep.conditions import Condition, NoCondition
-from destage.sweep.listing import stored_table
-from destage.sweep.plan import Key
-from destage.sweep.pooling import pooled_rows
-from destage.sweep.rows import (
+from destage.experiment.answer import Answer, asked_in_sql
+from destage.experiment.conditions import Condition, NoCondition
+from destage.experiment.listing import stored_table
+from destage.experiment.plan import Key
+from destage.experiment.pooling import pooled_rows
+from destage.experiment.rows import (
     CONTEXT,
     DONE,
     FAILED,
@@ -34,7 +29,12 @@ from destage.sweep.rows import (
     kinds,
     order_of,
 )
-from destage.sweep.store import Store
+from destage.experiment.store import Store
+from destage.io.extras import need_extra
+from destage.io.files import Destination, write_whole
+from destage.model.naming import parts
+from destage.options import run_options
+from destage.results import Results
 from destage.tables.frames import Tabled
 from destage.tables.table import Table
 

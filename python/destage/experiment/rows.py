@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from destage.experiment.plan import Key, Size, Task
+from destage.experiment.policies import PolicyAsked
 from destage.model.metrics import Metric, metrics
 from destage.model.run import Run
-from destage.sweep.plan import Key, Size, Task
-from destage.sweep.policies import PolicyAsked
 
 __all__ = [
     "CONTEXT",

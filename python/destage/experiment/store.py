@@ -29,11 +29,11 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, MissingFile, OutputError, UsageError
+from destage.experiment.plan import Key, Plan
+from destage.experiment.rows import Row, columns_of, key_of_row, kinds
 from destage.io.files import Destination, made_folder
 from destage.io.names import path_of, printable
 from destage.io.stale_files import host_mark, is_alive
-from destage.sweep.plan import Key, Plan
-from destage.sweep.rows import Row, columns_of, key_of_row, kinds
 
 __all__ = ["FORMAT", "Store", "StoredSweep", "is_store", "part_bytes"]
 
