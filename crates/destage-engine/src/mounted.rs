@@ -4,7 +4,7 @@ use crate::error::RunError;
 use destage_core::DeviceView;
 use destage_policies::params::Value;
 use destage_policies::{FromRun, ORDERED, Setup};
-use destage_ssd::{CacheConfig, Device, Ftl, HostConfig};
+use destage_ssd::{CacheConfig, Device, HostConfig};
 
 /// A drive that is ready to run: prepared once, and cloned for each run.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Mounted {
 
 /// What policies may take from a drive: its units (`docs/spec/ace.md`, 1) and its own page times
 /// (`docs/spec/block-policies.md` 6.3).
-pub(crate) fn told_by<F: Ftl>(device: &Device<F>) -> Vec<(FromRun, Value)> {
+pub(crate) fn told_by(device: &Device) -> Vec<(FromRun, Value)> {
     let mut told = vec![(FromRun::Units, Value::Int(device.units().into()))];
     if let Some(times) = device.nominal_times() {
         told.push((FromRun::PageReadNs, Value::Int(times.read_ns.into())));
@@ -50,7 +50,7 @@ pub(crate) fn told_by<F: Ftl>(device: &Device<F>) -> Vec<(FromRun, Value)> {
 }
 
 /// With a device, blocks and pages are the drive's (`docs/spec/block-policies.md` 1.9).
-pub(crate) fn on_drive<F: Ftl>(setup: Setup, device: &Device<F>) -> Setup {
+pub(crate) fn on_drive(setup: Setup, device: &Device) -> Setup {
     Setup {
         pages_per_block: device.pages_per_block(),
         device_pages: device.logical_pages(),

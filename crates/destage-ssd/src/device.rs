@@ -68,9 +68,9 @@ impl DeviceCounters {
 
 /// A simulated drive. A clone is a drive in the same state.
 #[derive(Clone, Debug)]
-pub struct Device<F = AnyFtl> {
+pub struct Device {
     geometry: Geometry,
-    ftl: F,
+    ftl: AnyFtl,
     queues: Queues,
     idle: bool,
     before: FlashState, // at time 0
@@ -112,18 +112,16 @@ impl Device {
         ftl.foresee(future);
         Device { foresees: true, ..Device::with_ftl(&self.config, geometry, ftl) }
     }
-}
 
-impl<F: Ftl> Device<F> {
-    /// A drive with any FTL, which it preconditions.
-    pub fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: F) -> Self {
+    /// A drive with an empty FTL, which it preconditions.
+    fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: AnyFtl) -> Self {
         let done = precondition(&mut ftl, config, &mut |_, _| true);
         debug_assert!(done.is_ok(), "nobody interrupted it");
         Device::ready(config, geometry, ftl)
     }
 
     /// A drive whose FTL has been preconditioned.
-    pub(crate) fn ready(config: &DeviceConfig, geometry: Geometry, ftl: F) -> Self {
+    pub(crate) fn ready(config: &DeviceConfig, geometry: Geometry, ftl: AnyFtl) -> Self {
         let queues = Queues::new(config, &geometry);
         let before = ftl.flash_state();
         let folds = config.slc.is_some_and(|slc| slc.slc_idle);
@@ -265,7 +263,7 @@ impl<F: Ftl> Device<F> {
     }
 
     /// The FTL, for tests and checked runs.
-    pub fn ftl(&self) -> &F {
+    pub fn ftl(&self) -> &AnyFtl {
         &self.ftl
     }
 
@@ -354,7 +352,7 @@ impl<F: Ftl> Device<F> {
     }
 }
 
-impl<F: Ftl> DeviceView for Device<F> {
+impl DeviceView for Device {
     fn units(&self) -> u32 {
         self.geometry.units
     }

@@ -21,8 +21,7 @@ use destage_core::{
 use destage_core::{Policy, Request};
 use destage_ssd::config::{EvictWait, ReadWait};
 use destage_ssd::{
-    CacheConfig, Command, Device, DriveLpn, Ftl, PendingTime, Served, Settled, WriteHint,
-    WriterConfig,
+    CacheConfig, Command, Device, DriveLpn, PendingTime, Served, Settled, WriteHint, WriterConfig,
 };
 
 /// When a cached page has its frame, and when its data are there (7.4).
@@ -53,13 +52,13 @@ pub(super) struct CacheFrontend<'a, P> {
 
 impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// An empty cache; tells the drive what the policy will ask it.
-    pub(super) fn new<F: Ftl>(
+    pub(super) fn new(
         policy: &'a mut P,
         cache: &'a CacheConfig,
         fetch_on_write_miss: bool,
         lpns: &'a [u64],
         next_uses: NextUses<'a>,
-        device: &mut Device<F>,
+        device: &mut Device,
     ) -> Self {
         if policy.counts_operations() {
             device.queues().keep_unfinished();
@@ -102,9 +101,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
 
     /// Evicts until a frame is free, and says when it is.
     #[inline]
-    fn make_room<F: Ftl>(
+    fn make_room(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         now: Nanos,
         miss: &mut P::Miss,
         ledger: &mut Ledger,
@@ -146,9 +145,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// Writes a flush group of the plan; `frame`, or the instant at which the frames that it leaves
     /// are free if that is later (`docs/spec/device.md` 12).
     #[inline]
-    fn destage<F: Ftl>(
+    fn destage(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         now: Nanos,
         group: usize,
         mut frame: PendingTime,
@@ -210,9 +209,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// An access to a page that the policy does not take in: it goes to the drive, and its end is
     /// when the drive has served it.
     #[inline]
-    fn bypass<F: Ftl, O: Observer>(
+    fn bypass<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         (now, lpn, bytes): (Nanos, DriveLpn, u64),
         r: &Request,
         ledger: &mut Ledger,
@@ -235,9 +234,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
 
     /// Reads a page for the cache; whether that reached the flash.
     #[inline]
-    fn fetch<F: Ftl>(
+    fn fetch(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         lpn: DriveLpn,
         page: Option<Page>,
         now: Nanos,
@@ -255,9 +254,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// Writes a group of which no page leaves: only its own frames wait for that
     /// (`docs/spec/ace.md`, 4).
     #[inline(never)]
-    fn write_and_keep<F: Ftl>(
+    fn write_and_keep(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         now: Nanos,
         group: usize,
         ledger: &mut Ledger,
@@ -273,9 +272,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// Writes a page that the policy does not take in; when its program ends
     /// (`docs/spec/further-policies.md`, 2.1). It is no write-back: nothing is sampled, and its
     /// latency is not among theirs.
-    fn write_through<F: Ftl>(
+    fn write_through(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         now: Nanos,
         page: Page,
         (lpn, bytes): (DriveLpn, u64),
@@ -294,7 +293,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
     /// place on flash, the block that it leaves. One step per eviction, for three victims at once.
     #[inline(always)]
-    fn prefetch_victims<F: Ftl>(&mut self, device: &Device<F>) {
+    fn prefetch_victims(&mut self, device: &Device) {
         let [nearest, near, far] = self.coming;
         self.coming = [near, far, self.policy.coming_victim().map_or(u64::MAX, |page| page.0)];
         prefetch(self.lpns, self.coming[2] as usize);
@@ -311,13 +310,13 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
 
 /// The longest queue and the sum of all, nanoseconds.
 #[inline]
-fn loads<F: Ftl>(device: &mut Device<F>) -> (Nanos, u128) {
+fn loads(device: &mut Device) -> (Nanos, u128) {
     device.queues().longest_and_sum_ns()
 }
 
-impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
+impl<P: Policy> Frontend for CacheFrontend<'_, P> {
     /// All completions by now, in the order of (end, number), before anything is decided.
-    fn arrive(&mut self, device: &mut Device<F>) {
+    fn arrive(&mut self, device: &mut Device) {
         if !self.policy.requirements().completions() {
             return;
         }
@@ -334,7 +333,7 @@ impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, device: &Device<F>, id: u32, lpn: DriveLpn, op: Op) {
+    fn prefetch(&self, device: &Device, id: u32, lpn: DriveLpn, op: Op) {
         self.policy.prefetch(Page(id.into()));
         prefetch(&self.held, id as usize);
         if op == Op::Read {
@@ -343,14 +342,14 @@ impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
     }
 
     #[inline(always)]
-    fn prefetch_links(&self, _: &Device<F>, id: u32, _: DriveLpn) {
+    fn prefetch_links(&self, _: &Device, id: u32, _: DriveLpn) {
         self.policy.prefetch_links(Page(id.into()));
     }
 
     #[inline]
     fn access<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         access: Access,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -402,7 +401,7 @@ impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
 
     fn offer<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         at: Nanos,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -416,7 +415,7 @@ impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
         asked || left
     }
 
-    fn forget(&mut self, device: &mut Device<F>, id: u32, ledger: &mut Ledger) {
+    fn forget(&mut self, device: &mut Device, id: u32, ledger: &mut Ledger) {
         let page = Page(id.into());
         let Some(dirty) = self.policy.forget(page) else { return };
         ledger.control_commands.trim_cache_drops += 1;
@@ -458,7 +457,7 @@ impl<P: Policy, F: Ftl> Frontend<F> for CacheFrontend<'_, P> {
         self.policy.dirty_pages()
     }
 
-    fn flush(&mut self, device: &mut Device<F>, lpns: &[u64]) -> u64 {
+    fn flush(&mut self, device: &mut Device, lpns: &[u64]) -> u64 {
         let mut dirty = Vec::new();
         self.policy.for_each_resident(&mut |page, is_dirty| {
             if is_dirty {

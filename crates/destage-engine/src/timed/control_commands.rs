@@ -7,7 +7,7 @@ use crate::control_commands::{ControlCommand, ControlCommands, ControlKind};
 use crate::input::Input;
 use destage_core::NEVER;
 use destage_ssd::config::{FlushMode, TrimMode};
-use destage_ssd::{Command, Device, DriveLpn, Ftl, HostConfig, PendingTime};
+use destage_ssd::{Command, Device, DriveLpn, HostConfig, PendingTime};
 
 /// Those that are part of the run, in order; and what else is known of a run row by row.
 pub(super) struct ControlQueue<'a> {
@@ -23,7 +23,7 @@ pub(super) struct ControlQueue<'a> {
 
 impl<'a> ControlQueue<'a> {
     /// Of a run; tells the drive what will be asked of it.
-    pub(super) fn new<F: Ftl>(input: &Input<'a>, host: HostConfig, device: &mut Device<F>) -> Self {
+    pub(super) fn new(input: &Input<'a>, host: HostConfig, device: &mut Device) -> Self {
         if host.flush == FlushMode::Drain {
             device.serve_flushes();
         }
@@ -126,10 +126,10 @@ impl<'a> ControlQueue<'a> {
     }
 
     /// Serves one at the instant that the drive has come to.
-    pub(super) fn serve<C: Frontend<F>, F: Ftl>(
+    pub(super) fn serve<C: Frontend>(
         &self,
         control_command: &ControlCommand,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &mut C,
         course: &mut Course,
     ) {
@@ -148,10 +148,10 @@ impl<'a> ControlQueue<'a> {
 
     /// Page by page: out of the cache, then out of the drive. A page that the range meets again is
     /// not there any more; one beyond the drive is none, if nothing wraps.
-    fn trim<C: Frontend<F>, F: Ftl>(
+    fn trim<C: Frontend>(
         &self,
         control_command: &ControlCommand,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &mut C,
         course: &mut Course,
     ) {

@@ -161,9 +161,9 @@ impl Course {
 
     /// Everything so far was warm-up; the request that has been issued is the first that counts.
     /// Of `total` requests; of those before, some may have filled the cache.
-    pub(super) fn start_counting<C: Frontend<F>, F: Ftl>(
+    pub(super) fn start_counting<C: Frontend>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &C,
         total: u64,
     ) {
@@ -185,7 +185,7 @@ impl Course {
 
     /// A window of the run may begin with the request that has been issued, or end before it.
     #[inline]
-    pub(super) fn cut<C: Frontend<F>, F: Ftl>(&mut self, device: &Device<F>, frontend: &C) {
+    pub(super) fn cut<C: Frontend>(&mut self, device: &Device, frontend: &C) {
         if self.parts.is_cut(self.requests) {
             let done = self.ledger.flash(&device.counters());
             self.parts.cut(self.requests, &self.ledger.pages, done, frontend.is_full());
@@ -194,9 +194,9 @@ impl Course {
 
     /// Requests whose end is known by now have completed. At the end of the run that is all of
     /// them, since all operations have ended.
-    pub(super) fn settle<C: Frontend<F>, F: Ftl, O: Observer>(
+    pub(super) fn settle<C: Frontend, O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &mut C,
         observer: &mut O,
     ) {
@@ -219,9 +219,9 @@ impl Course {
         });
     }
 
-    pub(super) fn outcome<F: Ftl>(
+    pub(super) fn outcome(
         self,
-        device: &Device<F>,
+        device: &Device,
         own: &OwnCounters,
         dirty_left: u64,
     ) -> Result<TimedOutcome, RunError> {

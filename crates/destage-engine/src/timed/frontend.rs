@@ -5,7 +5,7 @@ use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::observe::Observer;
 use destage_core::{Lpn, NEVER, Nanos, Op, Page, Request};
-use destage_ssd::{Command, Device, DriveLpn, Ftl, PendingTime, Settled, WriteHint};
+use destage_ssd::{Command, Device, DriveLpn, PendingTime, Settled, WriteHint};
 
 /// A page access of the run.
 #[derive(Clone, Copy, Debug)]
@@ -24,20 +24,20 @@ pub(super) struct Access {
 }
 
 /// Serves page accesses.
-pub(super) trait Frontend<F: Ftl> {
+pub(super) trait Frontend {
     /// The instant of a request has come.
-    fn arrive(&mut self, _: &mut Device<F>) {}
+    fn arrive(&mut self, _: &mut Device) {}
 
     /// Hint: a page, its LPN, and what is done to it, some requests ahead.
-    fn prefetch(&self, device: &Device<F>, id: u32, lpn: DriveLpn, op: Op);
+    fn prefetch(&self, device: &Device, id: u32, lpn: DriveLpn, op: Op);
 
     /// Hint, fewer requests ahead.
-    fn prefetch_links(&self, device: &Device<F>, id: u32, lpn: DriveLpn);
+    fn prefetch_links(&self, device: &Device, id: u32, lpn: DriveLpn);
 
     /// One page access. Returns its completion, [`after_ns`](Frontend::after_ns) not included.
     fn access<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         access: Access,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -50,18 +50,12 @@ pub(super) trait Frontend<F: Ftl> {
 
     /// The instant of an offer (`docs/spec/writer.md`, 2) has come. False: before the next request
     /// no other one could be of use.
-    fn offer<O: Observer>(
-        &mut self,
-        _: &mut Device<F>,
-        _: Nanos,
-        _: &mut Ledger,
-        _: &mut O,
-    ) -> bool {
+    fn offer<O: Observer>(&mut self, _: &mut Device, _: Nanos, _: &mut Ledger, _: &mut O) -> bool {
         false
     }
 
     /// The host has trimmed a page: it is in no cache any more (`docs/spec/device-today.md` 4.2).
-    fn forget(&mut self, _: &mut Device<F>, _id: u32, _: &mut Ledger) {}
+    fn forget(&mut self, _: &mut Device, _id: u32, _: &mut Ledger) {}
 
     /// What every request with pages pays at its end, nanoseconds.
     fn after_ns(&self) -> Nanos {
@@ -98,7 +92,7 @@ pub(super) trait Frontend<F: Ftl> {
     }
 
     /// Writes every dirty page, in ascending order; returns how many.
-    fn flush(&mut self, _: &mut Device<F>, _: &[u64]) -> u64 {
+    fn flush(&mut self, _: &mut Device, _: &[u64]) -> u64 {
         0
     }
 }
@@ -110,25 +104,25 @@ pub(super) struct NoCache {
     programs: u64,
 }
 
-impl<F: Ftl> Frontend<F> for NoCache {
+impl Frontend for NoCache {
     fn host_operations(&self) -> (u64, u64) {
         (self.reads, self.programs)
     }
 
     #[inline(always)]
-    fn prefetch(&self, device: &Device<F>, _: u32, lpn: DriveLpn, _: Op) {
+    fn prefetch(&self, device: &Device, _: u32, lpn: DriveLpn, _: Op) {
         device.prefetch(lpn);
     }
 
     #[inline(always)]
-    fn prefetch_links(&self, device: &Device<F>, _: u32, lpn: DriveLpn) {
+    fn prefetch_links(&self, device: &Device, _: u32, lpn: DriveLpn) {
         device.prefetch_old(lpn);
     }
 
     #[inline]
     fn access<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         access: Access,
         ledger: &mut Ledger,
         observer: &mut O,

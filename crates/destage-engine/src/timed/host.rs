@@ -12,7 +12,7 @@ use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, Op, Policy};
 use destage_ssd::config::{HostMode, LAST_NS};
-use destage_ssd::{CacheConfig, Device, DriveLpn, Ftl, HostConfig};
+use destage_ssd::{CacheConfig, Device, DriveLpn, HostConfig};
 
 /// How far ahead the LPN of a request's first page is asked for.
 const LPNS_AHEAD: usize = 24;
@@ -51,9 +51,9 @@ impl TimedReplay<'_> {
     /// # Errors
     ///
     /// As [`run`](TimedReplay::run).
-    pub fn run_bare<F: Ftl>(
+    pub fn run_bare(
         &self,
-        device: &mut Device<F>,
+        device: &mut Device,
         observer: &mut impl Observer,
     ) -> Result<TimedOutcome, RunError> {
         self.drive(device, &mut NoCache::default(), observer)
@@ -65,9 +65,9 @@ impl TimedReplay<'_> {
     ///
     /// [`RunError::Impossible`] if response times add up to more than 2^64 ns;
     /// [`RunError::Interrupted`] if the observer stops it; [`RunError::Bug`] if anything was lost.
-    pub fn run<P: Policy, F: Ftl>(
+    pub fn run<P: Policy>(
         &self,
-        device: &mut Device<F>,
+        device: &mut Device,
         policy: &mut P,
         cache: &CacheConfig,
         observer: &mut impl Observer,
@@ -84,9 +84,9 @@ impl TimedReplay<'_> {
     }
 
     /// Issues requests, open or closed (7.5, 7.6), and counts responses.
-    fn drive<C: Frontend<F>, F: Ftl, O: Observer>(
+    fn drive<C: Frontend, O: Observer>(
         &self,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &mut C,
         observer: &mut O,
     ) -> Result<TimedOutcome, RunError> {
@@ -161,7 +161,7 @@ impl TimedReplay<'_> {
 
     /// Tells the memory of what comes some requests later.
     #[inline(always)]
-    fn look_ahead<C: Frontend<F>, F: Ftl>(&self, row: usize, device: &Device<F>, frontend: &C) {
+    fn look_ahead<C: Frontend>(&self, row: usize, device: &Device, frontend: &C) {
         let columns = self.input.columns;
         if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
             prefetch(columns.lpns, farther as usize);
@@ -178,11 +178,11 @@ impl TimedReplay<'_> {
 
     /// Serves the pages of a row, which are numbered from `index` on.
     #[inline(always)]
-    fn serve<C: Frontend<F>, F: Ftl, O: Observer>(
+    fn serve<C: Frontend, O: Observer>(
         &self,
         row: usize,
         index: &mut u64,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &mut C,
         course: &mut Course,
         observer: &mut O,
@@ -211,9 +211,9 @@ impl TimedReplay<'_> {
     }
 
     /// After the last request: what is still dirty, what is still under way, and what was lost.
-    fn end<C: Frontend<F>, F: Ftl, O: Observer>(
+    fn end<C: Frontend, O: Observer>(
         &self,
-        device: &mut Device<F>,
+        device: &mut Device,
         frontend: &mut C,
         mut course: Course,
         observer: &mut O,
@@ -252,9 +252,9 @@ impl TimedReplay<'_> {
 /// Offers the instants between two requests in which units are idle (`docs/spec/writer.md`, 2), and
 /// ends them: all that happened before the second is over.
 #[inline(never)]
-fn offer_idle<C: Frontend<F>, F: Ftl, O: Observer>(
+fn offer_idle<C: Frontend, O: Observer>(
     since: Nanos,
-    device: &mut Device<F>,
+    device: &mut Device,
     frontend: &mut C,
     course: &mut Course,
     observer: &mut O,
@@ -271,10 +271,10 @@ fn offer_idle<C: Frontend<F>, F: Ftl, O: Observer>(
 
 /// Serves the trims and flushes that come before a row.
 #[inline(never)]
-fn serve_between<C: Frontend<F>, F: Ftl, O: Observer>(
+fn serve_between<C: Frontend, O: Observer>(
     row: usize,
     control_commands: &mut ControlQueue<'_>,
-    device: &mut Device<F>,
+    device: &mut Device,
     frontend: &mut C,
     course: &mut Course,
     observer: &mut O,
@@ -294,10 +294,10 @@ fn serve_between<C: Frontend<F>, F: Ftl, O: Observer>(
 /// The instant of a request has come; it may be the first that counts. `prefetch`: rows that do not
 /// count, if the cache does not say so, and requests in all.
 #[inline(always)]
-fn begin<C: Frontend<F>, F: Ftl>(
+fn begin<C: Frontend>(
     row: usize,
     (warm_rows, requests): (Option<usize>, u64),
-    device: &mut Device<F>,
+    device: &mut Device,
     frontend: &mut C,
     course: &mut Course,
 ) {
@@ -311,7 +311,7 @@ fn begin<C: Frontend<F>, F: Ftl>(
 
 /// The FTL has not run out of blocks, and time has not run out: what was done since then would be
 /// no result.
-fn goes_on<F: Ftl>(device: &Device<F>, course: &Course) -> Result<(), RunError> {
+fn goes_on(device: &Device, course: &Course) -> Result<(), RunError> {
     if let Some(full) = device.failure() {
         return Err(RunError::Impossible(full.to_string()));
     }
@@ -342,8 +342,8 @@ fn all_arrive_in_time(input: &Input<'_>, mode: HostMode) -> Result<(), RunError>
 
 /// Every request was served, every page access reached the drive that should have, and the drive
 /// accounts for every page: a simulator that loses work reports better numbers than it has.
-fn nothing_lost<F: Ftl>(
-    device: &Device<F>,
+fn nothing_lost(
+    device: &Device,
     (reads, programs): (u64, u64),
     (served, given): (u64, u64),
 ) -> Result<(), RunError> {

@@ -79,7 +79,7 @@ impl InterfaceCounters {
     }
 }
 
-impl<F: Ftl> Device<F> {
+impl Device {
     /// From now on, [`counters`](Device::counters) has those of `docs/spec/device-today.md` 10,
     /// which it otherwise has of a drive with a key of its section 3 alone.
     pub fn count_today(&mut self) {

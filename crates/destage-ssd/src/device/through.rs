@@ -11,7 +11,7 @@ use crate::placement::{Future, WriteHint};
 use crate::queues::Served;
 use destage_core::{NEVER, Nanos};
 
-impl<F: Ftl> Device<F> {
+impl Device {
     /// The host sends a command; what is read and written until the next belongs to it. Returns
     /// when it has been processed.
     #[inline(always)]

@@ -13,7 +13,7 @@ use super::{CacheFrontend, Ledger};
 use crate::observe::Observer;
 use destage_core::{DeviceView, Lpn, Nanos, Op, Page, Policy, Requirements, UnitId};
 use destage_ssd::config::EvictWait;
-use destage_ssd::{Command, Device, DriveLpn, Ftl, WriterConfig};
+use destage_ssd::{Command, Device, DriveLpn, WriterConfig};
 
 impl<P: Policy> CacheFrontend<'_, P> {
     /// With this writer, or none. Whoever built the policy has seen to it that it has an order.
@@ -31,9 +31,9 @@ impl<P: Policy> CacheFrontend<'_, P> {
     }
 
     /// Asks the policy, for each unit that is idle (5). It may want to be asked again.
-    pub(super) fn ask<F: Ftl, O: Observer>(
+    pub(super) fn ask<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         at: Nanos,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -57,9 +57,9 @@ impl<P: Policy> CacheFrontend<'_, P> {
 
     /// The writer writes what it may at this instant (3). False: every page that it looks at is
     /// clean.
-    pub(super) fn trickle<F: Ftl, O: Observer>(
+    pub(super) fn trickle<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         at: Nanos,
         ledger: &mut Ledger,
         observer: &mut O,
@@ -100,9 +100,9 @@ impl<P: Policy> CacheFrontend<'_, P> {
 
     /// Writes a page that stays: nobody waits for it but whoever takes its frame (4). It is no
     /// write-back of a victim: nothing is sampled, and its latency is not among theirs (6).
-    fn write_idle<F: Ftl, O: Observer>(
+    fn write_idle<O: Observer>(
         &mut self,
-        device: &mut Device<F>,
+        device: &mut Device,
         at: Nanos,
         page: Page,
         ledger: &mut Ledger,
