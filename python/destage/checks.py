@@ -15,6 +15,7 @@ from destage.io.names import shown
 from destage.options import RunOptions, options_json, thread_count
 from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, is_none, policy_specs
 from destage.trace import Trace
+from destage.user_policies.trust import from_data
 
 __all__ = [
     "USUAL",
@@ -178,7 +179,8 @@ def asked(
         specs = policy_specs(chosen)
     else:
         name, params = drive.policy
-        specs = _of_file(drive, lambda: policy_specs((name, params)))
+        with from_data("it", allow_code=drive.allow_code):
+            specs = _of_file(drive, lambda: policy_specs((name, params)))
     for spec in specs:
         if not isinstance(spec, OwnPolicy):
             _destage.check_needs(*spec, drive is not None)

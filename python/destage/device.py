@@ -26,9 +26,11 @@ class Drive:
     that state. States that take long to make are kept in the folder of decoded traces.
     """
 
-    def __init__(self, raw: _destage.Drive) -> None:
+    def __init__(self, raw: _destage.Drive, allow_code: bool = False) -> None:
         """Wrap what the native module returns; use `open_device`."""
         self.raw = raw
+        self.allow_code = allow_code
+        """Whether a policy in a file that the drive's file names may run."""
 
     @property
     def name(self) -> str:
@@ -119,7 +121,7 @@ class Drive:
             raise UsageError(f"queue_depth: expected a whole number from 1, got {queue_depth!r}")
         if not 1 <= queue_depth < 1 << 32:
             raise UsageError(f"queue_depth: expected 1..{(1 << 32) - 1}, got {queue_depth}")
-        return Drive(self.raw.closed(queue_depth))
+        return Drive(self.raw.closed(queue_depth), self.allow_code)
 
     def with_ftl(self, ftl: str) -> Drive:
         """Return the same drive with another flash translation layer: `"NAME[key=value]"`.
@@ -129,7 +131,7 @@ class Drive:
         """
         if not isinstance(ftl, str):
             raise UsageError(f"ftl: expected a name such as 'page', got {ftl!r}")
-        return Drive(self.raw.with_ftl(ftl))
+        return Drive(self.raw.with_ftl(ftl), self.allow_code)
 
     def with_placement(self, placement: str) -> Drive:
         """Return the same drive with another placement policy: `"sepbit"`, `"NAME[key=value]"`.
@@ -139,7 +141,7 @@ class Drive:
         """
         if not isinstance(placement, str):
             raise UsageError(f"placement: expected a name such as 'sepbit', got {placement!r}")
-        return Drive(self.raw.with_placement(placement))
+        return Drive(self.raw.with_placement(placement), self.allow_code)
 
     def with_flush(self, flush: str) -> Drive:
         """Return the same drive with the trace's flushes waited for (`"drain"`), or `"ignore"`.
@@ -148,7 +150,7 @@ class Drive:
         """
         if not isinstance(flush, str):
             raise UsageError(f"flush: expected 'ignore' or 'drain', got {flush!r}")
-        return Drive(self.raw.with_flush(flush))
+        return Drive(self.raw.with_flush(flush), self.allow_code)
 
     def extended(self, pages: int) -> Drive:
         """Return the same drive with as many more blocks per plane as `pages` logical pages take.
@@ -157,7 +159,9 @@ class Drive:
         """
         if isinstance(pages, bool) or not isinstance(pages, int) or not 0 <= pages < 1 << 64:
             raise UsageError(f"pages: expected a number of pages, got {pages!r}")
-        return self if pages <= self.logical_pages else Drive(self.raw.extended(pages))
+        if pages <= self.logical_pages:
+            return self
+        return Drive(self.raw.extended(pages), self.allow_code)
 
     def __reduce__(self) -> tuple[Callable[..., Drive], tuple[str]]:
         """Pickle every key of it, and no state: it is filled again where it is needed."""
@@ -255,6 +259,7 @@ def open_device(
     placement: str | None = None,
     flush: str | None = None,
     cache: bool = True,
+    allow_code: bool = False,
 ) -> Drive:
     """Open a preset or a TOML file as a drive.
 
@@ -271,6 +276,7 @@ def open_device(
             (`"drain"`); by default the drive's.
         cache: keep the filled drive for the next time if filling it takes long
             (`$DESTAGE_CACHE`).
+        allow_code: run the policy in a Python file that the drive's file may name as its own.
 
     Raises `UsageError` for a preset or a change that cannot be, `MissingFile`, and `DataError` with
     line and column of what is wrong in a file.
@@ -284,6 +290,7 @@ def open_device(
         reading("the drive", path_of(spec, "device"))
         opener = partial(_destage.open_drive, keep=bool(cache))
         drive = _opened(opener, os.fspath(spec), placement)
+        drive.allow_code = bool(allow_code)
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {shown(spec)}")
     if ftl is not None:

@@ -38,7 +38,8 @@ from destage._destage import (
 )
 from destage.errors import UsageError
 from destage.model.naming import GROUPS, canonical, members, need_a_drive, parts
-from destage.user_policies.files import blame, is_in_a_file, load, split
+from destage.user_policies.files import blame, load, split
+from destage.user_policies.trust import is_in_a_file, may_run
 
 __all__ = [
     "BYPASS",
@@ -278,13 +279,22 @@ class OwnPolicy:
     def in_file(cls, text: str, params: Mapping[str, Any] | None = None) -> OwnPolicy:
         """Return what `mine.py:Mine[sample=16]` stands for; it is called by file and class.
 
-        Raises `MissingFile`, `DataError` for a file that does not run, and `UsageError`.
+        Raises `MissingFile`, `DataError` for a file that does not run, and `UsageError`, also for
+        a file that only data name (`user_policies.trust`).
         """
         path, name, given = split(text)
+        params = {**given, **(params or {})}
+        if not may_run(path, name):
+            return cls(path if name is None else f"{path}:{name}", _not_run, params, False)
         made = load(path, name)
-        own = cls.of(made, {**given, **(params or {})})
+        own = cls.of(made, params)
         assert own is not None
         return replace(own, name=f"{path}:{own.name if name is None else name}")
+
+
+def _not_run(frames: int, **params: Any) -> Policy:
+    """The factory of a policy that a dry run counts and does not load."""
+    raise AssertionError("a dry run does not run a policy")
 
 
 #: A policy: `"lru"`, `"2q[in_fraction=0.3]"`, `("2q", {"in_fraction": 0.3})`, a class of your own,

@@ -14,12 +14,13 @@ from destage.catalogue import policies
 from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.files import Destination
+from destage.io.names import printable
 from destage.options import ProgressCallback, run_options, thread_count
 from destage.policy import OwnPolicy
 from destage.results import Results
 from destage.runs import run_own
 from destage.trace import PathLike, Trace, opened_again, paths_of
-from destage.user_policies.files import is_in_a_file
+from destage.user_policies.trust import from_data, is_in_a_file
 
 __all__ = ["Rerun", "rerun"]
 
@@ -47,6 +48,7 @@ def rerun(
     trace: PathLike | Sequence[PathLike] | None = None,
     jobs: int | None = None,
     cache: bool = True,
+    allow_code: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Rerun:
     """Run again what a result says it ran, and compare every counter.
@@ -56,12 +58,14 @@ def rerun(
         trace: the trace's files, where they are no longer under the names in the result. Those are
             looked for as they were given, then beside the result.
         jobs, progress: as in `compare`. cache: as in `open_trace`.
+        allow_code: run the policies in Python files that the result names. A policy is a program:
+            allow it for results whose origin you trust.
 
     Raises `MissingFile`, `DataError`, and what `compare` raises. A difference is no error.
     """
-    beside = None
+    beside, source = None, "the result"
     if isinstance(result, (str, os.PathLike)):
-        beside = Path(result).parent
+        beside, source = Path(result).parent, printable(result)
         result = Results.load(result)
     if not isinstance(result, Results):
         raise UsageError(f"result: expected results or a file of them, got {result!r}")
@@ -69,6 +73,8 @@ def rerun(
         raise UsageError("trace: the result is of several traces; their files must be in place")
     sets: list[dict[str, Any]] = []
     differences: list[str] = []
+    with from_data(source, allow_code=allow_code):
+        owned = _in_files(result)
     for old in result.sets:
         opened = _open(old["trace"], trace, beside, cache, progress)
         if opened.fingerprint != old["trace"]["fingerprint"]:
@@ -77,7 +83,7 @@ def rerun(
                 f" not {old['trace']['fingerprint']}"
             )
         drive = _drive(old.get("device"), cache)
-        new = _run_again(opened, drive, old["runs"], thread_count(jobs), progress)
+        new = _run_again(opened, drive, old["runs"], owned, thread_count(jobs), progress)
         sets.append(new)
         differences += _differences(old["runs"], new["runs"])
     return Rerun(Results(sets), result, tuple(differences))
@@ -116,6 +122,16 @@ def _found(source: str, beside: Path | None) -> Path:
     return path
 
 
+def _in_files(result: Results) -> dict[tuple[str, str], OwnPolicy]:
+    """The policies in files, by name and parameters, before anything runs."""
+    asked = dict.fromkeys(_asked(run)[:2] for old in result.sets for run in old["runs"])
+    return {
+        (name, given): OwnPolicy.in_file(name, json.loads(given))
+        for name, given in asked
+        if is_in_a_file(name)
+    }
+
+
 def _known(name: str, given: str) -> tuple[str, str]:
     """The policy as the boundary takes it. Raises `UsageError` for one that is not built in."""
     if name not in {policy.name for policy in policies()} | {"none"}:
@@ -130,6 +146,7 @@ def _run_again(
     trace: Trace,
     drive: Drive | None,
     runs: Sequence[Mapping[str, Any]],
+    owned: Mapping[tuple[str, str], OwnPolicy],
     jobs: int,
     progress: ProgressCallback | None,
 ) -> dict[str, Any]:
@@ -146,9 +163,9 @@ def _run_again(
             for r in runs[start:end]
         ]
         name, given, options = asked
-        if is_in_a_file(name):
-            spec = OwnPolicy.in_file(name, json.loads(given))
-            part = run_own(trace, spec, sizes, options, jobs, progress, drive)
+        own = owned.get((name, given))
+        if own is not None:
+            part = run_own(trace, own, sizes, options, jobs, progress, drive)
         else:
             text = _destage.compare(
                 trace.raw,

@@ -114,9 +114,9 @@ def test_the_class_is_that_of_python(mine: Path, trace: ds.Trace) -> None:
 
 def test_a_result_of_a_policy_in_a_file_is_made_again(mine: Path, trace: ds.Trace) -> None:
     results = ds.compare(trace, ["lru", f"{mine}:Newest[skip=2]"], cache=["4p", "8p"])
-    assert ds.rerun(results).same
+    assert ds.rerun(results, allow_code=True).same
     mine.write_text(MINE.replace("self.skip + 1", "self.skip + 2"))
-    again = ds.rerun(results)
+    again = ds.rerun(results, allow_code=True)
     assert not again.same
     assert any(f"{mine}:Newest" in difference for difference in again.differences)
 

@@ -74,7 +74,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     (folder / "frail.py").write_text(FRAIL)
     (folder / "s.toml").write_text(SPEC)
-    done = ds.sweep(folder / "s.toml", folder / "runs")
+    done = ds.sweep(folder / "s.toml", folder / "runs", allow_code=True)
     assert (done.planned, done.failed) == (PLANNED, 2 * 2 * 2)
     parts = sorted((folder / "runs").glob("part-*.parquet"))
     min(parts, key=lambda part: part.stat().st_size).unlink()

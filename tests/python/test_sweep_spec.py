@@ -202,14 +202,14 @@ def test_a_policy_in_a_file_is_known_by_what_the_file_says(tmp_path: Path) -> No
         '[sweep]\ntraces = [{synth = "loop", requests = 300, pages = 30}]\n'
         'policies = ["mine.py:Mine", {name = "mine.py:Mine", clean_first = [2, 4]}]\ncache = "5p"\n'
     )
-    plans = [planned(load_spec(spec))]
+    plans = [planned(load_spec(spec), allow_code=True)]
     assert [label for _, _, label, _, _ in asked(plans[0])] == [
         "mine.py:Mine",
         "mine.py:Mine[clean_first=2]",
         "mine.py:Mine[clean_first=4]",
     ]
     path.write_text(path.read_text() + "\n# changed\n")
-    assert planned(load_spec(spec)).id != plans[0].id
+    assert planned(load_spec(spec), allow_code=True).id != plans[0].id
 
 
 WRONG = {

@@ -35,7 +35,7 @@ def engine() -> ModuleType:
     if limit is not None:
         left = limit - _used()
         tried = subprocess.run(
-            [sys.executable, "-c", _TRY, str(max(left, 1))], capture_output=True, check=False
+            [sys.executable, "-P", "-c", _TRY, str(max(left, 1))], capture_output=True, check=False
         )
         if tried.returncode != 0:
             raise OutputError(

@@ -11,6 +11,7 @@ from destage.cli import signals
 from destage.cli.compare import JOBS, REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
+    ALLOW_CODE,
     COMMON,
     RUN,
     Command,
@@ -74,6 +75,7 @@ and the table the usual ones.
     FILES,
     REPORT,
     TRACE_ALONE,
+    [ALLOW_CODE],
     COMMON,
 )
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:

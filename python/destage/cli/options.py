@@ -20,12 +20,15 @@ from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, OutputError, UsageError
-from destage.io.names import path_of
+from destage.io.names import path_of, printable
 from destage.io.path_conflicts import Named, watching
 from destage.model.naming import parts
 from destage.options import RunOption, RunOptions, run_options
+from destage.user_policies.trust import from_command_line
 
 __all__ = [
+    "ALLOW_CODE",
+    "CODE",
     "COMMON",
     "DEVICE",
     "RUN",
@@ -151,6 +154,27 @@ def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
     return outputs, inputs
 
 
+@contextmanager
+def _trusted(ctx: click.Context) -> Iterator[None]:
+    """Let no policy in a file run but those that the user typed, or allowed."""
+    typed: list[str] = []
+    for param in ctx.command.params:
+        source = ctx.get_parameter_source(param.name or "")
+        if isinstance(param.type, File) or source not in _TYPED:
+            continue
+        value = ctx.params.get(param.name or "")
+        words = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        typed += [part.strip() for word in words if isinstance(word, str) for part in parts(word)]
+    given = ctx.meta.get(CONFIG, "this file")
+    allow, dry = (bool(ctx.params.get(name)) for name in ("allow_code", "dry_run"))
+    with from_command_line(typed, printable(given), allow_code=allow, dry_run=dry):
+        yield
+
+
+#: Where a parameter's value is what the user typed, as opposed to what a file says.
+_TYPED = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+
+
 class Command(click.Command):
     """A command that knows near misses of its flags, and lists its flags in sections.
 
@@ -164,7 +188,7 @@ class Command(click.Command):
         if closed is not None:
             raise OutputError(f"{closed.says}: standard output is closed")
         arm()
-        with watching(outputs, inputs):
+        with watching(outputs, inputs), _trusted(ctx):
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -313,6 +337,27 @@ COMMON = [
         callback=_color,
         help="Colours, also where no terminal is; or none (also NO_COLOR). [on a terminal]",
     ),
+]
+
+
+#: The flag of commands that read files which may name a policy in a Python file.
+ALLOW_CODE = flag(
+    "--allow-code",
+    is_flag=True,
+    section="Common flags",
+    help="Run policies in Python files that a file names: they are programs.",
+)
+
+#: The same for commands that take policies from a file alone.
+CODE = [
+    flag(
+        "-p",
+        "--policy",
+        multiple=True,
+        metavar="FILE.py:CLASS",
+        help="A policy in a Python file that may run if the file names it.",
+    ),
+    ALLOW_CODE,
 ]
 
 

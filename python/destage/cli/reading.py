@@ -17,7 +17,7 @@ import click
 
 from destage import _destage
 from destage.catalogue import ReaderOption, reader_options
-from destage.cli.options import CONFIG, READER, READING, SHARED, Decorated, Input, flag
+from destage.cli.options import ALLOW_CODE, CONFIG, READER, READING, SHARED, Decorated, Input, flag
 from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
 from destage.errors import DataError
 from destage.io.files import SETTINGS_BYTES, read_text
@@ -87,6 +87,7 @@ def _trace_flags(drive: bool) -> list[Decorated]:
             section=READING,
             help="Keep the decoded trace for the next time. [keep]",
         ),
+        *([ALLOW_CODE] if drive else []),
         *(_reader_flag(o) for o in options),
     ]
 

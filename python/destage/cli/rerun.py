@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage.cli.compare import JOBS
-from destage.cli.options import COMMON, Command, Input, apply, flag
+from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.rerunning import rerun as run_again
@@ -43,6 +43,7 @@ Exit status 1 if a counter is not as it was.
     JOBS,
     FILES,
     [flag("--trace-cache/--no-trace-cache", default=True, help="Keep the decoded trace. [keep]")],
+    CODE,
     COMMON,
 )
 def rerun(result: str, traces: tuple[str, ...], jobs: int | None, **arguments: Any) -> None:
@@ -54,6 +55,7 @@ def rerun(result: str, traces: tuple[str, ...], jobs: int | None, **arguments: A
             trace=list(traces) or None,
             jobs=jobs,
             cache=arguments["trace_cache"],
+            allow_code=arguments["allow_code"],
             progress=callback,
         )
     outputs.write(again.results)

@@ -8,7 +8,7 @@ import click
 
 from destage.cli import signals
 from destage.cli.compare import JOBS
-from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.options import CODE, COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import look_at_folder, print_table
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
@@ -63,7 +63,7 @@ in it are relative to it. docs/sweeps.md has all of it.
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("spec", type=Input("the SPEC"), metavar="SPEC.toml")
-@apply(STORE, WORK, JOBS, COMMON)
+@apply(STORE, WORK, JOBS, CODE, COMMON)
 def sweep(spec: str, **arguments: Any) -> None:
     """Run a grid of traces, policies, sizes, drives and seeds, and keep every result."""
     shard_of(arguments["shard"])
@@ -88,6 +88,7 @@ def sweep(spec: str, **arguments: Any) -> None:
                 jobs=arguments["jobs"],
                 memory=arguments["memory"],
                 retry_failed=arguments["retry_failed"],
+                allow_code=arguments["allow_code"],
                 progress=callback,
                 warn=warn,
             )
@@ -118,6 +119,7 @@ def _foretell(spec: str, arguments: dict[str, Any]) -> None:
             shard=arguments["shard"],
             jobs=arguments["jobs"],
             memory=arguments["memory"],
+            allow_code=arguments["allow_code"],
             progress=callback,
         )
     print_table(told.as_table())

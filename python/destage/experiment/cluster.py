@@ -133,7 +133,13 @@ def _own_cluster(workers: int) -> LocalCluster:
     import dask
     from distributed import LocalCluster
 
-    dask.config.set({"distributed.scheduler.allowed-failures": _ATTEMPTS})
+    dask.config.set(
+        {
+            "distributed.scheduler.allowed-failures": _ATTEMPTS,
+            # No worker imports what lies in the working directory.
+            "distributed.nanny.pre-spawn-environ.PYTHONSAFEPATH": 1,
+        }
+    )
     # No limit: mapped traces count as memory of a worker, which would be ended for them.
     return LocalCluster(
         n_workers=workers,

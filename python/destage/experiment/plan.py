@@ -26,6 +26,7 @@ from destage.experiment.spec import SweepSpec
 from destage.experiment.traces import TraceAsked
 from destage.options import ProgressCallback, RunOptions, options_json, run_options
 from destage.trace import Trace
+from destage.user_policies.trust import from_data
 
 __all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Size", "Task", "planned"]
 
@@ -151,12 +152,21 @@ class Plan:
         return tuple(sorted(order[number - 1 :: of], key=lambda task: task.number))
 
 
-def planned(spec: SweepSpec, progress: ProgressCallback | None = None) -> Plan:
+def planned(
+    spec: SweepSpec,
+    progress: ProgressCallback | None = None,
+    *,
+    allow_code: bool = False,
+    dry_run: bool = False,
+) -> Plan:
     """Every task of a sweep. Opens its traces, which are decoded once and kept.
+
+    Policies in files that a SPEC file or a device's file names run only with `allow_code`, or if
+    the command line names them too; in a dry run only the latter.
 
     Raises `UsageError`, `MissingFile` and `DataError` for what can never be run.
     """
-    maker = _Maker(spec, progress)
+    maker = _Maker(spec, progress, allow_code, dry_run)
     tasks: list[Task] = []
     for group in points(spec.axes, spec.zipped):
         for task in maker.tasks(group):
@@ -169,8 +179,15 @@ def planned(spec: SweepSpec, progress: ProgressCallback | None = None) -> Plan:
 class _Maker:
     """Makes tasks of points, and remembers what was opened."""
 
-    def __init__(self, spec: SweepSpec, progress: ProgressCallback | None) -> None:
+    def __init__(
+        self,
+        spec: SweepSpec,
+        progress: ProgressCallback | None,
+        allow_code: bool,
+        dry_run: bool,
+    ) -> None:
         self.spec, self.progress = spec, progress
+        self.allow_code, self.dry_run = allow_code, dry_run
         self.drives: dict[str, DriveAsked | None] = {}
         self.traces: dict[tuple[str, int | None, str], list[_Opened]] = {}
         self.sizes: dict[tuple[str, str], list[Size]] = {}
@@ -249,12 +266,17 @@ class _Maker:
         return [Entry(policy, tuple(sizes)) for policy, sizes in found.values()]
 
     def _policies(self, text: str | None, asked: DriveAsked | None) -> list[PolicyAsked]:
+        source = self.spec.called if self.spec.is_file else None
         if text is None and asked is not None and asked.drive.policy is not None:
+            source = source or asked.device
             name, params = asked.drive.policy
             inside = ";".join(f"{key}={value}" for key, value in params.items())
             text = f"{name}[{inside}]" if inside else name
         texts = USUAL.split(",") if text is None else [text]
-        return policies_asked(texts, asked is not None, self.spec.folder)
+        if source is None:
+            return policies_asked(texts, asked is not None, self.spec.folder)
+        with from_data(source, allow_code=self.allow_code, dry_run=self.dry_run):
+            return policies_asked(texts, asked is not None, self.spec.folder)
 
     def _sizes(self, text: str | None, opened: _Opened, asked: DriveAsked | None) -> list[Size]:
         texts = (text,) if text is not None else (asked.drive.cache if asked else ()) or ("auto",)

@@ -15,7 +15,8 @@ from destage.io.files import unreadable
 from destage.model.naming import parts
 from destage.model.ranges import range_of
 from destage.policy import OwnPolicy, expanded, policy_specs, spec_label
-from destage.user_policies.files import is_in_a_file, split
+from destage.user_policies.files import split
+from destage.user_policies.trust import is_in_a_file, may_run
 
 __all__ = ["PolicyAsked", "policies_asked", "policy_texts"]
 
@@ -76,6 +77,8 @@ class PolicyAsked:
     """Where a policy of one's own is: an absolute path."""
     content: str | None = None
     """Hash of that file."""
+    may_run: bool = True
+    """False in a dry run that does without it."""
 
     @property
     def identity(self) -> list[Any]:
@@ -130,7 +133,8 @@ def _in_file(text: str, folder: Path) -> PolicyAsked:
     whole = (folder / Path(path).expanduser()).resolve()
     bracket = f"[{';'.join(f'{k}={_typed(v)}' for k, v in params.items())}]" if params else ""
     own = OwnPolicy.in_file(f"{whole}:{cls}" if cls else str(whole))
-    name = f"{path}:{own.name.rpartition(':')[2]}"
+    name = path + own.name.removeprefix(str(whole))
+    runs = may_run(str(whole), cls)
     content = hashlib.sha256(whole.read_bytes()).hexdigest()
     given = json.dumps(params, sort_keys=True)
-    return PolicyAsked(name, given, f"{name}{bracket}", str(whole), content)
+    return PolicyAsked(name, given, f"{name}{bracket}", str(whole), content, runs)

@@ -92,7 +92,8 @@ class _Crew:
         root = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         process = subprocess.Popen(
-            [sys.executable, "-m", "destage.experiment.worker"],
+            # Without -P Python would import what lies in the working directory.
+            [sys.executable, "-P", "-m", "destage.experiment.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},

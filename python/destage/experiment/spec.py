@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,8 @@ class SweepSpec:
     """The drive of `[device]` as the text of a drive's file; None if drives are named."""
     options: Mapping[str, Any]
     """Run options that all runs have."""
+    is_file: bool = False
+    """Whether it was read from a file, which may be anybody's."""
 
 
 def load_spec(given: str | os.PathLike[str] | Mapping[str, Any]) -> SweepSpec:
@@ -121,7 +123,7 @@ def load_spec(given: str | os.PathLike[str] | Mapping[str, Any]) -> SweepSpec:
         raise DataError(f"{called}: no TOML: it is not UTF-8") from e
     except RecursionError as e:
         raise DataError(f"{called}: no TOML of ours: it is nested too deeply") from e
-    return _spec(data, called, Path(path).resolve().parent)
+    return replace(_spec(data, called, Path(path).resolve().parent), is_file=True)
 
 
 def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:

@@ -81,6 +81,7 @@ def sweep(
     jobs: int | None = None,
     memory: str | None = None,
     retry_failed: bool = False,
+    allow_code: bool = False,
     progress: ProgressCallback | None = None,
     warn: Callable[[str], object] | None = None,
 ) -> SweepResult:
@@ -96,6 +97,8 @@ def sweep(
         jobs: threads, or workers of one's own cluster; by default as many as there are processors.
         memory: what tasks may take together, `"16GiB"`; by default most of what is free.
         retry_failed: run what failed once more.
+        allow_code: run policies in Python files that a SPEC file, or a device's file, names. A
+            policy is a program: allow it for files whose origin you trust.
         progress: called some ten times a second with page accesses done, in all, and the stage.
         warn: called with a sentence for what goes wrong on the way and stops nothing.
 
@@ -113,7 +116,7 @@ def sweep(
     if engine == "dask":
         need_dask()
     asked = load_spec(spec)
-    plan = planned(asked, progress)
+    plan = planned(asked, progress, allow_code=allow_code)
     work = _Work.begin(asked, plan, Store.begin(store), part, resume, retry_failed, warn)
     if engine == "dask":
         run_dask(

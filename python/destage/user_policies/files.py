@@ -15,11 +15,10 @@ from typing import Any
 
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.names import printable
+from destage.user_policies.trust import split_name
 
-__all__ = ["blame", "blamed", "is_in_a_file", "load", "split"]
+__all__ = ["blame", "blamed", "load", "split"]
 
-#: A file, a class in it, parameters.
-_NAMED = re.compile(r"(?P<path>[^\[\]]+\.py)(?::(?P<name>[^\[\]:]*))?(?:\[(?P<params>.*)\])?")
 #: What a policy has.
 _CALLS = ("request", "evict", "admit")
 
@@ -27,25 +26,21 @@ _CALLS = ("request", "evict", "admit")
 _loaded: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
 
 
-def is_in_a_file(text: str) -> bool:
-    """Whether this names a policy by its file, as opposed to one of the table."""
-    return _NAMED.fullmatch(text.strip()) is not None
-
-
 def split(text: str) -> tuple[str, str | None, dict[str, Any]]:
     """The file, the class if one is named, and the parameters. Raises `UsageError`."""
-    found = _NAMED.fullmatch(text.strip())
+    found = split_name(text)
     if found is None:
         raise UsageError(f"policy {text}: expected FILE.py:CLASS or FILE.py:CLASS[key=value;...]")
+    path, name, inside = found
     params: dict[str, Any] = {}
-    for pair in (found["params"] or "").split(";") if found["params"] else ():
+    for pair in inside.split(";") if inside else ():
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key.isidentifier() or not value:
             raise UsageError(f"policy {text}: expected key=value in the brackets, found {pair!r}")
         if key in params:
             raise UsageError(f"policy {text}: {key} is given twice")
         params[key] = _value(value)
-    return found["path"].strip(), found["name"], params
+    return path, name, params
 
 
 def _value(text: str) -> bool | int | float | str:
@@ -61,7 +56,7 @@ def _value(text: str) -> bool | int | float | str:
 
 
 def load(path: str, name: str | None) -> Callable[..., Any]:
-    """The class `name` of a file; its only policy if no class is named.
+    """The class `name` of a file, which `trust.may_run`; its only policy if no class is named.
 
     The file is run as a module of its own, once unless it changes, with its folder in reach of its
     imports. Raises `MissingFile`, `DataError` for a file that does not run, and `UsageError`.
