@@ -362,10 +362,10 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
     assert changed == {
         "crates/destage-policies/src/my_own.rs",
         "crates/destage-policies/src/lib.rs",
-        "crates/destage-policies/tests/twins.rs",
+        "crates/destage-policies/tests/it/reference.rs",
         "crates/destage-reference/src/my_own.rs",
         "crates/destage-reference/src/lib.rs",
-        "crates/destage-reference/tests/lists.rs",
+        "crates/destage-reference/tests/it/lists.rs",
         "tests/vectors/page-policies.jsonl",
         "README.md",
     }

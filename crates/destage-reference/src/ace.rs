@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Buffer, Decision, Op, Params, Twin};
+use crate::{Buffer, Decision, Model, Op, Params};
 
 /// A policy that ACE may stand on.
-pub(crate) trait Base: Twin + Clone {
+pub(crate) trait Base: Model + Clone {
     fn buffer(&mut self) -> &mut Buffer;
 }
 
@@ -36,7 +36,7 @@ impl<B: Base> Ace<B> {
 }
 
 /// A policy whose order of eviction can be told (section 2).
-pub(crate) trait Ordered: Twin {
+pub(crate) trait Ordered: Model {
     /// The resident pages in the order in which they would leave, and whether each is dirty.
     fn order(&mut self) -> Vec<(u64, bool)>;
 
@@ -63,7 +63,7 @@ impl<B: Base> Ordered for B {
     }
 }
 
-impl<B: Base> Twin for Ace<B> {
+impl<B: Base> Model for Ace<B> {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let full = self.base.buffer().full();
         let mut before = self.base.clone();

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Step, Twin, share, show, take, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, Step, share, show, take, take_page};
 
 /// How an eviction computes the costs of the two sides.
 pub(crate) enum Scheme {
@@ -259,7 +259,7 @@ fn distinct_pages(trace: &[Step]) -> u64 {
     pages.len() as u64
 }
 
-impl Twin for Acr {
+impl Model for Acr {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let mut now = Counts::default();
         let decision = if self.buffer.hit(op, page) {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, bit, share, show, state, take};
+use crate::{Buffer, Decision, Model, Op, Params, bit, share, show, state, take};
 
 struct Entry {
     page: u64,
@@ -52,7 +52,7 @@ fn victim_of(list: &mut VecDeque<Entry>, buffer: &Buffer) -> u64 {
     }
 }
 
-impl Twin for AdLru {
+impl Model for AdLru {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             take(&mut self.cold, |entry| entry.page == page);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Twin, show, take_page};
+use crate::{Buffer, Decision, Model, Op, show, take_page};
 
 pub(crate) struct Arc {
     buffer: Buffer,
@@ -104,7 +104,7 @@ impl Arc {
     }
 }
 
-impl Twin for Arc {
+impl Model for Arc {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             self.hit(page);

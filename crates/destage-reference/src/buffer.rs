@@ -4,7 +4,8 @@ use crate::{Decision, Op};
 
 /// The frames of section 2.2: which pages are resident, and which of them are dirty.
 ///
-/// Every twin has one, so that none can differ in what makes a page dirty or what flushes it.
+/// Every reference model has one, so that none can differ in what makes a page dirty or what
+/// flushes it.
 #[derive(Clone)]
 pub(crate) struct Buffer {
     frames: usize,

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Twin, bit, show, take, take_page};
+use crate::{Buffer, Decision, Model, Op, bit, show, take, take_page};
 
 struct Entry {
     page: u64,
@@ -84,7 +84,7 @@ impl Car {
     }
 }
 
-impl Twin for Car {
+impl Model for Car {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             for entry in self.t1.iter_mut().chain(&mut self.t2) {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, show, take_page};
 
 pub(crate) struct Casa {
     buffer: Buffer,
@@ -59,7 +59,7 @@ impl Casa {
     }
 }
 
-impl Twin for Casa {
+impl Model for Casa {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             self.hit(op, page);

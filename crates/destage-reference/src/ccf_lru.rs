@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Twin, bit, show, state, take, take_page};
+use crate::{Buffer, Decision, Model, Op, bit, show, state, take, take_page};
 
 struct Entry {
     page: u64,
@@ -40,7 +40,7 @@ impl CcfLru {
     }
 }
 
-impl Twin for CcfLru {
+impl Model for CcfLru {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             if !take_page(&mut self.cold_clean, page) {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take_page};
 
 struct Cluster {
     number: u64,
@@ -131,7 +131,7 @@ impl Cfdc {
     }
 }
 
-impl Twin for Cfdc {
+impl Model for Cfdc {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let decision;
         if self.buffer.hit(op, page) {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::ace::Base;
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take_page};
 
 #[derive(Clone)]
 pub(crate) struct Cflru {
@@ -40,7 +40,7 @@ impl Base for Cflru {
     }
 }
 
-impl Twin for Cflru {
+impl Model for Cflru {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             take_page(&mut self.lru, page);

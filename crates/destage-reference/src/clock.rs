@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::ace::Base;
-use crate::{Buffer, Decision, Op, Twin, bit, show, take};
+use crate::{Buffer, Decision, Model, Op, bit, show, take};
 
 #[derive(Clone)]
 struct Entry {
@@ -42,7 +42,7 @@ impl Base for Clock {
     }
 }
 
-impl Twin for Clock {
+impl Model for Clock {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             for entry in &mut self.queue {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -189,7 +189,7 @@ impl ClockPro {
     }
 }
 
-impl Twin for ClockPro {
+impl Model for ClockPro {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let decision = if self.buffer.hit(op, page) {
             if self.previous != Some(page) {

@@ -5,7 +5,7 @@
 
 use crate::ace::Base;
 use crate::frames::Frames;
-use crate::{Buffer, Decision, Op, Params, Twin, show};
+use crate::{Buffer, Decision, Model, Op, Params, show};
 
 #[derive(Clone)]
 pub(crate) struct ClockSweep {
@@ -49,7 +49,7 @@ impl Base for ClockSweep {
     }
 }
 
-impl Twin for ClockSweep {
+impl Model for ClockSweep {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             let frame = self.frames.of(page);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, bit, share, show, take};
+use crate::{Buffer, Decision, Model, Op, Params, bit, share, show, take};
 
 struct Entry {
     page: u64,
@@ -54,7 +54,7 @@ impl DualQueue {
     }
 }
 
-impl Twin for DualQueue {
+impl Model for DualQueue {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             for entry in self.first.iter_mut().chain(&mut self.second) {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::ace::Base;
-use crate::{Buffer, Decision, Op, Twin, show, take_page};
+use crate::{Buffer, Decision, Model, Op, show, take_page};
 
 #[derive(Clone)]
 pub(crate) struct Fifo {
@@ -25,7 +25,7 @@ impl Base for Fifo {
     }
 }
 
-impl Twin for Fifo {
+impl Model for Fifo {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             return Decision::hit();

@@ -4,7 +4,7 @@
 //! `docs/spec/further-policies.md`, 3.9.
 
 use crate::frames::{Draws, Frames, Sample};
-use crate::{Buffer, Decision, Op, Params, Twin, show};
+use crate::{Buffer, Decision, Model, Op, Params, show};
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -59,7 +59,7 @@ impl Hyperbolic {
     }
 }
 
-impl Twin for Hyperbolic {
+impl Model for Hyperbolic {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let mut decision = Decision::hit();
         if self.buffer.hit(op, page) {

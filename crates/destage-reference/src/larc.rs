@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::frames::bypass;
-use crate::{Buffer, Decision, Op, Params, Twin, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, show, take_page};
 
 pub(crate) struct Larc {
     buffer: Buffer,
@@ -60,7 +60,7 @@ impl Larc {
     }
 }
 
-impl Twin for Larc {
+impl Model for Larc {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         self.refused = false;
         if self.buffer.hit(op, page) {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::frames::Draws;
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take};
 
 struct Entry {
     page: u64,
@@ -105,7 +105,7 @@ impl Lecar {
     }
 }
 
-impl Twin for Lecar {
+impl Model for Lecar {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         self.t += 1;
         if self.buffer.hit(op, page) {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Twin, show, take};
+use crate::{Buffer, Decision, Model, Op, show, take};
 
 struct Entry {
     page: u64,
@@ -30,7 +30,7 @@ impl Lfu {
     }
 }
 
-impl Twin for Lfu {
+impl Model for Lfu {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             let entry = take(&mut self.recency, |entry| entry.page == page);

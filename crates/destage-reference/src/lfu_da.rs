@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Twin, show, take};
+use crate::{Buffer, Decision, Model, Op, show, take};
 
 struct Entry {
     page: u64,
@@ -32,7 +32,7 @@ impl LfuDa {
     }
 }
 
-impl Twin for LfuDa {
+impl Model for LfuDa {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             let entry = take(&mut self.recency, |entry| entry.page == page);

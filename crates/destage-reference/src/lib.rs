@@ -1,14 +1,15 @@
-//! Slow, obvious twins of the page policies; in [`ssd`] one of the device and the policies that
-//! see it, in [`ftl`] those of the FTLs.
+//! Slow, obvious reference models of the page policies; in [`ssd`] one of the device and the
+//! policies that see it, in [`ftl`] those of the FTLs.
 //!
 //! Every page policy of the specification (`docs/spec/page-policies.md`,
 //! `docs/spec/further-policies.md`, `docs/spec/ace.md`) is written here a second time, from its
-//! text alone, with lists that are searched from one end to the other. A twin is meant to be held
-//! beside the section it mirrors; the fast policies are then compared with the twins on as many
-//! traces as one likes.
+//! text alone, with lists that are searched from one end to the other. A reference model is meant
+//! to be held beside the section it mirrors; the fast policies are then compared with the reference
+//! models on as many traces as one likes.
 //!
-//! This file holds what the twins share: the interface, the table of names, the common model of
-//! section 2 (frames, parameters, lists) and [`run`], which keeps the counters of section 2.5.
+//! This file holds what the reference models share: the interface, the table of names, the common
+//! model of section 2 (frames, parameters, lists) and [`run`], which keeps the counters of section
+//! 2.5.
 //!
 //! Lists run as in the specification: the front of a `VecDeque` is the MRU end (head, top), its
 //! back the LRU end (tail, bottom). Files that run the other way, as their section does, say so.
@@ -96,7 +97,7 @@ impl Decision {
 }
 
 /// A policy together with its frames, driven one access at a time.
-pub trait Twin {
+pub trait Model {
     /// Runs one access and says what was decided.
     fn access(&mut self, op: Op, page: u64) -> Decision;
 
@@ -214,34 +215,35 @@ fn parameters(policy: &str) -> &'static [&'static str] {
 /// Options that every policy accepts (section 2.5); they change counters, never decisions.
 const OPTIONS: &[&str] = &["fetch_on_write_miss", "flush_at_end"];
 
-/// A fresh twin of `policy` with `frames` frames, at least 1; `None` if there is no such policy.
+/// A fresh reference model of `policy` with `frames` frames, at least 1; `None` if there is no such
+/// policy.
 ///
 /// `trace` is the whole access sequence: MIN looks ahead in it, `acr-h` counts its distinct pages.
 ///
 /// # Panics
 ///
 /// On no frames, on a parameter that the policy does not have, and on one of the wrong type.
-pub fn twin(
+pub fn model(
     policy: &str,
     frames: usize,
     params: &Map<String, Value>,
     trace: &[(Op, u64)],
-) -> Option<Box<dyn Twin>> {
+) -> Option<Box<dyn Model>> {
     let steps: Vec<Step> = trace.iter().map(|&(op, page)| Step::Access(op, page)).collect();
-    twin_with_trims(policy, frames, params, &steps)
+    model_with_trims(policy, frames, params, &steps)
 }
 
-/// As [`twin`], for a run with trims.
+/// As [`model`], for a run with trims.
 ///
 /// # Panics
 ///
-/// As [`twin`].
-pub fn twin_with_trims(
+/// As [`model`].
+pub fn model_with_trims(
     policy: &str,
     frames: usize,
     params: &Map<String, Value>,
     trace: &[Step],
-) -> Option<Box<dyn Twin>> {
+) -> Option<Box<dyn Model>> {
     if !NAMES.contains(&policy) && !WRAPPERS.contains(&policy) {
         return None;
     }
@@ -286,7 +288,7 @@ pub fn twin_with_trims(
         "random" => Box::new(random::Random::new(frames, params)),
         "clock-pro" => Box::new(clock_pro::ClockPro::new(frames, params)),
         "ace" => over(frames, params),
-        _ => unreachable!("{policy} is in NAMES but has no twin"),
+        _ => unreachable!("{policy} is in NAMES but has no reference model"),
     })
 }
 
@@ -304,7 +306,7 @@ fn ordered(policy: &str, frames: usize, params: &Params) -> Option<Box<dyn ace::
 }
 
 /// ACE over the policy that its parameter names, one of those with an order.
-fn over(frames: usize, params: &Params) -> Box<dyn Twin> {
+fn over(frames: usize, params: &Params) -> Box<dyn Model> {
     let (name, own) = ace::written(params.text("base").unwrap_or("lru"));
     let own = &Params(&own);
     match name {
@@ -327,13 +329,13 @@ pub struct Outcome {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// Runs a whole trace through a twin; `None` if there is no such policy.
+/// Runs a whole trace through a reference model; `None` if there is no such policy.
 ///
 /// `params` holds the parameters of the policy and the options of section 2.5.
 ///
 /// # Panics
 ///
-/// As [`twin`].
+/// As [`model`].
 pub fn run(
     policy: &str,
     frames: usize,
@@ -343,7 +345,7 @@ pub fn run(
     let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
     let flush_at_end = Params(params).flag("flush_at_end");
 
-    let mut twin = twin(policy, frames, params, trace)?;
+    let mut model = model(policy, frames, params, trace)?;
     let mut decisions = Vec::new();
     let mut counters = BTreeMap::from([
         ("read_hits", 0),
@@ -358,7 +360,7 @@ pub fn run(
     let mut add = |counter, by: usize| *counters.entry(counter).or_insert(0) += by as u64;
 
     for &(op, page) in trace {
-        let decision = twin.access(op, page);
+        let decision = model.access(op, page);
         match (op, decision.hit) {
             (Op::Read, true) => add("read_hits", 1),
             (Op::Write, true) => add("write_hits", 1),
@@ -378,7 +380,7 @@ pub fn run(
         decisions.push(decision);
     }
     if flush_at_end {
-        let dirty = twin.dirty_pages().len();
+        let dirty = model.dirty_pages().len();
         add("end_flushes", dirty);
         add("physical_writes", dirty);
     }
@@ -460,7 +462,7 @@ pub(crate) fn remember(ghosts: &mut VecDeque<u64>, page: u64, capacity: usize) {
     ghosts.push_front(page);
 }
 
-/// A list as [`Twin::lists`] shows it: `T1[3 1]`.
+/// A list as [`Model::lists`] shows it: `T1[3 1]`.
 pub(crate) fn show<T: Display>(name: &str, entries: impl IntoIterator<Item = T>) -> String {
     let entries: Vec<String> = entries.into_iter().map(|entry| entry.to_string()).collect();
     format!("{name}[{}]", entries.join(" "))

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take, take_page};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -113,7 +113,7 @@ impl Lirs {
     }
 }
 
-impl Twin for Lirs {
+impl Model for Lirs {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let decision = if self.buffer.hit(op, page) {
             self.hit(page);

@@ -3,7 +3,7 @@
 //! O'Neil, O'Neil, Weikum. SIGMOD 1993, section 2 and figure 2.1. Mirrors
 //! `docs/spec/page-policies.md` 3.4.
 
-use crate::{Buffer, Decision, Op, Params, Twin, show};
+use crate::{Buffer, Decision, Model, Op, Params, show};
 
 /// What is known of a page that is resident or remembered.
 struct History {
@@ -83,7 +83,7 @@ impl LruK {
     }
 }
 
-impl Twin for LruK {
+impl Model for LruK {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         self.time += 1;
         if self.buffer.hit(op, page) {

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::ace::Base;
-use crate::{Buffer, Decision, Op, Twin, bit, show, state, take};
+use crate::{Buffer, Decision, Model, Op, bit, show, state, take};
 
 #[derive(Clone)]
 struct Entry {
@@ -41,7 +41,7 @@ impl Base for LruWsr {
     }
 }
 
-impl Twin for LruWsr {
+impl Model for LruWsr {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             take(&mut self.lru, |entry| entry.page == page);

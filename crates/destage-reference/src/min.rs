@@ -2,7 +2,7 @@
 //!
 //! Belady, IBM Systems Journal 5(2), 1966. Mirrors `docs/spec/page-policies.md` 3.9.
 
-use crate::{Buffer, Decision, Op, Step, Twin, show};
+use crate::{Buffer, Decision, Model, Op, Step, show};
 
 pub(crate) struct Min {
     buffer: Buffer,
@@ -38,7 +38,7 @@ impl Min {
     }
 }
 
-impl Twin for Min {
+impl Model for Min {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         assert!(
             self.trace.get(self.index) == Some(&Step::Access(op, page)),

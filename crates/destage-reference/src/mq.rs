@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take};
 
 struct Entry {
     page: u64,
@@ -84,7 +84,7 @@ impl Mq {
     }
 }
 
-impl Twin for Mq {
+impl Model for Mq {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let mut count;
         let decision;

@@ -4,7 +4,7 @@
 //! `docs/spec/further-policies.md`, 3.11.
 
 use crate::frames::{Draws, Frames};
-use crate::{Buffer, Decision, Op, Params, Twin, show};
+use crate::{Buffer, Decision, Model, Op, Params, show};
 
 pub(crate) struct Random {
     buffer: Buffer,
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-impl Twin for Random {
+impl Model for Random {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             return Decision::hit();

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, remember, share, show, take, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, remember, share, show, take, take_page};
 
 struct Entry {
     page: u64,
@@ -64,7 +64,7 @@ impl S3Fifo {
     }
 }
 
-impl Twin for S3Fifo {
+impl Model for S3Fifo {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             for entry in self.small.iter_mut().chain(&mut self.main) {

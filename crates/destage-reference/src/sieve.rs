@@ -2,7 +2,7 @@
 //!
 //! Zhang et al. NSDI 2024, section 3, Algorithm 1. Mirrors `docs/spec/page-policies.md` 3.18.
 
-use crate::{Buffer, Decision, Op, Twin, bit, show};
+use crate::{Buffer, Decision, Model, Op, bit, show};
 
 struct Entry {
     page: u64,
@@ -38,7 +38,7 @@ impl Sieve {
     }
 }
 
-impl Twin for Sieve {
+impl Model for Sieve {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             for entry in &mut self.queue {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take_page};
 
 pub(crate) struct Slru {
     buffer: Buffer,
@@ -38,7 +38,7 @@ impl Slru {
     }
 }
 
-impl Twin for Slru {
+impl Model for Slru {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             self.hit(page);

@@ -1,6 +1,6 @@
 //! Runs with trims (`docs/spec/device-today.md` 4.2).
 
-use crate::{Decision, Op, twin_with_trims};
+use crate::{Decision, Op, model_with_trims};
 use serde_json::{Map, Value};
 
 /// One step of a run with trims.
@@ -30,23 +30,23 @@ pub struct Trimmed {
     pub dropped: Vec<Option<bool>>,
 }
 
-/// Runs a trace with trims through a twin; `None` if there is no such policy.
+/// Runs a trace with trims through a reference model; `None` if there is no such policy.
 ///
 /// # Panics
 ///
-/// As [`twin`](crate::twin).
+/// As [`model`](crate::model).
 pub fn run_with_trims(
     policy: &str,
     frames: usize,
     params: &Map<String, Value>,
     trace: &[Step],
 ) -> Option<Trimmed> {
-    let mut twin = twin_with_trims(policy, frames, params, trace)?;
+    let mut model = model_with_trims(policy, frames, params, trace)?;
     let mut run = Trimmed { decisions: Vec::new(), dropped: Vec::new() };
     for &step in trace {
         match step {
-            Step::Access(op, page) => run.decisions.push(twin.access(op, page)),
-            Step::Trim(page) => run.dropped.push(twin.forget(page)),
+            Step::Access(op, page) => run.decisions.push(model.access(op, page)),
+            Step::Trim(page) => run.dropped.push(model.forget(page)),
         }
     }
     Some(run)

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, remember, share, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, remember, share, show, take_page};
 
 pub(crate) struct TwoQ {
     buffer: Buffer,
@@ -42,7 +42,7 @@ impl TwoQ {
     }
 }
 
-impl Twin for TwoQ {
+impl Model for TwoQ {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         if self.buffer.hit(op, page) {
             // Hit in A1in: nothing.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Buffer, Decision, Op, Params, Twin, share, show, take_page};
+use crate::{Buffer, Decision, Model, Op, Params, share, show, take_page};
 
 pub(crate) struct WTinyLfu {
     buffer: Buffer,
@@ -86,7 +86,7 @@ impl WTinyLfu {
     }
 }
 
-impl Twin for WTinyLfu {
+impl Model for WTinyLfu {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         self.record(page);
         if self.buffer.hit(op, page) {

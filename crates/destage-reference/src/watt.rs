@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::frames::{Draws, Frames, Sample};
-use crate::{Buffer, Decision, Op, Params, Twin, share, show};
+use crate::{Buffer, Decision, Model, Op, Params, share, show};
 
 struct History {
     page: u64,
@@ -115,7 +115,7 @@ impl Watt {
     }
 }
 
-impl Twin for Watt {
+impl Model for Watt {
     fn access(&mut self, op: Op, page: u64) -> Decision {
         let decision = if self.buffer.hit(op, page) {
             self.track(op, page, false);

@@ -21,8 +21,8 @@ RUST = [
     flag(
         "--rust",
         is_flag=True,
-        help="Inside the repository: the policy in Rust, with its row of the table, its twin, its"
-        " test and its first vector.",
+        help="Inside the repository: the policy in Rust, with its row of the table, its reference"
+        " model, its test and its first vector.",
     )
 ]
 

@@ -16,29 +16,29 @@ from destage.user_policies.template import checked_name, write_new
 
 __all__ = ["new_rust_policy"]
 
-POLICIES, TWINS = "crates/destage-policies", "crates/destage-reference"
+POLICIES, MODELS = "crates/destage-policies", "crates/destage-reference"
 VECTORS = "tests/vectors/page-policies.jsonl"
 
 
 def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
     """Add a policy to the repository that `folder` is in; return what was done, a line each.
 
-    Its file, its row in the table, its twin, the test that compares the two, a vector, and its name
-    in the README. Raises `UsageError` outside the repository, for what is no name and where there
-    is such a policy; then nothing is written.
+    Its file, its row in the table, its reference model, the test that compares the two, a vector,
+    and its name in the README. Raises `UsageError` outside the repository, for what is no name and
+    where there is such a policy; then nothing is written.
     """
     module = checked_name(name).lower()
     root = _root(Path(folder).resolve())
-    new = [root / f"{crate}/src/{module}.rs" for crate in (POLICIES, TWINS)]
+    new = [root / f"{crate}/src/{module}.rs" for crate in (POLICIES, MODELS)]
     for path in new:
         if path.exists():
             raise UsageError(f"{printable(path)}: it is there already, and is left as it is")
     names = _Names(module)
     edits: dict[str, Callable[[str], str]] = {
         f"{POLICIES}/src/lib.rs": names.table,
-        f"{TWINS}/src/lib.rs": names.twins,
-        f"{TWINS}/tests/lists.rs": names.lists,
-        f"{POLICIES}/tests/reference.rs": names.test,
+        f"{MODELS}/src/lib.rs": names.models,
+        f"{MODELS}/tests/it/lists.rs": names.lists,
+        f"{POLICIES}/tests/it/reference.rs": names.test,
         VECTORS: names.vector,
         "README.md": names.readme,
     }
@@ -46,7 +46,7 @@ def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
     texts = {root / path: edit(_read(root / path)) for path, edit in edits.items()}
     fresh = [
         names.policy(_read(root / f"{POLICIES}/src/fifo.rs")),
-        names.twin(_read(root / f"{TWINS}/src/fifo.rs")),
+        names.model(_read(root / f"{MODELS}/src/fifo.rs")),
     ]
     for path, text in zip(new, fresh, strict=True):
         write_new(path, text)
@@ -57,7 +57,7 @@ def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
             raise OutputError(f"{printable(path)}: {e.strerror or e}") from e
     return [
         f"wrote {POLICIES}/src/{module}.rs: {names.struct}, which begins as FIFO",
-        f"wrote {TWINS}/src/{module}.rs: its twin, to be written from the paper alone",
+        f"wrote {MODELS}/src/{module}.rs: its reference model, to be written from the paper alone",
         *(f"added {names.name} to {path}" for path in edits),
         "Try it:",
         f"  cargo test -p destage-policies {module}",
@@ -119,8 +119,8 @@ class _Names:
             "//! Cost. O(1).\n\n" + self.named(body)
         )
 
-    def twin(self, fifo: str) -> str:
-        """Its twin."""
+    def model(self, fifo: str) -> str:
+        """Its reference model."""
         body = fifo[fifo.index("use std::") :]
         body = re.sub(r"use crate::ace::Base;\n", "", body)
         first = _found(body, "impl Base for Fifo")
@@ -138,7 +138,7 @@ class _Names:
         new = f"    {self.module}::INFO => {self.module}::{self.struct}::build;"
         return _module(_below(text, row, new), f"pub mod {self.module};", "pub mod fifo;")
 
-    def twins(self, text: str) -> str:
+    def models(self, text: str) -> str:
         """The module, the name, and how it is made."""
         arm = '        "fifo" => Box::new(fifo::Fifo::new(frames)),'
         new = f'        "{self.name}" => Box::new({self.module}::{self.struct}::new(frames)),'
@@ -150,9 +150,9 @@ class _Names:
         return self._like(text, r'    \("fifo", .*\),')
 
     def test(self, text: str) -> str:
-        """The test that compares it with its twin."""
-        line = f'    {self.module}_decides_as_its_twin: "{self.name}";'
-        return _below(text, '    fifo_decides_as_its_twin: "fifo";', line)
+        """The test that compares it with its reference model."""
+        line = f'    {self.module}_decides_as_its_model: "{self.name}";'
+        return _below(text, '    fifo_decides_as_its_model: "fifo";', line)
 
     def vector(self, text: str) -> str:
         """The first vector: that of FIFO."""

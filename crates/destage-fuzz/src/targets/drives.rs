@@ -1,4 +1,5 @@
-//! The timed drive against its slow, event-driven twin: completions, decisions, counters.
+//! The timed drive against its slow, event-driven reference model: completions, decisions,
+//! counters.
 
 use crate::Target;
 use crate::drawn::draw;
@@ -13,7 +14,7 @@ use std::io::Write;
 pub const PAGE: Target = Target {
     name: "drives",
     takes: "a byte that chooses the cache; what drive and load follow from",
-    holds: "the drive does what its slow twin does, to the nanosecond",
+    holds: "the drive does what its reference model does, to the nanosecond",
     run: |data| run(data, Ftls::Page),
     samples: Vec::new,
 };
@@ -21,7 +22,7 @@ pub const PAGE: Target = Target {
 pub const OTHER: Target = Target {
     name: "drives-ftl",
     takes: "the same, over one of the other FTLs",
-    holds: "the drive does what its slow twin does, to the nanosecond",
+    holds: "the drive does what its reference model does, to the nanosecond",
     run: |data| run(data, Ftls::Other),
     samples: Vec::new,
 };
@@ -29,7 +30,7 @@ pub const OTHER: Target = Target {
 pub const TODAY: Target = Target {
     name: "drives-today",
     takes: "the same, of a drive of today",
-    holds: "the drive does what its slow twin does, to the nanosecond",
+    holds: "the drive does what its reference model does, to the nanosecond",
     run: |data| {
         let Some((&chosen, rest)) = data.split_first() else { return };
         let caches = CACHES[usize::from(chosen) % CACHES.len()];
@@ -65,21 +66,21 @@ fn compare(vector: &Value) {
     writeln!(file, "{vector}").expect("room for a small file");
     let mut written = Vec::new();
     let ours = emit(file.path(), &mut written, &Control::default()).map_err(|e| e.to_string());
-    let twin = match (simulate(vector), ours) {
-        (Ok(twin), Ok(())) => twin,
+    let model = match (simulate(vector), ours) {
+        (Ok(model), Ok(())) => model,
         // An FTL may run out of blocks; then it does for both.
-        (Err(twin), Err(ours)) if twin == "device full" && ours.contains("device full") => return,
-        (twin, ours) => panic!("{vector}: the twin: {:?}; ours: {ours:?}", twin.err()),
+        (Err(model), Err(ours)) if model == "device full" && ours.contains("device full") => return,
+        (model, ours) => panic!("{vector}: the reference model: {:?}; ours: {ours:?}", model.err()),
     };
     let ours: Value = serde_json::from_slice(&written).expect("a line of JSON");
     assert!(ours.get("skipped").is_none(), "{vector}: it was skipped");
     for list in ["decisions", "written", "completions_ns"] {
         let empty = Value::Array(Vec::new());
-        let (twin, ours) = (twin.get(list).unwrap_or(&empty), ours.get(list).unwrap_or(&empty));
-        assert_eq!(ours, twin, "{vector}: {list}");
+        let (model, ours) = (model.get(list).unwrap_or(&empty), ours.get(list).unwrap_or(&empty));
+        assert_eq!(ours, model, "{vector}: {list}");
     }
     let of_today = ours["counters"].get("commands").is_some(); // who counts it counts all of them
-    for (counter, counted) in twin["counters"].as_object().expect("counters") {
+    for (counter, counted) in model["counters"].as_object().expect("counters") {
         let counts = of_today || !COUNTERS_OF_TODAY.contains(&counter.as_str());
         if counter != "ftl" && counts {
             assert_eq!(&ours["counters"][counter], counted, "{vector}: {counter}");

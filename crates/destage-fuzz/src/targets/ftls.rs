@@ -1,4 +1,5 @@
-//! An FTL against its twin, which looks at every read for the newest version of its page.
+//! An FTL against its reference model, which looks at every read for the newest version of its
+//! page.
 
 use crate::drawn::draw;
 use crate::{Target, files, root};
@@ -11,7 +12,7 @@ use std::sync::OnceLock;
 pub const TARGET: Target = Target {
     name: "ftls",
     takes: "a byte that chooses an FTL with its parameters; what operations follow from",
-    holds: "every read returns what was written last, and all is counted as the twin does",
+    holds: "every read returns what was written last; the counters are the reference model's",
     run,
     samples: Vec::new,
 };
@@ -51,7 +52,7 @@ fn run(data: &[u8]) {
 
 fn compare(ftl: &str, params: &Value, ops: &[(bool, u64)]) {
     let given = params.as_object().expect("an object");
-    let twin = destage_reference::ftl::run(ftl, given, ops).expect("a known FTL");
+    let model = destage_reference::ftl::run(ftl, given, ops).expect("a known FTL");
     let listed: Vec<Value> =
         ops.iter().map(|&(write, lpn)| json!([if write { "w" } else { "r" }, lpn])).collect();
     let vector = json!({"ftl": ftl, "name": "drawn", "params": params, "ops": listed});
@@ -60,8 +61,8 @@ fn compare(ftl: &str, params: &Value, ops: &[(bool, u64)]) {
     let mut written = Vec::new();
     emit(file.path(), &mut written, &Control::default()).expect("it is a vector");
     let ours: Value = serde_json::from_slice(&written).expect("a line of JSON");
-    assert_eq!(ours["steps"], json!(twin.steps), "{ftl}: steps");
-    for (counter, &counted) in &twin.counters {
+    assert_eq!(ours["steps"], json!(model.steps), "{ftl}: steps");
+    for (counter, &counted) in &model.counters {
         let ours = ours["counters"].get(*counter).and_then(Value::as_u64).unwrap_or(0);
         assert_eq!(ours, counted, "{ftl}: {counter}");
     }

@@ -15,8 +15,8 @@ mod specs;
 #[path = "../../../destage-engine/tests/device_reference/generate/mod.rs"]
 #[expect(unreachable_pub)]
 mod generate;
-#[path = "../../../destage-policies/tests/shapes/mod.rs"]
-#[expect(dead_code)] // what only the twins' own tests need
+#[path = "../../../destage-policies/tests/it/shapes.rs"]
+#[expect(dead_code)] // what only the reference models' own tests need
 mod shapes;
 
 use crate::Target;

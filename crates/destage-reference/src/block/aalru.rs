@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{BlockTwin, Group, Shape, Step};
+use super::{BlockModel, Group, Shape, Step};
 use crate::{Op, Params, take_page};
 use serde_json::{Value, json};
 
@@ -131,7 +131,7 @@ impl Aalru {
     }
 }
 
-impl BlockTwin for Aalru {
+impl BlockModel for Aalru {
     fn access(&mut self, op: Op, page: u64) -> Step {
         let mut step = Step::default();
         for hits in [&mut self.of_period, &mut self.of_run] {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{BlockTwin, Group, Shape, Step};
+use super::{BlockModel, Group, Shape, Step};
 use crate::{Op, Params, take_page};
 use serde_json::{Value, json};
 
@@ -299,7 +299,7 @@ impl Bpac {
     }
 }
 
-impl BlockTwin for Bpac {
+impl BlockModel for Bpac {
     fn access(&mut self, op: Op, page: u64) -> Step {
         match op {
             Op::Read => Step { hit: self.last_ref.contains_key(&page), ..Step::default() },

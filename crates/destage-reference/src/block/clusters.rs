@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{BlockTwin, Group, Shape, Step};
+use super::{BlockModel, Group, Shape, Step};
 use crate::{Op, Params};
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ impl Buffer {
     }
 }
 
-impl BlockTwin for Buffer {
+impl BlockModel for Buffer {
     fn access(&mut self, op: Op, page: u64) -> Step {
         let hit = self.holds(page);
         let block = self.shape.block(page);

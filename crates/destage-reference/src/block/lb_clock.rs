@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{BlockTwin, Group, Shape, Step};
+use super::{BlockModel, Group, Shape, Step};
 use crate::{Op, Params};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ impl LbClock {
     }
 }
 
-impl BlockTwin for LbClock {
+impl BlockModel for LbClock {
     fn access(&mut self, op: Op, page: u64) -> Step {
         let read_recency = self.read_recency;
         let hit = match self.block(page) {

@@ -1,4 +1,5 @@
-//! Slow twins of the policies that think in erase blocks: FAB, BPLRU, CLC, BPAC, AALRU, LB-CLOCK.
+//! Slow reference models of the policies that think in erase blocks: FAB, BPLRU, CLC, BPAC, AALRU,
+//! LB-CLOCK.
 //!
 //! Written from `docs/spec/block-policies.md` alone, with lists of clusters that are searched from
 //! one end to the other. This file holds section 1: cases, padding, the latencies that the device
@@ -95,7 +96,7 @@ impl Shape {
 }
 
 /// A policy together with its buffer.
-pub(crate) trait BlockTwin {
+pub(crate) trait BlockModel {
     /// Steps 1 to 3 of section 1.3.
     fn access(&mut self, op: Op, page: u64) -> Step;
 
@@ -135,13 +136,13 @@ impl Cycle<'_> {
     }
 }
 
-/// A fresh twin; `None` if there is no such policy. Parameters as [`run`] takes them.
-pub(crate) fn twin(
+/// A fresh reference model; `None` if there is no such policy. Parameters as [`run`] takes them.
+pub(crate) fn model(
     policy: &str,
     frames: u64,
     shape: Shape,
     params: &Params<'_>,
-) -> Option<Box<dyn BlockTwin>> {
+) -> Option<Box<dyn BlockModel>> {
     Some(match policy {
         "fab" => Box::new(clusters::Buffer::fab(frames, shape, params)),
         "bplru" => Box::new(clusters::Buffer::bplru(frames, shape, params)),
@@ -241,7 +242,7 @@ fn decision(index: usize, op: Op, page: u64, step: Step) -> Value {
     })
 }
 
-/// Runs a case through its twin; `None` if there is no such policy.
+/// Runs a case through its reference model; `None` if there is no such policy.
 ///
 /// # Panics
 ///
@@ -252,13 +253,13 @@ pub fn run(case: &Case) -> Option<Outcome> {
         pages_per_block: case.pages_per_block,
         device_pages: params.integer("device_pages"),
     };
-    let mut twin = twin(&case.policy, case.frames, shape, params)?;
+    let mut model = model(&case.policy, case.frames, shape, params)?;
     let mut counts = Counts::new();
     let mut read_times = Cycle { times: &case.read_ns, k: 0 };
     let mut write_times = Cycle { times: &case.write_ns, k: 0 };
     let mut decisions = Vec::new();
     for (index, &(op, page)) in case.accesses.iter().enumerate() {
-        let step = twin.access(op, page);
+        let step = model.access(op, page);
         counts.accessed(op, step.hit);
         counts.add("clean_evictions", usize::from(step.dropped.is_some()));
         let (mut reads, writes) = step.group.as_ref().map_or((0, 0), |group| counts.flushed(group));
@@ -267,21 +268,21 @@ pub fn run(case: &Case) -> Option<Outcome> {
         counts.add("physical_writes", writes);
         let reads: Vec<_> = (0..reads).map(|_| read_times.next()).collect();
         let writes: Vec<_> = (0..writes).map(|_| write_times.next()).collect();
-        twin.after(&reads, &writes);
+        model.after(&reads, &writes);
         decisions.push(decision(index, op, page, step));
     }
-    let last = twin.last();
+    let last = model.last();
     if params.flag("flush_at_end") {
-        counts.add("end_flushes", twin.dirty() as usize);
-        counts.add("physical_writes", twin.dirty() as usize);
+        counts.add("end_flushes", model.dirty() as usize);
+        counts.add("physical_writes", model.dirty() as usize);
     }
-    let own = twin.counters().into_iter().map(|(name, n)| (name.to_string(), json!(n)));
+    let own = model.counters().into_iter().map(|(name, n)| (name.to_string(), json!(n)));
     let counters = counts.0.into_iter().chain(own).collect();
     Some(Outcome { decisions, counters, last })
 }
 
-/// Runs a trace with trims through a twin, with nominal latencies; `None` if there is no such
-/// policy.
+/// Runs a trace with trims through a reference model, with nominal latencies; `None` if there is no
+/// such policy.
 ///
 /// # Panics
 ///
@@ -294,18 +295,18 @@ pub fn run_with_trims(
     trace: &[crate::Step],
 ) -> Option<crate::Trimmed> {
     let shape = Shape { pages_per_block, device_pages: None };
-    let mut twin = twin(policy, frames, shape, &Params(params))?;
+    let mut model = model(policy, frames, shape, &Params(params))?;
     let mut run = crate::Trimmed { decisions: Vec::new(), dropped: Vec::new() };
     for &step in trace {
         let (op, page) = match step {
             crate::Step::Access(op, page) => (op, page),
             crate::Step::Trim(page) => {
-                run.dropped.push(twin.forget(page));
+                run.dropped.push(model.forget(page));
                 continue;
             }
         };
-        let Step { hit, group, dropped } = twin.access(op, page);
-        twin.after(&[], &[]);
+        let Step { hit, group, dropped } = model.access(op, page);
+        model.after(&[], &[]);
         let mut evicted: Vec<u64> = dropped.into_iter().collect();
         let flushed: Vec<Vec<u64>> =
             group.into_iter().map(|group| group.pages.into_iter().collect()).collect();

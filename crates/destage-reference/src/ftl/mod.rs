@@ -1,11 +1,11 @@
-//! Slow, obvious twins of the untimed FTLs, written from `docs/spec/ftl.md` alone, section by
-//! section.
+//! Slow, obvious reference models of the untimed FTLs, written from `docs/spec/ftl.md` alone,
+//! section by section.
 //!
 //! Every slot of the flash is here an object with its content, every look-up a search, and every
 //! count is made where a page is read, programmed or erased. A read looks at what it read: it must
-//! be the newest version of its page, or the twin is wrong itself and says so by a panic. What the
-//! flash was made to do is also written down in its order, for the drive that gives it time
-//! (`ssd/mapped.rs`).
+//! be the newest version of its page, or the reference model is wrong itself and says so by a
+//! panic. What the flash was made to do is also written down in its order, for the drive that gives
+//! it time (`ssd/mapped.rs`).
 //!
 //! | file | section |
 //! | --- | --- |
@@ -226,7 +226,8 @@ pub(crate) fn ftl(name: &str, params: &Map<String, Value>) -> Option<Box<dyn Ftl
 /// # Panics
 ///
 /// On parameters of the wrong type, and on a page beyond the last one: ranges are the business of
-/// the code under test. On a read that does not return the newest version: the twin is wrong.
+/// the code under test. On a read that does not return the newest version: the reference model is
+/// wrong.
 pub fn run(name: &str, params: &Map<String, Value>, ops: &[(bool, u64)]) -> Option<Outcome> {
     let mut ftl = ftl(name, params)?;
     let given = Params(params);

@@ -1,5 +1,5 @@
 //! Policies that think in erase blocks, in front of the device (`docs/spec/device.md` 12): the
-//! twins of `docs/spec/block-policies.md`, told of what has ended.
+//! reference models of `docs/spec/block-policies.md`, told of what has ended.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use super::config::Config;
 use super::operation::Kind;
 use super::policies::{Answer, Cache};
 use super::queue::Ssd;
-use crate::block::{BlockTwin, NAMES, Shape, Step, twin};
+use crate::block::{BlockModel, NAMES, Shape, Step, model};
 use crate::{Op, Params};
 
 /// A policy with the operations that the buffer issued and that have not been reported.
 pub(crate) struct Clusters {
-    twin: Box<dyn BlockTwin>,
+    model: Box<dyn BlockModel>,
     /// Only AALRU takes read misses in (1.2).
     write_only: bool,
     /// It is told which pages have their unit in GC.
@@ -44,9 +44,9 @@ impl Clusters {
             pages_per_block: device.pages_per_block,
             device_pages: Some(device.logical_pages),
         };
-        let twin = twin(policy, frames as u64, shape, &Params(&params));
+        let model = model(policy, frames as u64, shape, &Params(&params));
         Clusters {
-            twin: twin.expect("a policy of the table"),
+            model: model.expect("a policy of the table"),
             write_only: policy != "aalru",
             gc_aware,
             service_only,
@@ -83,17 +83,17 @@ impl Cache for Clusters {
                 let list = ssd.list_of(*page, true);
                 *lists.entry(list).or_insert_with(|| ssd.list_in_gc(list))
             };
-            self.twin.collecting((0..ssd.config.logical_pages).filter(in_gc).collect());
+            self.model.collecting((0..ssd.config.logical_pages).filter(in_gc).collect());
         }
-        let Step { hit, group, dropped } = self.twin.access(op, page);
+        let Step { hit, group, dropped } = self.model.access(op, page);
         let (reads, writes) = self.ended(ssd);
-        self.twin.after(&reads, &writes);
+        self.model.after(&reads, &writes);
         let bypassed = self.write_only && op == Op::Read;
         Answer { hit, admitted: !hit && !bypassed, dropped, group, ..Answer::miss(None) }
     }
 
     fn forget(&mut self, page: u64) -> Option<bool> {
-        self.twin.forget(page)
+        self.model.forget(page)
     }
 
     fn submitted(&mut self, operation: usize) {

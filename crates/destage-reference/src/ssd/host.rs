@@ -109,7 +109,7 @@ struct Counts {
 /// # Panics
 ///
 /// On requests that are not in the layout of the vectors, and on a parameter of a page policy of
-/// the wrong type, as [`crate::twin`].
+/// the wrong type, as [`crate::model`].
 pub fn simulate(vector: &Value) -> Result<Value, String> {
     refuse(vector, &Config::of(vector)?)?;
     let mut history = Vec::new();

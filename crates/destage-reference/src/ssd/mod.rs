@@ -1,5 +1,5 @@
-//! A slow, obvious twin of the timed SSD, of the host in front of it, and of the cache policies
-//! that look into it.
+//! A slow, obvious reference model of the timed SSD, of the host in front of it, and of the cache
+//! policies that look into it.
 //!
 //! Written from `docs/spec/device.md`, `docs/spec/device-policies.md` and
 //! `docs/spec/device-today.md` alone, section by section, and event-driven: every unit has a queue

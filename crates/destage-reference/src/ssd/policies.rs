@@ -11,7 +11,9 @@ use super::queue::Ssd;
 use super::sac::Sac;
 use crate::ace::Ordered;
 use crate::block::{self, Group};
-use crate::{NAMES, Op, Params, Step, Twin, WRAPPERS, ordered, parameters, share, twin_with_trims};
+use crate::{
+    Model, NAMES, Op, Params, Step, WRAPPERS, model_with_trims, ordered, parameters, share,
+};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
@@ -74,7 +76,7 @@ pub(crate) trait Cache {
 }
 
 /// A page policy, which does not see the device.
-struct Blind(Box<dyn Twin>);
+struct Blind(Box<dyn Model>);
 
 /// A page policy with an order.
 struct InOrder(Box<dyn Ordered>);
@@ -108,7 +110,7 @@ impl Cache for Blind {
 }
 
 /// What a page policy decides, which does not see the device.
-fn blind<T: Twin + ?Sized>(policy: &mut T, op: Op, page: u64) -> Answer {
+fn blind<T: Model + ?Sized>(policy: &mut T, op: Op, page: u64) -> Answer {
     let decision = policy.access(op, page);
     if decision.hit {
         return Answer::hit();
@@ -294,7 +296,7 @@ pub(crate) fn cache(
             match ordered(name, frames, &Params(&own)) {
                 Some(policy) => Box::new(InOrder(policy)),
                 None => Box::new(Blind(
-                    twin_with_trims(name, frames, &own, trace).expect("a policy of the table"),
+                    model_with_trims(name, frames, &own, trace).expect("a policy of the table"),
                 )),
             }
         }

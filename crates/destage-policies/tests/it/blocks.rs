@@ -1,7 +1,7 @@
 //! Policies that cluster by erase block: their invariants after every access, what they are with
 //! extreme parameters, and that no write is ever lost, whatever a policy decides.
 //!
-//! That they decide as their slow twins is tested where their vectors are run.
+//! That they decide as their reference models is tested where their vectors are run.
 
 use destage_core::{
     Blind, Completion, Dense, Hashed, Lookup, Lpn, Op, Page, Plan, Policy, Request,

@@ -3,7 +3,7 @@
 //! Decisions alone would not notice a list that is printed wrongly, and a failure is read by its
 //! lists. The traces are the `micro` vectors.
 
-use destage_reference::{NAMES, Op, twin};
+use destage_reference::{NAMES, Op, model};
 use serde_json::Value;
 
 const VECTORS: [&str; 2] = [
@@ -70,10 +70,10 @@ fn micro_traces_end_with_the_lists_of_the_tables() {
             .collect();
         let frames = micro["frames"].as_u64().expect("an integer") as usize;
         let params = micro["params"].as_object().expect("an object");
-        let mut twin = twin(policy, frames, params, &trace).expect("a known policy");
+        let mut model = model(policy, frames, params, &trace).expect("a known policy");
         for &(op, page) in &trace {
-            twin.access(op, page);
+            model.access(op, page);
         }
-        assert_eq!(twin.lists(), *expected, "{policy}");
+        assert_eq!(model.lists(), *expected, "{policy}");
     }
 }

@@ -1,9 +1,9 @@
 //! Rules that no conformance vector reaches, each worked out by hand from the specification.
 //!
-//! Found by changing one rule at a time in the twins and running the vectors: these were the
-//! changes that went unnoticed.
+//! Found by changing one rule at a time in the reference models and running the vectors: these were
+//! the changes that went unnoticed.
 
-use destage_reference::{Decision, Op, twin};
+use destage_reference::{Decision, Op, model};
 use serde_json::{Value, json};
 
 /// The decision of the last access of `trace` (such as `r1 w2`), and the lists after it.
@@ -16,9 +16,9 @@ fn last(policy: &str, frames: usize, params: Value, trace: &str) -> (Decision, S
         })
         .collect();
     let params = params.as_object().expect("parameters are an object");
-    let mut twin = twin(policy, frames, params, &trace).expect("a known policy");
-    let decisions: Vec<Decision> = trace.iter().map(|&(op, page)| twin.access(op, page)).collect();
-    (decisions.last().expect("a trace with accesses").clone(), twin.lists())
+    let mut model = model(policy, frames, params, &trace).expect("a known policy");
+    let decisions: Vec<Decision> = trace.iter().map(|&(op, page)| model.access(op, page)).collect();
+    (decisions.last().expect("a trace with accesses").clone(), model.lists())
 }
 
 /// 3.6: `|B2| / |B1|` is a real division, and p is not rounded.

@@ -1,5 +1,5 @@
 //! Drives a policy of the table over a short trace, over either directory, and records every
-//! decision; shared by the tests that compare with the vectors and with the twins.
+//! decision; shared by the tests that compare with the vectors and with the reference models.
 
 use destage_core::{
     Blind, Dense, Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Slot,

@@ -1,11 +1,10 @@
-//! Trims: every policy of the table against its slow twin, on random traces with trims, over both
-//! directories (`docs/spec/device-today.md` 4.2).
+//! Trims: every policy of the table against its reference model, on random traces with trims, over
+//! both directories (`docs/spec/device-today.md` 4.2).
 //!
 //! Those that look at a device are compared with what they are without one: all units idle and
 //! alike, no operation ever ends.
 
-mod shapes;
-
+use crate::shapes::{frames, json, model_op, params, runner, trace};
 use destage_core::{
     AnyPolicy, Blind, Dense, Directory, Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy,
     Request, UnitId, Units,
@@ -15,7 +14,6 @@ use destage_policies::{POLICIES, Setup, Visitor, build, check_params};
 use destage_reference::{Step, Trimmed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use shapes::{frames, json, params, trace, twin_op};
 use std::collections::{BTreeSet, HashMap};
 
 /// Pages of an erase block here.
@@ -39,7 +37,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
                     };
                     steps.extend(trimmed.map(Step::Trim));
                 }
-                steps.push(Step::Access(twin_op(op), page));
+                steps.push(Step::Access(model_op(op), page));
             }
             steps
         })
@@ -199,8 +197,8 @@ fn run_with(
     dense
 }
 
-/// The twin's run; of a policy that looks at a device, that of what it is without one.
-fn twin_run(policy: &str, frames: u32, params: &[(String, Value)], steps: &[Step]) -> Trimmed {
+/// The reference model's run; of a policy that looks at a device, that of what it is without one.
+fn model_run(policy: &str, frames: u32, params: &[(String, Value)], steps: &[Step]) -> Trimmed {
     let mut given = json(params);
     let page_policy = match policy {
         "cflru-e" | "ecr" => {
@@ -227,7 +225,7 @@ fn twin_run(policy: &str, frames: u32, params: &[(String, Value)], steps: &[Step
     let per_block = u64::from(PAGES_PER_BLOCK);
     let run =
         destage_reference::block::run_with_trims(policy, frames.into(), per_block, &given, steps);
-    run.expect("every policy has a twin")
+    run.expect("every policy has a reference model")
 }
 
 /// Few parameters of these are of a kind that [`params`] draws.
@@ -255,27 +253,21 @@ fn block_params(policy: &str) -> BoxedStrategy<Vec<(String, Value)>> {
     given.boxed()
 }
 
-/// Few cases, since each trim looks through the whole cache; `PROPTEST_CASES` for more.
-fn runner() -> TestRunner {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = cases.unwrap_or(24);
-    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
-}
-
-fn decides_as_its_twin(policy: &'static str) {
+fn decides_as_its_model(policy: &'static str) {
     let clusters = destage_policies::info(policy).expect("a policy of the table").clusters;
     let params = if clusters { block_params(policy) } else { params(policy).boxed() };
     let params = match policy {
         "ecr" | "ecr-e" | "sac" => Just(Vec::new()).boxed(),
         _ => params,
     };
-    let verdict = runner().run(&(frames(), params, steps()), |(frames, params, steps)| {
-        let twin = twin_run(policy, frames, &params, &steps);
+    // Few cases, since each trim looks through the whole cache.
+    let verdict = runner(24).run(&(frames(), params, steps()), |(frames, params, steps)| {
+        let model = model_run(policy, frames, &params, &steps);
         let fast = run(policy, frames, &params, &steps);
-        for (index, (ours, theirs)) in fast.decisions.iter().zip(&twin.decisions).enumerate() {
+        for (index, (ours, theirs)) in fast.decisions.iter().zip(&model.decisions).enumerate() {
             prop_assert_eq!(ours, theirs, "{}, access {}", policy, index);
         }
-        prop_assert_eq!(&fast.dropped, &twin.dropped, "{}: what trims dropped", policy);
+        prop_assert_eq!(&fast.dropped, &model.dropped, "{}: what trims dropped", policy);
         Ok(())
     });
     if let Err(failure) = verdict {
@@ -287,7 +279,7 @@ macro_rules! with_trims {
     ($($test:ident: [$($policy:literal),+];)*) => {
         $(#[test]
         fn $test() {
-            [$($policy),+].into_iter().for_each(decides_as_its_twin);
+            [$($policy),+].into_iter().for_each(decides_as_its_model);
         })*
 
         #[test]
@@ -331,7 +323,7 @@ fn a_ghost_that_survives_its_trim_is_told_from_one_that_does_not() {
         let case = (4..40_u32, steps());
         let verdict = TestRunner::new(config).run(&case, |(frames, steps)| {
             let wrong = run_with(name, frames, &[], &steps, true);
-            prop_assert_eq!(wrong, twin_run(name, frames, &[], &steps));
+            prop_assert_eq!(wrong, model_run(name, frames, &[], &steps));
             Ok(())
         });
         assert!(verdict.is_err(), "{name}: nobody notices that ghosts survive");

@@ -1,7 +1,7 @@
-//! The FTLs of `docs/spec/ftl.md` against their vectors, their twins, and a flash that knows what
-//! lies on every page.
+//! The FTLs of `docs/spec/ftl.md` against their vectors, their reference models, and a flash that
+//! knows what lies on every page.
 
-use destage_reference::ftl as twin;
+use destage_reference::ftl as model;
 use destage_ssd::config::{Info, Table};
 use destage_ssd::ftl::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{Common, named};
@@ -237,7 +237,7 @@ fn every_read_returns_the_newest_write_after_any_prefix_of_any_load() {
 }
 
 #[test]
-fn every_ftl_counts_as_its_twin_after_every_operation() {
+fn every_ftl_counts_as_its_model_after_every_operation() {
     let mut random = SplitMix64::new(7);
     for kind in KINDS {
         let mut seen = BTreeMap::new();
@@ -246,7 +246,7 @@ fn every_ftl_counts_as_its_twin_after_every_operation() {
             params.insert("prefill".into(), (round % 3 == 0).into());
             let pages = params["logical_pages"].as_u64().expect("given") as u32;
             let ops = operations(pages, &mut random);
-            let expected = twin::run(kind, &params, &ops).expect("a twin");
+            let expected = model::run(kind, &params, &ops).expect("a reference model");
             let mut ftl = Untimed::new(info(kind), &table(&params)).expect("good parameters");
             let nothing = &mut destage_ssd::ftl::block_ftl::CountOnly;
             for (i, &(is_write, lpn)) in ops.iter().enumerate() {
@@ -260,8 +260,8 @@ fn every_ftl_counts_as_its_twin_after_every_operation() {
             let counters = ftl.counters();
             for name in ftl.listed_counters() {
                 let got = counters.get(name).expect("a counter");
-                let twins = expected.counters.get(name).copied().unwrap_or(0);
-                assert_eq!(got, twins, "{kind}: {name}: {params:?}");
+                let models = expected.counters.get(name).copied().unwrap_or(0);
+                assert_eq!(got, models, "{kind}: {name}: {params:?}");
                 let most = seen.entry(name).or_insert(0);
                 *most = got.max(*most);
             }
@@ -374,7 +374,7 @@ fn merges_cost_what_table_iii_of_bpac_says() {
 }
 
 #[test]
-fn dftl_runs_full_where_its_twin_does_and_stays_so() {
+fn dftl_runs_full_where_its_model_does_and_stays_so() {
     // Each page that is collected has its entry on a translation page of its own, nearly.
     let params = json!({
         "logical_pages": 20_000,
@@ -415,5 +415,5 @@ fn dftl_runs_full_where_its_twin_does_and_stays_so() {
     larger.remove("physical_blocks");
     assert_eq!(run(&larger), None);
     let upto = &ops[..=at];
-    assert_eq!(twin::run("dftl", params, upto).map(|outcome| outcome.full_at), Some(Some(at)));
+    assert_eq!(model::run("dftl", params, upto).map(|outcome| outcome.full_at), Some(Some(at)));
 }

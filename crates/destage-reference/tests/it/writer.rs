@@ -1,11 +1,9 @@
-//! The background writer: its vectors are what the twin says (`DESTAGE_WRITE_VECTORS=1` writes them
-//! anew), the micro-trace and the checks of `docs/spec/writer.md`, 8.
-
-mod common;
+//! The background writer: its vectors are what the reference model says (`DESTAGE_WRITE_VECTORS=1`
+//! writes them anew), the micro-trace and the checks of `docs/spec/writer.md`, 8.
 
 use std::collections::BTreeMap;
 
-use common::{accesses, device_input, holds, letter, line, object};
+use crate::common::{accesses, device_input, holds, letter, line, object};
 use destage_reference::{Op, ssd};
 use serde_json::{Map, Value, json};
 
@@ -121,7 +119,7 @@ fn other_inputs() -> Vec<Input> {
 }
 
 #[test]
-fn vectors_are_what_the_twin_says() {
+fn vectors_are_what_the_model_says() {
     let lines: Vec<String> = inputs().into_iter().chain(other_inputs()).map(line).collect();
     holds("writer.jsonl", &lines);
 }

@@ -1,41 +1,27 @@
-//! Every policy of the table against its slow twin, on random traces of many shapes, over both
-//! directories; and the laws that hold for all of them (`docs/spec/page-policies.md` 4).
+//! Every policy of the table against its reference model, on random traces of many shapes, over
+//! both directories; and the laws that hold for all of them (`docs/spec/page-policies.md` 4).
 
-mod common;
-mod shapes;
-
-use common::{Outcome, Over, run};
+use crate::common::{Outcome, Over, run};
+use crate::shapes::{Trace, frames, json, model_op, params, runner, trace};
 use destage_core::Op;
 use destage_policies::params::{Kind, Typing, Value};
 use destage_policies::{Info, POLICIES, requirements};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
-use shapes::{Trace, frames, json, params, trace, twin_op};
 use std::collections::BTreeSet;
 
-/// Cases of a property: `PROPTEST_CASES`, or few enough for a test that runs every time.
-fn runner() -> TestRunner {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    TestRunner::new(Config {
-        cases: cases.unwrap_or(150),
-        failure_persistence: None,
-        ..Config::default()
-    })
-}
-
-fn decides_as_its_twin(policy: &'static str) {
+fn decides_as_its_model(policy: &'static str) {
     let case = (frames(), params(policy), trace());
-    let verdict = runner().run(&case, |(frames, params, trace)| {
-        let ops: Vec<_> = trace.iter().map(|&(op, page)| (twin_op(op), page)).collect();
-        let twin = destage_reference::run(policy, frames as usize, &json(&params), &ops)
-            .expect("every policy has a twin");
+    let verdict = runner(150).run(&case, |(frames, params, trace)| {
+        let ops: Vec<_> = trace.iter().map(|&(op, page)| (model_op(op), page)).collect();
+        let model = destage_reference::run(policy, frames as usize, &json(&params), &ops)
+            .expect("every policy has a reference model");
         let dense = run(policy, frames, &params, &trace, Over::Dense, true);
-        for (index, (ours, theirs)) in dense.decisions.iter().zip(&twin.decisions).enumerate() {
+        for (index, (ours, theirs)) in dense.decisions.iter().zip(&model.decisions).enumerate() {
             prop_assert!(
                 ours.hit == theirs.hit
                     && ours.evicted == theirs.evicted
                     && ours.flushed == theirs.flushed,
-                "{policy}, access {index}: the twin decides {theirs:?}, the policy {ours:?}"
+                "{policy}, access {index}: the model decides {theirs:?}, the policy {ours:?}"
             );
         }
         let hashed = run(policy, frames, &params, &trace, Over::Hashed, true);
@@ -96,11 +82,11 @@ fn obeys_the_laws(
     Ok(())
 }
 
-macro_rules! twins {
+macro_rules! models {
     ($($test:ident: $policy:literal;)*) => {
         $(#[test]
         fn $test() {
-            decides_as_its_twin($policy);
+            decides_as_its_model($policy);
         })*
 
         #[test]
@@ -108,7 +94,7 @@ macro_rules! twins {
             let compared = [$($policy),*];
             let (alone, over) = compared.split_at(destage_reference::NAMES.len());
             assert_eq!((alone, over), (destage_reference::NAMES, destage_reference::WRAPPERS));
-            // Those that came with the device have their twins in front of a twin of it.
+            // The models of policies that came with the device run in front of the device's.
             let all = alone.iter().chain(destage_reference::ssd::DEVICE_POLICIES).chain(over);
             // Those that cluster by erase block are compared in `blocks.rs`.
             let table: Vec<_> = page_granular().map(|policy| policy.name).collect();
@@ -117,41 +103,41 @@ macro_rules! twins {
     };
 }
 
-twins! {
-    lru_decides_as_its_twin: "lru";
-    fifo_decides_as_its_twin: "fifo";
-    clock_decides_as_its_twin: "clock";
-    lru_k_decides_as_its_twin: "lru-k";
-    two_q_decides_as_its_twin: "2q";
-    arc_decides_as_its_twin: "arc";
-    lirs_decides_as_its_twin: "lirs";
-    mq_decides_as_its_twin: "mq";
-    min_decides_as_its_twin: "min";
-    dual_queue_decides_as_its_twin: "dual-queue";
-    cflru_decides_as_its_twin: "cflru";
-    lru_wsr_decides_as_its_twin: "lru-wsr";
-    ccf_lru_decides_as_its_twin: "ccf-lru";
-    ad_lru_decides_as_its_twin: "ad-lru";
-    cfdc_decides_as_its_twin: "cfdc";
-    acr_c_decides_as_its_twin: "acr-c";
-    acr_o_decides_as_its_twin: "acr-o";
-    acr_h_decides_as_its_twin: "acr-h";
-    s3_fifo_decides_as_its_twin: "s3-fifo";
-    sieve_decides_as_its_twin: "sieve";
-    w_tinylfu_decides_as_its_twin: "w-tinylfu";
-    casa_decides_as_its_twin: "casa";
-    watt_decides_as_its_twin: "watt";
-    larc_decides_as_its_twin: "larc";
-    car_decides_as_its_twin: "car";
-    clock_sweep_decides_as_its_twin: "clock-sweep";
-    lfu_decides_as_its_twin: "lfu";
-    lfu_da_decides_as_its_twin: "lfu-da";
-    slru_decides_as_its_twin: "slru";
-    hyperbolic_decides_as_its_twin: "hyperbolic";
-    lecar_decides_as_its_twin: "lecar";
-    random_decides_as_its_twin: "random";
-    clock_pro_decides_as_its_twin: "clock-pro";
-    ace_decides_as_its_twin: "ace";
+models! {
+    lru_decides_as_its_model: "lru";
+    fifo_decides_as_its_model: "fifo";
+    clock_decides_as_its_model: "clock";
+    lru_k_decides_as_its_model: "lru-k";
+    two_q_decides_as_its_model: "2q";
+    arc_decides_as_its_model: "arc";
+    lirs_decides_as_its_model: "lirs";
+    mq_decides_as_its_model: "mq";
+    min_decides_as_its_model: "min";
+    dual_queue_decides_as_its_model: "dual-queue";
+    cflru_decides_as_its_model: "cflru";
+    lru_wsr_decides_as_its_model: "lru-wsr";
+    ccf_lru_decides_as_its_model: "ccf-lru";
+    ad_lru_decides_as_its_model: "ad-lru";
+    cfdc_decides_as_its_model: "cfdc";
+    acr_c_decides_as_its_model: "acr-c";
+    acr_o_decides_as_its_model: "acr-o";
+    acr_h_decides_as_its_model: "acr-h";
+    s3_fifo_decides_as_its_model: "s3-fifo";
+    sieve_decides_as_its_model: "sieve";
+    w_tinylfu_decides_as_its_model: "w-tinylfu";
+    casa_decides_as_its_model: "casa";
+    watt_decides_as_its_model: "watt";
+    larc_decides_as_its_model: "larc";
+    car_decides_as_its_model: "car";
+    clock_sweep_decides_as_its_model: "clock-sweep";
+    lfu_decides_as_its_model: "lfu";
+    lfu_da_decides_as_its_model: "lfu-da";
+    slru_decides_as_its_model: "slru";
+    hyperbolic_decides_as_its_model: "hyperbolic";
+    lecar_decides_as_its_model: "lecar";
+    random_decides_as_its_model: "random";
+    clock_pro_decides_as_its_model: "clock-pro";
+    ace_decides_as_its_model: "ace";
 }
 
 /// The policies that give up one page at a time.
@@ -176,7 +162,7 @@ fn misses(outcome: &Outcome) -> usize {
 
 #[test]
 fn no_policy_has_fewer_misses_than_min() {
-    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+    let verdict = runner(150).run(&(frames(), trace()), |(frames, trace)| {
         let least = misses(&run("min", frames, &[], &trace, Over::Dense, false));
         // An admission policy may miss less: MIN must admit every page.
         let admits_all = |policy: &&Info| !destage_reference::ADMISSION.contains(&policy.name);
@@ -191,7 +177,7 @@ fn no_policy_has_fewer_misses_than_min() {
 
 #[test]
 fn what_hits_lru_with_s_frames_hits_it_with_one_more() {
-    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+    let verdict = runner(150).run(&(frames(), trace()), |(frames, trace)| {
         let fewer = run("lru", frames, &[], &trace, Over::Dense, false);
         let more = run("lru", frames + 1, &[], &trace, Over::Dense, false);
         for (index, (fewer, more)) in fewer.decisions.iter().zip(&more.decisions).enumerate() {
@@ -204,7 +190,7 @@ fn what_hits_lru_with_s_frames_hits_it_with_one_more() {
 
 #[test]
 fn policies_that_are_not_flash_aware_never_look_at_the_operation() {
-    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+    let verdict = runner(150).run(&(frames(), trace()), |(frames, trace)| {
         let reads: Trace = trace.iter().map(|&(_, page)| (Op::Read, page)).collect();
         for policy in POLICIES.iter().filter(|policy| !policy.flash_aware) {
             let mixed = run(policy.name, frames, &[], &trace, Over::Dense, false);
@@ -246,7 +232,7 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
         ("lecar", vec![real("history_fraction", 0.0), real("initial_weight", 1.0)], "lru"),
         ("lecar", vec![real("history_fraction", 0.0), real("initial_weight", 0.0)], "lfu"),
     ];
-    let verdict = runner().run(&(frames(), trace()), |(frames, trace)| {
+    let verdict = runner(150).run(&(frames(), trace()), |(frames, trace)| {
         for (policy, params, simpler) in &pairs {
             let outcome = run(policy, frames, params, &trace, Over::Dense, false);
             let same = run(simpler, frames, &[], &trace, Over::Dense, false);

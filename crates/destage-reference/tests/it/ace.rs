@@ -1,12 +1,10 @@
-//! ACE: its vectors are what the twin says (`DESTAGE_WRITE_VECTORS=1` writes them anew), and the
-//! checks of `docs/spec/ace.md`, 6.
-
-mod common;
+//! ACE: its vectors are what the reference model says (`DESTAGE_WRITE_VECTORS=1` writes them anew),
+//! and the checks of `docs/spec/ace.md`, 6.
 
 use std::collections::BTreeSet;
 
-use common::{Trace, accesses, device_input, holds, letter, line, object};
-use destage_reference::{Decision, Op, run, twin};
+use crate::common::{Trace, accesses, device_input, holds, letter, line, object};
+use destage_reference::{Decision, Op, model, run};
 use serde_json::{Map, Value, json};
 
 /// The bases of section 2, some with parameters.
@@ -23,7 +21,8 @@ const BASES: [&str; 8] = [
 
 /// A line of the page layout.
 fn page_vector(case: &str, frames: usize, params: Value, trace: &Trace) -> String {
-    let outcome = run("ace", frames, &object(params.clone()), trace).expect("it has a twin");
+    let outcome =
+        run("ace", frames, &object(params.clone()), trace).expect("it has a reference model");
     let decision = |d: &Decision| json!({"hit": d.hit, "evicted": d.evicted, "flushed": d.flushed});
     let decisions: Vec<Value> = outcome.decisions.iter().map(decision).collect();
     let accesses: Vec<Value> = trace.iter().map(|&(op, page)| json!([letter(op), page])).collect();
@@ -149,12 +148,12 @@ fn device_vectors() -> Vec<String> {
 }
 
 #[test]
-fn page_vectors_are_what_the_twin_says() {
+fn page_vectors_are_what_the_model_says() {
     holds("ace.jsonl", &page_vectors());
 }
 
 #[test]
-fn device_vectors_are_what_the_twin_says() {
+fn device_vectors_are_what_the_model_says() {
     holds("ace-device.jsonl", &device_vectors());
 }
 
@@ -165,7 +164,7 @@ type Row = (&'static str, &'static [u64], &'static [u64], &'static [u64]);
 #[test]
 fn the_micro_trace_goes_as_the_table_has_it() {
     let params = object(json!({"base": "lru", "writes": 1}));
-    let mut ace = twin("ace", 3, &params, &[]).expect("it has a twin");
+    let mut ace = model("ace", 3, &params, &[]).expect("it has a reference model");
     let rows: [Row; 8] = [
         ("lru[1]", &[1], &[], &[]),
         ("lru[2 1]", &[1, 2], &[], &[]),
@@ -198,7 +197,7 @@ fn cases() -> impl Iterator<Item = (&'static str, u64, usize, Trace)> {
 
 fn base_alone(base: &str, frames: usize, trace: &Trace) -> destage_reference::Outcome {
     let ace = object(json!({"base": base, "writes": 0}));
-    run("ace", frames, &ace, trace).expect("it has a twin")
+    run("ace", frames, &ace, trace).expect("it has a reference model")
 }
 
 /// The common model, with what is written beside a dirty victim.
@@ -207,7 +206,7 @@ fn a_batch_was_dirty_is_clean_and_stays() {
     let mut batches = 0;
     for (base, writes, frames, trace) in cases() {
         let params = object(json!({"base": base, "writes": writes}));
-        let mut ace = twin("ace", frames, &params, &trace).expect("it has a twin");
+        let mut ace = model("ace", frames, &params, &trace).expect("it has a reference model");
         let (mut resident, mut dirty) = (BTreeSet::new(), BTreeSet::new());
         for &(op, page) in &trace {
             let decision = ace.access(op, page);
@@ -253,8 +252,8 @@ fn hits_and_victims_are_those_of_a_base_that_does_not_look_at_clean_and_dirty() 
             continue;
         }
         let params = object(json!({"base": base, "writes": writes}));
-        let ace = run("ace", frames, &params, &trace).expect("it has a twin");
-        let alone = run(base, frames, &Map::new(), &trace).expect("it has a twin");
+        let ace = run("ace", frames, &params, &trace).expect("it has a reference model");
+        let alone = run(base, frames, &Map::new(), &trace).expect("it has a reference model");
         for (ace, alone) in ace.decisions.iter().zip(&alone.decisions) {
             assert_eq!((ace.hit, &ace.evicted), (alone.hit, &alone.evicted), "{base}");
         }
@@ -270,7 +269,7 @@ fn without_writes_or_over_reads_alone_it_is_its_base() {
         if base.contains('[') {
             continue;
         }
-        let alone = run(base, frames, &Map::new(), &trace).expect("it has a twin");
+        let alone = run(base, frames, &Map::new(), &trace).expect("it has a reference model");
         assert_eq!(base_alone(base, frames, &trace), alone, "{base}");
         let reads: Trace = trace.iter().map(|&(_, page)| (Op::Read, page)).collect();
         let params = object(json!({"base": base, "writes": writes}));

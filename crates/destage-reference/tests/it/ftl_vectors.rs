@@ -1,4 +1,4 @@
-//! The FTL twins against the conformance vectors.
+//! The FTL reference models against the conformance vectors.
 
 use destage_reference::ftl;
 use serde_json::Value;

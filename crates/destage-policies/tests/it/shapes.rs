@@ -1,10 +1,18 @@
 //! Random runs: traces of many shapes, sizes of the cache, parameters; shared by the tests that
-//! compare with the twins.
+//! compare with the reference models.
 
 use destage_core::Op;
 use destage_policies::params::{Kind, Param, Value};
 use destage_policies::{ORDERED, info};
 use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// A property's runner: `PROPTEST_CASES` cases, or `usual` if that is not set.
+pub fn runner(usual: u32) -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = cases.unwrap_or(usual);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
 
 /// Accesses of a run.
 pub type Trace = Vec<(Op, u64)>;
@@ -146,14 +154,14 @@ pub fn params(policy: &str) -> impl Strategy<Value = Vec<(String, Value)>> + use
     })
 }
 
-/// The same as a twin takes them.
+/// Parameters as a reference model takes them.
 pub fn json(params: &[(String, Value)]) -> serde_json::Map<String, serde_json::Value> {
     let value = |value| serde_json::to_value(value).expect("small in these tests");
     params.iter().map(|(key, given)| (key.clone(), value(given))).collect()
 }
 
-/// The same as a twin has it.
-pub fn twin_op(op: Op) -> destage_reference::Op {
+/// An operation as a reference model has it.
+pub fn model_op(op: Op) -> destage_reference::Op {
     match op {
         Op::Read => destage_reference::Op::Read,
         Op::Write => destage_reference::Op::Write,

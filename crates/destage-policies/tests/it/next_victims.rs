@@ -1,13 +1,13 @@
 //! The order of eviction that a policy shows is the one that it follows, and a page that is cleaned
 //! is clean: every policy of the table that has an order.
 
+use crate::shapes::runner;
 use destage_core::{Blind, Dense, Lookup, Lpn, Op, Page, Plan, Policy, Request, Requirements};
 use destage_policies::params::Value;
 use destage_policies::{
     ORDERED, POLICIES, Setup, Visitor, build, build_any, check_params, info, requirements,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeMap;
 
 /// Pages of the traces; those from here on come in only to drive others out.
@@ -91,8 +91,7 @@ fn trace() -> impl Strategy<Value = Vec<(Op, u64)>> {
 
 fn follows_its_order(policy: &'static str) {
     let case = (1..40_u32, 0..=4_u8, trace(), prop_oneof![Just(0), 0..8_usize]);
-    let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
-    let verdict = TestRunner::new(config).run(&case, |(frames, quarters, trace, cleaned)| {
+    let verdict = runner(200).run(&case, |(frames, quarters, trace, cleaned)| {
         let window = ("window_fraction", &Value::Real(f64::from(quarters) / 4.0));
         let has_window =
             info(policy).expect("of the table").params.iter().any(|p| p.name == window.0);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use destage_reference::{Decision, NAMES, Op, run, twin};
+use destage_reference::{Decision, NAMES, Op, model, run};
 use serde_json::{Map, Value};
 
 const VECTORS: [&str; 2] = [
@@ -71,16 +71,17 @@ fn vectors() -> Vec<Vector> {
     VECTORS.into_iter().flat_map(read).collect()
 }
 
-/// Where a vector and its twin first differ, with the lists before and after that access.
+/// Where a vector and its reference model first differ, with the lists before and after that
+/// access.
 fn difference(vector: &Vector) -> Option<String> {
     let Vector { name, policy, params, frames, trace, .. } = vector;
-    let mut twin = twin(policy, *frames, params, trace).expect("a known policy");
+    let mut model = model(policy, *frames, params, trace).expect("a known policy");
     for (index, &(op, page)) in trace.iter().enumerate() {
-        let before = twin.lists();
-        let decided = twin.access(op, page);
+        let before = model.lists();
+        let decided = model.access(op, page);
         let expected = &vector.decisions[index];
         if decided != *expected {
-            let after = twin.lists();
+            let after = model.lists();
             return Some(format!(
                 "{name}, access {index} ({op:?} {page}): expected {expected:?}, got {decided:?}\n\
                  before: {before}\nafter:  {after}"

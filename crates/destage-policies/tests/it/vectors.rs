@@ -1,9 +1,7 @@
 //! The conformance vectors of the page policies: every decision and every counter, for every
 //! policy of the table, over dense ids and over the hashed directory.
 
-mod common;
-
-use common::{Decision, Outcome, Over, run};
+use crate::common::{Decision, Outcome, Over, run};
 use destage_core::Op;
 use destage_policies::POLICIES;
 use destage_policies::params;

@@ -57,10 +57,10 @@ pub fn device_input(name: &str, seed: u64, device: Value, cache: Value) -> Map<S
     object(json!({"name": name, "device": shape, "cache": cache, "requests": requests}))
 }
 
-/// A line of a vector file: the input, and what the twin makes of it.
+/// A line of a vector file: the input, and what the reference model makes of it.
 pub fn line(mut vector: Map<String, Value>) -> String {
     let mut outcome = ssd::simulate(&Value::Object(vector.clone())).expect("a run");
-    // Drives of these vectors are older than what the twin counts of drives of today.
+    // Drives of these vectors are older than what the reference model counts of drives of today.
     let counters = outcome["counters"].as_object_mut().expect("counters");
     counters.retain(|counter, _| !ssd::COUNTERS_OF_TODAY.contains(&counter.as_str()));
     vector.extend(object(outcome));

@@ -1,0 +1,12 @@
+//! Integration tests: the reference models against the conformance vectors, and rules that no
+//! vector reaches.
+
+mod ace;
+mod block_vectors;
+mod common;
+mod corners;
+mod device_vectors;
+mod ftl_vectors;
+mod lists;
+mod vectors;
+mod writer;

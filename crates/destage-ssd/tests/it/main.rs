@@ -1,0 +1,11 @@
+//! Integration tests: the device and its FTLs.
+
+mod devices_doc;
+mod ftls;
+mod ftls_on_a_drive;
+mod host_interface;
+mod laws;
+mod prepare;
+mod validity;
+mod validity_host_interface;
+mod vectors;
