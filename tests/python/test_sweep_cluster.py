@@ -241,8 +241,8 @@ import os, sys
 from destage.experiment import sweep as calls
 spec, store, scheduler, trace, gone = sys.argv[1:]
 planned = calls.planned
-def hiding(*args):
-    plan = planned(*args)
+def hiding(*args, **kwargs):
+    plan = planned(*args, **kwargs)
     os.rename(trace, gone)
     return plan
 calls.planned = hiding

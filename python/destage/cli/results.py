@@ -85,6 +85,11 @@ VIEW: list[Decorated] = [
         help="All traces as one: counters added up, ratios made of the sums.",
     ),
     flag("--sql", metavar="QUERY", help="Ask DuckDB; the table is called runs (extra 'sql')."),
+    flag(
+        "--sql-unrestricted",
+        is_flag=True,
+        help="Let the query use files, network and extensions.",
+    ),
 ]
 
 
@@ -104,11 +109,13 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
     if arguments["sql"] is not None:
         if arguments["pooled"] or arguments["show"]:
             raise UsageError("--sql says itself what is shown: leave out --show and --pooled")
-        answer = found.sql(arguments["sql"])
+        answer = found.sql(arguments["sql"], unrestricted=arguments["sql_unrestricted"])
         outputs.write(answer)
         if outputs.to_screen:
             print_table(answer.as_table())
         return
+    if arguments["sql_unrestricted"]:
+        raise UsageError("--sql-unrestricted is of a query: add --sql")
     if arguments["pooled"]:
         found = found.pooled()
     table = found.as_table(show=arguments["show"])

@@ -10,7 +10,10 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import MissingExtra, UsageError
+from destage.experiment.memory import available
 from destage.experiment.rows import kinds
+from destage.io.interruptible import interruptible
+from destage.options import thread_count
 from destage.tables.frames import Tabled
 from destage.tables.table import Cell, Column, Table
 
@@ -44,10 +47,34 @@ class Answer(Tabled):
         return Table("", columns, [cells])
 
 
-def asked_in_sql(columns: Mapping[str, list[Any]], query: str) -> Answer:
-    """The answer to a query; the table is called `runs`.
+#: Values of the largest answer, beside as many as the table has: they are kept in memory.
+_MOST = 50_000_000
+#: Rows that are fetched at a time.
+_PIECE = 10_000
 
-    Raises `MissingExtra` without the extra `sql`, and `UsageError` for what is no query.
+#: Settings under which a query reaches the table and nothing else: no file, no network, no
+#: extension, and no way to change that. The last one locks the others.
+CONFINED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    # Python variables are no tables.
+    "python_enable_replacements": "false",
+    # Nothing is moved to disk where memory ends.
+    "temp_directory": "''",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+
+
+def asked_in_sql(
+    columns: Mapping[str, list[Any]], query: str, *, unrestricted: bool = False
+) -> Answer:
+    """The answer to a query over the table `runs`, which is all that it reaches.
+
+    `unrestricted` gives it DuckDB whole: files, network, extensions. Raises `MissingExtra` without
+    the extra `sql`, and `UsageError` for a query that fails or reaches further.
     """
     try:
         import duckdb
@@ -55,6 +82,7 @@ def asked_in_sql(columns: Mapping[str, list[Any]], query: str) -> Answer:
         raise MissingExtra(
             "a query needs duckdb, which is not installed: pip install 'destage[sql]'"
         ) from None
+    most = _MOST + sum(map(len, columns.values()))
     known = {name: kind for name, kind in kinds().items() if name in columns}
     with tempfile.TemporaryDirectory(prefix="destage-sql-") as folder:
         file = Path(folder) / "runs.parquet"
@@ -62,10 +90,29 @@ def asked_in_sql(columns: Mapping[str, list[Any]], query: str) -> Answer:
         with duckdb.connect() as connection:
             quoted = str(file).replace("'", "''")
             connection.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet('{quoted}')")
+            if not unrestricted:
+                # Before the last setting, which locks them.
+                connection.execute(f"SET memory_limit = '{available() // 2 // 1_000_000} MB'")
+                connection.execute(f"SET threads = {thread_count(None)}")
+                for name, value in CONFINED.items():
+                    connection.execute(f"SET {name} = {value}")
             try:
-                answer = connection.execute(query)
+                answer = interruptible(lambda: connection.execute(query), connection.interrupt)
                 names = [column[0] for column in answer.description or ()]
-                rows = answer.fetchall()
+                rows: list[tuple[Any, ...]] = []
+                while piece := answer.fetchmany(_PIECE):
+                    rows += piece
+                    if len(rows) * len(names) > most and not unrestricted:
+                        raise UsageError(
+                            f"sql: the answer has more than {most:,} values: ask for fewer rows,"
+                            " or give --sql-unrestricted (unrestricted=True)"
+                        )
+            except duckdb.PermissionException as e:
+                raise UsageError(
+                    f"sql: {e}; a query reaches the table runs and nothing else: write its answer"
+                    " with --csv, --json or --parquet, or give --sql-unrestricted"
+                    " (unrestricted=True)"
+                ) from None
             except duckdb.Error as e:
                 raise UsageError(f"sql: {e}") from None
     return Answer(names, [tuple(map(_plain, row)) for row in rows])

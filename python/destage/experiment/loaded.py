@@ -257,12 +257,13 @@ class StoredResults(Tabled):
             raise DataError("the stores have changed since they were read: load them again")
         return sorted(found.values(), key=order_of)
 
-    def sql(self, query: str) -> Answer:
-        """What DuckDB says to a query; the table is called `runs`.
+    def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
+        """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
 
-        Raises `MissingExtra` without the extra `sql`, and `UsageError` for what is no query.
+        `unrestricted` gives it files, network and extensions too. Raises `MissingExtra` without the
+        extra `sql`, and `UsageError` for a query that fails or reaches further.
         """
-        return asked_in_sql(self.columns(), query)
+        return asked_in_sql(self.columns(), query, unrestricted=unrestricted)
 
     def as_table(
         self, *, show: str | Sequence[str] | None = None, view: str | None = None
