@@ -61,9 +61,10 @@ if TYPE_CHECKING:
     )
     from destage.experiment.difference import Difference, Differences, diff
     from destage.experiment.estimate import SweepEstimate, estimate
+    from destage.experiment.experiment import Experiment, SweepResult
     from destage.experiment.joining import merge_results, pack_results
     from destage.experiment.loaded import StoredResults, load_results
-    from destage.experiment.sweep import SweepResult, sweep
+    from destage.experiment.sweep import sweep
     from destage.options import ProgressCallback, RunOptions
     from destage.policy import (
         BYPASS,
@@ -150,6 +151,7 @@ __all__ = [
     "metrics",
     "write_report",
     # sweeps
+    "Experiment",
     "sweep",
     "estimate",
     "load_results",
@@ -334,10 +336,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "plan",
         "run",
     ),
-    "destage.experiment.sweep": (
+    "destage.experiment.experiment": (
+        "Experiment",
         "SweepResult",
-        "sweep",
     ),
+    "destage.experiment.sweep": ("sweep",),
     "destage.experiment.difference": (
         "Difference",
         "Differences",

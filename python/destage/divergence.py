@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from destage.checks import asked, check_in_front, drive_of, traces_of
+from destage.checks import asked, asked_once, check_in_front, drive_of, one_trace
 from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
+from destage.experiment.experiment import StoreLike, experiment_of, with_context
+from destage.experiment.task import Question, Task
+from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.options import ProgressCallback, RunOptions, options_json
 from destage.policy import OwnPolicy, PolicyLike, is_none
@@ -34,6 +37,12 @@ class Decision:
     evicted: tuple[int, ...]
     flushed: tuple[tuple[int, ...], ...]
     """Flush groups: pages that were written to flash."""
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Decision:
+        """A line of a log of decisions."""
+        flushed = tuple(tuple(group) for group in line["flushed"])
+        return cls(bool(line["hit"]), tuple(line["evicted"]), flushed)
 
 
 @dataclass(frozen=True)
@@ -134,6 +143,8 @@ def why(
     queue_depth: int | None = None,
     placement: str | None = None,
     flush: str | None = None,
+    store: StoreLike | None = None,
+    jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
 ) -> Why:
@@ -142,6 +153,7 @@ def why(
     Parameters:
         a, b: a policy each, as in `compare`.
         cache: one size; needed unless the drive's file gives one.
+        store: as in `compare`.
         others: as in `run`.
 
     Every decision of both is compared, so that it takes some seconds for each million accesses, and
@@ -153,32 +165,63 @@ def why(
     >>> found.first.access, found.only_a, found.only_b > 0
     (10, 0, True)
     """
-    traces_of(trace)
+    one_trace("why", trace, a)
     drive = drive_of(device, ftl, queue_depth, placement, flush)
     check_why(a, b, cache=cache, device=drive, **options)
     check_in_front([trace], drive)
-    shared: Any = {"cache": cache, "device": drive, "progress": progress, **options}
-    with tempfile.TemporaryDirectory(prefix="destage-why-") as folder:
-        logs = [Path(folder) / "a.jsonl", Path(folder) / "b.jsonl"]
-        runs = [
-            run(trace, policy, decisions=log, **shared).results
-            for policy, log in zip((a, b), logs, strict=True)
-        ]
-        found = _Difference()
-        found.read(*logs)
-    both = Results([{**runs[0].sets[0], "runs": [s for r in runs for s in r.sets[0]["runs"]]}])
+    experiment = experiment_of(store, jobs, progress)
+    experiment.refuse_shards("why")
+    (spec_a, sizes), (spec_b, _) = (asked_once(policy, cache, drive) for policy in (a, b))
+    question = Question("why", "{}", _answer, _numbers)
+    task = Task.of(trace, drive, [spec_a, spec_b], sizes, options_json("run", options), question)
+    (answer,) = experiment.answers([task])
+    assert answer is not None
+    first = answer["first"]
+    both = Results([with_context(task, answer["set"])])
     return Why(
         a=both[0],
         b=both[1],
-        accesses=found.accesses,
-        differing=found.differing,
-        only_a=found.only[0],
-        only_b=found.only[1],
-        first=found.first,
-        pages=found.largest(),
-        shares=tuple(_shares(runs, drive)),
+        accesses=answer["accesses"],
+        differing=answer["differing"],
+        only_a=answer["only"][0],
+        only_b=answer["only"][1],
+        first=first and Parting(**first | {x: Decision.of(first[x]) for x in ("a", "b")}),
+        pages=tuple(PageShare(*page) for page in answer["pages"]),
+        shares=tuple(_shares(both, drive)),
         results=both,
     )
+
+
+def _answer(task: Task, jobs: int, progress: ProgressCallback | None) -> dict[str, Any]:
+    """Both runs, and where their decisions differ."""
+    drive = None if task.drive is None else task.drive.open()
+    sets: list[Mapping[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="destage-why-") as folder:
+        logs = [Path(folder) / "a.jsonl", Path(folder) / "b.jsonl"]
+        for (policy, size), log in zip(task.every(), logs, strict=True):
+            shared: Any = {"cache": f"{size.frames}p", "device": drive, "progress": progress}
+            given = json.loads(task.options)
+            done = run(task.trace.open(), policy.like(), decisions=log, **shared, **given)
+            sets += done.results.sets
+        found = _Difference()
+        found.read(*logs)
+    runs = [one["runs"][0] for one in sets]
+    for made, (_, size) in zip(runs, task.every(), strict=True):
+        made["config"]["cache"] = size.given
+    return {
+        "set": {**sets[0], "runs": runs},
+        "accesses": found.accesses,
+        "differing": found.differing,
+        "only": found.only,
+        "first": None if found.first is None else asdict(found.first),
+        "pages": [list(astuple(page)) for page in found.largest()],
+    }
+
+
+def _numbers(task: Task, answer: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """The numbers of both runs as rows of a store."""
+    both = zip(task.every(), ResultSet.of(answer["set"]).runs, strict=True)
+    return {(policy.label, size.given): run.to_dict() for (policy, size), run in both}
 
 
 def check_why(
@@ -234,7 +277,7 @@ class _Difference:
         self.differing += 1
         if self.first is None:
             op = "write" if a["op"] == "w" else "read"
-            self.first = Parting(a["index"], op, a["page"], _decision(a), _decision(b))
+            self.first = Parting(a["index"], op, a["page"], Decision.of(a), Decision.of(b))
         if a["hit"] != b["hit"]:
             side = 0 if a["hit"] else 1
             self.only[side] += 1
@@ -256,14 +299,9 @@ class _Difference:
         return tuple(PageShare(page, *counts) for page, counts in chosen)
 
 
-def _decision(line: Mapping[str, Any]) -> Decision:
-    flushed = tuple(tuple(group) for group in line["flushed"])
-    return Decision(bool(line["hit"]), tuple(line["evicted"]), flushed)
-
-
-def _shares(runs: list[Results], drive: Drive | None) -> Iterator[Share]:
+def _shares(both: Results, drive: Drive | None) -> Iterator[Share]:
     """What differs, in the order of cause and effect."""
-    a, b = (results[0] for results in runs)
+    a, b = both
 
     def counted(what: str, name: str) -> Share:
         return Share(what, "count", float(a[name] or 0), float(b[name] or 0))
@@ -276,9 +314,9 @@ def _shares(runs: list[Results], drive: Drive | None) -> Iterator[Share]:
     if drive is not None:
         yield counted("collections", "gc_runs")
         yield counted("erases", "erases")
-        yield from _times([results.sets[0]["runs"][0]["timing"] for results in runs], drive)
+        yield from _times([run.timing or {} for run in both], drive)
     elif a["running_time"] is not None:
-        cost = runs[0].sets[0]["runs"][0]["config"]["cost"]
+        cost = a.config["cost"]
         for what, name, each in (
             ("cost of reads", "physical_reads", cost["read"]),
             ("cost of writes", "physical_writes", cost["write"]),

@@ -13,12 +13,13 @@ from destage import _destage
 from destage.catalogue import policies
 from destage.device import Drive
 from destage.errors import DataError, MissingFile, UsageError
+from destage.experiment.execute import result_set
+from destage.experiment.task import Task
 from destage.io.files import Destination
 from destage.io.names import printable
 from destage.options import ProgressCallback, run_options, thread_count
 from destage.policy import OwnPolicy
 from destage.results import Results
-from destage.runs import run_own
 from destage.trace import PathLike, Trace, opened_again, paths_of
 from destage.user_policies.trust import from_data, is_in_a_file
 
@@ -163,21 +164,9 @@ def _run_again(
             for r in runs[start:end]
         ]
         name, given, options = asked
-        own = owned.get((name, given))
-        if own is not None:
-            part = run_own(trace, own, sizes, options, jobs, progress, drive)
-        else:
-            text = _destage.compare(
-                trace.raw,
-                [_known(name, given)],
-                json.dumps(sizes),
-                options,
-                jobs,
-                progress,
-                None,
-                drive.raw if drive else None,
-            )
-            part = json.loads(text)
+        spec = owned.get((name, given)) or _known(name, given)
+        task = Task.of(trace, drive, [spec], json.dumps(sizes), options)
+        part = result_set(task, jobs, progress)
         if whole is None:
             whole = part
         else:

@@ -19,7 +19,7 @@ from destage.io.names import path_of, printable
 from destage.io.path_conflicts import reading
 from destage.model.metrics import Metric, metrics
 from destage.model.results import ResultSet
-from destage.model.run import INTERRUPTED, Run, TraceIdentity
+from destage.model.run import INTERRUPTED, SHARD, Run, TraceIdentity
 from destage.tables.frames import Tabled, by_column
 from destage.tables.results import results_table
 from destage.tables.table import Table
@@ -104,8 +104,10 @@ class Results(Tabled):
 
     @property
     def incomplete(self) -> bool:
-        """Whether the comparison was interrupted: runs are missing."""
-        return any(said.startswith(INTERRUPTED) for run in self.runs for said in run.warnings)
+        """Whether runs are missing: it was interrupted, or is of a shard."""
+        return any(
+            said.startswith((INTERRUPTED, SHARD)) for run in self.runs for said in run.warnings
+        )
 
     def as_table(
         self,
@@ -198,17 +200,20 @@ class Results(Tabled):
         return cls.from_json(read_text(path, "a result"), os.fspath(path))
 
 
-def incomplete(sets: list[dict[str, Any]], every: int) -> list[dict[str, Any]]:
+def incomplete(sets: list[dict[str, Any]], every: int, shard: bool = False) -> list[dict[str, Any]]:
     """Results with a warning in each run that others are missing; an earlier one is replaced."""
     ended = sum(len(one["runs"]) for one in sets)
-    said = only_so_many(ended, every)
+    said = only_so_many(ended, every, shard)
     for one in sets:
         for run in one["runs"]:
-            others = [w for w in run.get("warnings") or () if not w.startswith(INTERRUPTED)]
+            warnings = run.get("warnings") or ()
+            others = [w for w in warnings if not w.startswith((INTERRUPTED, SHARD))]
             run["warnings"] = [*others, said]
     return [one for one in sets if one["runs"]]
 
 
-def only_so_many(ended: int, every: int) -> str:
-    """The warning of what an interrupt left."""
+def only_so_many(ended: int, every: int, shard: bool = False) -> str:
+    """The warning of what an interrupt, or a shard, left."""
+    if shard:
+        return f"{SHARD}{ended} of {every} runs are in the store"
     return f"{INTERRUPTED}only {ended} of {every} runs had ended"

@@ -7,8 +7,6 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
@@ -26,6 +24,9 @@ from destage.checks import (
 )
 from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
+from destage.experiment.execute import run_own
+from destage.experiment.experiment import StoreLike, Unfinished, experiment_of
+from destage.experiment.task import Task
 from destage.io.files import Destination
 from destage.io.path_conflicts import Named, refuse
 from destage.io.recording import recording
@@ -33,11 +34,10 @@ from destage.model.card import Card
 from destage.model.planned import Planned
 from destage.model.run import Run
 from destage.model.words import counted
-from destage.options import ProgressCallback, RunOptions, options_json, thread_count
-from destage.policy import OwnPolicy, PolicyLike, Spec, params_json, spec_label
+from destage.options import ProgressCallback, RunOptions, options_json
+from destage.policy import OwnPolicy, PolicyLike, Spec, spec_label
 from destage.results import Results, incomplete
 from destage.trace import Trace
-from destage.user_policies.processes import side_by_side
 
 if TYPE_CHECKING:
     from destage.charts.series_plots import SeriesPlots
@@ -146,6 +146,7 @@ def compare(
     queue_depth: int | None = None,
     placement: str | Sequence[str] | None = None,
     flush: str | None = None,
+    store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -162,21 +163,20 @@ def compare(
             `"auto"` is eight sizes from 0.1 % to 50 %. By default the drive's, else `"auto"`.
         device: the drive behind the cache: a preset, a TOML file or what `open_device` returns. It
             gives response times, and what the drive did; the trace must have been opened with its
-            page size (`open_trace(..., drive=...)`). Several are a grid: each is behind the cache
-            once, with each of the FTLs.
+            page size (`open_trace(..., drive=...)`). Several are a grid, with each of the FTLs.
         ftl, queue_depth, placement, flush: as in `open_device`; several FTLs are a grid too, and so
-            are several placement policies. What they exclude is then left out: a `UserWarning` says
-            so, and why.
+            are several placement policies. A `UserWarning` says what they exclude, and why.
+        store: a folder that keeps each run: those that it has are not done again, and a call that
+            was killed goes on. Or an `Experiment`, which also says who does the work. Policies of
+            your own are then named `"FILE.py:CLASS"`.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
             `pages_per_block`, `device_pages`, `trim`, `check`, `profile`.
 
-    Returns the runs in the order of traces, drives, policies, sizes, whatever the number of
-    threads.
-
-    Raises `UsageError` for what cannot be, `CheckFailed` for a policy that breaks a law, and
-    `Interrupted` on Ctrl-C, which has the runs that had ended, each with a warning that says so.
+    Returns the runs in the order of traces, drives, policies, sizes. Raises `UsageError` for what
+    cannot be, `CheckFailed` for a policy that breaks a law, and `Interrupted` on Ctrl-C, which has
+    the runs that had ended, each with a warning that says so.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -186,14 +186,15 @@ def compare(
     True
     """
     in_order("compare", trace, policies)
-    left = Exclusions()
-    traces, drives = traces_of(trace), drives_of(device, ftl, queue_depth, placement, flush, left)
+    traces, left = traces_of(trace), Exclusions()
+    drives = drives_of(device, ftl, queue_depth, placement, flush, left)
     pairs = [(one, drive) for one in traces for drive in drives]
     grid = placement is not None
     _parts(pairs, policies, cache, left, grid)
     for sentence in left.sentences:
         warnings.warn(sentence, stacklevel=2)
-    shared: Any = {"cache": cache, "grid": grid, "jobs": jobs, "progress": progress}
+    shared: Any = {"cache": cache, "grid": grid, "store": store, "jobs": jobs}
+    shared["progress"] = progress
     return compare_pairs(pairs, policies, **shared, **options)
 
 
@@ -203,6 +204,7 @@ def compare_pairs(
     *,
     cache: str | Sequence[str] | None = None,
     grid: bool = False,
+    store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -213,137 +215,19 @@ def compare_pairs(
     error.
     """
     asked_for = options_json("compare", options)
-    threads = thread_count(jobs)
     parts = _parts(pairs, policies, cache, Exclusions(), grid)
     # A size that one trace cannot have should show before another has run for an hour.
-    every = []
+    tasks = []
     for one, drive, specs, sizes in parts:
         check_in_front([one], drive)
-        every.append(len(specs) * len(json.loads(_destage.resolve_sizes(one.raw, sizes))))
-    sets: list[dict[str, Any]] = []
+        tasks.append(Task.of(one, drive, specs, sizes, asked_for))
+    planned = sum(task.runs for task in tasks)
     try:
-        for one, drive, specs, sizes in parts:
-            _compare_one(one, specs, sizes, asked_for, threads, progress, drive, sets)
-    except KeyboardInterrupt:
-        raise Interrupted(Results(incomplete(sets, sum(every)))) from None
-    return Results(sets)
-
-
-def _compare_one(
-    trace: Trace,
-    specs: Sequence[Spec],
-    sizes: str,
-    options: str,
-    threads: int,
-    progress: ProgressCallback | None,
-    drive: Drive | None,
-    sets: list[dict[str, Any]],
-) -> None:
-    """Add the result set of one trace to `sets`; also when a signal ends it, with what has ended.
-
-    Policies of the table run side by side in threads, then those of one's own in processes.
-    """
-    table = [spec for spec in specs if not isinstance(spec, OwnPolicy)]
-    made: dict[tuple[int, int], dict[str, Any]] = {}
-    kept: dict[str, Any] | None = None
-
-    def keep(text: str) -> None:
-        nonlocal kept
-        kept = json.loads(text)
-
-    try:
-        if table:
-            raw = drive.raw if drive else None
-            keep(_destage.compare(trace.raw, table, sizes, options, threads, progress, keep, raw))
-        mine = {k: spec for k, spec in enumerate(specs) if isinstance(spec, OwnPolicy)}
-        each = json.loads(_destage.resolve_sizes(trace.raw, sizes)) if mine else []
-        places = [(k, n) for k in mine for n in range(len(each))]
-        tasks = [
-            partial(_own, trace, mine[k], json.dumps([each[n]]), options, None, None, drive=drive)
-            for k, n in places
-        ]
-        if len(tasks) > 1 and drive is not None:
-            drive.fill(progress)
-        for number, text in side_by_side(tasks, threads, progress):
-            made[places[number]] = json.loads(text)
-    finally:
-        if made or kept:
-            runs = {k: [made[p] for p in sorted(made) if p[0] == k] for k, _ in made}
-            sets.append(_merged(specs, kept, runs))
-
-
-def _merged(
-    specs: Sequence[Spec],
-    table: dict[str, Any] | None,
-    own: Mapping[int, list[dict[str, Any]]],
-) -> dict[str, Any]:
-    """One result set, its runs in the order of `specs`."""
-    if not own:
-        assert table is not None
-        return table
-    whole = dict(table or next(iter(own.values()))[0])
-    from_table = list(whole["runs"]) if table else []
-    count = sum(not isinstance(s, OwnPolicy) for s in specs)
-    each = len(from_table) // count if count else 0
-    runs: list[Any] = []
-    for k, spec in enumerate(specs):
-        if isinstance(spec, OwnPolicy):
-            runs += [run for one in own.get(k, []) for run in one["runs"]]
-        else:
-            runs += from_table[:each]
-            del from_table[:each]
-    whole["runs"] = runs + from_table
-    return _json_object(_destage.assembled(json.dumps(whole)))
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-def _own(
-    trace: Trace,
-    spec: OwnPolicy,
-    size: str,
-    options: str,
-    decisions: Path | None,
-    period: int | None,
-    progress: ProgressCallback | None,
-    drive: Drive | None = None,
-) -> str:
-    return _destage.run_own_policy(
-        trace.raw,
-        spec.name,
-        params_json(spec.params, f"{spec.name}: parameters"),
-        spec.make,
-        spec.needs_next_use,
-        size,
-        options,
-        decisions,
-        period,
-        progress,
-        drive.raw if drive else None,
-    )
-
-
-def run_own(
-    trace: Trace,
-    spec: OwnPolicy,
-    sizes: Sequence[Mapping[str, Any]],
-    options: str,
-    threads: int,
-    progress: ProgressCallback | None,
-    drive: Drive | None,
-) -> dict[str, Any]:
-    """The result set of a policy of one's own at some sizes, which are those of results."""
-    tasks = [
-        partial(_own, trace, spec, json.dumps([size]), options, None, None, drive=drive)
-        for size in sizes
-    ]
-    if len(tasks) > 1 and drive is not None:
-        drive.fill(progress)
-    made = {n: json.loads(text) for n, text in side_by_side(tasks, threads, progress)}
-    return _merged([spec], None, {0: [made[n] for n in sorted(made)]})
+        sets = experiment_of(store, jobs, progress).sets(tasks)
+        ended = sum(len(one["runs"]) for one in sets)
+        return Results(sets if ended == planned else incomplete(sets, planned, shard=True))
+    except Unfinished as e:
+        raise Interrupted(Results(incomplete(e.sets, e.planned))) from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -453,7 +337,8 @@ def run(
     _apart(trace, decisions=decisions, timeline=timeline)
     with recording(decisions) as log, recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
-            text = _own(trace, spec, size, asked_for, log, series, progress, drive)
+            how: Any = {"drive": drive, "decisions": log, "period": series}
+            text = run_own(trace, spec, size, asked_for, progress, **how)
         else:
             raw = drive.raw if drive else None
             text = _destage.run_one(

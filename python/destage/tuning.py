@@ -19,6 +19,7 @@ from destage.catalogue import policy as policy_info
 from destage.checks import drive_of, one_trace
 from destage.device import DeviceLike
 from destage.errors import MissingExtra, UsageError
+from destage.experiment.experiment import StoreLike, experiment_of
 from destage.io.files import Destination
 from destage.model.metrics import Metric
 from destage.model.ranges import LARGEST_GRID, Range, Value, range_of
@@ -144,6 +145,7 @@ def tune(
     flush: str | None = None,
     trials: int | None = None,
     seed: int = 1,
+    store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -151,7 +153,6 @@ def tune(
     """Find the best values of a policy's parameters for a trace.
 
     Parameters:
-        trace: what `open_trace` or `synth` returns.
         policy: a policy, with the parameters that stay as they are: `"bpac[seq_expiry=false]"`,
             `("bpac", {"seq_expiry": False})`; or a class of your own, whose parameters are the
             keyword arguments of its `__init__`.
@@ -161,10 +162,7 @@ def tune(
             mean response with a device, else the hit ratio.
         trials, seed: without, every combination is run; with, a search by Optuna's TPE runs so many
             (the extra `tune`), at one cache size.
-
-    The others are those of `compare`. Same call, same bytes, on any number of threads. Raises
-    `UsageError`, `MissingExtra` without Optuna, and what `compare` raises; `Interrupted` on Ctrl-C
-    has the curve of those points that were known by then.
+        others: as in `compare`, which says what is raised; `MissingExtra` without Optuna.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -179,13 +177,15 @@ def tune(
     ranges = _ranges(own or name, fixed, params)
     drive = drive_of(device, ftl, queue_depth, placement, flush)
 
+    experiment = experiment_of(store, jobs, progress)
+    if trials is not None:
+        experiment.refuse_shards("a search")
+
     def run(combinations: Sequence[Mapping[str, Value]]) -> tuple[Results, list[Point]]:
         asked = [(own or name, {**fixed, **values}) for values in combinations]
         where: Any = {"cache": cache, "device": drive, **options}
-        results = compare(trace, asked, jobs=jobs, progress=progress, **where)
-        each = len(results) // len(combinations)
-        values = [combination for combination in combinations for _ in range(each)]
-        return results, [_point(v, r, goal) for v, r in zip(values, results, strict=True)]
+        results = compare(trace, asked, store=experiment, **where)
+        return results, _points(results, combinations, goal)
 
     search = "grid" if trials is None else f"Optuna TPE, {trials} trials, seed {seed}"
     blank = Tuned(name, goal, ranges, (), search, Results([]))
@@ -217,9 +217,19 @@ def _interrupted(
         whole = {**(before or found.sets)[0], "runs": runs}
         (marked,) = incomplete([whole], trials)
         found = Results([json.loads(_destage.assembled(json.dumps(marked)))])
-    keys, goal = blank.ranges, blank.objective
-    points = [_point({key: run.params[key] for key in keys}, run, goal) for run in found]
+    points = _points(found, [dict.fromkeys(blank.ranges, 0)], blank.objective)
     return Interrupted(replace(blank, points=tuple(points), results=found))
+
+
+def _points(
+    found: Results, combinations: Sequence[Mapping[str, Value]], goal: Objective
+) -> list[Point]:
+    """The points of runs, some of which may be missing."""
+    if found.incomplete:
+        return [_point({k: run.params[k] for k in combinations[0]}, run, goal) for run in found]
+    each = len(found) // len(combinations)
+    values = [one for one in combinations for _ in range(each)]
+    return [_point(v, run, goal) for v, run in zip(values, found, strict=True)]
 
 
 def check_tune(

@@ -22,6 +22,7 @@ from destage.advise.saying import everything, notes_of, row_of
 from destage.checks import check_in_front, drive_of, one_trace
 from destage.device import DeviceLike
 from destage.errors import UsageError
+from destage.experiment.experiment import StoreLike, experiment_of
 from destage.io.files import Destination
 from destage.model.advice import Choice, choose, front_of, joint
 from destage.model.advised import Advised, Ran
@@ -121,6 +122,7 @@ def advise(
     pe_cycles: int | None = None,
     finalists: int | None = None,
     seeds: int = SEEDS,
+    store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -150,7 +152,9 @@ def advise(
     drive = drive_of(device, ftl, queue_depth, placement, flush)
     goals = check_ahead(objective, price, drive, pe_cycles, budget)
     _check_counts(finalists, seeds, pe_cycles)
-    runner = Runner(trace, drive, dict(options), jobs, progress, pe_cycles)
+    experiment = experiment_of(store, jobs, progress)
+    experiment.refuse_shards("advice")
+    runner = Runner(trace, drive, dict(options), experiment, pe_cycles)
     search = _Search(runner, goals, share_of(within), finalists, seeds)
     return search.advice(policies, cache, budget)
 

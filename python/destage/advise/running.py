@@ -10,12 +10,12 @@ from typing import Any
 from destage.advise.asking import like, looks_at_the_drive
 from destage.device import Drive, restored
 from destage.errors import UsageError
+from destage.experiment.experiment import Experiment
 from destage.model.advice import Choice, Setting
 from destage.model.deployed import SYSTEMS, System
 from destage.model.goals import Goal
 from destage.model.metrics import WRITES
 from destage.model.run import Run
-from destage.options import ProgressCallback
 from destage.policy import OwnPolicy, Spec, policy_specs, spec_label
 from destage.results import Results
 from destage.runs import compare
@@ -39,8 +39,7 @@ class Runner:
     trace: Trace
     drive: Drive | None
     options: dict[str, Any]
-    jobs: int | None
-    progress: ProgressCallback | None
+    experiment: Experiment
     pe_cycles: int | None
     count: int = 0
     """Runs that were done."""
@@ -92,8 +91,7 @@ class Runner:
             [like(spec) for spec in specs],
             cache=[f"{one}p" for one in frames],
             device=drive,
-            jobs=self.jobs,
-            progress=self.progress,
+            store=self.experiment,
             **self.options,
         )
         self.count += len(found)

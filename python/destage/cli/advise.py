@@ -10,7 +10,7 @@ from destage.advise.asking import check_ahead, share_of
 from destage.advise.calls import SEEDS
 from destage.advise.calls import advise as find_advice
 from destage.checks import check_request
-from destage.cli.compare import JOBS, note_left_out, policy_flag
+from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
@@ -26,6 +26,7 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, command_line, file_flag
 from destage.cli.reading import TRACE
 from destage.cli.screen import progress
+from destage.cli.store import JOBS, STORE, experiment_of
 
 __all__ = ["advise"]
 
@@ -101,7 +102,7 @@ Examples:
     ASKED,
     policy_flag("fifteen: lru, arc, s3-fifo, cflru, ..."),
     sizes_flag("auto, up to the budget"),
-    *(SURE, JOBS, RUN, DEVICE, ENDURES, FILES, PAGE, TRACE, COMMON),
+    *(SURE, JOBS, RUN, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
 )
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Say which policy and how small a cache are near the best, how sure that is, what to type."""
@@ -120,6 +121,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     )
     if not arguments["quiet"]:
         note_left_out(policies, drive)
+    experiment = experiment_of(arguments)
     opened = load_one(trace, arguments, drive)
     with progress(arguments["quiet"]) as callback:
         advice = find_advice(
@@ -133,7 +135,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             finalists=arguments["finalists"],
             seeds=arguments["seeds"],
             **run_values(arguments),
-            jobs=arguments["jobs"],
+            store=experiment,
             progress=callback,
         )
     outputs.write_with(

@@ -27,6 +27,7 @@ from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note, note_interrupted, progress, warn
 from destage.cli.screening import SAMPLE, check_screened, screened
+from destage.cli.store import JOBS, STORE, experiment_of
 from destage.curves.screening import Screened
 from destage.device import Drive
 from destage.errors import UsageError
@@ -38,7 +39,7 @@ from destage.runs import Interrupted, compare_pairs
 from destage.tables.results import results_table
 from destage.trace import Trace
 
-__all__ = ["JOBS", "REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
+__all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
 
 def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
@@ -58,8 +59,6 @@ def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
         )
     ]
 
-
-JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]")]
 
 REPORT = [
     file_flag(
@@ -119,7 +118,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @apply(
     policy_flag(f"the drive's, else {USUAL}"),
     sizes_flag("the drive's, else auto"),
-    *(JOBS, RUN, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, TRACE, COMMON),
+    *(JOBS, RUN, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace; drives, FTLs and placements are a grid."""
@@ -135,6 +134,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
             **run_values(arguments),
         )
         _check_table(arguments, drive)
+    experiment = experiment_of(arguments)
     screens = check_screened(arguments, has_drive=drives[0] is not None)
     if grid:
         left.kept([s for d in drives for s in suiting(asked(policies, None, d)[0], d, left)])
@@ -151,7 +151,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     try:
         with progress(arguments["quiet"]) as callback:
             if screens:
-                found = screened(pairs[0][0], arguments, callback)
+                found = screened(pairs[0][0], arguments, experiment, callback)
                 results = found.results
             else:
                 results = compare_pairs(
@@ -160,7 +160,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                     cache=arguments["cache"],
                     grid=grid,
                     **run_values(arguments, profile=profile),
-                    jobs=arguments["jobs"],
+                    store=experiment,
                     progress=callback,
                 )
     except Interrupted as e:

@@ -8,7 +8,7 @@ import click
 
 from destage.checks import check_request, every_size_asked
 from destage.cli import signals
-from destage.cli.compare import JOBS, REPORT, note_left_out, policy_flag
+from destage.cli.compare import REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     ALLOW_CODE,
@@ -24,6 +24,7 @@ from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn
+from destage.cli.store import JOBS, STORE, experiment_of
 from destage.curves.calls import check_curves
 from destage.curves.calls import mrc as draw_curves
 from destage.errors import UsageError
@@ -74,6 +75,7 @@ and the table the usual ones.
     RUN,
     FILES,
     REPORT,
+    STORE,
     TRACE_ALONE,
     [ALLOW_CODE],
     COMMON,
@@ -95,6 +97,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     check_curves(policies, cache=cache, sample=sample, **run_values(arguments))
     if not arguments["quiet"]:
         note_left_out(policies, None)
+    experiment = experiment_of(arguments)
     opened = load_one(trace, arguments)
     interrupted = False
     try:
@@ -108,7 +111,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
                 control=arguments["control"],
                 seed=arguments["seed"],
                 **run_values(arguments),
-                jobs=arguments["jobs"],
+                store=experiment,
                 progress=callback,
             )
     except Interrupted as e:

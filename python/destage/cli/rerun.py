@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from destage.cli.compare import JOBS
 from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
+from destage.cli.store import JOBS
 from destage.rerunning import rerun as run_again
 from destage.tables.results import results_table
 

@@ -9,6 +9,7 @@ from destage.cli.options import flag, run_values
 from destage.cli.sampling import ERROR, sampled
 from destage.curves.screening import Screened, check_finalists, screen
 from destage.errors import UsageError
+from destage.experiment.experiment import Experiment
 from destage.options import ProgressCallback
 from destage.trace import Trace
 
@@ -56,7 +57,10 @@ def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
 
 
 def screened(
-    trace: Trace, arguments: Mapping[str, Any], callback: ProgressCallback | None
+    trace: Trace,
+    arguments: Mapping[str, Any],
+    experiment: Experiment,
+    callback: ProgressCallback | None,
 ) -> Screened:
     """Samples, then the finalists."""
     return screen(
@@ -65,7 +69,7 @@ def screened(
         cache=arguments["cache"],
         error=sampled(arguments)[1],
         finalists=arguments["finalists"],
-        jobs=arguments["jobs"],
+        store=experiment,
         progress=callback,
         **run_values(arguments),
     )

@@ -7,38 +7,19 @@ from typing import Any
 import click
 
 from destage.cli import signals
-from destage.cli.compare import JOBS
-from destage.cli.options import CODE, COMMON, OUTPUT, Command, Input, apply, flag
-from destage.cli.output import look_at_folder, print_table
-from destage.cli.screen import note, progress, warn
-from destage.errors import UsageError
-from destage.experiment.sweep import ENGINES, SweepResult, shard_of
+from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
+from destage.cli.output import print_table
+from destage.cli.screen import note, progress
+from destage.cli.store import JOBS, STORE, experiment_of
+from destage.experiment.experiment import SweepResult, shard_of
 from destage.experiment.sweep import sweep as run_sweep
 from destage.io.names import printable
 from destage.model.words import counted
 
 __all__ = ["sweep"]
 
-STORE = [
-    flag(
-        "--store",
-        type=OUTPUT,
-        metavar="DIR",
-        help="The folder that results are kept in, a part for each finished task.",
-    )
-]
-
 WORK = [
     flag("--resume", is_flag=True, help="Run what is missing in the store, or begin it."),
-    flag("--retry-failed", is_flag=True, help="Run once more what has failed."),
-    flag("--shard", metavar="I/N", help="Only the I-th of N parts of the work, I from 1."),
-    flag("--engine", metavar="|".join(ENGINES), default="local", help="Who works. [local]"),
-    flag(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="The scheduler of a Dask cluster: tcp://host:8786. [a cluster of this machine]",
-    ),
-    flag("--memory", metavar="SIZE", help="What tasks take together. [most of what is free]"),
     flag(
         "--dry-run",
         is_flag=True,
@@ -63,7 +44,7 @@ in it are relative to it. docs/sweeps.md has all of it.
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("spec", type=Input("the SPEC"), metavar="SPEC.toml")
-@apply(STORE, WORK, JOBS, CODE, COMMON)
+@apply(WORK, JOBS, STORE, CODE, COMMON)
 def sweep(spec: str, **arguments: Any) -> None:
     """Run a grid of traces, policies, sizes, drives and seeds, and keep every result."""
     shard_of(arguments["shard"])
@@ -73,24 +54,15 @@ def sweep(spec: str, **arguments: Any) -> None:
     store = arguments["store"]
     if store is None:
         raise click.UsageError("--store DIR is missing: where results are kept")
-    look_at_folder(store)
-    if arguments["engine"] not in ENGINES:
-        raise UsageError(f"--engine {arguments['engine']}: expected {' or '.join(ENGINES)}")
+    experiment = experiment_of(arguments)
     try:
         with progress(arguments["quiet"]) as callback:
             done = run_sweep(
                 spec,
-                store,
+                experiment,
                 resume=arguments["resume"],
-                shard=arguments["shard"],
-                engine=arguments["engine"],
-                scheduler=arguments["scheduler"],
-                jobs=arguments["jobs"],
-                memory=arguments["memory"],
-                retry_failed=arguments["retry_failed"],
                 allow_code=arguments["allow_code"],
                 progress=callback,
-                warn=warn,
             )
     except KeyboardInterrupt:
         note(f"{signals.said()}: what has ended is in {printable(store)}; --resume goes on")

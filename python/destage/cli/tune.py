@@ -8,7 +8,6 @@ import click
 
 from destage.checks import check_request
 from destage.cli import signals
-from destage.cli.compare import JOBS
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
@@ -25,6 +24,7 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
+from destage.cli.store import JOBS, STORE, experiment_of
 from destage.errors import UsageError
 from destage.reports import need_report
 from destage.runs import Interrupted
@@ -81,7 +81,11 @@ Examples:
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(TUNE, sizes_flag("the drive's, else auto"), JOBS, RUN, DEVICE, FILES, FIGURES, TRACE, COMMON)
+@apply(
+    TUNE,
+    sizes_flag("the drive's, else auto"),
+    *(JOBS, RUN, DEVICE, FILES, FIGURES, STORE, TRACE, COMMON),
+)
 def tune(trace: tuple[str, ...], **arguments: Any) -> None:
     """Find the best value of a policy's parameters for a trace, and show the whole curve."""
     outputs = Outputs.of(arguments)
@@ -105,6 +109,7 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
         has_cost=arguments["cost"] is not None,
         trials=arguments["trials"],
     )
+    experiment = experiment_of(arguments)
     opened = load_one(trace, arguments, drive)
     interrupted = False
     try:
@@ -120,7 +125,7 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
                 trials=arguments["trials"],
                 seed=arguments["seed"],
                 **run_values(arguments),
-                jobs=arguments["jobs"],
+                store=experiment,
                 progress=callback,
             )
     except Interrupted as e:

@@ -23,6 +23,7 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.reading import TRACE
 from destage.cli.run import SIZE
 from destage.cli.screen import progress
+from destage.cli.store import JOBS, STORE, experiment_of
 from destage.divergence import check_why
 from destage.divergence import why as part
 from destage.io.files import write_whole
@@ -59,6 +60,8 @@ FILES = [
     RUN,
     DEVICE,
     [file_flag("--json", "json_file", help="All of it, as JSON.")],
+    JOBS,
+    STORE,
     TRACE,
     COMMON,
 )
@@ -72,6 +75,7 @@ def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
         look_at(json_file)
     drive = drive_of(arguments)
     check_why(a, b, cache=arguments["cache"], device=drive, **run_values(arguments))
+    experiment = experiment_of(arguments)
     opened = load_one(trace, arguments, drive)
     with progress(arguments["quiet"]) as callback:
         found = part(
@@ -82,6 +86,7 @@ def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
             # It may have been made larger for the trace.
             device=opened.drive,
             **run_values(arguments),
+            store=experiment,
             progress=callback,
         ).to_dict()
     if json_file is not None:

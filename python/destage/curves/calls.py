@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any, Literal, Unpack
 
 from destage import _destage
 from destage.checks import asked_curves, every_size_asked, one_trace, sizes_json
-from destage.curves.drawn import Curves
+from destage.curves.drawn import EXACT, Curves, point_row
 from destage.errors import UsageError
+from destage.experiment.experiment import Experiment, StoreLike, experiment_of
+from destage.experiment.task import Question, Task
 from destage.model.every_size import EverySize
 from destage.model.run import Run
-from destage.options import ProgressCallback, RunOptions, options_json, thread_count
+from destage.options import ProgressCallback, RunOptions, options_json
 from destage.policy import OwnPolicy, PolicyLike, Spec
 from destage.results import Results, only_so_many
 from destage.runs import Interrupted, compare
@@ -35,6 +39,7 @@ def mrc(
     error: float | None = None,
     control: Literal["lru"] | None = None,
     seed: int = 1,
+    store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -44,9 +49,9 @@ def mrc(
     LRU is exact at every size in one pass, also between those that are asked for (`every_size`, and
     the `summary`: how large is enough, where its knees are); other policies run once per size. With
     `sample`, a share of the pages is looked at, and every number is an estimate with a 95 %
-    interval: `misses_low`, `misses_high` and so on; None where none has been shown to hold
-    (docs/sampling.md). With `sample="auto"` each policy and size has the smallest sample that gives
-    the hit ratio an interval as narrow as `error` wants, else the whole trace.
+    interval: `misses_low`, `misses_high` and so on (docs/sampling.md). With `sample="auto"` each
+    policy and size has the smallest sample that gives the hit ratio an interval as narrow as
+    `error` wants, else the whole trace.
 
     Parameters:
         cache: sizes, as in `compare`; `"all"` gives LRU and MIN at every size, an array a column:
@@ -75,49 +80,113 @@ def mrc(
     # Runs that policies of one's own will take.
     later = len(own) * len(json.loads(_destage.resolve_sizes(trace.raw, sizes))) if own else 0
     curves = Curves({})
+    experiment = experiment_of(store, jobs, progress)
     if table:
-        asked = (trace.raw, table, sizes, has_all, text, share, within, control is not None, seed)
-        rest = (thread_count(jobs), progress)
-        curves = _of_the_table(lambda keep: _destage.mrc(*asked, *rest, keep), later, has_all)
+        how = {"share": share, "within": within, "control": control is not None, "seed": seed}
+        question = _question(has_all, how if sample is not None else {})
+        task = Task.of(trace, None, table, sizes, text, question)
+        curves = _of_the_table(task, experiment, later)
     if own:
-
-        def run() -> Results:
-            return compare(trace, own, cache=cache, jobs=jobs, progress=progress, **options)
-
+        run = partial(compare, trace, own, cache=cache, store=experiment, **options)
         curves = replace(curves, data=_with_own({**curves.data}, specs, run, later))
     return curves
 
 
-#: By the place of a curve: accesses that were counted; hits, flash reads and writes at every size.
-_Every = list[tuple[int, tuple[int, bytes, bytes, bytes | None]]]
-#: Takes what was known when a signal came: curves, runs that had ended, runs in all.
-_Keep = Callable[[str, _Every, int, int], None]
+def _question(every_size: bool, sampled: Mapping[str, Any]) -> Question:
+    return Question("mrc", json.dumps({"every_size": every_size, **sampled}), _answer, _numbers)
 
 
-def _of_the_table(draw: Callable[[_Keep], tuple[str, _Every]], later: int, has_all: bool) -> Curves:
+def _of_the_table(task: Task, experiment: Experiment, later: int) -> Curves:
     """Curves of policies of the table. Raises `Interrupted`; so many runs were to follow."""
-    known = Curves({})
+    assert task.question is not None
+    known: list[dict[str, Any]] = []
 
-    def keep(text: str, every_size: _Every, ended: int, planned: int) -> None:
-        nonlocal known
-        known = _with_every_size(text, every_size, has_all)
-        known.data["mrc"]["warnings"].append(only_so_many(ended, planned + later))
+    def keep(told: dict[str, Any], ended: int, planned: int) -> None:
+        told["mrc"]["warnings"].append(only_so_many(ended, planned + later))
+        known.append(told)
 
     try:
-        return _with_every_size(*draw(keep), has_all)
+        if experiment.store is None:
+            known.append(_drawn(task, experiment.threads, experiment.progress, keep))
+        else:
+            # Without a sample no curve depends on another: each is kept when it is known.
+            alone = "share" not in json.loads(task.question.asked)
+            tasks = [replace(task, entries=(e,)) for e in task.entries] if alone else [task]
+            answers = experiment.answers(tasks)
+            known += [answer for answer in answers if answer is not None]
     except KeyboardInterrupt:
-        raise Interrupted(known) from None
+        raise Interrupted(_curves(task, known)) from None
+    return _curves(task, known)
 
 
-def _with_every_size(text: str, every_size: _Every, has_all: bool) -> Curves:
-    """Curves as the engine tells them, those that are known at every size with it."""
-    data: dict[str, Any] = json.loads(text)
+def _curves(task: Task, answers: Sequence[Mapping[str, Any]]) -> Curves:
+    """Curves out of answers, side by side."""
+    if not answers:
+        return Curves({})
+    has_all = bool(json.loads(task.question.asked)["every_size"]) if task.question else False
     exact: dict[str, EverySize] = {}
-    for place, columns in every_size:
-        curve = data["mrc"]["curves"][place]
-        exact[curve["label"]] = EverySize.of_bytes(*columns)
-        curve["every_size"] = exact[curve["label"]].to_json()
+    curves: list[dict[str, Any]] = []
+    for answer in answers:
+        found = [dict(curve) for curve in answer["mrc"]["curves"]]
+        for place, accesses, *columns in answer["every_size"]:
+            arrays = (b64decode(c) if isinstance(c, str) else c for c in columns)
+            every = exact[found[place]["label"]] = EverySize.of_bytes(accesses, *arrays)
+            found[place]["every_size"] = every.to_json()
+        curves += found
+    warnings = [said for answer in answers for said in answer["mrc"]["warnings"]]
+    inner = {**answers[0]["mrc"], "curves": curves, "warnings": warnings}
+    data = {"mrc": inner, "trace": dict(task.trace.open().identity)}
     return Curves(data, exact, has_all)
+
+
+def _answer(task: Task, jobs: int, progress: ProgressCallback | None) -> dict[str, Any]:
+    """Curves as a store keeps them: columns at every size in base 64."""
+    answer = _drawn(task, jobs, progress)
+    for row in answer["every_size"]:
+        row[2:] = [None if column is None else b64encode(column).decode() for column in row[2:]]
+    return answer
+
+
+def _drawn(
+    task: Task,
+    jobs: int,
+    progress: ProgressCallback | None,
+    keep: Callable[[dict[str, Any], int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Curves as the engine tells them, and what is known of them at every size.
+
+    `keep` takes what was known when a signal came: curves, runs that had ended, runs in all.
+    """
+    assert task.question is not None
+    how = json.loads(task.question.asked)
+    sizes = json.dumps([vars(size) for size in task.entries[0].sizes])
+    specs = [(entry.policy.name, entry.policy.params) for entry in task.entries]
+    sampled = (how.get("share"), how.get("within"), how.get("control", False), how.get("seed", 1))
+
+    def told(text: str, every_size: Any, *counts: int) -> dict[str, Any]:
+        rows = [[place, *columns] for place, columns in every_size]
+        answer = {"mrc": json.loads(text)["mrc"], "every_size": rows}
+        if keep is not None and counts:
+            keep(answer, *counts)
+        return answer
+
+    where = (task.trace.open().raw, specs, sizes, how["every_size"], task.options)
+    return told(*_destage.mrc(*where, *sampled, jobs, progress, told))
+
+
+def _numbers(task: Task, answer: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Points as rows of a store: their numbers where they are exact."""
+    unique = task.trace.unique_pages
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for curve in answer["mrc"]["curves"]:
+        for point in curve["points"]:
+            row = point_row(curve, point, unique)
+            if point["sampled"] is not None:
+                numbers: Mapping[str, Any] = {"warnings": "sampled: destage mrc shows the interval"}
+            else:
+                numbers = {name: row[name] for name in ("params", "cache_share", *EXACT)}
+            found[curve["label"], point["cache"]] = numbers
+    return found
 
 
 def check_curves(

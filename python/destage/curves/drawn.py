@@ -24,7 +24,7 @@ from destage.tables.table import Table
 if TYPE_CHECKING:
     from destage.charts.plots import Plots
 
-__all__ = ["Curves"]
+__all__ = ["EXACT", "Curves", "point_row"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +73,7 @@ class Curves(Tabled):
             return [dict(zip(columns, row, strict=True)) for row in each]
         unique = self.data["trace"]["unique_pages"]
         return [
-            _row(curve, point, unique)
+            point_row(curve, point, unique)
             for curve in self.data["mrc"]["curves"]
             for point in curve["points"]
         ]
@@ -179,8 +179,12 @@ _COUNTED = (
     "evictions",
 )
 
+#: Of these, and of hits, what a row of a store has.
+EXACT = ("hit_ratio", *(name for name in _COUNTED if name not in ("miss_ratio", "accesses")))
 
-def _row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -> dict[str, Any]:
+
+def point_row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -> dict[str, Any]:
+    """A point of a curve as a row, with the ends of its intervals."""
     sampled = point.get("sampled") or {}
     row = {
         "policy": curve["policy"],

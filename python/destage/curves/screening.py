@@ -12,6 +12,7 @@ from destage.checks import asked, one_trace
 from destage.curves.calls import mrc
 from destage.curves.drawn import Curves
 from destage.errors import UsageError
+from destage.experiment.experiment import StoreLike, experiment_of
 from destage.model.metrics import METRICS, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
@@ -65,6 +66,7 @@ def screen(
     error: float | None = None,
     finalists: int | None = None,
     seed: int = 1,
+    store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
@@ -77,8 +79,8 @@ def screen(
     the future are no finalists.
 
     Parameters:
-        trace, policies, cache, jobs, progress: as in `compare`, without a drive: the erase blocks
-            of one hold neighbours, which a sample takes apart.
+        trace, policies, cache, store, jobs, progress: as in `compare`, without a drive: the erase
+            blocks of one hold neighbours, which a sample takes apart.
         error, seed: as in `mrc` with `sample="auto"`.
         finalists: at most so many of them at each size, the best by the samples; None is all.
         options: `RunOptions` of both `mrc` and `compare`.
@@ -87,6 +89,8 @@ def screen(
     """
     one_trace("screen", trace, policies)
     check_finalists(finalists)
+    experiment = experiment_of(store, jobs, progress)
+    experiment.refuse_shards("screening")
     specs, sizes = asked(policies, cache, None)
     # What is dirty at the end is owed: policies would win by it.
     counting_all: RunOptions = {**options, "flush_at_end": True}
@@ -98,17 +102,14 @@ def screen(
         sample="auto",
         error=error,
         seed=seed,
-        jobs=jobs,
-        progress=progress,
+        store=experiment,
         **counting_all,
     )
     chosen, passed_over = _chosen(curves.result_set, finalists)
     sets: list[Mapping[str, Any]] = []
     try:
         for together, at in chosen.items():
-            found = compare(
-                trace, ",".join(together), cache=at, jobs=jobs, progress=progress, **options
-            )
+            found = compare(trace, ",".join(together), cache=at, store=experiment, **options)
             sets += found.sets
     except Interrupted as e:
         planned = sum(len(together) * len(at) for together, at in chosen.items())

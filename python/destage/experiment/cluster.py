@@ -11,17 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
-from destage.errors import DataError, DestageError, MissingExtra, MissingFile, UsageError
-from destage.experiment.execute import execute
-from destage.experiment.plan import SEMANTICS, Task
-from destage.experiment.rows import FAILED
-from destage.experiment.schedule import Finished
-from destage.experiment.store import part_bytes
+from destage.errors import DestageError, MissingExtra, UsageError
+from destage.experiment.schedule import STAGE, Finished, finished
+from destage.experiment.task import SEMANTICS, Task
 from destage.options import ProgressCallback
 
 if TYPE_CHECKING:
@@ -60,33 +57,14 @@ def probe() -> tuple[str, int]:
     return VERSION
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a worker has to say of a task."""
-
-    part: bytes | None
-    failed: int
-    seconds: float
-    worker: str
-    """Its address."""
-    refused: str = ""
-    """Why it did not do it."""
-
-
-def work(task: Task, version: tuple[str, int]) -> Answer:
-    """Do a task on a worker."""
+def work(task: Task, version: tuple[str, int]) -> Finished:
+    """Do a task on a worker; `host` is its address."""
     from distributed import get_worker
 
     here = str(get_worker().address)
     if version != VERSION:
-        return Answer(None, 0, 0.0, here, _other_version(VERSION, version))
-    began = time.monotonic()
-    try:
-        rows = execute(task)
-    except (MissingFile, DataError) as e:
-        return Answer(None, 0, 0.0, here, str(e))
-    failed = sum(row["status"] == FAILED for row in rows)
-    return Answer(part_bytes(rows), failed, time.monotonic() - began, here)
+        return Finished(task, None, problem=_other_version(VERSION, version), host=here)
+    return finished(task, host=here)
 
 
 def _other_version(found: tuple[str, int], expected: tuple[str, int]) -> str:
@@ -199,7 +177,7 @@ class _Driver:
                 with suppress(Empty):
                     done += self._take(self.ended.get(timeout=_WAIT_S))
                 if self.progress is not None:
-                    self.progress(done, whole, "sweeping")
+                    self.progress(done, whole, STAGE)
                 if time.monotonic() - self.heard > _SILENT_S:
                     self._give_up(f"the scheduler of {self.called} does not answer any more")
         finally:
@@ -299,20 +277,20 @@ class _Driver:
             self._again(task, str(error) if error else "the scheduler lost it")
             return 0
         try:
-            answer: Answer = future.result(timeout=_SILENT_S)
+            answer: Finished = future.result(timeout=_SILENT_S)
         except (OSError, TimeoutError):
             # It was on its way when the scheduler went; `run` sees whether that answers again.
             self._again(task, "its result was lost on the way")
             return 0
-        address = answer.worker
-        if answer.refused:
+        address = answer.host
+        if answer.problem:
             refusals = self.without.setdefault(task.trace.identity, {})
             if address not in refusals:
-                self.warn(f"worker {address}: {answer.refused}: it gets no work on this trace")
-            refusals[address] = answer.refused
+                self.warn(f"worker {address}: {answer.problem}: it gets no work on this trace")
+            refusals[address] = answer.problem
             self.waiting.insert(0, task)
             return 0
-        self.deliver(Finished(task, answer.part, answer.failed, answer.seconds, host=address))
+        self.deliver(replace(answer, task=task))
         return task.trace.accesses * task.runs
 
     def _again(self, task: Task, why: str) -> None:

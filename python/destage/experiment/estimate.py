@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from destage.experiment.execute import execute
+from destage.experiment.experiment import shard_of
 from destage.experiment.memory import memory_of, memory_text
-from destage.experiment.plan import Entry, Task, planned
+from destage.experiment.plan import planned
 from destage.experiment.recipes import TraceRecipe
 from destage.experiment.spec import load_spec
-from destage.experiment.sweep import SpecLike, shard_of
+from destage.experiment.sweep import SpecLike
+from destage.experiment.task import Entry, Task
 from destage.model.words import counted, duration, number, size
 from destage.options import ProgressCallback, thread_count
 from destage.tables.frames import Tabled, by_column

@@ -1,9 +1,16 @@
-"""A task done: its runs, one row each. What fails is a row as well, and the others go on."""
+"""A task done: one call of the engine for all its runs, or rows for a store.
+
+In rows what fails is a row as well, and the others go on.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from destage import _destage
@@ -11,14 +18,16 @@ from destage.catalogue import policy as policy_info
 from destage.checks import check_in_front
 from destage.device import Drive
 from destage.errors import DestageError
-from destage.experiment.plan import Entry, Size, Task
 from destage.experiment.policies import PolicyAsked
-from destage.experiment.rows import Row, failed_row, row_of
-from destage.results import Results
-from destage.runs import run_own
+from destage.experiment.rows import Row, answer_rows, failed_row, row_of
+from destage.experiment.task import Entry, Task
+from destage.model.results import ResultSet
+from destage.options import ProgressCallback
+from destage.policy import OwnPolicy, Spec, params_json, spec_label
 from destage.trace import Trace
+from destage.user_policies.processes import side_by_side
 
-__all__ = ["Stopped", "Watch", "execute"]
+__all__ = ["Stopped", "Watch", "execute", "result_set", "run_own"]
 
 #: Called some ten times a second with page accesses done since it was called last; whoever wants
 #: the work to stop raises `Stopped` there.
@@ -26,7 +35,103 @@ Watch = Callable[[int], object]
 
 
 class Stopped(BaseException):
-    """The sweep was told to stop; what is not finished is dropped."""
+    """The experiment was told to stop; what is not finished is dropped."""
+
+
+def result_set(
+    task: Task,
+    jobs: int = 1,
+    progress: ProgressCallback | None = None,
+    keep: Callable[[dict[str, Any]], object] | None = None,
+) -> dict[str, Any]:
+    """The result set of a task: one call of the engine for policies of the table, then processes
+    for those of one's own.
+
+    `keep` is called with the runs that had ended when a signal came. Raises what a run raises.
+    """
+    trace, drive = task.trace.open(), None if task.drive is None else task.drive.open()
+    check_in_front([trace], drive)
+    specs = {entry.policy.label: _spec(entry.policy, task.seed) for entry in task.entries}
+    sets: list[dict[str, Any]] = []
+    own: dict[int, dict[str, Any]] = {}
+
+    def take(text: str) -> None:
+        sets.append(json.loads(text))
+
+    try:
+        table = [entry for entry in task.entries if not entry.policy.is_own]
+        for sizes, entries in groupby(table, key=lambda entry: entry.sizes):
+            every = (specs[entry.policy.label] for entry in entries)
+            named = [spec for spec in every if not isinstance(spec, OwnPolicy)]
+            for spec in named:
+                _destage.check_needs(*spec, drive is not None)
+            where = (json.dumps([vars(size) for size in sizes]), task.options, jobs, progress, take)
+            take(_destage.compare(trace.raw, named, *where, None if drive is None else drive.raw))
+        works = [
+            partial(run_own, trace, mine, json.dumps([vars(size)]), task.options, drive=drive)
+            for policy, size in task.every()
+            if isinstance(mine := specs[policy.label], OwnPolicy)
+        ]
+        if len(works) > 1 and drive is not None:
+            drive.fill(progress)
+        for number, text in side_by_side(works, jobs, progress):
+            own[number] = json.loads(text)
+    except KeyboardInterrupt:
+        sets += [own[k] for k in sorted(own)]
+        if keep is not None and sets:
+            keep(_together(sets, specs.values()))
+        raise
+    return _together([*sets, *(own[k] for k in sorted(own))], specs.values())
+
+
+def _together(sets: Sequence[dict[str, Any]], specs: Iterable[Spec]) -> dict[str, Any]:
+    """One result set, its runs in the order of the policies."""
+    if len(sets) == 1:
+        return sets[0]
+    place = {spec_label(spec): k for k, spec in enumerate(specs)}
+    runs = sorted((r for one in sets for r in one["runs"]), key=lambda run: place[run["label"]])
+    whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**sets[0], "runs": runs})))
+    return whole
+
+
+def _spec(policy: PolicyAsked, seed: int | None) -> Spec:
+    """The policy as the boundary takes it; the seed of a sweep is its, if it takes one."""
+    own = policy.own()
+    if own is not None:
+        return own
+    if seed is not None and policy.name != "none":
+        params = json.loads(policy.params)
+        takes = any(param.name == "seed" for param in policy_info(policy.name).params)
+        if takes and "seed" not in params:
+            return _destage.check_policy(policy.name, json.dumps({**params, "seed": seed}))
+    return policy.name, policy.params
+
+
+def run_own(
+    trace: Trace,
+    spec: OwnPolicy,
+    size: str,
+    options: str,
+    progress: ProgressCallback | None = None,
+    *,
+    drive: Drive | None = None,
+    decisions: Path | None = None,
+    period: int | None = None,
+) -> str:
+    """The result set of a policy of one's own at a size, as JSON."""
+    return _destage.run_own_policy(
+        trace.raw,
+        spec.name,
+        params_json(spec.params, f"{spec.name}: parameters"),
+        spec.make,
+        spec.needs_next_use,
+        size,
+        options,
+        decisions,
+        period,
+        progress,
+        None if drive is None else drive.raw,
+    )
 
 
 def execute(task: Task, jobs: int = 1, watch: Watch | None = None) -> list[Row]:
@@ -37,89 +142,45 @@ def execute(task: Task, jobs: int = 1, watch: Watch | None = None) -> list[Row]:
     """
     for entry in task.entries:
         entry.policy.check()
-    trace = task.trace.open()
-    drive = None if task.drive is None else task.drive.open()
-    worker = _Worker(task, trace, drive, jobs, watch or (lambda _: None))
-    return [row for entry in task.entries for row in worker.rows(entry)]
+    task.trace.open()
+    if task.drive is not None:
+        task.drive.open()
+    return _rows(task, jobs, _replayed(watch))
 
 
-class _Worker:
-    """A task at work."""
+def _replayed(watch: Watch | None) -> ProgressCallback:
+    """Tells `watch` of the page accesses that a call of the engine replays."""
+    before = 0
 
-    def __init__(
-        self, task: Task, trace: Trace, drive: Drive | None, jobs: int, watch: Watch
-    ) -> None:
-        self.task, self.trace, self.drive = task, trace, drive
-        self.jobs, self.watch = jobs, watch
+    def progress(done: int, _whole: int | None, stage: str) -> None:
+        nonlocal before
+        replayed = done if stage == "replaying" else before
+        if replayed < before:
+            before = 0  # another call
+        if watch is not None:
+            watch(replayed - before)
+        before = replayed
 
-    def rows(self, entry: Entry) -> Iterator[Row]:
-        """A row for every size."""
-        try:
-            yield from self._done(entry.policy, entry.sizes)
-            return
-        except Exception as e:
-            failure = e
-        if len(entry.sizes) == 1:
-            yield failed_row(self.task, entry.policy, entry.sizes[0], _reason(failure))
-            return
-        # One of them did: the others are none the worse for it.
-        for size in entry.sizes:
-            try:
-                yield from self._done(entry.policy, [size])
-            except Exception as e:
-                yield failed_row(self.task, entry.policy, size, _reason(e))
-
-    def _done(self, policy: PolicyAsked, sizes: Sequence[Size]) -> list[Row]:
-        made = self._made(policy, sizes)
-        results = Results([made])
-        return [
-            row_of(self.task, policy, size, run, made)
-            for size, run in zip(sizes, results.runs, strict=True)
-        ]
-
-    def _made(self, policy: PolicyAsked, sizes: Sequence[Size]) -> dict[str, Any]:
-        """The result set of a policy at some sizes."""
-        check_in_front([self.trace], self.drive)
-        given = [{"frames": size.frames, "given": size.given} for size in sizes]
-        before = 0
-
-        def progress(done: int, _whole: int | None, stage: str) -> None:
-            nonlocal before
-            replayed = done if stage == "replaying" else before
-            self.watch(max(0, replayed - before))
-            before = max(before, replayed)
-
-        own = policy.own()
-        if own is not None:
-            return run_own(self.trace, own, given, self.task.options, 1, progress, self.drive)
-        spec = (policy.name, _seeded(policy, self.task.seed))
-        _destage.check_needs(*spec, self.drive is not None)
-        raw = None if self.drive is None else self.drive.raw
-        text = _destage.compare(
-            self.trace.raw,
-            [spec],
-            json.dumps(given),
-            self.task.options,
-            self.jobs,
-            progress,
-            None,
-            raw,
-        )
-        made: dict[str, Any] = json.loads(text)
-        return made
+    return progress
 
 
-def _seeded(policy: PolicyAsked, seed: int | None) -> str:
-    """Parameters as JSON; the seed of the sweep is the policy's, if it takes one and has none."""
-    params = json.loads(policy.params)
-    takes = (
-        any(param.name == "seed" for param in policy_info(policy.name).params)
-        if (seed is not None and policy.name != "none")
-        else False
-    )
-    if takes and "seed" not in params:
-        return _destage.check_policy(policy.name, json.dumps({**params, "seed": seed}))[1]
-    return policy.params
+def _rows(task: Task, jobs: int, progress: ProgressCallback) -> list[Row]:
+    try:
+        if task.question is not None:
+            return answer_rows(task, task.question.answer(task, jobs, progress))
+        made = result_set(task, jobs, progress)
+        runs = ResultSet.of(made).runs
+        both = zip(task.every(), runs, strict=True)
+        return [row_of(task, policy, size, run, made) for (policy, size), run in both]
+    except Exception as e:
+        if task.question is not None or task.runs == 1:
+            reason = _reason(e)
+            return [failed_row(task, policy, size, reason) for policy, size in task.every()]
+    # One of them did: the others are none the worse for it.
+    entries = task.entries
+    if len(entries) == 1:
+        entries = tuple(Entry(entries[0].policy, (size,)) for size in entries[0].sizes)
+    return [row for one in entries for row in _rows(replace(task, entries=(one,)), jobs, progress)]
 
 
 def _reason(error: Exception) -> str:

@@ -15,7 +15,6 @@ from destage.errors import DataError, UsageError
 from destage.experiment.answer import Answer, asked_in_sql
 from destage.experiment.conditions import Condition, NoCondition
 from destage.experiment.listing import stored_table
-from destage.experiment.plan import Key
 from destage.experiment.pooling import pooled_rows
 from destage.experiment.rows import (
     CONTEXT,
@@ -30,6 +29,7 @@ from destage.experiment.rows import (
     order_of,
 )
 from destage.experiment.store import Store
+from destage.experiment.task import Key
 from destage.io.extras import need_extra
 from destage.io.files import Destination, write_whole
 from destage.model.naming import parts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from destage.errors import UsageError
 from destage.experiment.conditions import bytes_of
-from destage.experiment.plan import Task
+from destage.experiment.task import Task
 
 __all__ = ["available", "memory_of", "memory_text"]
 

@@ -1,17 +1,10 @@
-"""From a sweep to tasks: what is run, in what pieces, and how each run is known.
-
-A task is one trace, a group of policies, all sizes: the trace is opened once, the drive filled
-once. Which run is in which task follows from SPEC and the traces alone, so that shards on other
-machines come to the same tasks.
-"""
+"""From a SPEC to the tasks of its sweep."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from destage import _destage
@@ -23,133 +16,13 @@ from destage.experiment.grid import Point, points
 from destage.experiment.policies import PolicyAsked, policies_asked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.spec import SweepSpec
+from destage.experiment.task import Entry, Plan, Size, Task, given_options
 from destage.experiment.traces import TraceAsked
 from destage.options import ProgressCallback, RunOptions, options_json, run_options
 from destage.trace import Trace
 from destage.user_policies.trust import from_data
 
-__all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Size", "Task", "planned"]
-
-#: Raised when the same run gives other numbers than before (CHANGELOG: Results change): ids are
-#: then others, and a store is filled anew.
-SEMANTICS = 1
-
-#: Most runs of a task, and most page accesses that they replay: some ten seconds on one core.
-MOST_RUNS = 64
-MOST_ACCESSES = 200_000_000
-#: In front of a drive an access costs some ten times as much, and a policy in Python a hundred.
-DRIVE_COSTS, OWN_COSTS = 10, 200
-
-#: A run as a store knows it: its id, and what it was called when it was asked for.
-Key = tuple[str, str, str, str, str]
-
-
-@dataclass(frozen=True)
-class Size:
-    """A cache size."""
-
-    frames: int
-    given: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A policy of a task, at its sizes."""
-
-    policy: PolicyAsked
-    sizes: tuple[Size, ...]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A piece of work: one trace in front of one drive, or none, some policies, their sizes."""
-
-    trace_name: str
-    trace: TraceRecipe
-    device: str | None
-    """What rows call the drive."""
-    ftl: str | None
-    drive: DriveRecipe | None
-    queue_depth: int | None
-    options: str
-    """Run options, as JSON."""
-    seed: int | None
-    entries: tuple[Entry, ...]
-    number: int = 0
-
-    @property
-    def runs(self) -> int:
-        """Runs of the task."""
-        return sum(len(entry.sizes) for entry in self.entries)
-
-    @property
-    def cost(self) -> int:
-        """Page accesses to replay, those that cost more counted several times."""
-        each = self.trace.accesses * (1 if self.drive is None else DRIVE_COSTS)
-        return sum(
-            each * len(e.sizes) * (1 if e.policy.file is None else OWN_COSTS) for e in self.entries
-        )
-
-    @property
-    def has_own(self) -> bool:
-        """Whether a policy of one's own is in it."""
-        return any(entry.policy.file is not None for entry in self.entries)
-
-    @cached_property
-    def _base(self) -> list[Any]:
-        drive = None if self.drive is None else self.drive.identity
-        options = json.loads(self.options)
-        return [SEMANTICS, self.trace.fingerprint, drive, options, self.seed]
-
-    def id_of(self, policy: PolicyAsked, frames: int) -> str:
-        """The id of a run: a hash of everything that determines its result."""
-        whole = json.dumps([*self._base, policy.identity, frames], sort_keys=True)
-        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
-
-    def key_of(self, policy: PolicyAsked, size: Size) -> Key:
-        """How a store knows a run."""
-        run = self.id_of(policy, size.frames)
-        return (run, self.trace_name, self.device or "", policy.label, size.given)
-
-    def every_key(self) -> Iterator[Key]:
-        """All runs."""
-        for entry in self.entries:
-            for size in entry.sizes:
-                yield self.key_of(entry.policy, size)
-
-    def without(self, done: set[Key]) -> Task | None:
-        """The task with the runs that are missing alone; None if none is."""
-        entries = []
-        for entry in self.entries:
-            sizes = tuple(s for s in entry.sizes if self.key_of(entry.policy, s) not in done)
-            if sizes:
-                entries.append(replace(entry, sizes=sizes))
-        return replace(self, entries=tuple(entries)) if entries else None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All tasks of a sweep."""
-
-    tasks: tuple[Task, ...]
-
-    @property
-    def runs(self) -> int:
-        """Runs in all."""
-        return sum(task.runs for task in self.tasks)
-
-    @cached_property
-    def id(self) -> str:
-        """The same for every SPEC that asks for the same runs."""
-        whole = hashlib.blake2b(digest_size=8)
-        for key in sorted(key for task in self.tasks for key in task.every_key()):
-            whole.update(json.dumps(key).encode())
-        return whole.hexdigest()
-
-    def shard(self, number: int, of: int) -> tuple[Task, ...]:
-        """The tasks of a shard, counted from 1: the large ones are dealt first, in turn."""
-        order = sorted(self.tasks, key=lambda task: (-task.cost, task.number))
-        return tuple(sorted(order[number - 1 :: of], key=lambda task: task.number))
+__all__ = ["planned"]
 
 
 def planned(
@@ -167,13 +40,11 @@ def planned(
     Raises `UsageError`, `MissingFile` and `DataError` for what can never be run.
     """
     maker = _Maker(spec, progress, allow_code, dry_run)
-    tasks: list[Task] = []
-    for group in points(spec.axes, spec.zipped):
-        for task in maker.tasks(group):
-            tasks.append(replace(task, number=len(tasks)))
-    if not tasks:
+    groups = points(spec.axes, spec.zipped)
+    plan = Plan.of(task for group in groups for task in maker.tasks(group))
+    if not plan.tasks:
         raise DataError(f"{spec.called}: [sweep] where: no run is left")
-    return Plan(tuple(tasks))
+    return plan
 
 
 class _Maker:
@@ -200,20 +71,17 @@ class _Maker:
             entries = self._entries(group, opened, asked)
             if not entries:
                 continue
-            drive = opened.drive
-            whole = Task(
+            yield Task(
                 trace_name=opened.name,
                 trace=opened.recipe,
                 device=None if asked is None else asked.device,
                 ftl=None if asked is None else asked.ftl,
-                drive=drive,
+                drive=opened.drive,
                 queue_depth=None if asked is None else asked.drive.queue_depth,
                 options=self._options(base),
                 seed=base["seeds"],
-                entries=(),
+                entries=tuple(entries),
             )
-            for part in _packed(entries, whole):
-                yield replace(whole, entries=tuple(part))
 
     def _drive(self, point: Point) -> DriveAsked | None:
         changes = {k: v for k, v in point.items() if "." in k}
@@ -247,8 +115,7 @@ class _Maker:
                 options_json("compare", given)
             except (DestageError, TypeError) as e:
                 raise DataError(f"{self.spec.called}: run options: {e}") from e
-            kept = {k: v for k, v in given.items() if v is not None and v is not False}
-            self.options_of[key] = json.dumps(kept, sort_keys=True)
+            self.options_of[key] = given_options(given)
         return self.options_of[key]
 
     def _entries(
@@ -345,26 +212,3 @@ def _values(
         "accesses": recipe.accesses,
         "page_bytes": recipe.page_bytes,
     }
-
-
-def _packed(entries: Sequence[Entry], whole: Task) -> Iterator[list[Entry]]:
-    """Entries in groups, each of which is a task; classes of one's own in groups of their own."""
-    for own in (False, True):
-        group: list[Entry] = []
-        runs = cost = 0
-        for entry in _cut(e for e in entries if (e.policy.file is not None) == own):
-            more = replace(whole, entries=(entry,))
-            if group and (runs + more.runs > MOST_RUNS or cost + more.cost > MOST_ACCESSES):
-                yield group
-                group, runs, cost = [], 0, 0
-            group.append(entry)
-            runs, cost = runs + more.runs, cost + more.cost
-        if group:
-            yield group
-
-
-def _cut(entries: Iterator[Entry]) -> Iterator[Entry]:
-    """Entries of no more sizes than a task has runs."""
-    for entry in entries:
-        for first in range(0, len(entry.sizes), MOST_RUNS):
-            yield Entry(entry.policy, entry.sizes[first : first + MOST_RUNS])

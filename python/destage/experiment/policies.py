@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from destage.errors import DataError, UsageError
 from destage.io.files import unreadable
 from destage.model.naming import parts
 from destage.model.ranges import range_of
-from destage.policy import OwnPolicy, expanded, policy_specs, spec_label
+from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, policy_specs, spec_label
 from destage.user_policies.files import split
 from destage.user_policies.trust import is_in_a_file, may_run
 
@@ -79,12 +79,40 @@ class PolicyAsked:
     """Hash of that file."""
     may_run: bool = True
     """False in a dry run that does without it."""
+    given: OwnPolicy | None = field(default=None, compare=False, repr=False)
+    """A class of one's own, in the process that has it."""
+
+    @classmethod
+    def of(cls, spec: Spec) -> PolicyAsked:
+        """What `policy_specs` makes of a policy."""
+        if not isinstance(spec, OwnPolicy):
+            return cls(spec[0], spec[1], spec_label(spec))
+        params = json.dumps(spec.params, sort_keys=True)
+        if not is_in_a_file(spec.name):
+            return cls(spec.name, params, spec_label(spec), given=spec)
+        file = Path(split(spec.name)[0]).expanduser().resolve()
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        return cls(spec.name, params, spec_label(spec), str(file), content, given=spec)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the class."""
+        return PolicyAsked, (self.name, self.params, self.label, self.file, self.content)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is written in Python."""
+        return self.file is not None or self.given is not None
 
     @property
     def identity(self) -> list[Any]:
-        """What of it determines results."""
+        """What of it determines results. Raises `UsageError` for a class that is in no file."""
         given = json.loads(self.params)
         if self.file is None:
+            if self.given is not None:
+                raise UsageError(
+                    f"policy {self.name}: a store knows a policy of your own by its file: name it"
+                    " FILE.py:CLASS"
+                )
             return [self.name, given]
         return [self.name.rpartition(":")[2], given, self.content]
 
@@ -102,10 +130,15 @@ class PolicyAsked:
         if found != self.content:
             raise DataError(f"policy {self.name}: its file is another one here: {self.file}")
 
+    def like(self) -> PolicyLike:
+        """The policy as a call takes it."""
+        own = self.own()
+        return (self.name, json.loads(self.params)) if own is None else (own, {})
+
     def own(self) -> OwnPolicy | None:
-        """The class, if it is in a file. Raises `MissingFile`, `DataError` and `UsageError`."""
-        if self.file is None:
-            return None
+        """The class, if it is one. Raises `MissingFile`, `DataError` and `UsageError`."""
+        if self.file is None or self.given is not None:
+            return self.given
         cls = self.name.rpartition(":")[2]
         return OwnPolicy.in_file(f"{self.file}:{cls}", json.loads(self.params))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
@@ -56,12 +56,18 @@ class TraceRecipe:
     """Sources, how they were read, counts and fingerprint, as JSON."""
     paths: tuple[str, ...]
     """Its files; none of a workload."""
+    opened: Trace | None = field(default=None, compare=False, repr=False)
+    """The trace itself, in the process that has it open."""
 
     @classmethod
-    def of(cls, trace: Trace) -> TraceRecipe:
-        """The recipe of a trace that is open."""
+    def of(cls, trace: Trace, keep: bool = False) -> TraceRecipe:
+        """The recipe of a trace that is open; with `keep` it stays so."""
         paths = tuple(map(str, sources_of(trace.identity)))
-        return cls(json.dumps(trace.identity, sort_keys=True), paths)
+        return cls(json.dumps(trace.identity, sort_keys=True), paths, trace if keep else None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the trace."""
+        return TraceRecipe, (self.identity, self.paths)
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -91,6 +97,8 @@ class TraceRecipe:
 
     def open(self) -> Trace:
         """The trace. Raises `MissingFile`, and `DataError` if it is another one by now."""
+        if self.opened is not None:
+            return self.opened
         return _traces.get(self.identity, lambda: reopened(self.known, self.paths))
 
 
@@ -102,12 +110,18 @@ class DriveRecipe:
     """Everything after defaults, as JSON."""
     placement: str = "none"
     """Its placement policy, as results call it."""
+    opened: Drive | None = field(default=None, compare=False, repr=False)
+    """The drive itself, in the process that has it."""
 
     @classmethod
-    def of(cls, drive: Drive, called: str) -> DriveRecipe:
+    def of(cls, drive: Drive, called: str, keep: bool = False) -> DriveRecipe:
         """The recipe of a drive, under the name that rows have: not where its file was."""
         record = json.dumps({**drive.record, "name": called}, sort_keys=True)
-        return cls(record, drive.placement)
+        return cls(record, drive.placement, drive if keep else None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the drive."""
+        return DriveRecipe, (self.record, self.placement)
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -127,4 +141,6 @@ class DriveRecipe:
 
     def open(self) -> Drive:
         """The drive; filled once in a process, for all tasks."""
+        if self.opened is not None:
+            return self.opened
         return _drives.get(self.record, lambda: restored(self.record))

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from destage.experiment.plan import Key, Size, Task
 from destage.experiment.policies import PolicyAsked
+from destage.experiment.task import Key, Size, Task
 from destage.model.metrics import Metric, metrics
 from destage.model.run import Run
 
@@ -23,6 +23,7 @@ __all__ = [
     "MISSING",
     "RECORD",
     "Row",
+    "answer_rows",
     "columns_of",
     "failed_row",
     "key_of_row",
@@ -114,6 +115,22 @@ def row_of(task: Task, policy: PolicyAsked, size: Size, run: Run, made: Mapping[
     return row
 
 
+def answer_rows(task: Task, answer: Mapping[str, Any]) -> list[Row]:
+    """The rows of a question's answer, of which the first has all of it."""
+    assert task.question is not None
+    known = task.question.rows(task, answer)
+    blank: Row = {**dict.fromkeys(kinds()), **_of_trace(task), "status": DONE, "warnings": ""}
+    rows: list[Row] = []
+    for policy, size in task.every():
+        row = blank | {"params": policy.params, "frames": size.frames}
+        row["cache_bytes"] = size.frames * task.trace.page_bytes
+        rows.append(
+            {**row, **known.get((policy.label, size.given), {}), **_asked(task, policy, size)}
+        )
+    rows[0][CONTEXT] = json.dumps(answer, separators=(",", ":"))
+    return rows
+
+
 def _nowhere(
     text: str, task: Task, policy: PolicyAsked, made: Mapping[str, Any] | None = None
 ) -> str:
@@ -131,22 +148,28 @@ def _nowhere(
 
 def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
     """The row of a run that failed."""
-    known = task.trace.known
     return {
         **dict.fromkeys(kinds()),
         **_asked(task, policy, size),
+        **_of_trace(task),
         "status": FAILED,
         "reason": _nowhere(reason, task, policy),
         "params": policy.params,
         "frames": size.frames,
         "cache_bytes": size.frames * task.trace.page_bytes,
-        "page_bytes": task.trace.page_bytes,
         "placement": None if task.drive is None else task.drive.placement,
+        "warnings": "",
+    }
+
+
+def _of_trace(task: Task) -> Row:
+    known = task.trace.known
+    return {
+        "page_bytes": task.trace.page_bytes,
         "trace_requests": known["requests"],
         "trace_accesses": known["accesses"],
         "trace_unique_pages": known["unique_pages"],
         "trace_fingerprint": task.trace.fingerprint,
-        "warnings": "",
     }
 
 

@@ -20,7 +20,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -29,8 +29,8 @@ from typing import Any
 
 from destage import _destage
 from destage.errors import DataError, MissingFile, OutputError, UsageError
-from destage.experiment.plan import Key, Plan
 from destage.experiment.rows import Row, columns_of, key_of_row, kinds
+from destage.experiment.task import Key, Plan
 from destage.io.files import Destination, made_folder
 from destage.io.names import path_of, printable
 from destage.io.stale_files import host_mark, is_alive
@@ -84,6 +84,8 @@ class Store:
         """Take a folder; use `open` or `begin`."""
         self.folder = folder
         self._times: Path | None = None
+        # Parts never change: each is looked at once.
+        self._whole: set[str] = set()
 
     @classmethod
     def open(cls, path: Destination) -> Store:
@@ -155,6 +157,9 @@ class Store:
         whole: list[Path] = []
         damaged: list[Path] = []
         for path in self.parts():
+            if path.name in self._whole:
+                whole.append(path)
+                continue
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
@@ -162,7 +167,10 @@ class Store:
             except OSError:
                 damaged.append(path)
                 continue
-            (whole if path.name == _part_name(data) else damaged).append(path)
+            is_whole = path.name == _part_name(data)
+            (whole if is_whole else damaged).append(path)
+            if is_whole:
+                self._whole.add(path.name)
         return whole, damaged
 
     def rows(
@@ -191,6 +199,15 @@ class Store:
             if seen[key_of_row(row)]:
                 seen[key_of_row(row)] = False
                 yield row
+
+    def rows_of(self, keys: Collection[Key]) -> list[Row]:
+        """The rows of these runs, whole; one that failed only where it was never done."""
+        parts = [
+            path
+            for path in self.whole_parts()[0]
+            if any(key_of_row(row) in keys for row in _rows_of(path, _KEY_COLUMNS))
+        ]
+        return [row for row in self.rows(parts=parts) if key_of_row(row) in keys]
 
     def keys(self, failed_too: bool = True) -> set[Key]:
         """The runs that it has."""

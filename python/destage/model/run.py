@@ -18,13 +18,15 @@ from destage.model.metrics import WRITES, Metric, metrics, offline
 from destage.model.naming import is_foreseeing
 from destage.model.words import counted, printable, size, valued
 
-__all__ = ["INTERRUPTED", "Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
+__all__ = ["INTERRUPTED", "SHARD", "Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
 
 #: A number of a run, or None where the run has none (the hit ratio of no accesses).
 Number = int | float | None
 
 #: How the warning of a run begins beside which others are missing.
 INTERRUPTED = "interrupted: "
+#: And those of a shard, whose others are elsewhere.
+SHARD = "of a shard: "
 
 #: Of runs that nothing is known about beside their numbers.
 NO_DIFFERENCES = Differences(None)

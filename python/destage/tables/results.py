@@ -9,7 +9,7 @@ from destage.model.choice import chosen, is_rare, metric_named
 from destage.model.life import Life
 from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
 from destage.model.naming import is_foreseeing, without_placement
-from destage.model.run import INTERRUPTED, Run
+from destage.model.run import INTERRUPTED, SHARD, Run
 from destage.model.winners import winner
 from destage.model.words import (
     NONE,
@@ -176,7 +176,8 @@ def life_texts(life: Life | None) -> tuple[str, str]:
 def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     """What the marks say, and how the running time is made."""
     # Said of every run, and of the table as a whole.
-    notes = list(dict.fromkeys(w for r in runs for w in r.warnings if w.startswith(INTERRUPTED)))
+    missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
+    notes = list(dict.fromkeys(missing))
     if any(c.best for row in table.rows() for c in row):
         by = (
             "by more than this trace's chance"

@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["CAN_FORK", "Task", "Watch", "side_by_side"]
 
 #: Called with accesses done, accesses in all, and the stage.
 Watch = Callable[[int, int, str], object]
-#: Something to do: it is given whom to tell of its progress, and returns its result as text.
-Task = Callable[[Watch | None], str]
+T = TypeVar("T")
+#: Something to do: it is given whom to tell of its progress, and returns its result.
+Task = Callable[[Watch | None], T]
 
 #: Elsewhere threads of the system's own libraries do not outlive a fork.
 CAN_FORK = sys.platform == "linux"
@@ -31,18 +32,23 @@ _EVERY_S = 0.1
 
 
 def side_by_side(
-    tasks: Sequence[Task], processes: int, watch: Watch | None = None
-) -> Iterator[tuple[int, str]]:
+    tasks: Sequence[Task[T]],
+    processes: int,
+    watch: Watch | None = None,
+    lost: Callable[[int, str], T] | None = None,
+) -> Iterator[tuple[int, T]]:
     """Do all tasks, at most so many at a time; yield the number of each with its result.
 
     A task that fails in a process is done again here, so that its exception comes out as it is,
-    whatever it carries. Results come in no order.
+    whatever it carries. With `lost` every task has a process, and one that breaks down has the
+    result that `lost` makes of the task's number and how the process ended. Results come in no
+    order.
     """
-    if processes < 2 or len(tasks) < 2 or not CAN_FORK:
+    if not CAN_FORK or (lost is None and (processes < 2 or len(tasks) < 2)):
         for number, task in enumerate(tasks):
             yield number, task(watch)
         return
-    crew = _Crew(tasks, watch)
+    crew = _Crew(tasks, watch, lost)
     try:
         yield from crew.work(min(processes, len(tasks)))
     finally:
@@ -52,14 +58,19 @@ def side_by_side(
 class _Crew:
     """The processes, and what each is at."""
 
-    def __init__(self, tasks: Sequence[Task], watch: Watch | None) -> None:
-        self.tasks, self.watch = tasks, watch
+    def __init__(
+        self,
+        tasks: Sequence[Task[Any]],
+        watch: Watch | None,
+        lost: Callable[[int, str], Any] | None,
+    ) -> None:
+        self.tasks, self.watch, self.lost = tasks, watch, lost
         self.context = multiprocessing.get_context("fork")
         # Done and in all, for each task; each is written by one process.
         self.counts = self.context.RawArray("Q", 2 * len(tasks))
         self.running: dict[Connection, tuple[int, ForkProcess]] = {}
 
-    def work(self, processes: int) -> Iterator[tuple[int, str]]:
+    def work(self, processes: int) -> Iterator[tuple[int, Any]]:
         waiting = iter(range(len(self.tasks)))
         failed: list[int] = []
         while True:
@@ -73,12 +84,14 @@ class _Crew:
             for ready in wait(list(self.running), timeout=_EVERY_S):
                 assert isinstance(ready, Connection)
                 number, process = self.running.pop(ready)
-                text = _received(ready)
+                sent = _received(ready)
                 process.join()
-                if text is None:
-                    failed.append(number)
+                if sent:
+                    yield number, sent[0]
+                elif self.lost is not None:
+                    yield number, self.lost(number, _ended(process.exitcode or 0))
                 else:
-                    yield number, text
+                    failed.append(number)
             self._report()
         # The first that failed raises here; if it was the process that died, the rest follows.
         for number in sorted([*failed, *waiting]):
@@ -126,11 +139,14 @@ class _Crew:
         self.running.clear()
 
 
-def _received(receiver: Connection) -> str | None:
-    """What a process sent; None if it ended without."""
+def _ended(status: int) -> str:
+    return f"signal {-status} ended it" if status < 0 else f"it ended with status {status}"
+
+
+def _received(receiver: Connection) -> tuple[Any, ...]:
+    """What a process sent; nothing if it ended without."""
     with receiver:
         try:
-            sent: Any = receiver.recv()
+            return (receiver.recv(),)
         except (EOFError, OSError):
-            return None
-    return sent if isinstance(sent, str) else None
+            return ()

@@ -1,0 +1,238 @@
+"""Tasks: what is run, in what pieces, and how each run is known.
+
+A task is one trace, in front of one drive or none, some policies, their sizes: the trace is opened
+once, the drive filled once, and the engine has all of it in one call. What a store keeps is cut so
+that a piece takes some ten seconds; where the cuts are follows from the task alone, so that shards
+on other machines come to the same pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from destage import _destage
+from destage.device import Drive
+from destage.experiment.policies import PolicyAsked
+from destage.experiment.recipes import DriveRecipe, TraceRecipe
+from destage.options import ProgressCallback
+from destage.policy import Spec
+from destage.trace import Trace
+
+__all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Question", "Size", "Task", "given_options"]
+
+#: Raised when the same run gives other numbers than before (CHANGELOG: Results change): ids are
+#: then others, and a store is filled anew.
+SEMANTICS = 1
+
+#: Most runs of a piece, and most page accesses that they replay: some ten seconds on one core.
+MOST_RUNS = 64
+MOST_ACCESSES = 200_000_000
+#: In front of a drive an access costs some ten times as much, and a policy in Python a hundred.
+DRIVE_COSTS, OWN_COSTS = 10, 200
+
+#: A run as a store knows it: its id, and what it was called when it was asked for.
+Key = tuple[str, str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Size:
+    """A cache size."""
+
+    frames: int
+    given: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy of a task, at its sizes."""
+
+    policy: PolicyAsked
+    sizes: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to several runs together, whose answer is kept as JSON: a curve, a divergence."""
+
+    kind: str
+    """Part of the id: `mrc`, `why`."""
+    asked: str
+    """What decides the answer beside the task, as JSON; part of the id."""
+    answer: Callable[[Task, int, ProgressCallback | None], Mapping[str, Any]]
+    """Answers a task on so many threads. A function of a module, so that it can travel."""
+    rows: Callable[[Task, Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]
+    """Numbers of the table, by label and size as it was given."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs over one trace, in front of one drive or none; or a question to them."""
+
+    trace_name: str
+    trace: TraceRecipe
+    device: str | None
+    """What rows call the drive."""
+    ftl: str | None
+    drive: DriveRecipe | None
+    queue_depth: int | None
+    options: str
+    """Run options, as JSON."""
+    seed: int | None
+    entries: tuple[Entry, ...]
+    number: int = 0
+    question: Question | None = None
+
+    @classmethod
+    def of(
+        cls,
+        trace: Trace,
+        drive: Drive | None,
+        specs: Sequence[Spec],
+        sizes: str,
+        options: str,
+        question: Question | None = None,
+    ) -> Task:
+        """The task of policies at sizes over a trace that is open; `sizes` and `options` as JSON.
+
+        Raises `UsageError` for a size that the trace cannot have.
+        """
+        resolved = json.loads(_destage.resolve_sizes(trace.raw, sizes))
+        at = tuple(Size(int(one["frames"]), str(one["given"])) for one in resolved)
+        return cls(
+            trace_name=trace.name,
+            trace=TraceRecipe.of(trace, keep=True),
+            device=None if drive is None else drive.name,
+            ftl=None if drive is None else str(drive.record["device"]["ftl"]),
+            drive=None if drive is None else DriveRecipe.of(drive, drive.name, keep=True),
+            queue_depth=None if drive is None else drive.queue_depth,
+            options=given_options(json.loads(options)),
+            seed=None,
+            entries=tuple(Entry(PolicyAsked.of(spec), at) for spec in specs),
+            question=question,
+        )
+
+    @property
+    def runs(self) -> int:
+        """Runs of the task."""
+        return sum(len(entry.sizes) for entry in self.entries)
+
+    @property
+    def cost(self) -> int:
+        """Page accesses to replay, those that cost more counted several times."""
+        each = self.trace.accesses * (1 if self.drive is None else DRIVE_COSTS)
+        return sum(
+            each * len(e.sizes) * (OWN_COSTS if e.policy.is_own else 1) for e in self.entries
+        )
+
+    @property
+    def has_own(self) -> bool:
+        """Whether a policy of one's own is in it."""
+        return any(entry.policy.is_own for entry in self.entries)
+
+    @cached_property
+    def _base(self) -> list[Any]:
+        drive = None if self.drive is None else self.drive.identity
+        base = [SEMANTICS, self.trace.fingerprint, drive, json.loads(self.options), self.seed]
+        if self.question is not None:
+            # Its numbers may depend on which others are asked for with them.
+            every = [[e.policy.identity, [s.frames for s in e.sizes]] for e in self.entries]
+            base += [self.question.kind, json.loads(self.question.asked), every]
+        return base
+
+    def id_of(self, policy: PolicyAsked, frames: int) -> str:
+        """The id of a run: a hash of everything that determines its result."""
+        whole = json.dumps([*self._base, policy.identity, frames], sort_keys=True)
+        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+
+    def key_of(self, policy: PolicyAsked, size: Size) -> Key:
+        """How a store knows a run."""
+        run = self.id_of(policy, size.frames)
+        return (run, self.trace_name, self.device or "", policy.label, size.given)
+
+    def every(self) -> Iterator[tuple[PolicyAsked, Size]]:
+        """All runs."""
+        for entry in self.entries:
+            for size in entry.sizes:
+                yield entry.policy, size
+
+    def every_key(self) -> Iterator[Key]:
+        """All runs as a store knows them."""
+        return (self.key_of(policy, size) for policy, size in self.every())
+
+    def without(self, done: set[Key]) -> Task | None:
+        """The task with the runs that are missing alone; None if none is."""
+        if self.question is not None:
+            return None if done.issuperset(self.every_key()) else self
+        entries = []
+        for entry in self.entries:
+            sizes = tuple(s for s in entry.sizes if self.key_of(entry.policy, s) not in done)
+            if sizes:
+                entries.append(replace(entry, sizes=sizes))
+        return replace(self, entries=tuple(entries)) if entries else None
+
+    def pieces(self) -> Iterator[Task]:
+        """The task in pieces that are kept one by one; classes of one's own in their own ones."""
+        if self.question is not None:
+            yield self
+            return
+        for own in (False, True):
+            group: list[Entry] = []
+            runs = cost = 0
+            for entry in _cut(e for e in self.entries if e.policy.is_own == own):
+                more = replace(self, entries=(entry,))
+                if group and (runs + more.runs > MOST_RUNS or cost + more.cost > MOST_ACCESSES):
+                    yield replace(self, entries=tuple(group))
+                    group, runs, cost = [], 0, 0
+                group.append(entry)
+                runs, cost = runs + more.runs, cost + more.cost
+            if group:
+                yield replace(self, entries=tuple(group))
+
+
+def _cut(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Entries of no more sizes than a piece has runs."""
+    for entry in entries:
+        for first in range(0, len(entry.sizes), MOST_RUNS):
+            yield Entry(entry.policy, entry.sizes[first : first + MOST_RUNS])
+
+
+def given_options(options: Mapping[str, Any]) -> str:
+    """Run options as JSON, those that have their default left out."""
+    kept = {k: v for k, v in options.items() if v is not None and v is not False}
+    return json.dumps(kept, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All tasks of an experiment, in pieces."""
+
+    tasks: tuple[Task, ...]
+
+    @classmethod
+    def of(cls, tasks: Iterable[Task]) -> Plan:
+        """The tasks in numbered pieces."""
+        pieces = (piece for task in tasks for piece in task.pieces())
+        return cls(tuple(replace(piece, number=k) for k, piece in enumerate(pieces)))
+
+    @property
+    def runs(self) -> int:
+        """Runs in all."""
+        return sum(task.runs for task in self.tasks)
+
+    @cached_property
+    def id(self) -> str:
+        """The same for all that asks for the same runs."""
+        whole = hashlib.blake2b(digest_size=8)
+        for key in sorted(key for task in self.tasks for key in task.every_key()):
+            whole.update(json.dumps(key).encode())
+        return whole.hexdigest()
+
+    def shard(self, number: int, of: int) -> tuple[Task, ...]:
+        """The tasks of a shard, counted from 1: the large ones are dealt first, in turn."""
+        order = sorted(self.tasks, key=lambda task: (-task.cost, task.number))
+        return tuple(sorted(order[number - 1 :: of], key=lambda task: task.number))
