@@ -187,10 +187,12 @@ def test_a_dry_run_in_python_runs_no_code_of_a_spec(
 
 
 def test_a_spec_in_python_is_the_callers_own(folder: Path) -> None:
+    # Another file: one that was loaded is not run again.
+    (folder / "own.py").write_text(POLICY)
     spec = {
         "sweep": {
             "traces": [str(folder / "small.csv")],
-            "policies": [f"{folder}/evil.py:Mine"],
+            "policies": [f"{folder}/own.py:Mine"],
             "cache": ["8p"],
         }
     }

@@ -135,7 +135,7 @@ def _curves(task: Task, answers: Sequence[Mapping[str, Any]]) -> Curves:
         curves += found
     warnings = [said for answer in answers for said in answer["mrc"]["warnings"]]
     inner = {**answers[0]["mrc"], "curves": curves, "warnings": warnings}
-    data = {"mrc": inner, "trace": dict(task.trace.open().identity)}
+    data = {"trace": dict(task.trace.open().identity), "mrc": inner}
     return Curves(data, exact, has_all)
 
 

@@ -278,10 +278,17 @@ def _check_done(row: Row | None) -> None:
 
 def _assembled(task: Task, rows: Sequence[Row | None]) -> dict[str, Any] | None:
     """The result set of a task out of the rows of its runs; None if there are none."""
-    done = [row for row in rows if row is not None and row["status"] == DONE]
+    done, runs = [], []
+    for (policy, _), row in zip(task.every(), rows, strict=True):
+        if row is not None and row["status"] == DONE:
+            run = json.loads(row[RECORD])
+            if policy.is_own:
+                # A row does not say where a file is.
+                run["label"], run["config"]["policy"] = policy.label, policy.name
+            done.append(row)
+            runs.append(run)
     if not done:
         return None
-    runs = [json.loads(row[RECORD]) for row in done]
     return with_context(task, {**json.loads(done[0][CONTEXT]), "runs": runs})
 
 
