@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants docs dist clean
+.PHONY: help setup demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
@@ -47,13 +47,20 @@ setup: $(VENV)/.built ## build and install into .venv
 demo: setup ## compare policies on a small real trace; writes destage-report.html
 	@$(BIN)/destage demo
 
-test: test-rust test-python ## run every test
+# Processes of pytest; cases of each Rust property, which `test-all` leaves at the property's own.
+PROCESSES ?= 2
+CASES ?= 16
+test: export PROPTEST_CASES := $(CASES)
+test: test-rust ## run the tests, each part once: at most ten minutes on two cores, once it is built
+	@$(MAKE) test-python SELECT='-m "not slow"'
+
+test-all: test-rust test-python ## run every test, with all cases: what CI runs
 
 test-rust:
 	$(CARGO) test --workspace --locked
 
 test-python: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope $(SELECT)
 
 lint: lint-rust lint-python lint-supply ## formatting, clippy, rustdoc, ruff, mypy, stubs, licences
 
@@ -92,13 +99,12 @@ JOBS ?= 1
 fuzz-guided: $(VENV)/.tools ## the same, guided by coverage, JOBS=1 at once; needs cargo-fuzz too
 	$(BIN)/python fuzz/guided.py --time $(TIME) --jobs $(JOBS)
 
-# EACH mutants of four areas, drawn by SEED; half an hour on two cores.
-EACH ?= 80
-SEED ?= 20
-mutants: $(VENV)/.tools ## how many faults the Rust tests notice (docs/trust.md); needs cargo-mutants
+# One mutant of so many; each is built and tested by itself (.cargo/mutants.toml).
+SHARD ?= 0/200
+mutants: ## whether the Rust tests notice faults, SHARD=0/200 of them; needs cargo-mutants
 	@$(CARGO) mutants --version >/dev/null 2>&1 \
 		|| { echo "make: cargo-mutants was not found: cargo install cargo-mutants" >&2; exit 1; }
-	$(BIN)/python .ci/mutants.py --each $(EACH) --seed $(SEED)
+	PROPTEST_CASES=$(CASES) $(CARGO) mutants --output target --shard $(SHARD) --sharding round-robin
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)

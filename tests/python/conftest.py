@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 import destage as ds
+from destage.cli import invoke, streams
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -56,11 +61,9 @@ def without_device() -> list[ds.PolicyInfo]:
 class Done:
     """How a command ended."""
 
-    def __init__(self, process: subprocess.CompletedProcess[bytes]) -> None:
-        self.status = process.returncode
-        self.out = process.stdout.decode(errors="replace")
-        self.bytes = process.stdout
-        self.err = process.stderr.decode()
+    def __init__(self, status: int, out: bytes, err: bytes) -> None:
+        self.status, self.bytes = status, out
+        self.out, self.err = out.decode(errors="replace"), err.decode()
 
     def __repr__(self) -> str:
         return f"status {self.status}\n--- out\n{self.out}\n--- err\n{self.err}"
@@ -68,15 +71,17 @@ class Done:
 
 Destage = Callable[..., Done]
 
+#: The command as a process of its own.
+MAIN = [sys.executable, "-c", "from destage.cli import main; main()"]
+
 
 @pytest.fixture
-def destage(tmp_path: Path) -> Destage:
-    """Run the command in a folder of its own, as a shell would."""
+def destage_process(tmp_path: Path) -> Destage:
+    """Run the command as a process in a folder of its own, as a shell would."""
 
     def run(*args: object, env: dict[str, str] | None = None, stdin: bytes | None = None) -> Done:
-        command = [sys.executable, "-c", "from destage.cli import main; main()", *map(str, args)]
         process = subprocess.run(
-            command,
+            [*MAIN, *map(str, args)],
             cwd=tmp_path,
             env={**os.environ, "COLUMNS": "80", **(env or {})},
             input=stdin,
@@ -85,9 +90,61 @@ def destage(tmp_path: Path) -> Destage:
             timeout=120,
             check=False,
         )
-        return Done(process)
+        return Done(process.returncode, process.stdout, process.stderr)
 
     return run
+
+
+@pytest.fixture
+def destage(tmp_path: Path, destage_process: Destage) -> Destage:
+    """Run the command inside this process, in a folder of its own; 20 times as fast.
+
+    An environment or a standard input of its own needs a process: then it is one.
+    """
+
+    def run(*args: object, env: dict[str, str] | None = None, stdin: bytes | None = None) -> Done:
+        if env or stdin is not None:
+            return destage_process(*args, env=env, stdin=stdin)
+        with _streams() as (out, err):
+            with _as_a_shell(tmp_path):
+                status = streams.finish(invoke([str(arg) for arg in args]))
+            return Done(status, *(os.pread(file, 1 << 30, 0) for file in (out, err)))
+
+    return run
+
+
+@contextmanager
+def _as_a_shell(folder: Path) -> Iterator[None]:
+    """The folder, the width and the warnings that a command has which a shell runs."""
+    before, columns = Path.cwd(), os.environ.get("COLUMNS")
+    os.chdir(folder)
+    os.environ["COLUMNS"] = "80"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.chdir(before)
+        os.environ.pop("COLUMNS") if columns is None else os.environ.update(COLUMNS=columns)
+
+
+@contextmanager
+def _streams() -> Iterator[tuple[int, int]]:
+    """Files for standard output and error, of Python and of native code; no standard input."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        null = stack.enter_context(open(os.devnull, "rb"))
+        for descriptor, file in enumerate([null, *files]):
+            stack.callback(os.close, kept := os.dup(descriptor))
+            stack.callback(os.dup2, kept, descriptor)
+            os.dup2(file.fileno(), descriptor)
+        stack.callback(setattr, sys, "stdin", sys.stdin)
+        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+        for name, number, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
+            stack.callback(setattr, sys, name, getattr(sys, name))
+            raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+            setattr(sys, name, io.TextIOWrapper(raw, encoding="utf-8", errors=errors))
+        yield files[0].fileno(), files[1].fileno()
 
 
 @pytest.fixture

@@ -10,9 +10,54 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import VECTORS, Destage, without_device
+from conftest import MAIN, VECTORS, Destage, without_device
 
 import destage as ds
+from destage.cli.root import root
+
+#: One call of each command: what the tests run inside their process, a shell runs as one.
+CALLS = [
+    "demo --no-report",
+    "compare small.csv -p lru,cflru -c 10% --csv -",
+    "run small.csv -p arc -c 10%",
+    "mrc small.csv -p lru",
+    "why small.csv lru arc -c 10%",
+    "tune small.csv -p cflru --param window_fraction=0.1,0.5 -c 10%",
+    "advise small.csv -d small --objective p99",
+    "sweep none.toml",
+    "results none",
+    "trace info small.csv",
+    "new-policy Mine",
+    "policies",
+    "devices small",
+    "ftls",
+    f"conform {VECTORS / 'page-policies.jsonl'}",
+    "reproduce --list",
+    "rerun none.json",
+    "report none.json",
+    "doctor --help",
+    "completion bash",
+]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.split()[0])
+def test_a_process_does_what_the_same_call_does_inside(
+    call: str, destage: Destage, destage_process: Destage, msr: Path, tmp_path: Path
+) -> None:
+    # The second and the third find the trace decoded.
+    for _ in range(2):
+        inside = destage(*call.split())
+        for made in tmp_path.iterdir():
+            if made != msr:
+                made.unlink()
+    outside = destage_process(*call.split())
+    assert (inside.status, inside.out, inside.err) == (outside.status, outside.out, outside.err)
+    assert "Traceback" not in outside.err
+    assert outside.status in (0, 2, 66)
+
+
+def test_every_command_is_called_as_a_process() -> None:
+    assert [call.split()[0] for call in CALLS] == list(root.places)
 
 
 def compare(destage: Destage, *args: object, **kwargs: object) -> ds.Results:
@@ -250,6 +295,7 @@ def test_catalogues(destage: Destage) -> None:
             assert param.name in done.out
 
 
+@pytest.mark.slow
 def test_the_demo_prints_its_table_and_writes_its_report(destage: Destage, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
@@ -353,13 +399,11 @@ def test_ctrl_c_is_130_and_leaves_nothing_that_looks_whole(msr: Path, tmp_path: 
 
 def test_a_real_interrupt_stops_long_work(tmp_path: Path) -> None:
     trace = tmp_path / "long.csv"
-    code = "from destage.cli import main; main()"
-    command = [sys.executable, "-c", code]
     flags = ["--requests", "400000", "--pages", "200000", "-o", str(trace), "--to", "disksim", "-q"]
-    subprocess.run([*command, "trace", "synth", "zipf", *flags], check=True)
+    subprocess.run([*MAIN, "trace", "synth", "zipf", *flags], check=True)
     policies = ",".join(p.name for p in without_device())
     process = subprocess.Popen(
-        [*command, "compare", str(trace), "-p", policies, "--check", "--csv", "out.csv"],
+        [*MAIN, "compare", str(trace), "-p", policies, "--check", "--csv", "out.csv"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

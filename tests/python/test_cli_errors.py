@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import DATA, Destage, Done, msr_lines
+from conftest import DATA, MAIN, Destage, Done, msr_lines
 
 import destage as ds
 
@@ -294,7 +294,7 @@ def test_dev_full_as_standard_output_is_74(
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [
-                *(sys.executable, "-c", "from destage.cli import main; main()"),
+                *MAIN,
                 *(words[0], str(msr), *words[1:], "--csv", "-", "-q"),
             ],
             stdout=full,
@@ -347,7 +347,7 @@ def test_bytes_that_are_no_text_are_refused(destage: Destage, msr: Path) -> None
 
 
 def test_a_reader_that_leaves_early_is_no_error_message(msr: Path) -> None:
-    command = [sys.executable, "-c", "from destage.cli import main; main()", "trace", "convert"]
+    command = [*MAIN, "trace", "convert"]
     lines = msr.read_text() * 500
     big = msr.with_name("big.csv")
     big.write_text(lines)

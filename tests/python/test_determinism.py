@@ -77,7 +77,10 @@ def run(trace: Path, folder: Path, cache: Path, command: str, way: str) -> dict[
     return {"standard output": done.stdout, **found}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(c, marks=() if "drive" in c else pytest.mark.slow) for c in COMMANDS],
+)
 def test_nothing_but_the_input_decides(command: str, msr: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = run(msr, tmp_path / "first", cache, command, "again, from a warm cache")

@@ -126,6 +126,7 @@ def test_the_page_shows_what_the_drive_can_take_beside_what_the_trace_asks(
     assert any(f"the trace writes {round(asked):,} pages/s" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_a_trace_that_asks_for_more_than_the_drive_can_do_is_told_so(timed: ds.Results) -> None:
     given: dict[str, Any] = without_profile(timed)
     given["trace"]["duration_ns"] //= 1000
@@ -266,6 +267,7 @@ def test_one_run_has_its_numbers_large_and_its_charts(timed: ds.Results) -> None
     assert {"Mean response", "p99 response", "WAF", "Erases"} <= set(tiles)
 
 
+@pytest.mark.slow
 def test_the_same_timed_runs_give_the_same_page(timed: ds.Results) -> None:
     assert render_report(results=timed.sets) == render_report(results=timed.sets)
 
@@ -354,6 +356,7 @@ def test_runs_without_a_drive_have_no_verdict() -> None:
 # ---- figures
 
 
+@pytest.mark.slow
 def test_figures_of_timed_runs_come_with_their_data(timed: ds.Results, tmp_path: Path) -> None:
     small = deepcopy(dict(timed.sets[0]))
     small["runs"] = [r for r in small["runs"] if r["config"]["policy"] in ("lru", "ecr")]

@@ -6,11 +6,10 @@ import gzip
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, msr_lines
+from conftest import MAIN, ROOT, msr_lines
 from test_docs import PAGES, blocks, commands
 
 import destage as ds
@@ -250,7 +249,7 @@ def test_the_example_of_the_csv_format_reads_such_a_file(desk: Path) -> None:
     """`destage trace formats csv` prints a command; a file as it says is read by it."""
     (desk / "mine.csv").write_text("ts,rw,lba,bytes\n0,R,8,4096\n2,W,16,8192\n")
     printed = subprocess.run(
-        [sys.executable, "-c", "from destage.cli import main; main()", "trace", "formats", "csv"],
+        [*MAIN, "trace", "formats", "csv"],
         capture_output=True,
         text=True,
         check=True,

@@ -10,13 +10,11 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-
-MAIN = [sys.executable, "-c", "from destage.cli import main; main()"]
+from conftest import MAIN
 
 SPEC = """
 [sweep]

@@ -155,6 +155,7 @@ def undisturbed(
     return request.param, whole, took
 
 
+@pytest.mark.slow
 def test_a_killed_command_leaves_each_file_old_or_whole_and_the_next_writes_all(
     undisturbed: tuple[str, dict[str, bytes], float], inputs: Path, tmp_path: Path
 ) -> None:

@@ -8,10 +8,10 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from conftest import MAIN
 
 import destage as ds
 
@@ -72,7 +72,6 @@ def test_the_policy_of_a_page_lets_nothing_in_and_only_its_own_scripts_run(page:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits are Linux's")
 def test_where_nothing_can_be_drawn_only_the_drawing_is_lost(msr: Path, tmp_path: Path) -> None:
     """V8 wants tens of gigabytes of addresses, and ends the process that it is in."""
-    main = [sys.executable, "-c", "from destage.cli import main; main()"]
     words = ["compare", "small.csv", "-p", "lru", "-c", "4p", "--json", "r.json"]
     for more in (["--report", "r.html"], []):
         limited = 'ulimit -v 8000000; "$@"'
@@ -80,7 +79,7 @@ def test_where_nothing_can_be_drawn_only_the_drawing_is_lost(msr: Path, tmp_path
             # Another command that draws, beside its table.
             words = ["trace", "profile", "small.csv", "--figures", "f", "--csv", "p.csv"]
         done = subprocess.run(
-            ["sh", "-c", limited, "sh", *main, *words, *more],
+            ["sh", "-c", limited, "sh", *MAIN, *words, *more],
             cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
         assert done.returncode == 74, done
@@ -94,13 +93,12 @@ def test_where_nothing_can_be_drawn_only_the_drawing_is_lost(msr: Path, tmp_path
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits are Linux's")
 def test_memory_that_is_not_to_be_had_ends_with_a_sentence(msr: Path, tmp_path: Path) -> None:
     """Neither SIGABRT nor a bug of ours; what is there already is not touched."""
-    main = [sys.executable, "-c", "from destage.cli import main; main()"]
     (tmp_path / "r.json").write_text("kept")
     words = ["compare", "small.csv", "-p", "lru", "-c", "4p", "-d", "tlc-nvme", "--json", "r.json"]
     words.append("--quiet")
     limited = 'ulimit -v 1200000 || exit 99; "$@"'
     done = subprocess.run(
-        ["sh", "-c", limited, "sh", *main, *words],
+        ["sh", "-c", limited, "sh", *MAIN, *words],
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     if done.returncode == 99:

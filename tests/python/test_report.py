@@ -599,6 +599,7 @@ def test_figures_come_with_their_data(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_figures_have_the_same_bytes_each_time(tmp_path: Path) -> None:
     given = sets(many(["lru", "arc"], [100, 200]))
     curves = [ResultSet.of_curves(curve())]

@@ -61,6 +61,7 @@ def pages(site: Path) -> dict[Path, Names]:
     return {p: Names(p.read_text(encoding="utf-8")) for p in sorted(html.rglob("*.html"))}
 
 
+@pytest.mark.slow
 def test_there_is_a_page_for_everything_of_the_catalogues(site: Path) -> None:
     html = site / "html"
     wanted = [
@@ -89,6 +90,7 @@ def broken(pages: dict[Path, Names]) -> Iterator[str]:
                 yield f"{page.name}: {link}"
 
 
+@pytest.mark.slow
 def test_every_link_inside_leads_somewhere(pages: dict[Path, Names]) -> None:
     assert sum(len(names.links) for names in pages.values()) > 5000
     assert list(broken(pages)) == []
@@ -109,6 +111,7 @@ def test_a_broken_link_would_be_found(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_no_page_loads_anything_from_elsewhere(site: Path, pages: dict[Path, Names]) -> None:
     loads = {load for names in pages.values() for load in names.loads}
     assert [load for load in loads if urlsplit(load).scheme not in ("", "data")] == []
@@ -116,6 +119,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path, pages: dict[Path, Nam
         assert not re.search(r"(@import|url\()\s*[\"']?https?:", sheet.read_text()), sheet.name
 
 
+@pytest.mark.slow
 def test_links_to_outside_are_listed(site: Path, pages: dict[Path, Names]) -> None:
     listed = set((site / "outside.txt").read_text().split())
     made = {"https://github.com/pradyunsg/furo"}
@@ -151,12 +155,14 @@ def test_a_recording_shows_what_was_printed(
     )
 
 
+@pytest.mark.slow
 def test_search_knows_the_policies(site: Path) -> None:
     index = (site / "html" / "searchindex.js").read_text(encoding="utf-8")
     for word in ("policies/cflru", "formats/msr", "api/runs"):
         assert word in index
 
 
+@pytest.mark.slow
 def test_a_step_table_says_what_the_policy_does(site: Path) -> None:
     """LRU over its eighteen accesses, reckoned here with a list."""
     page = (site / "html" / "policies" / "lru.html").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import MAIN
 
-MAIN = [sys.executable, "-c", "from destage.cli import main; main()"]
 TRACE = ("-p", "lru", "-c", "4p")
 #: Long enough that only a command that hangs takes it.
 PATIENCE_S = 100

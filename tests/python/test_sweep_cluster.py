@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from conftest import MAIN
 
 import destage as ds
 
@@ -29,7 +30,7 @@ repeat = 5
 """
 RUNS = 2 * 5 * 6 * 5
 Process = subprocess.Popen[bytes]
-SWEEP = [sys.executable, "-c", "from destage.cli import main; main()", "sweep"]
+SWEEP = [*MAIN, "sweep"]
 
 #: How long a process may take on a machine that does much else.
 PATIENCE_S = 300
@@ -137,6 +138,7 @@ def same(store: Path, whole: Path) -> bool:
     return ds.load_results(store).to_csv() == ds.load_results(whole / "whole").to_csv()
 
 
+@pytest.mark.slow
 def test_workers_scheduler_and_driver_are_killed_and_nothing_is_lost_or_counted_twice(
     cluster: Callable[[], Cluster], whole: Path, tmp_path: Path
 ) -> None:

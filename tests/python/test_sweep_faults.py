@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Destage
+from conftest import MAIN, Destage
 
 import destage as ds
 from destage.experiment.store import Store
@@ -29,7 +29,6 @@ cache = ["1%", "2%", "5%", "10%", "20%", "30%"]
 repeat = 4
 """
 RUNS = 2 * 5 * 6 * 4
-COMMAND = [sys.executable, "-c", "from destage.cli import main; main()"]
 
 
 def parts(store: Path) -> list[str]:
@@ -47,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def begun(folder: Path, store: str, *flags: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*COMMAND, "sweep", "s.toml", "--store", store, "--quiet", *flags],
+        [*MAIN, "sweep", "s.toml", "--store", store, "--quiet", *flags],
         cwd=folder,
         start_new_session=True,
         stderr=subprocess.PIPE,
@@ -63,6 +62,7 @@ def wait_for_a_part(process: subprocess.Popen[bytes], store: Path, more_than: in
     pytest.fail("no part within a minute")
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(folder: Path) -> None:
     store, draw, killed = folder / "killed", random.Random(19), 0
     for _ in range(4):
@@ -90,7 +90,7 @@ def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(folder:
 def test_an_interrupt_leaves_what_has_ended_and_says_how_to_go_on(folder: Path) -> None:
     store = folder / "interrupted"
     process = subprocess.Popen(
-        [*COMMAND, "sweep", "s.toml", "--store", "interrupted", "--jobs", "1"],
+        [*MAIN, "sweep", "s.toml", "--store", "interrupted", "--jobs", "1"],
         cwd=folder,
         start_new_session=True,
         stderr=subprocess.PIPE,
