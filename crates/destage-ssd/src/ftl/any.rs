@@ -1,9 +1,8 @@
 //! Any FTL, chosen when a drive is made: one branch per page, always the same.
 
-use super::counters::FtlCounters;
+use super::counters::{FtlCounters, SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{DeviceFull, FlashState, Ftl};
-use super::page::{SlcCounts, StreamCounts};
 use super::sink::Sink;
 use super::{AnyFtl, each_ftl, ftl_of};
 use crate::config::DeviceConfig;

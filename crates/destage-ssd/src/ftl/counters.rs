@@ -163,6 +163,30 @@ fn read_own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Own>, D::E
     deserializer.deserialize_map(Counters)
 }
 
+/// Counts by handle and by write point; of the measured part only.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct StreamCounts {
+    /// W, by handle, if there are several.
+    pub handle_programs: Vec<u64>,
+    /// M, by the handle of the page's last host write, if there are several.
+    pub handle_moves: Vec<u64>,
+    /// W and M by write point, if there are several.
+    pub stream_programs: Vec<u64>,
+}
+
+/// Counts of the SLC cache; of the measured part only, but for the erases of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SlcCounts {
+    /// W in SLC blocks.
+    pub programs: u64,
+    /// M of folds.
+    pub migrations: u64,
+    /// Blocks folded, and so erased.
+    pub folds: u64,
+    /// Most erases of an SLC block.
+    pub block_erases_max: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,9 +3,8 @@
 //!
 //! It decides at once and never sees a time, but for the backlog that dynamic allocation asks for.
 
-use super::counters::FtlCounters;
+use super::counters::{FtlCounters, SlcCounts, StreamCounts};
 use super::image::ImageError;
-use super::page::{SlcCounts, StreamCounts};
 use super::sink::{Instantly, Sink};
 use crate::config::DeviceConfig;
 use crate::filling::{Interrupted, Writing};

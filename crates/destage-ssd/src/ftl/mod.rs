@@ -33,7 +33,7 @@ mod striped;
 mod tournament;
 
 pub use blocks::NoFreeBlock;
-pub use counters::{Common, FtlCounters};
+pub use counters::{Common, FtlCounters, SlcCounts, StreamCounts};
 pub use image::ImageError;
 pub use layer::{DeviceFull, FlashState, Ftl};
 pub use sink::{Instantly, Moves, Sink};

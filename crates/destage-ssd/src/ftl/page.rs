@@ -18,7 +18,8 @@
 //!  collection  one block of a plane                                5.4, 6
 //!  writing     where a page goes                                   5.2, 5.3
 //!  points      several open blocks a plane        `docs/spec/device-today.md` 7
-//!  slc         blocks that are written fast and folded             ditto, 9
+//!  slc         blocks that are written fast                        ditto, 9
+//!  folding     writing to these, and folding them                  ditto, 9.2 to 9.4
 //!  fill        writing much at once, in no time                    5.6
 //!  image       a state as bytes
 //!  check       every invariant
@@ -27,6 +28,7 @@
 mod check;
 mod collection;
 mod fill;
+mod folding;
 mod image;
 mod points;
 mod slc;
@@ -35,10 +37,9 @@ mod state;
 mod tests;
 mod writing;
 
-pub use points::StreamCounts;
-pub use slc::SlcCounts;
 pub use state::PageFtl;
 
+use super::counters::{SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{FlashState, Ftl};
 use super::sink::Sink;
@@ -49,7 +50,8 @@ use crate::placement::{Future, WriteHint};
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId, UnitId};
-use state::{NONE, Point, UNMAPPED};
+use points::{NONE, Point};
+use state::UNMAPPED;
 use std::io::{self, Read, Write};
 
 /// What the catalogue says.

@@ -1,7 +1,8 @@
 //! What the flash says of itself, and whether all tables agree.
 
+use super::points::NONE;
 use super::slc::Slc;
-use super::state::{NONE, PageFtl, UNMAPPED, UnitRoom};
+use super::state::{PageFtl, UNMAPPED, UnitRoom};
 use crate::config::Alloc;
 use crate::ftl::bitmap::bits;
 use crate::ftl::layer::FlashState;

@@ -1,7 +1,8 @@
 //! Greedy collection of one block of a plane (`docs/spec/device.md` 5.4), and what the next one
 //! would cost (section 6).
 
-use super::state::{NONE, PageFtl, Point};
+use super::points::{NONE, Point};
+use super::state::PageFtl;
 use crate::config::{Alloc, GcMode};
 use crate::ftl::bitmap::bits;
 use crate::ftl::sink::{Moves, Sink};

@@ -12,7 +12,8 @@
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
 //! processor's cache.
 
-use super::state::{PageFtl, Point};
+use super::points::Point;
+use super::state::PageFtl;
 use crate::config::Alloc;
 use crate::filling::{Interrupted, Writing};
 use crate::ftl::sink::Instantly;

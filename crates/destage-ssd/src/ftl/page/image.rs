@@ -13,7 +13,8 @@
 //! the order of victims follow from the map. A drive with several open blocks a plane is not kept,
 //! and none of this is ever in an SLC block, which preconditioning does not use.
 
-use super::state::{NONE, PageFtl, Point, UNMAPPED};
+use super::points::{NONE, Point};
+use super::state::{PageFtl, UNMAPPED};
 use crate::config::{Alloc, DeviceConfig, GcMode};
 use crate::ftl::image::{Hashing, ImageError};
 use crate::ftl::tournament::OUT;

@@ -4,22 +4,26 @@
 //! A block belongs to the write point that opened it, until it is erased. Which one that is decides
 //! where its pages go when it is collected.
 
-use super::state::{PageFtl, Point};
 use crate::config::{DeviceConfig, GcStream, Isolation, StreamsConfig};
+use crate::ftl::counters::StreamCounts;
 use crate::geometry::{BlockId, Geometry};
 use crate::placement::{Assigns, Placement, Unassigned, Victim, WriteHint};
 use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
-/// Counts by handle and by write point; of the measured part only.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct StreamCounts {
-    /// W, by handle, if there are several.
-    pub handle_programs: Vec<u64>,
-    /// M, by the handle of the page's last host write, if there are several.
-    pub handle_moves: Vec<u64>,
-    /// W and M by write point, if there are several.
-    pub stream_programs: Vec<u64>,
+/// No block of a plane.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A place in a plane that has an open block of its own.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Point {
+    pub(super) active: u32, // block of the plane; NONE if there is none
+    pub(super) next: u32,   // index of the active block's next page
+}
+
+impl Point {
+    /// No block is open.
+    pub(super) const NONE: Point = Point { active: NONE, next: 0 };
 }
 
 /// Open blocks, and who assigns them. Of a drive with one open block a plane all is empty.
@@ -196,22 +200,5 @@ impl Points {
 
     pub(super) fn counts(&self) -> &StreamCounts {
         &self.counts
-    }
-}
-
-impl<const TODAY: bool> PageFtl<TODAY> {
-    /// A write point of a plane.
-    #[inline(always)]
-    pub(super) fn point_mut(&mut self, plane: PlaneId, point: u32) -> &mut Point {
-        if TODAY { self.points.at(plane, point) } else { &mut self.planes[plane.index()].open }
-    }
-
-    /// All of a plane.
-    pub(super) fn points_of(&self, plane: PlaneId) -> &[Point] {
-        if TODAY {
-            self.points.of(plane)
-        } else {
-            std::slice::from_ref(&self.planes[plane.index()].open)
-        }
     }
 }

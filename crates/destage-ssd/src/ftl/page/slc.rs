@@ -9,28 +9,14 @@
 //! They count in no rule of the main area, but for the valid pages of a plane, so that all of them
 //! fit it when they are folded.
 
-use super::state::{NONE, PageFtl, Point, UNMAPPED};
-use crate::config::{Alloc, DeviceConfig, GcMode, SlcConfig, SlcPolicy};
+use super::points::{NONE, Point};
+use crate::config::{DeviceConfig, SlcConfig};
 use crate::divisor::Divisor;
 use crate::ftl::bitmap::pages;
-use crate::ftl::sink::Sink;
+use crate::ftl::counters::SlcCounts;
 use crate::ftl::tournament::Tournaments;
 use crate::geometry::{Geometry, Ppn};
-use crate::timing::{Kind, Operation};
-use destage_core::{PlaneId, UnitId};
-
-/// What the cache did; of the measured part only, but for the erases of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct SlcCounts {
-    /// W in SLC blocks.
-    pub programs: u64,
-    /// M of folds.
-    pub migrations: u64,
-    /// Blocks folded, and so erased.
-    pub folds: u64,
-    /// Most erases of an SLC block.
-    pub block_erases_max: u64,
-}
+use destage_core::PlaneId;
 
 /// The blocks of one plane.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -44,8 +30,8 @@ struct Rows {
 /// The SLC blocks of a drive.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Slc {
-    config: SlcConfig,
-    first_page: Ppn,
+    pub(super) config: SlcConfig,
+    pub(super) first_page: Ppn,
     by_pages: Divisor,
     by_blocks: Divisor,
     index: u32, // of an operation on any of their pages (`Timing`)
@@ -56,7 +42,7 @@ pub(super) struct Slc {
     planes: Vec<Rows>,
     ring: Vec<u32>,
     free: Tournaments, // key: erase count
-    counts: SlcCounts,
+    pub(super) counts: SlcCounts,
 }
 
 impl Slc {
@@ -109,20 +95,20 @@ impl Slc {
     }
 
     #[inline(always)]
-    fn has_room(&self, plane: PlaneId) -> bool {
+    pub(super) fn has_room(&self, plane: PlaneId) -> bool {
         let Rows { open, free, .. } = self.planes[plane.index()];
         open.active != NONE || free > 0
     }
 
     /// Pages that can be programmed before a block is folded.
-    fn free_pages(&self, plane: PlaneId) -> u32 {
+    pub(super) fn free_pages(&self, plane: PlaneId) -> u32 {
         let Rows { open, free, .. } = self.planes[plane.index()];
         let pages = self.config.slc_pages_per_block;
         free * pages + if open.active == NONE { 0 } else { pages - open.next }
     }
 
     /// The next page of the plane's open block is that of the slot.
-    fn take_page(&mut self, plane: PlaneId, slot: u32) -> Ppn {
+    pub(super) fn take_page(&mut self, plane: PlaneId, slot: u32) -> Ppn {
         let (blocks, pages) = (self.config.slc_blocks, self.config.slc_pages_per_block);
         let rows = &mut self.planes[plane.index()];
         if rows.open.active == NONE {
@@ -149,19 +135,19 @@ impl Slc {
 
     /// The page holds nothing any more.
     #[inline(always)]
-    fn clear(&mut self, ppn: Ppn) {
+    pub(super) fn clear(&mut self, ppn: Ppn) {
         let (block, index) = self.split(ppn);
         self.valid[(block * self.words + index / 64) as usize] &= !(1 << (index % 64));
     }
 
     /// The block of the plane that was sealed first.
-    fn oldest(&self, plane: PlaneId) -> Option<u32> {
+    pub(super) fn oldest(&self, plane: PlaneId) -> Option<u32> {
         let Rows { first, sealed, .. } = self.planes[plane.index()];
         (sealed > 0).then(|| self.ring[(plane.0 * self.config.slc_blocks + first) as usize])
     }
 
     /// The first valid page of a block, and the slot that it holds.
-    fn first_valid(&self, block: u32) -> Option<(Ppn, u32)> {
+    pub(super) fn first_valid(&self, block: u32) -> Option<(Ppn, u32)> {
         let words = block as usize * self.words as usize..;
         let index = pages(&self.valid[words][..self.words as usize]).next()?;
         let page = block * self.config.slc_pages_per_block + index;
@@ -169,7 +155,7 @@ impl Slc {
     }
 
     /// The oldest block of the plane has been erased.
-    fn erased(&mut self, plane: PlaneId, local: u32) {
+    pub(super) fn erased(&mut self, plane: PlaneId, local: u32) {
         let blocks = self.config.slc_blocks;
         let rows = &mut self.planes[plane.index()];
         rows.first = (rows.first + 1) % blocks;
@@ -221,96 +207,5 @@ impl Slc {
         let word = self.valid[(block * self.words + index / 64) as usize];
         assert!(word >> (index % 64) & 1 == 1, "a mapped page is valid");
         self.owners[(ppn - self.first_page) as usize]
-    }
-}
-
-impl<const TODAY: bool> PageFtl<TODAY> {
-    /// Writes a page to the SLC cache of its plane, if there is one and it has room (9.2).
-    #[inline]
-    pub(super) fn write_cached<S: Sink>(
-        &mut self,
-        plane: PlaneId,
-        slot: u32,
-        sink: &mut S,
-    ) -> Option<S::Served> {
-        let slc = self.slc.as_ref()?;
-        if !slc.has_room(plane) {
-            if slc.config.slc_policy == SlcPolicy::Direct {
-                return None;
-            }
-            self.fold(plane, sink);
-        }
-        let old = self.map[slot as usize];
-        if old != UNMAPPED {
-            self.invalidate(old - 1);
-        }
-        let slc = self.slc.as_mut()?;
-        let (ppn, index) = (slc.take_page(plane, slot), slc.index);
-        self.map[slot as usize] = ppn + 1;
-        self.planes[plane.index()].valid += 1;
-        if self.alloc == Alloc::Dynamic && self.planes[plane.index()].valid == self.cap {
-            self.units[self.geometry.place(plane).unit.index()].open_planes -= 1;
-        }
-        let (kind, collection) = (Kind::Write, false);
-        Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
-    }
-
-    /// Folds the SLC block of the plane that was sealed first (9.3).
-    fn fold<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) {
-        let Some(slc) = &self.slc else { return };
-        let oldest = slc.oldest(plane);
-        let local = oldest.expect("a full SLC cache has sealed blocks");
-        let from = slc.index;
-        let block = plane.0 * slc.config.slc_blocks + local;
-        let ppn = slc.first_page + block * slc.config.slc_pages_per_block;
-        while self.migrate(plane, block, sink) {}
-        let (kind, collection) = (Kind::Erase, true);
-        sink.submit(Operation { kind, collection, plane, index: from, from, ppn });
-        if let Some(slc) = &mut self.slc {
-            slc.erased(plane, local);
-        }
-    }
-
-    /// Moves the first valid page of an SLC block to the main area. False if it has none.
-    fn migrate<S: Sink>(&mut self, plane: PlaneId, block: u32, sink: &mut S) -> bool {
-        if self.slc.as_ref().is_none_or(|slc| slc.first_valid(block).is_none()) {
-            return false;
-        }
-        if self.gc_mode != GcMode::Background {
-            self.collect_down_to_threshold(plane, sink);
-        }
-        let Some(slc) = &mut self.slc else { return false };
-        let Some((old, slot)) = slc.first_valid(block) else { return false };
-        slc.clear(old);
-        slc.counts.migrations += 1;
-        let (kind, from) = (Kind::Move, slc.index);
-        let (index, ppn) = self.take_page(plane, 0, slot);
-        if self.alloc == Alloc::Dynamic {
-            self.units[self.geometry.place(plane).unit.index()].free_pages -= 1;
-        }
-        sink.submit(Operation { kind, collection: true, plane, index, from, ppn });
-        self.seal_if_full(plane, 0, true, sink);
-        if self.gc_mode == GcMode::Background {
-            self.collect_down_to_threshold(plane, sink);
-        }
-        true
-    }
-
-    /// The unit has been idle: folds a block of the plane that has the fewest free SLC pages (9.4).
-    /// False if it has none to fold.
-    pub(super) fn fold_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
-        let Some(slc) = self.slc.as_ref().filter(|slc| slc.config.slc_idle) else { return false };
-        let planes = self.geometry.planes_of(unit).filter(|&plane| slc.oldest(plane).is_some());
-        let Some(plane) = planes.min_by_key(|&plane| slc.free_pages(plane)) else { return false };
-        self.fold(plane, sink);
-        true
-    }
-
-    /// A page in an SLC block becomes invalid.
-    #[inline]
-    pub(super) fn invalidate_cached(&mut self, ppn: Ppn) -> Option<PlaneId> {
-        let slc = self.slc.as_mut().filter(|slc| slc.holds(ppn))?;
-        slc.clear(ppn);
-        Some(slc.plane(ppn))
     }
 }

@@ -1,7 +1,7 @@
 //! What a page-mapped flash knows of itself: where every page is, which blocks are free, and how a
 //! block is programmed.
 
-use super::points::Points;
+use super::points::{NONE, Point, Points};
 use super::slc::Slc;
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
 use crate::divisor::Divisor;
@@ -13,8 +13,6 @@ use crate::timing::{Kind, Operation};
 use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
-pub(super) const NONE: u32 = u32::MAX;
-
 /// Map entry of a page that was never written; else its physical page + 1. Zeros cost nothing until
 /// they are touched.
 pub(super) const UNMAPPED: u32 = 0;
@@ -24,18 +22,6 @@ pub(super) struct Plane {
     pub(super) free_pages: u32, // data pages of free blocks and of the active one (5.1)
     pub(super) valid: u32,      // valid pages, those in SLC blocks included
     pub(super) open: Point,     // the only one, unless a drive has several
-}
-
-/// A place in a plane that has an open block of its own.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Point {
-    pub(super) active: u32, // block of the plane; NONE if there is none
-    pub(super) next: u32,   // index of the active block's next page
-}
-
-impl Point {
-    /// No block is open.
-    pub(super) const NONE: Point = Point { active: NONE, next: 0 };
 }
 
 /// Flash state and mapping.
@@ -134,6 +120,21 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             slc: config.slc.map(|slc| Slc::new(slc, config, geometry)),
             page_bytes: config.page_bytes,
             geometry: geometry.clone(),
+        }
+    }
+
+    /// A write point of a plane.
+    #[inline(always)]
+    pub(super) fn point_mut(&mut self, plane: PlaneId, point: u32) -> &mut Point {
+        if TODAY { self.points.at(plane, point) } else { &mut self.planes[plane.index()].open }
+    }
+
+    /// All of a plane.
+    pub(super) fn points_of(&self, plane: PlaneId) -> &[Point] {
+        if TODAY {
+            self.points.of(plane)
+        } else {
+            std::slice::from_ref(&self.planes[plane.index()].open)
         }
     }
 
