@@ -6,17 +6,17 @@
 //!     --policies lru,arc --cache 1%,10% --rounds 3 --json -
 //! ```
 
-use destage_core::{Dense, Policy};
-use destage_engine::control::Control;
-use destage_engine::control_commands::ControlCommands;
-use destage_engine::input::Input;
 use destage_engine::mrc::{LruCurve, MrcOptions, mrc};
 use destage_engine::options::RunOptions;
 use destage_engine::run::needs_next_use;
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
-use destage_engine::{Columns, Extent, Replay, Unobserved};
-use destage_policies::{Setup, Visitor, build};
+use destage_policies::Setup;
+use destage_replay::control::Control;
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::input::Input;
+use destage_replay::warmup::Warmup;
+use destage_replay::{Columns, Extent, Replay, Unobserved};
 use destage_trace::open_trace;
 use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, Trace};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -221,6 +221,13 @@ fn runs(
     specs: &[PolicySpec],
     arguments: &Arguments,
 ) -> Result<(), String> {
+    let replay = Replay {
+        columns: input.columns,
+        next_uses: input.next_uses,
+        warmup: Warmup::None,
+        arrivals_ns: &[],
+        trims: ControlCommands::NONE,
+    };
     for size in arguments.cache.split(',') {
         let frames = CacheSize::parse(size)?
             .resolve(trace.page_bytes(), trace.pages().into())?
@@ -238,8 +245,8 @@ fn runs(
             let (misses, cpu) = best(arguments.rounds, || {
                 let live = LIVE.load(Relaxed);
                 PEAK.store(live, Relaxed);
-                let misses =
-                    build(spec.name, &setup, Dense::new(trace.pages()), Misses(input)).unwrap_or(0);
+                let ran = replay.run_unwatched(spec.name, &setup, &mut Unobserved);
+                let misses = ran.ok().flatten().map_or(0, |ran| ran.counters.misses());
                 peak = PEAK.load(Relaxed) - live;
                 misses
             });
@@ -303,22 +310,6 @@ fn report(policy: &str, frames: u32, trace: &Trace, misses: u64, cpu: Duration, 
 
 fn print(line: serde_json::Value) {
     println!("{line}");
-}
-
-struct Misses<'a>(&'a Input<'a>);
-
-impl Visitor for Misses<'_> {
-    type Output = u64;
-    fn visit<P: Policy>(self, mut policy: P) -> u64 {
-        let replay = Replay {
-            columns: self.0.columns,
-            next_uses: self.0.next_uses,
-            warmup: destage_engine::warmup::Warmup::None,
-            arrivals_ns: &[],
-            trims: ControlCommands::NONE,
-        };
-        replay.run(&mut policy, &mut Unobserved).map_or(0, |replayed| replayed.counters.misses())
-    }
 }
 
 /// The least that an LRU can do: links by page, a byte for residency, nothing else. What it leaves

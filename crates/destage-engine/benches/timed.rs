@@ -10,14 +10,14 @@
 //! Without a trace the requests are 4-KiB writes to random pages of the whole drive, which arrive
 //! as fast as the drive can take them on the average (`--gap-ns`).
 
-use destage_engine::control::Control;
-use destage_engine::control_commands::ControlCommands;
-use destage_engine::input::Input;
 use destage_engine::result::RunResult;
 use destage_engine::run::{Mounted, RunOptions, needs_next_use, run};
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
-use destage_engine::{Columns, Extent, NextUses, Unobserved};
+use destage_replay::control::Control;
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::input::Input;
+use destage_replay::{Columns, Extent, NextUses, Unobserved};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, Drive, FtlCounters};
 use destage_trace::open_trace;

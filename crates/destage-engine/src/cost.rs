@@ -3,9 +3,9 @@
 //! ACR's measure (section IV): `physical_reads * C_r + physical_writes * C_w`, in whatever unit the
 //! costs have. Whole numbers, because ACR's decisions compare them exactly.
 
-use crate::counters::Counters;
 use destage_policies::FromRun;
 use destage_policies::params::Value;
+use destage_replay::counters::Counters;
 use serde::{Deserialize, Serialize};
 
 /// Cost of one page read and of one page write, in the same unit; each 1..2^32.

@@ -2,8 +2,8 @@
 //! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs. Between
 //! these, what was written while a unit was idle: instant and page (`docs/spec/writer.md` 6).
 
-use crate::observe::Observer;
 use destage_core::{Nanos, Op, Page, Plan, Request};
+use destage_replay::observe::Observer;
 use std::io::{self, Write};
 
 /// Writes one line per access, and one per page that is written in an idle instant.

@@ -1,9 +1,9 @@
 //! A drive that is ready to run, and what policies are told of it.
 
-use crate::error::RunError;
 use destage_core::DeviceView;
 use destage_policies::params::Value;
 use destage_policies::{FromRun, ORDERED, Setup};
+use destage_replay::error::RunError;
 use destage_ssd::{CacheConfig, Device, HostConfig};
 
 /// A drive that is ready to run: prepared once, and cloned for each run.

@@ -4,9 +4,9 @@
 
 use crate::cost::Cost;
 use crate::mounted::Mounted;
-use crate::warmup::Warmup;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::nearest;
+use destage_replay::warmup::Warmup;
 use destage_ssd::HostConfig;
 use destage_ssd::config::TrimMode;
 use serde::de::Error;

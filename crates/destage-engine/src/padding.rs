@@ -3,14 +3,14 @@
 //! Yao et al. An advanced adaptive least recently used buffer management algorithm for SSD. IEEE
 //! Access 2019, figure 3, of BPLRU.
 
-use crate::control::Control;
-use crate::error::RunError;
-use crate::input::Input;
-use crate::observe::Observer;
 use crate::run::{RunOptions, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use destage_core::{Plan, Request};
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
+use destage_replay::observe::Observer;
 use serde::{Deserialize, Serialize};
 
 /// Padding of one policy at one cache size over one trace.
@@ -91,7 +91,7 @@ impl Observer for Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::Unobserved;
+    use destage_replay::observe::Unobserved;
     use destage_trace::decode::{DecodeOptions, NoHooks};
     use destage_trace::synth::Workload;
     use destage_trace::{Trace, decode_records};

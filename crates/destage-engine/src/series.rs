@@ -1,8 +1,8 @@
 //! How a run develops: what was counted in each period of so many accesses.
 
-use crate::counters::Counters;
-use crate::observe::Observer;
 use destage_core::{Nanos, Page, Plan, Request};
+use destage_replay::counters::Counters;
+use destage_replay::observe::Observer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -93,8 +93,6 @@ impl Observer for Series {
         *self.current.counters.idle_writes.get_or_insert(0) += 1;
     }
 
-    const SEES_GAUGES: bool = true;
-
     fn wants_gauges(&self) -> bool {
         self.is_full()
     }
@@ -113,7 +111,9 @@ mod tests {
     struct Watcher;
 
     impl Observer for Watcher {
-        const SEES_OPERATIONS: bool = true;
+        fn wants_operations(&self) -> bool {
+            true
+        }
 
         fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
     }

@@ -3,7 +3,7 @@
 //! builds in a fraction of the time that all tests of the engine take.
 
 use destage_engine::conform::{Difference, conform};
-use destage_engine::control::Control;
+use destage_replay::control::Control;
 use std::path::{Path, PathBuf};
 
 fn shipped(name: &str) -> PathBuf {

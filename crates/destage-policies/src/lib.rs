@@ -38,7 +38,7 @@ mod unit_lists;
 pub mod written;
 
 pub use clusters::EraseBlocks;
-use destage_core::{AnyPolicy, Dense, Directory, Policy, Requirements};
+use destage_core::{AnyPolicy, Dense, Directory, Hashed, Policy, Requirements};
 pub use info::{Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Shown, Takes};
 use params::{ParamError, Params, Value, nearest};
 use std::sync::Arc;
@@ -102,18 +102,23 @@ pub trait Visitor {
     fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
 }
 
-/// Builds the policy of this name, and forgets its type. [`build`] for whoever can bear virtual
-/// calls: what is compiled for each policy is only the policy.
+/// Builds the policy of this name over pages numbered from 0, and forgets its type. [`build`] for
+/// those who can bear virtual calls: here every policy is compiled, and nowhere else.
 ///
 /// # Errors
 ///
 /// As [`build`].
-pub fn build_any<D: Directory + 'static>(
-    name: &str,
-    setup: &Setup,
-    directory: D,
-) -> Result<AnyPolicy, BuildError> {
-    build(name, setup, directory, Erase)
+pub fn dense(name: &str, setup: &Setup, pages: u32) -> Result<AnyPolicy, BuildError> {
+    build(name, setup, Dense::new(pages), Erase)
+}
+
+/// Builds the policy of this name over any page numbers, and forgets its type, as [`dense`] does.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn hashed(name: &str, setup: &Setup) -> Result<AnyPolicy, BuildError> {
+    build(name, setup, Hashed::new(), Erase)
 }
 
 struct Erase;

@@ -8,8 +8,8 @@ use destage_engine::options::{RUN_OPTIONS, RunOptions};
 use destage_engine::run::{own_suits, suits, supplies};
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::{PolicySpec, json_of, label, spelled};
-use destage_engine::warmup::Warmup;
 use destage_policies::params::Value as Param;
+use destage_replay::warmup::Warmup;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 

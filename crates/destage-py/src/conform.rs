@@ -92,7 +92,7 @@ fn run_own(
         Ok::<_, PyErr>(partial.call1((factory, params))?.unbind())
     })();
     let policy = bound
-        .and_then(|f| PyPolicy::<false>::make(py, &f, None, vector.frames, None, failure.clone()))
+        .and_then(|f| PyPolicy::make(py, &f, None, vector.frames, None, false, failure.clone()))
         .map_err(|e| failure.set(e));
     let outcome = policy.map_err(|()| stopped()).and_then(|p| run_vector(p, vector));
     if failure.is_set() { Err(stopped()) } else { outcome }

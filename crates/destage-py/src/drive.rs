@@ -3,9 +3,9 @@
 use crate::errors::{IntoPyErr, Kind, error, raise, usage};
 use crate::interruptible::{Watch, follow};
 use crate::trace::cache_options;
-use destage_engine::error::RunError;
 use destage_engine::run::Mounted;
 use destage_keys::Word;
+use destage_replay::error::RunError;
 use destage_ssd::PRESETS;
 use destage_ssd::config::{FlushMode, Key, Table, takes};
 use destage_ssd::drive::{DriveError, Fault};

@@ -1,7 +1,7 @@
 //! Errors of the crates below as exceptions of `destage.errors`, by exit status.
 
-use destage_engine::error::RunError;
 use destage_policies::BuildError;
+use destage_replay::error::RunError;
 use destage_trace::TraceError;
 use pyo3::exceptions::{PyBrokenPipeError, PyKeyboardInterrupt, PyMemoryError};
 use pyo3::prelude::*;

@@ -7,8 +7,8 @@
 
 use crate::errors::{Kind, error};
 use crate::signals::stuck;
-use destage_engine::control::Control;
-use destage_engine::error::RunError;
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
 use destage_ssd::{Device, DeviceConfig};
 use destage_trace::{Progress, ReadControls, Stage};
 use pyo3::exceptions::PyMemoryError;

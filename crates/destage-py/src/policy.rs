@@ -69,8 +69,8 @@ impl Native {
     }
 }
 
-/// An object with `request`, `evict` and `admit`; needs the next uses if `NEXT_USE`.
-pub struct PyPolicy<const NEXT_USE: bool> {
+/// An object with `request`, `evict` and `admit`.
+pub struct PyPolicy {
     object: Py<PyAny>,
     name: String,
     plan: Py<PyPlan>,
@@ -81,8 +81,9 @@ pub struct PyPolicy<const NEXT_USE: bool> {
     writes_through: bool,
     /// It has a method `forget`.
     forgets: bool,
-    /// It has a method `idle`.
-    idles: bool,
+    /// Units where there is a drive (without one they are not looked at), next uses if its class asks
+    /// for them, idle instants if it has a method `idle`.
+    requirements: Requirements,
     /// Resident pages: the policy's own lists, or one that follows from its answers.
     state: Rc<RefCell<State>>,
     /// Where a plain policy's pages are; `None` for one with lists of its own.
@@ -94,7 +95,7 @@ pub struct PyPolicy<const NEXT_USE: bool> {
     failure: Failure,
 }
 
-impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
+impl PyPolicy {
     /// Makes one by calling `factory(frames)`; errors call it `name`, or by its class.
     pub fn make(
         py: Python<'_>,
@@ -102,6 +103,7 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
         name: Option<&str>,
         frames: u32,
         units: Option<u32>,
+        needs_next_use: bool,
         failure: Failure,
     ) -> PyResult<Self> {
         let made = factory.call1(py, (frames,))?;
@@ -132,7 +134,13 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
         };
         let native = if plain.is_some() { Native::default() } else { Native::of(object)? };
         let forgets = object.getattr_opt("forget")?.is_some_and(|m| m.is_callable());
-        let idles = object.getattr_opt("idle")?.is_some_and(|m| m.is_callable());
+        let mut requirements = Requirements::UNITS;
+        if needs_next_use {
+            requirements = requirements.and(Requirements::NEXT_USE);
+        }
+        if object.getattr_opt("idle")?.is_some_and(|m| m.is_callable()) {
+            requirements = requirements.and(Requirements::IDLE);
+        }
         let plan = Py::new(py, PyPlan::default())?;
         Ok(PyPolicy {
             object: made,
@@ -142,7 +150,7 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
             units,
             writes_through,
             forgets,
-            idles,
+            requirements,
             state,
             plain,
             native,
@@ -241,18 +249,12 @@ impl<const NEXT_USE: bool> PyPolicy<NEXT_USE> {
     }
 }
 
-impl<const NEXT_USE: bool> Policy for PyPolicy<NEXT_USE> {
+impl Policy for PyPolicy {
     /// The value of the policy's `Miss`; `None` where it was not asked.
     type Miss = Option<Py<PyAny>>;
-    // Units where there is a drive; without one they are not looked at.
-    const REQUIREMENTS: Requirements = if NEXT_USE {
-        Requirements::NEXT_USE.and(Requirements::UNITS)
-    } else {
-        Requirements::UNITS
-    };
 
     fn requirements(&self) -> Requirements {
-        if self.idles { Self::REQUIREMENTS.and(Requirements::IDLE) } else { Self::REQUIREMENTS }
+        self.requirements
     }
 
     fn writes_through(&self) -> bool {

@@ -6,8 +6,8 @@ use destage_core::{Nanos, Page, Plan, Request};
 use destage_engine::decisions::DecisionLog;
 use destage_engine::result::RunResult;
 use destage_engine::series::{Period, Series};
-use destage_engine::timed::Timeline;
-use destage_engine::{Completed, Observer};
+use destage_replay::timed::Timeline;
+use destage_replay::{Completed, Observer};
 use destage_ssd::OperationRecord;
 use destage_trace::TraceError;
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Whoever looks on: the decision log, the series, the timeline.
-pub struct Recorders<'a, const TIMELINE: bool> {
+pub struct Recorders<'a> {
     log: Option<DecisionLog<'a, Out>>,
     series: Option<Series>,
     timeline: Option<Timeline<Out>>,
@@ -36,12 +36,14 @@ pub struct RecordOptions<'a> {
     pub drive: Option<&'a Drive>,
 }
 
-impl<const TIMELINE: bool> Observer for Recorders<'_, TIMELINE> {
+impl Observer for Recorders<'_> {
     fn watches(&self) -> bool {
         self.log.is_some() || self.series.is_some() || self.timeline.is_some()
     }
 
-    const SEES_OPERATIONS: bool = TIMELINE;
+    fn wants_operations(&self) -> bool {
+        self.timeline.is_some()
+    }
 
     fn completed(&mut self, request: &Completed) {
         if let Some(timeline) = &mut self.timeline {
@@ -78,8 +80,6 @@ impl<const TIMELINE: bool> Observer for Recorders<'_, TIMELINE> {
         self.series.refused(r, plan);
     }
 
-    const SEES_GAUGES: bool = true;
-
     fn wants_gauges(&self) -> bool {
         self.series.wants_gauges()
     }
@@ -108,7 +108,7 @@ fn write_error(path: &Path, source: io::Error) -> TraceError {
     TraceError::Write { path: path.to_owned(), source }
 }
 
-impl<'a, const TIMELINE: bool> Recorders<'a, TIMELINE> {
+impl<'a> Recorders<'a> {
     fn new(trace: &'a Trace, wanted: &RecordOptions<'_>) -> Result<Self, TraceError> {
         let lpns = trace.trace.lpns();
         let log = wanted.decisions.map(open).transpose()?.map(|out| DecisionLog::new(out, lpns));
@@ -138,10 +138,10 @@ impl<'a, const TIMELINE: bool> Recorders<'a, TIMELINE> {
 }
 
 /// Runs with lookers; an error of a log comes before the end that it caused.
-pub fn looked_at<E, const TIMELINE: bool>(
+pub fn looked_at<E>(
     trace: &Trace,
     wanted: &RecordOptions<'_>,
-    work: impl FnOnce(&mut Recorders<'_, TIMELINE>) -> Result<RunResult, E>,
+    work: impl FnOnce(&mut Recorders<'_>) -> Result<RunResult, E>,
 ) -> Result<RunResult, Ended<E>> {
     let mut lookers = Recorders::new(trace, wanted).map_err(Ended::Log)?;
     let result = work(&mut lookers);

@@ -9,14 +9,14 @@ use crate::policy::{Failure, PyPolicy};
 use crate::recorders::{Ended, RecordOptions, Recorders, looked_at};
 use crate::sets::set_json;
 use crate::trace::Trace;
-use destage_core::{Nanos, Page, Plan, Policy, Request};
-use destage_engine::Observer;
-use destage_engine::error::RunError;
-use destage_engine::input::Input;
+use destage_core::{Nanos, Page, Plan, Request};
 use destage_engine::options::RunOptions;
 use destage_engine::result::RunResult;
 use destage_engine::run::{Named, run, run_own};
 use destage_engine::sizes::Frames;
+use destage_replay::Observer;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -72,18 +72,11 @@ pub fn run_one(
         watch.enter("replaying", trace.trace.accesses());
         let input = Input::new(&trace.trace, uses.as_deref());
         let hooks = &watch.control;
-        match wanted.timeline {
-            None => looked_at::<_, false>(trace, &wanted, |lookers| {
-                run(&input, &spec, &frames, &options, hooks, lookers)
-            }),
-            Some(_) => looked_at::<_, true>(trace, &wanted, |lookers| {
-                run(&input, &spec, &frames, &options, hooks, lookers)
-            }),
-        }
-        .map_err(|failure| match failure {
-            Ended::Log(e) => Failed::Trace(e),
-            Ended::Run(e) => Failed::Run(e),
-        })
+        looked_at(trace, &wanted, |lookers| run(&input, &spec, &frames, &options, hooks, lookers))
+            .map_err(|failure| match failure {
+                Ended::Log(e) => Failed::Trace(e),
+                Ended::Run(e) => Failed::Run(e),
+            })
     })?;
     Ok(set_json(trace, drive, vec![raise(py, outcome)?]))
 }
@@ -91,7 +84,7 @@ pub fn run_one(
 /// Calls Python in between: looks for signals, and reports progress.
 struct Listener<'a, 'l, 'py> {
     py: Python<'py>,
-    lookers: &'a mut Recorders<'l, false>,
+    lookers: &'a mut Recorders<'l>,
     watch: &'a Watch,
     progress: Option<&'a Py<PyAny>>,
     failure: Failure,
@@ -156,11 +149,7 @@ pub fn run_own_policy(
         period,
         progress,
     };
-    if needs_next_use {
-        own.run::<true>(py, trace, drive)
-    } else {
-        own.run::<false>(py, trace, drive)
-    }
+    own.run(py, trace, needs_next_use, drive)
 }
 
 struct Own {
@@ -174,14 +163,15 @@ struct Own {
 }
 
 impl Own {
-    fn run<const NEXT_USE: bool>(
+    fn run(
         mut self,
         py: Python<'_>,
         trace: &Trace,
+        needs_next_use: bool,
         drive: Option<&Drive>,
     ) -> PyResult<String> {
         let watch = Watch::default();
-        let uses = if NEXT_USE {
+        let uses = if needs_next_use {
             let uses = follow(py, self.progress.as_ref(), &watch, |mut watch| {
                 let host = drive.map(|drive| &drive.drive.host);
                 ahead(trace, self.options.trims(host), &mut watch)
@@ -197,9 +187,10 @@ impl Own {
         let failure = Failure::default();
         let (frames, units) = (self.frames.frames, drive.map(|drive| drive.drive.device.units()));
         let (factory, name) = (&self.factory, Some(self.named.policy.as_str()));
-        let policy = PyPolicy::<NEXT_USE>::make(py, factory, name, frames, units, failure.clone())?;
+        let made =
+            PyPolicy::make(py, factory, name, frames, units, needs_next_use, failure.clone());
         let input = Input::new(&trace.trace, uses.as_deref());
-        let outcome = self.replay(py, trace, drive, policy, &input, &watch, &failure);
+        let outcome = self.replay(py, trace, drive, made?, &input, &watch, &failure);
         if let Some(raised) = failure.take() {
             return Err(raised);
         }
@@ -211,12 +202,12 @@ impl Own {
     }
 
     #[expect(clippy::too_many_arguments, reason = "all that the listener needs")]
-    fn replay<P: Policy>(
+    fn replay(
         &self,
         py: Python<'_>,
         trace: &Trace,
         drive: Option<&Drive>,
-        policy: P,
+        policy: PyPolicy,
         input: &Input<'_>,
         watch: &Watch,
         failure: &Failure,

@@ -2,7 +2,7 @@
 
 use super::*;
 use destage_core::{Blind, Dense, NEVER, Op, Op::*};
-use destage_policies::{POLICIES, Setup, build_any, check_params};
+use destage_policies::{POLICIES, Setup, check_params, dense};
 use std::collections::HashMap;
 
 mod trims;
@@ -225,7 +225,7 @@ fn every_policy_of_the_table_obeys() {
         for (frames, pages) in [(1, 3), (2, 9), (10, 40), (60, 50)] {
             let params = check_params(info.name, []).unwrap();
             let setup = Setup { params, trace_pages: Some(pages), ..Setup::new(frames) };
-            let policy = build_any(info.name, &setup, Dense::new(pages as u32)).unwrap();
+            let policy = dense(info.name, &setup, pages as u32).unwrap();
             let mut policy = Checked::new(policy, 1);
             drive(&mut policy, &mixed(3000, pages));
             assert_eq!(policy.finish().map(|_| ()), Ok(()), "{} with {frames} frames", info.name);

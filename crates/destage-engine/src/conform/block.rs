@@ -10,19 +10,18 @@ use super::read::{
 use super::report::Found;
 use super::run::Fault;
 use super::vector::{Decision, Expected};
-use crate::accesses::{Columns, Extent};
-use crate::control_commands::ControlCommands;
-use crate::counters::Counters;
-use crate::input::NextUses;
-use crate::observe::Observer;
-use crate::replay::Replay;
-use crate::warmup::Warmup;
 use destage_core::{
-    Blind, Completion, Dense, Hashed, Lookup, Lpn, Nanos, Op, Page, Part, Plan, Policy, Request,
-    Requirements,
+    Blind, Completion, Lookup, Lpn, Nanos, Op, Page, Part, Plan, Policy, Request, Requirements,
 };
 use destage_policies::params::Value;
-use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, build_any, check_params};
+use destage_policies::{BuildError, MOST_PAGES_PER_BLOCK, Setup, check_params};
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::counters::Counters;
+use destage_replay::input::NextUses;
+use destage_replay::observe::Observer;
+use destage_replay::replay::Replay;
+use destage_replay::warmup::Warmup;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -398,11 +397,11 @@ pub(super) fn run_block(vector: &BlockVector) -> Result<BlockRuns, Refused> {
         ..Setup::new(vector.frames)
     };
     // Hashed first: it notices a policy that frees no frame, where the replay loop would not end.
-    let hashed = build_any(name, &setup, Hashed::new()).map_err(refused)?;
+    let hashed = destage_policies::hashed(name, &setup).map_err(refused)?;
     let hashed = Run { vector, ranks: None }.over(hashed).map_err(Refused::Fault)?;
-    let directory = Dense::new(ranks.len() as u32);
     let setup = setup.with_blocks_of(&ranks);
-    let dense = build_any(name, &setup, directory).map_err(refused)?;
+    let pages = ranks.len() as u32;
+    let dense = destage_policies::dense(name, &setup, pages).map_err(refused)?;
     let dense = Run { vector, ranks: Some(&ranks) }.over(dense).map_err(Refused::Fault)?;
     Ok(BlockRuns { dense, hashed })
 }

@@ -7,10 +7,9 @@ use super::lines::{ConformError, Place};
 use super::report::Found;
 use super::run::{Dense, Outcome, run_vector};
 use super::vector::PageVector;
-use crate::control::Control;
-use crate::error::RunError;
-use destage_core::Hashed;
-use destage_policies::{BuildError, Setup, build_any, check_params};
+use destage_policies::{BuildError, Setup, check_params};
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
 use std::sync::atomic::Ordering;
 
 /// Runs a device vector; what stops it is an error of its line, or of ours.
@@ -83,11 +82,10 @@ pub(super) fn run_built_in(
     let trace_pages = Some(dense.pages().into());
     let setup = Setup { params, trace_pages, ..Setup::new(vector.frames) };
     // Hashed first: it notices a policy that frees no frame, where the replay loop would not end.
-    let hashed = build_any(name, &setup, Hashed::new()).map_err(refused)?;
+    let hashed = destage_policies::hashed(name, &setup).map_err(refused)?;
     let hashed = run_vector(hashed, vector).map_err(|fault| place.bug(Found::from(&fault)))?;
-    let directory = destage_core::Dense::new(dense.pages());
     let setup = setup.with_blocks_of(dense.lpns());
-    let policy = build_any(name, &setup, directory).map_err(refused)?;
+    let policy = destage_policies::dense(name, &setup, dense.pages()).map_err(refused)?;
     let dense = dense.run(policy, vector, &control.stop).ok_or(ConformError::Interrupted)?;
     control.accesses_done.fetch_add(vector.accesses.len() as u64, Ordering::Relaxed);
     Ok(Runs { dense, hashed })

@@ -6,7 +6,7 @@ use super::lines::{ConformError, Entry, Place, for_each_line};
 use super::report::{Difference, FileReport, Found, Over, Report, first_difference};
 use super::run::{Fault, Outcome};
 use super::vector::PageVector;
-use crate::control::Control;
+use destage_replay::control::Control;
 use std::path::PathBuf;
 
 /// Runs the vectors of these files through the built-in policies and compares.

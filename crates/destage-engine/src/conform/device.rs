@@ -8,17 +8,17 @@ use super::read::{
 };
 use super::report::Found;
 use super::vector::{Decision, Expected};
-use crate::control_commands::{ControlCommand, ControlKind};
-use crate::error::RunError;
 use crate::mounted::{has_an_order, on_drive, told_by};
-use crate::observe::{Completed, Observer};
 use crate::run::suits;
 use crate::spec::PolicySpec;
-use crate::timed::{Ask, TimedReplay, Workload};
-use crate::warmup::Warmup;
 use destage_core::{Nanos, Op, Page, Plan, Request};
 use destage_policies::params::Value;
-use destage_policies::{BuildError, Setup, build_any};
+use destage_policies::{BuildError, Setup, dense};
+use destage_replay::control_commands::{ControlCommand, ControlKind};
+use destage_replay::error::RunError;
+use destage_replay::observe::{Completed, Observer};
+use destage_replay::timed::{Ask, TimedReplay, Workload};
+use destage_replay::warmup::Warmup;
 use destage_ssd::config::{FlushMode, Table, TrimMode};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, InterfaceCounters};
 use serde::{Deserialize, Serialize};
@@ -295,9 +295,8 @@ fn run_on(vector: &DeviceVector, device: &mut Device) -> Result<DeviceOutcome, R
             outcome
         }
         Some(name) => {
-            let directory = destage_core::Dense::new(vector.workload.pages());
             let setup = vector.setup.clone().with_blocks_of(vector.workload.input().columns.lpns);
-            let mut policy = build_any(name, &setup, directory)?;
+            let mut policy = dense(name, &setup, vector.workload.pages())?;
             replay.run(device, &mut policy, &vector.cache, &mut recorder)?
         }
     };

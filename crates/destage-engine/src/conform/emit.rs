@@ -7,7 +7,7 @@ use super::lines::{ConformError, Entry, for_each_line};
 use super::report::first_difference;
 use super::run::Outcome;
 use super::vector::{Decision, Expected, PageCounters, PageVector};
-use crate::control::Control;
+use destage_replay::control::Control;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;

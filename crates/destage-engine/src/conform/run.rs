@@ -5,14 +5,14 @@
 //! every real run uses. Both must decide what the vector says.
 
 use super::vector::{Decision, PageCounters, PageVector};
-use crate::accesses::{Columns, Extent};
-use crate::control_commands::ControlCommands;
-use crate::counters::Counters;
-use crate::input::NextUses;
-use crate::observe::Observer;
-use crate::replay::Replay;
-use crate::warmup::Warmup;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::counters::Counters;
+use destage_replay::input::NextUses;
+use destage_replay::observe::Observer;
+use destage_replay::replay::Replay;
+use destage_replay::warmup::Warmup;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 

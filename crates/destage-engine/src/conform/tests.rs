@@ -1,10 +1,10 @@
 //! Whole vector files, doctored vectors, malformed lines, and pages at the end of the 64-bit range.
 
 use super::*;
-use crate::control::Control;
 use destage_core::{Directory, Hashed, Lookup, Page, Plan, Policy, Request, Slot};
 use destage_policies::{POLICIES, Setup, lru::Lru};
 use destage_reference as twins;
+use destage_replay::control::Control;
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

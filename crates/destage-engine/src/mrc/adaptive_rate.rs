@@ -19,9 +19,9 @@ use super::draw::{Cell, Drawn, draw, next_uses, sampled_traces, with_groups};
 use super::request::{Asked, in_one_pass, is_known, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
-use crate::error::RunError;
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use destage_replay::error::RunError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
@@ -280,9 +280,9 @@ mod tests {
     use super::super::tests::{Owned, exact, options, run_options, sizes, specs, zipf};
     use super::super::{Mrc, mrc};
     use super::*;
-    use crate::control::Control;
     use crate::options::RunOptions;
-    use crate::warmup::Warmup;
+    use destage_replay::control::Control;
+    use destage_replay::warmup::Warmup;
     use std::sync::atomic::Ordering::Relaxed;
 
     fn within(trace: &Owned, policies: &str, sizes: &[Frames], error: f64, seed: u64) -> Mrc {

@@ -17,9 +17,9 @@ use super::curve::{GROUPS, MrcOptions};
 use super::estimate::{Estimate, Estimated, Number};
 use super::lru::LruCurve;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
-use crate::control::Control;
-use crate::error::RunError;
 use crate::spec::PolicySpec;
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
 
 /// LRU of a sample and of its groups; `None` when it was stopped.
 ///
@@ -126,7 +126,7 @@ mod tests {
     use super::super::{ControlVariate, Mrc, MrcOptions, Sampling, Within, mrc};
     use super::*;
     use crate::options::RunOptions;
-    use crate::warmup::Warmup;
+    use destage_replay::warmup::Warmup;
 
     fn put_right(trace: &Owned, policies: &str, frames: &[u32], options: MrcOptions) -> Mrc {
         let options = MrcOptions { control: Some(ControlVariate::Lru), ..options };

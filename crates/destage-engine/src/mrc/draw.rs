@@ -10,16 +10,16 @@ use super::request::{Asked, in_one_pass, is_known, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
-use crate::accesses::Columns;
-use crate::control::Control;
-use crate::control_commands::ControlCommands;
 use crate::cost::Cost;
-use crate::error::RunError;
-use crate::input::{Input, NextUses};
-use crate::run::needs_next_use;
-use crate::shared;
+use crate::run::{can_share, needs_next_use};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use destage_replay::accesses::Columns;
+use destage_replay::control::Control;
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::error::RunError;
+use destage_replay::input::{Input, NextUses};
+use destage_replay::shared;
 use std::collections::BTreeMap;
 
 /// Page accesses that [`mrc`] will have done at its end, for a progress bar: exact without
@@ -281,7 +281,7 @@ fn tasks<'a>(
                 continue;
             }
             let pages = trace.input.columns.lpns.len();
-            let shares = shared::can_share(spec, &options.run, pages);
+            let shares = can_share(spec, &options.run, pages);
             let some = sizes.chunks(if shares { at_once } else { 1 });
             tasks.extend(some.map(|sizes| Task { trace, spec, sizes: Sizes::These(sizes) }));
         }

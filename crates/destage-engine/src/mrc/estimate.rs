@@ -6,9 +6,9 @@ use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
 use super::sample::Sampling;
-use crate::accesses::{Columns, Extent};
-use crate::counters::Counters;
 use crate::sizes::Frames;
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::counters::Counters;
 use std::collections::BTreeMap;
 
 /// Reads and writes of the whole trace that are counted, known without any run.

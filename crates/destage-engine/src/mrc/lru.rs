@@ -26,11 +26,11 @@
 
 use super::curve::EverySize;
 use super::stack_distance::{NEVER, Recency};
-use crate::accesses::{Access, BLOCK, Columns, Expander};
-use crate::control::Control;
-use crate::counters::Counters;
 use crate::options::RunOptions;
 use destage_core::pages::prefetch;
+use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
+use destage_replay::control::Control;
+use destage_replay::counters::Counters;
 use std::sync::atomic::Ordering;
 
 /// How far ahead a page is asked for, and then the word of its slot.

@@ -34,11 +34,11 @@
 
 use super::curve::EverySize;
 use super::min_bisection::{Event, Halving, LEAVES, NO_INSTANT};
-use crate::accesses::{Access, BLOCK, Columns, Expander};
-use crate::control::Control;
-use crate::input::NextUses;
 use crate::options::RunOptions;
 use destage_core::NEVER;
+use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
+use destage_replay::control::Control;
+use destage_replay::input::NextUses;
 use std::sync::atomic::Ordering;
 
 /// Uses of a window, at least.

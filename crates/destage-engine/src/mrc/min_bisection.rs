@@ -8,7 +8,7 @@
 //!
 //! Either half lies where the part lay, so that memory is that of one copy.
 
-use crate::control::Control;
+use destage_replay::control::Control;
 use std::sync::atomic::Ordering;
 
 /// No instant lies between two events: any cache holds what is held over it.

@@ -2,11 +2,11 @@
 
 use super::lru::LruCurve;
 use super::min::MinCurve;
-use crate::accesses::{Columns, Extent};
-use crate::control::Control;
-use crate::counters::Counters;
-use crate::input::NextUses;
 use crate::options::RunOptions;
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::control::Control;
+use destage_replay::counters::Counters;
+use destage_replay::input::NextUses;
 use proptest::prelude::*;
 
 /// A list of pages, the last used in front, each with its dirty bit.

@@ -7,15 +7,15 @@ use super::lru::LruCurve;
 use super::paired_difference::{Found as Placed, apart};
 use super::sample::Sampling;
 use super::tasks::Trace;
-use crate::control::Control;
-use crate::error::RunError;
-use crate::input::Input;
 use crate::options::RunOptions;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
-use crate::warmup::Warmup;
 use destage_policies::info;
 use destage_policies::params::{Params, Value};
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
+use destage_replay::warmup::Warmup;
 
 /// What is asked of [`mrc`](super::mrc()).
 #[derive(Clone, Copy)]
@@ -228,9 +228,9 @@ pub(super) fn is_scaled(
 mod tests {
     use super::super::tests::{Owned, mixed, options, sizes, specs};
     use super::super::{Sampling, mrc};
-    use crate::control::Control;
-    use crate::error::RunError;
     use crate::options::RunOptions;
+    use destage_replay::control::Control;
+    use destage_replay::error::RunError;
 
     fn refusal(trace: &Owned, policies: &str, rate: f64) -> String {
         let sampling = Some(Sampling::new(rate, 0).expect("a rate"));

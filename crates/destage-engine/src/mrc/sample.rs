@@ -9,8 +9,8 @@
 //! with `c * R` frames behaves as the full trace does with `c`.
 
 use super::curve::GROUPS;
-use crate::accesses::{Access, BLOCK, Columns, Expander, Extent};
-use crate::control::Control;
+use destage_replay::accesses::{Access, BLOCK, Columns, Expander, Extent};
+use destage_replay::control::Control;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 

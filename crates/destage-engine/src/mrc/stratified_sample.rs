@@ -22,8 +22,8 @@
 //! Samples of lower rates lie in those of higher ones, and slices of the ranks, of equal width, are
 //! samples of equal rates that exclude each other: the groups that errors are estimated from.
 
-use crate::accesses::{Access, BLOCK, Columns, Expander};
-use crate::control::Control;
+use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
+use destage_replay::control::Control;
 use std::sync::atomic::Ordering;
 
 /// Halves of an octave that uses are told apart by, and kinds: read, written, or both.

@@ -4,17 +4,18 @@ use super::curve::{EverySize, MrcOptions};
 use super::estimate::Estimate;
 use super::lru::LruCurve;
 use super::min::MinCurve;
-use crate::control::Control;
-use crate::counters::Counters;
-use crate::error::RunError;
-use crate::input::Input;
-use crate::observe::Unobserved;
 use crate::options::RunOptions;
 use crate::run::{in_threads, run};
-use crate::shared::{self, AtSize};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use crate::warmup::Warmup;
+use destage_replay::control::Control;
+use destage_replay::counters::Counters;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
+use destage_replay::observe::Unobserved;
+use destage_replay::replay::Replayed;
+use destage_replay::shared;
+use destage_replay::warmup::Warmup;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -104,8 +105,7 @@ impl Task<'_> {
                 let columns = trace.input.columns;
                 let found = shared::run(spec.name, columns, &frames, warmup, false, control);
                 // End flushes are counted always, as below.
-                let counted =
-                    |at: AtSize| Counters { end_flushes: at.dirty_left, ..at.replayed.counters };
+                let counted = |at: Replayed| Counters { end_flushes: at.dirty_left, ..at.counters };
                 found
                     .map(|sizes| sizes.into_iter().map(counted).map(Outcome::Run).collect())
                     .ok_or(RunError::Interrupted)

@@ -1,16 +1,16 @@
 //! Curves against runs, samples against whole traces.
 
 use super::*;
-use crate::accesses::{Columns, Extent};
-use crate::control::Control;
-use crate::control_commands::ControlCommands;
-use crate::error::RunError;
-use crate::input::{Input, NextUses};
-use crate::observe::Unobserved;
 use crate::run::{RunOptions, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use crate::warmup::Warmup;
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::control::Control;
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::error::RunError;
+use destage_replay::input::{Input, NextUses};
+use destage_replay::observe::Unobserved;
+use destage_replay::warmup::Warmup;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A decoded trace that owns its columns.

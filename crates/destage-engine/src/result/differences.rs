@@ -4,8 +4,8 @@
 use super::draws::{BLOCK, DRAWS, Draws, Interval, LEVEL, SEED, interval};
 use super::metrics::METRICS;
 use super::run::RunResult;
-use crate::timed::Timing;
-use crate::windows::{FlashWindows, WINDOWS, Windows};
+use destage_replay::timed::Timing;
+use destage_replay::windows::{FlashWindows, WINDOWS, Windows};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@
 //! Every run is drawn from in the same way, so that the difference between two runs of one trace is
 //! that of the same parts of the trace.
 
-use crate::windows::WINDOWS;
+use destage_replay::windows::WINDOWS;
 
 /// Draws of every bootstrap.
 pub(super) const DRAWS: usize = 1000;

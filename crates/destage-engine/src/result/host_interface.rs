@@ -3,8 +3,8 @@
 
 use super::metric::{Better, Kind, Metric, Number, Source};
 use super::metrics::{metric, timed};
-use crate::timed::Timing;
 use destage_policies::Shown;
+use destage_replay::timed::Timing;
 
 /// A mean; none without anything to take it of.
 fn mean(sum: u64, count: u64) -> Option<Number> {

@@ -3,8 +3,8 @@
 use super::host_interface::of_today;
 use super::metric::{Better, Kind, Metric, Number, Source};
 use super::run::RunResult;
-use crate::timed::max_deviation;
 use destage_policies::{POLICIES, Shown};
+use destage_replay::timed::max_deviation;
 use destage_ssd::FtlCounters;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

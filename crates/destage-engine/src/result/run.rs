@@ -2,11 +2,11 @@
 
 use super::config::RunConfig;
 use super::debt::Debt;
-use crate::counters::{Counters, TrimCounters};
-use crate::distribution::Summary;
 use crate::series::Period;
-use crate::timed::{Profile, Timing};
-use crate::windows::Windows;
+use destage_replay::counters::{Counters, TrimCounters};
+use destage_replay::distribution::Summary;
+use destage_replay::timed::{Profile, Timing};
+use destage_replay::windows::Windows;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

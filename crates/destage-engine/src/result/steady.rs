@@ -1,7 +1,7 @@
 //! Whether a run had settled: its halves compared.
 
 use super::draws::{Draws, interval};
-use crate::windows::{WINDOWS, Windows};
+use destage_replay::windows::{WINDOWS, Windows};
 use serde::{Deserialize, Serialize};
 
 /// What the halves of a run say.

@@ -4,15 +4,15 @@ use super::metric::Number;
 use super::metrics::METRICS;
 use super::schema::{SCHEMA, page};
 use super::{ResultSet, RunResult, TraceIdentity};
-use crate::control::Control;
-use crate::observe::Unobserved;
 use crate::options::{RunOptions, Trim};
 use crate::run::{Mounted, compare, run};
 use crate::series::Series;
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use crate::timed::Workload;
 use destage_core::Op;
+use destage_replay::control::Control;
+use destage_replay::observe::Unobserved;
+use destage_replay::timed::Workload;
 use destage_ssd::{CacheConfig, Drive};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -188,7 +188,7 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
     let (drive, workload) = workload();
     let mut timed = mounted(&drive, "page").as_ref().clone();
     for warmup in ["none", "10%", "full"] {
-        let warmup = crate::warmup::Warmup::parse(warmup).unwrap();
+        let warmup = destage_replay::warmup::Warmup::parse(warmup).unwrap();
         for drive in [None, Some(Arc::new(timed.clone()))] {
             let options = RunOptions { warmup, drive, ..RunOptions::default() };
             for run in runs(&workload, "lru,fab", &options) {
@@ -239,7 +239,7 @@ fn a_cache_that_has_evicted_was_full_though_whole_blocks_have_left_it() {
     let (drive, workload) = workload();
     let drive = Some(mounted(&drive, "page"));
     for warm in 500..520 {
-        let warmup = crate::warmup::Warmup::Requests(warm);
+        let warmup = destage_replay::warmup::Warmup::Requests(warm);
         let options = RunOptions { warmup, drive: drive.clone(), ..RunOptions::default() };
         for run in runs(&workload, "fab", &options) {
             assert_eq!(run.windows.expect("over 600 requests").filled_after, Some(0.0), "{warm}");
@@ -303,7 +303,7 @@ fn writing(drive: &destage_ssd::Drive, options: RunOptions) -> RunOptions {
 fn idle_writes_are_counted_apart_and_in_the_flash_writes_and_the_windows() {
     let (drive, workload) = workload();
     for warmup in ["none", "25%", "full"] {
-        let warmup = crate::warmup::Warmup::parse(warmup).unwrap();
+        let warmup = destage_replay::warmup::Warmup::parse(warmup).unwrap();
         let options = RunOptions { warmup, check: true, ..RunOptions::default() };
         let timed = RunOptions { drive: Some(mounted(&drive, "page")), ..options.clone() };
         let [alone] = &runs(&workload, "lru", &timed)[..] else { panic!("one run") };

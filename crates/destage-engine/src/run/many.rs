@@ -2,15 +2,16 @@
 
 use super::one::{Blocks, run_beside, run_together};
 use super::requirements::supplies;
-use crate::control::Control;
-use crate::error::RunError;
-use crate::input::Input;
-use crate::observe::Unobserved;
 use crate::options::RunOptions;
 use crate::result::{RunConfig, RunResult};
-use crate::shared::{at_once, can_share, windows_pay};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
+use destage_replay::observe::Unobserved;
+use destage_replay::shared::{self, at_once, windows_pay};
+use destage_replay::warmup::Warmup;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -109,6 +110,14 @@ impl Task<'_> {
     }
 }
 
+/// Whether a policy's sizes can be run together, with these options, over so many pages.
+pub(crate) fn can_share(spec: &PolicySpec, options: &RunOptions, pages: usize) -> bool {
+    // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
+    // laws are checked of a policy that runs.
+    let alike = options.warmup != Warmup::Full && !options.check && !options.drops_trims();
+    alike && options.drive.is_none() && shared::can_share(spec.name, pages)
+}
+
 /// All runs, by policy, then size.
 fn tasks<'a>(
     input: &Input<'_>,
@@ -121,7 +130,7 @@ fn tasks<'a>(
     let shares = |spec: &PolicySpec| {
         sizes.len() > 1
             && can_share(spec, options, pages)
-            && windows_pay(spec, input.columns.accesses(), pages)
+            && windows_pay(spec.name, input.columns.accesses(), pages)
     };
     let count: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
     let together = at_once(sizes.len(), count, jobs);
@@ -164,9 +173,9 @@ fn at_size(run: &RunResult, size: &Frames) -> RunResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accesses::{Columns, Extent};
-    use crate::control_commands::ControlCommands;
-    use crate::input::NextUses;
+    use destage_replay::accesses::{Columns, Extent};
+    use destage_replay::control_commands::ControlCommands;
+    use destage_replay::input::NextUses;
 
     /// How many sizes each task has, of a trace of ten pages used so often each.
     fn sizes_of_tasks(policies: &str, sizes: u32, uses: u32, jobs: usize) -> Vec<usize> {

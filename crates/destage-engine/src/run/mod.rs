@@ -16,11 +16,13 @@ mod record;
 mod requirements;
 mod runner;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod warnings;
 
 pub use crate::mounted::Mounted;
 pub use crate::options::RunOptions;
-pub(crate) use many::in_threads;
+pub(crate) use many::{can_share, in_threads};
 pub use many::{compare, compare_each, runs_of};
 pub use one::{run, run_own};
 pub use record::Named;

@@ -4,20 +4,19 @@ use super::outcome::Outcome;
 use super::record::{Named, record};
 use super::requirements::{caveats, clusters, own_suits, suits, supplies};
 use super::runner::{Runner, untimed};
-use crate::control::Control;
-use crate::error::RunError;
-use crate::input::Input;
 use crate::mounted::{Mounted, has_an_order};
-use crate::observe::{Observer, Unobserved};
 use crate::options::RunOptions;
 use crate::result::RunResult;
-use crate::shared::{self, AtSize};
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
-use destage_core::{Dense, Policy};
+use destage_core::Policy;
 use destage_policies::params::{Params, Value};
-use destage_policies::{Circumstance, EraseBlocks, Setup, build, build_any};
-use std::collections::BTreeMap;
+use destage_policies::{Circumstance, EraseBlocks, Setup};
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
+use destage_replay::observe::{Observer, Unobserved};
+use destage_replay::shared;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -28,7 +27,7 @@ pub fn run(
     frames: &Frames,
     options: &RunOptions,
     control: &Control,
-    observer: &mut impl Observer,
+    observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     run_beside(input, spec, frames, options, control, observer, &Blocks::default())
 }
@@ -44,7 +43,7 @@ pub(super) fn run_beside(
     frames: &Frames,
     options: &RunOptions,
     control: &Control,
-    observer: &mut impl Observer,
+    observer: &mut dyn Observer,
     blocks: &Blocks,
 ) -> Result<RunResult, RunError> {
     supplies(spec, options.drive.is_some())?;
@@ -85,9 +84,8 @@ pub(super) fn run_together(
     let warmup = options.warmup.rows(columns.first_ids.len(), input.arrivals_ns).unwrap_or(0);
     let found = shared::run(spec.name, columns, &frames, warmup, true, control);
     let found = found.ok_or(RunError::Interrupted)?;
-    let each = found.into_iter().zip(sizes).map(|(AtSize { replayed, dirty_left }, frames)| {
-        let outcome = untimed(replayed, BTreeMap::new(), dirty_left, options);
-        recorded(outcome, spec, &params, input, frames, options)
+    let each = found.into_iter().zip(sizes).map(|(replayed, frames)| {
+        recorded(untimed(replayed, options), spec, &params, input, frames, options)
     });
     Ok(each.collect())
 }
@@ -115,25 +113,17 @@ fn recorded(
     Ok(result)
 }
 
-/// Runs the policy as it is watched.
+/// Runs the policy, or without a cache.
 fn outcome_of(
     input: &Input<'_>,
     spec: &PolicySpec,
     setup: &Setup,
     options: &RunOptions,
     control: &Control,
-    observer: &mut impl Observer,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let directory = Dense::new(input.columns.lpns.len() as u32);
-    if spec.is_none() {
-        Runner { input, options, control, observer }.without_a_cache()
-    } else if options.check || observer.watches() {
-        let policy = build_any(spec.name, setup, directory)?;
-        Runner { input, options, control, observer }.watched(policy)
-    } else {
-        let alone = Runner { input, options, control, observer: &mut Unobserved };
-        build(spec.name, setup, directory, alone)?
-    }
+    let runner = Runner { input, options, control, observer };
+    if spec.is_none() { runner.without_a_cache() } else { runner.named(spec.name, setup) }
 }
 
 /// In front of a drive whose placement knows the future (`docs/spec/device-today.md` 8.6): runs
@@ -171,7 +161,7 @@ pub fn run_own<P: Policy>(
     frames: &Frames,
     options: &RunOptions,
     control: &Control,
-    observer: &mut impl Observer,
+    observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     if options.drops_trims() && !policy.forgets() {
         return Err(RunError::Impossible(format!(

@@ -1,10 +1,10 @@
 //! What a run counted.
 
-use crate::counters::{Counters, OwnCounters};
-use crate::distribution::Summary;
 use crate::options::RunOptions;
-use crate::timed::{Profile, Timing};
-use crate::windows::Windows;
+use destage_replay::counters::{Counters, OwnCounters};
+use destage_replay::distribution::Summary;
+use destage_replay::timed::{Profile, Timing};
+use destage_replay::windows::Windows;
 use destage_ssd::Future;
 use std::collections::BTreeMap;
 

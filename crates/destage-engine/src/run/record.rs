@@ -2,11 +2,11 @@
 
 use super::outcome::Outcome;
 use super::warnings;
-use crate::error::RunError;
-use crate::input::Input;
 use crate::options::{RunOptions, Trim};
 use crate::result::{Debt, RunConfig, RunResult};
 use crate::sizes::Frames;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
 use destage_ssd::config::TrimMode;
 use std::collections::BTreeMap;
 

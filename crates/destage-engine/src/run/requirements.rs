@@ -1,10 +1,10 @@
 //! What a policy needs of a run, and whether the run supplies it.
 
-use crate::error::RunError;
 use crate::spec::PolicySpec;
 use destage_core::Requirements;
 use destage_policies::Circumstance;
 use destage_policies::params::Params;
+use destage_replay::error::RunError;
 use destage_ssd::DeviceConfig;
 
 /// True if a policy of the list needs the next use of every access.

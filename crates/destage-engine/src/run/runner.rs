@@ -3,41 +3,44 @@
 use super::outcome::{Outcome, physical};
 use super::requirements::needs_a_device;
 use crate::checked::Checked;
-use crate::control::Control;
-use crate::control_commands::ControlCommands;
-use crate::counters::Counters;
-use crate::error::RunError;
-use crate::input::Input;
 use crate::mounted::Mounted;
-use crate::observe::{Completed, Observer, Unobserved};
 use crate::options::RunOptions;
-use crate::replay::{Replay, Replayed};
-use crate::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_core::{Nanos, Page, Policy, Request};
-use destage_policies::Visitor;
+use destage_policies::{Setup, dense};
+use destage_replay::control::Control;
+use destage_replay::control_commands::ControlCommands;
+use destage_replay::counters::Counters;
+use destage_replay::error::RunError;
+use destage_replay::input::Input;
+use destage_replay::observe::{Completed, Observer};
+use destage_replay::replay::{Replay, Replayed};
+use destage_replay::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_ssd::{Device, OperationRecord};
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// One run.
-pub(super) struct Runner<'a, O> {
+pub(super) struct Runner<'a> {
     pub(super) input: &'a Input<'a>,
     pub(super) options: &'a RunOptions,
     pub(super) control: &'a Control,
-    pub(super) observer: &'a mut O,
+    pub(super) observer: &'a mut dyn Observer,
 }
 
-/// A run that nobody watches: compiled for each policy.
-impl Visitor for Runner<'_, Unobserved> {
-    type Output = Result<Outcome, RunError>;
-
-    fn visit<P: Policy>(self, mut policy: P) -> Self::Output {
-        self.replay(&mut policy)
+impl Runner<'_> {
+    /// A policy of the table: in a loop of its own if there is no drive and nobody watches.
+    pub(super) fn named(self, name: &str, setup: &Setup) -> Result<Outcome, RunError> {
+        let Runner { options, .. } = self;
+        if options.drive.is_some() || options.check || self.observer.watches() {
+            let policy = dense(name, setup, self.input.columns.lpns.len() as u32)?;
+            return self.watched(policy);
+        }
+        let replay = replay_of(self.input, self.options);
+        let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
+        let replayed = replay.run_unwatched(name, setup, &mut followed)?;
+        Ok(untimed(replayed.ok_or(RunError::Interrupted)?, options))
     }
-}
 
-impl<O: Observer> Runner<'_, O> {
-    /// A run that is watched; or checked, if the options say so.
+    /// Any policy; checked, if the options say so.
     pub(super) fn watched<P: Policy>(self, mut policy: P) -> Result<Outcome, RunError> {
         if !self.options.check {
             return self.replay(&mut policy);
@@ -51,40 +54,28 @@ impl<O: Observer> Runner<'_, O> {
     }
 
     fn replay<P: Policy>(self, policy: &mut P) -> Result<Outcome, RunError> {
-        if let Some(drive) = self.options.drive.clone() {
-            let options = self.options;
+        let options = self.options;
+        if let Some(drive) = &options.drive {
             let through = |counters: &mut Counters| physical(counters, options);
-            let mut outcome = self.timed(&drive, &through, &mut |replay, device, observer| {
+            return self.timed(drive, &through, &mut |replay, device, observer| {
                 replay.run(device, policy, &drive.cache, observer)
-            })?;
-            outcome.gauges = gauges(policy);
-            return Ok(outcome);
+            });
         }
-        let replay = Replay {
-            columns: self.input.columns,
-            next_uses: self.input.next_uses,
-            warmup: self.options.warmup,
-            arrivals_ns: self.input.arrivals_ns,
-            trims: if self.options.drops_trims() {
-                self.input.control_commands
-            } else {
-                ControlCommands::NONE
-            },
-        };
+        let replay = replay_of(self.input, self.options);
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
-        Ok(untimed(replayed, gauges(policy), policy.dirty_pages(), self.options))
+        Ok(untimed(replayed, options))
     }
 
     pub(super) fn without_a_cache(self) -> Result<Outcome, RunError> {
-        let Some(drive) = self.options.drive.clone() else {
+        let Some(drive) = &self.options.drive else {
             return Err(needs_a_device("none"));
         };
         let through = |counters: &mut Counters| {
             counters.physical_reads = counters.read_misses;
             counters.physical_writes = counters.write_misses;
         };
-        self.timed(&drive, &through, &mut |replay, device, observer| {
+        self.timed(drive, &through, &mut |replay, device, observer| {
             replay.run_bare(device, observer)
         })
     }
@@ -94,7 +85,7 @@ impl<O: Observer> Runner<'_, O> {
         self,
         drive: &Mounted,
         physical: &dyn Fn(&mut Counters),
-        run: &mut Timed<'_, O>,
+        run: &mut Timed<'_>,
     ) -> Result<Outcome, RunError> {
         drive.holds(self.input.columns.lpns)?;
         let mut device = drive.device.clone();
@@ -119,7 +110,7 @@ impl<O: Observer> Runner<'_, O> {
         Ok(Outcome {
             counters,
             own: outcome.own,
-            gauges: BTreeMap::new(),
+            gauges: outcome.gauges,
             destage_pages: destage_pages.summary(),
             warmup_requests: outcome.warmup_requests,
             windows: outcome.parts.finish(Some(&timing), physical),
@@ -131,14 +122,20 @@ impl<O: Observer> Runner<'_, O> {
     }
 }
 
+/// A run without a drive, with the options of the run.
+fn replay_of<'a>(input: &'a Input<'a>, options: &RunOptions) -> Replay<'a> {
+    Replay {
+        columns: input.columns,
+        next_uses: input.next_uses,
+        warmup: options.warmup,
+        arrivals_ns: input.arrivals_ns,
+        trims: if options.drops_trims() { input.control_commands } else { ControlCommands::NONE },
+    }
+}
+
 /// What a run without a drive counted, with the options of the run put in.
-pub(super) fn untimed(
-    replayed: Replayed,
-    gauges: BTreeMap<String, f64>,
-    mut dirty_left: u64,
-    options: &RunOptions,
-) -> Outcome {
-    let mut counters = replayed.counters;
+pub(super) fn untimed(replayed: Replayed, options: &RunOptions) -> Outcome {
+    let Replayed { mut counters, mut dirty_left, .. } = replayed;
     if options.flush_at_end {
         counters.end_flushes = std::mem::take(&mut dirty_left);
     }
@@ -146,7 +143,7 @@ pub(super) fn untimed(
     Outcome {
         counters,
         own: replayed.own,
-        gauges,
+        gauges: replayed.gauges,
         destage_pages: replayed.destage_pages.summary(),
         warmup_requests: replayed.warmup_requests,
         windows: replayed.parts.finish(None, &|counters| physical(counters, options)),
@@ -157,40 +154,26 @@ pub(super) fn untimed(
     }
 }
 
-/// A run in front of a drive, by whoever knows the policy.
-type Timed<'r, O> = dyn FnMut(
-        &TimedReplay<'_>,
-        &mut Device,
-        &mut (Followed<'_, O>, Option<Profiler>),
-    ) -> Result<TimedOutcome, RunError>
+/// A run in front of a drive, by the caller, who knows the policy.
+type Timed<'r> = dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> Result<TimedOutcome, RunError>
     + 'r;
 
-/// Where a policy has adapted to.
-fn gauges<P: Policy>(policy: &P) -> BTreeMap<String, f64> {
-    let mut gauges = BTreeMap::new();
-    policy.gauges(&mut |name, value| {
-        gauges.insert(name.to_string(), value);
-    });
-    gauges
-}
-
 /// Passes decisions on to the caller's observer, and progress to the control.
-struct Followed<'a, O> {
-    observer: &'a mut O,
+struct Followed<'a> {
+    observer: &'a mut dyn Observer,
     control: &'a Control,
     reported: u64,
 }
 
-impl<O: Observer> Observer for Followed<'_, O> {
-    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
-    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
-    const SEES_GAUGES: bool = O::SEES_GAUGES;
+impl Observer for Followed<'_> {
+    fn watches(&self) -> bool {
+        self.observer.watches()
+    }
 
     fn wants_operations(&self) -> bool {
         self.observer.wants_operations()
     }
 
-    #[inline(always)]
     fn wants_gauges(&self) -> bool {
         self.observer.wants_gauges()
     }
@@ -199,7 +182,6 @@ impl<O: Observer> Observer for Followed<'_, O> {
         self.observer.gauge(name, value);
     }
 
-    #[inline(always)]
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&destage_core::Plan>) {
         self.observer.access(r, hit, plan);
     }

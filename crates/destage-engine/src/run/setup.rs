@@ -2,12 +2,12 @@
 
 use super::requirements::clusters;
 use crate::cost::Cost;
-use crate::error::RunError;
 use crate::mounted::{has_an_order, on_drive, told_by};
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use destage_policies::params::{Params, Value};
 use destage_policies::{FromRun, Setup};
+use destage_replay::error::RunError;
 
 impl RunOptions {
     /// The options are ones that this policy has, and agree with the drive.

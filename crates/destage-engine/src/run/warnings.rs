@@ -3,13 +3,13 @@
 
 use super::outcome::Outcome;
 use super::requirements::caveats;
-use crate::input::Input;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
-use crate::timed::Timing;
-use crate::warmup::Warmup;
-use crate::windows::Windows;
 use destage_policies::Circumstance;
+use destage_replay::input::Input;
+use destage_replay::timed::Timing;
+use destage_replay::warmup::Warmup;
+use destage_replay::windows::Windows;
 use destage_ssd::Ftl;
 use destage_ssd::config::HostMode;
 

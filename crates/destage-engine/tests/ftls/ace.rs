@@ -1,12 +1,12 @@
 //! What ACE gains over its base by the drive's units: its paper's claim, as docs/ace.md shows it.
 
 use destage_core::{Nanos, Op};
-use destage_engine::control::Control;
 use destage_engine::result::RunResult;
 use destage_engine::run::{Mounted, RunOptions, compare};
 use destage_engine::sizes::Frames;
 use destage_engine::spec::PolicySpec;
-use destage_engine::timed::Workload;
+use destage_replay::control::Control;
+use destage_replay::timed::Workload;
 use destage_ssd::config::{DeviceConfig, Table, Value};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{CacheDefaults, Device, HostConfig};

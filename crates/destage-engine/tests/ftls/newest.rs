@@ -2,10 +2,8 @@
 //! load: every frame and every flash page carries the version of what it holds.
 
 use super::{drive, requests};
-use destage_core::{
-    Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Requirements, UnitId,
-};
-use destage_policies::{POLICIES, Setup, build_any, params};
+use destage_core::{Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Requirements, UnitId};
+use destage_policies::{POLICIES, Setup, hashed, params};
 use destage_ssd::config::{DeviceConfig, PagesOfBlocks};
 use destage_ssd::ftl::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{AnyBlockFtl, NAMES, Sink};
@@ -322,7 +320,7 @@ fn every_policy_over(ftl: &str) {
         };
         let name = format!("{} over {}", info.name, ftl);
         let run = Run { store: Store::new(&config), accesses: accesses(), name };
-        run.through(build_any(info.name, &setup, Hashed::new()).expect("a policy"));
+        run.through(hashed(info.name, &setup).expect("a policy"));
     }
 }
 

@@ -2,12 +2,12 @@
 //! in docs/ftls.md.
 
 use super::{drive, requests};
-use destage_engine::control::Control;
 use destage_engine::run::{Mounted, RunOptions, compare};
 use destage_engine::sizes::Frames;
 use destage_engine::spec::PolicySpec;
-use destage_engine::timed::Workload;
 use destage_policies::POLICIES;
+use destage_replay::control::Control;
+use destage_replay::timed::Workload;
 use destage_ssd::Device;
 use destage_ssd::config::Table;
 use destage_ssd::ftl::NAMES;

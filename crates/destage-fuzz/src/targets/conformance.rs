@@ -2,7 +2,7 @@
 
 use crate::{Target, files, root};
 use destage_engine::conform::{conform, emit};
-use destage_engine::control::Control;
+use destage_replay::control::Control;
 use std::io::Write;
 
 pub const TARGET: Target = Target {

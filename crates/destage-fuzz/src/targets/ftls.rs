@@ -4,7 +4,7 @@
 use crate::drawn::draw;
 use crate::{Target, files, root};
 use destage_engine::conform::emit;
-use destage_engine::control::Control;
+use destage_replay::control::Control;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::OnceLock;

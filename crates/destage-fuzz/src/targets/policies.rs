@@ -3,10 +3,10 @@
 use crate::Target;
 use crate::drawn::draw;
 use crate::targets::shapes;
-use destage_core::{Blind, Dense, Lookup, Lpn, NEVER, Page, Plan, Policy, Request, Requirements};
+use destage_core::{Blind, Lookup, Lpn, NEVER, Page, Plan, Policy, Request, Requirements};
 use destage_engine::checked::Checked;
 use destage_policies::params::Value;
-use destage_policies::{Info, POLICIES, Setup, build_any, check_params};
+use destage_policies::{Info, POLICIES, Setup, check_params, dense};
 use std::collections::HashMap;
 
 pub const TARGET: Target = Target {
@@ -47,7 +47,7 @@ fn obeys(name: &'static str, (frames, params, trace, trims): Case) {
     let given = params.iter().map(|(key, value)| (key.as_str(), value));
     let Ok(checked) = check_params(name, given) else { return };
     let setup = Setup { params: checked, trace_pages: Some(pages), ..Setup::new(frames) };
-    let Ok(policy) = build_any(name, &setup, Dense::new(pages as u32)) else { return };
+    let Ok(policy) = dense(name, &setup, pages as u32) else { return };
     // Whoever knows the future is not told of trims, which would make it another one.
     let trims = if policy.requirements().contains(Requirements::NEXT_USE) { 0 } else { trims };
     let mut policy = Checked::new(policy, 1);

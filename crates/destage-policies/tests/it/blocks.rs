@@ -3,11 +3,9 @@
 //!
 //! That they decide as their reference models is tested where their vectors are run.
 
-use destage_core::{
-    Blind, Completion, Dense, Hashed, Lookup, Lpn, Op, Page, Plan, Policy, Request,
-};
+use destage_core::{Blind, Completion, Lookup, Lpn, Op, Page, Plan, Policy, Request};
 use destage_policies::params::Value;
-use destage_policies::{POLICIES, Setup, build_any, check_params};
+use destage_policies::{POLICIES, Setup, check_params};
 use std::collections::BTreeMap;
 
 /// Pages of the traces below: all of them occur, so that dense ids are LPNs.
@@ -165,8 +163,8 @@ fn run(policy: &str, setup: (u32, u32), given: Given<'_>, trace: &[(Op, u64)]) -
     };
     // Slow enough for AALRU to pad.
     let tokens = || Tokens { trace, latency_ns: 400_000 };
-    let dense = build_any(policy, &setup, Dense::new(PAGES as u32)).expect("a policy");
-    let hashed = build_any(policy, &setup, Hashed::new()).expect("a policy");
+    let dense = destage_policies::dense(policy, &setup, PAGES as u32).expect("a policy");
+    let hashed = destage_policies::hashed(policy, &setup).expect("a policy");
     let [dense, hashed] = [dense, hashed].map(|policy| tokens().through(policy));
     assert_eq!(dense, hashed, "{policy}: both directories decide alike");
     dense
@@ -229,6 +227,6 @@ fn aalru_is_refused_a_read_buffer_larger_than_the_buffer() {
     let params =
         check_params("aalru", given.iter().map(|(k, v)| (*k, v))).expect("some size has it");
     let setup = Setup { params, ..Setup::new(8) };
-    let error = build_any("aalru", &setup, Hashed::new()).err().expect("refused").to_string();
+    let error = destage_policies::hashed("aalru", &setup).err().expect("refused").to_string();
     assert!(error.contains("initial_tau = 9.0: expected 0..8, pages"), "{error}");
 }

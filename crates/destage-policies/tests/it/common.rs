@@ -1,11 +1,9 @@
 //! Drives a policy of the table over a short trace, over either directory, and records every
 //! decision; shared by the tests that compare with the vectors and with the reference models.
 
-use destage_core::{
-    Blind, Dense, Hashed, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Slot,
-};
+use destage_core::{Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Slot};
 use destage_policies::params::Value;
-use destage_policies::{Setup, build_any, check_params};
+use destage_policies::{Setup, check_params, dense, hashed};
 use std::collections::{BTreeSet, HashMap};
 
 /// What one access decided (`docs/spec/page-policies.md` 2.4), pages by their number in the trace.
@@ -60,9 +58,9 @@ pub fn run(
     let policy = match over {
         Over::Dense => {
             let setup = setup.with_blocks_of(&names);
-            build_any(policy, &setup, Dense::new(names.len() as u32))
+            dense(policy, &setup, names.len() as u32)
         }
-        Over::Hashed => build_any(policy, &setup, Hashed::new()),
+        Over::Hashed => hashed(policy, &setup),
     };
     drive.through(policy.expect("a policy of the table"))
 }

@@ -1,7 +1,7 @@
 //! What a policy says of itself in the catalogue is what it does: every policy of the table.
 
-use destage_core::{AnyPolicy, Dense, Lookup, Lpn, Op, Page, Policy, Request};
-use destage_policies::{Counter, Gauge, Info, ORDERED, POLICIES, Setup, build_any, check_params};
+use destage_core::{AnyPolicy, Lookup, Lpn, Op, Page, Policy, Request};
+use destage_policies::{Counter, Gauge, Info, ORDERED, POLICIES, Setup, check_params, dense};
 use std::collections::BTreeMap;
 
 /// The names that a policy counts and shows under.
@@ -19,7 +19,7 @@ const PAGES: u32 = 64;
 fn with_defaults(info: &Info) -> AnyPolicy {
     let params = check_params(info.name, []).expect("defaults are in range");
     let setup = Setup { params, trace_pages: Some(PAGES.into()), ..Setup::new(8) };
-    build_any(info.name, &setup, Dense::new(PAGES)).expect("every policy of the table is built")
+    dense(info.name, &setup, PAGES).expect("every policy of the table is built")
 }
 
 /// Asks for hints about pages that are there, and about those beyond the last.

@@ -5,7 +5,7 @@ use crate::shapes::runner;
 use destage_core::{Blind, Dense, Lookup, Lpn, Op, Page, Plan, Policy, Request, Requirements};
 use destage_policies::params::Value;
 use destage_policies::{
-    ORDERED, POLICIES, Setup, Visitor, build, build_any, check_params, info, requirements,
+    ORDERED, POLICIES, Setup, Visitor, build, check_params, dense, info, requirements,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -97,8 +97,7 @@ fn follows_its_order(policy: &'static str) {
             info(policy).expect("of the table").params.iter().any(|p| p.name == window.0);
         let params = check_params(policy, has_window.then_some(window)).expect("in range");
         let setup = Setup { params, ..Setup::new(frames) };
-        let directory = Dense::new(PAGES as u32 + 3 * frames);
-        let policy = build_any(policy, &setup, directory).expect("it is built");
+        let policy = dense(policy, &setup, PAGES as u32 + 3 * frames).expect("it is built");
         Follow { trace: &trace, cleaned }.through(policy)
     });
     if let Err(failure) = verdict {

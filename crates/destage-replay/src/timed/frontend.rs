@@ -3,7 +3,7 @@
 use super::ledger::Ledger;
 use crate::counters::OwnCounters;
 use crate::error::RunError;
-use crate::observe::Observer;
+use crate::observe::{Observer, Watcher};
 use destage_core::{Lpn, NEVER, Nanos, Op, Page, Request};
 use destage_ssd::{Command, Device, DriveLpn, PendingTime, Settled, WriteHint};
 
@@ -35,12 +35,12 @@ pub(super) trait Frontend {
     fn prefetch_links(&self, device: &Device, id: u32, lpn: DriveLpn);
 
     /// One page access. Returns its completion, [`after_ns`](Frontend::after_ns) not included.
-    fn access<O: Observer>(
+    fn access(
         &mut self,
         device: &mut Device,
         access: Access,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> Result<PendingTime, RunError>;
 
     /// Somebody writes while units are idle. Always the same answer.
@@ -50,7 +50,7 @@ pub(super) trait Frontend {
 
     /// The instant of an offer (`docs/spec/writer.md`, 2) has come. False: before the next request
     /// no other one could be of use.
-    fn offer<O: Observer>(&mut self, _: &mut Device, _: Nanos, _: &mut Ledger, _: &mut O) -> bool {
+    fn offer(&mut self, _: &mut Device, _: Nanos, _: &mut Ledger, _: &mut Watcher<'_>) -> bool {
         false
     }
 
@@ -120,19 +120,19 @@ impl Frontend for NoCache {
     }
 
     #[inline]
-    fn access<O: Observer>(
+    fn access(
         &mut self,
         device: &mut Device,
         access: Access,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> Result<PendingTime, RunError> {
         let Access { now, op, id, lpn, first_of_request, bytes, .. } = access;
         ledger.pages.miss(op);
         if first_of_request {
             device.command(Command::Access(op));
         }
-        if O::SEES_ACCESSES {
+        if observer.watches() {
             let mut r = Request::new(Page(id.into()), Lpn(lpn.0.into()), op);
             r.first_of_request = first_of_request;
             observer.access(&r, false, None);

@@ -11,14 +11,12 @@
 //!  front      what stands between host and drive, or nothing             7.2
 //!  cached     a cache                                                    7.3, 7.4
 //!  ledger     what is counted while a run goes on
-//!  counters   what was counted                                           8
 //!  profile    how a run develops over time
 //!  timeline   every operation, for Perfetto
 //! ```
 
 mod cache_frontend;
 mod control_commands;
-mod counters;
 mod course;
 mod frontend;
 mod host;
@@ -29,7 +27,7 @@ mod tests;
 mod timeline;
 mod workload;
 
-pub use counters::{ControlCounters, EraseSpread, TimedCounters, Timing, max_deviation};
+pub use crate::timing::{ControlCounters, EraseSpread, TimedCounters, Timing, max_deviation};
 pub use course::TimedOutcome;
 pub use host::TimedReplay;
 pub use profile::{Period, Profile, Profiler};

@@ -144,8 +144,9 @@ fn spread(unit: &mut Vec<Nanos>, period_ns: Nanos, mut start: Nanos, end: Nanos)
 }
 
 impl Observer for Profiler {
-    const SEES_ACCESSES: bool = false;
-    const SEES_OPERATIONS: bool = true;
+    fn wants_operations(&self) -> bool {
+        true
+    }
 
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 

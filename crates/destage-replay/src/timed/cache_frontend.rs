@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::input::NextUses;
-use crate::observe::Observer;
+use crate::observe::{Observer, Watcher};
 use destage_core::huge;
 use destage_core::pages::prefetch;
 use destage_core::{
@@ -209,13 +209,13 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     /// An access to a page that the policy does not take in: it goes to the drive, and its end is
     /// when the drive has served it.
     #[inline]
-    fn bypass<O: Observer>(
+    fn bypass(
         &mut self,
         device: &mut Device,
         (now, lpn, bytes): (Nanos, DriveLpn, u64),
         r: &Request,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> PendingTime {
         ledger.pages.miss(r.op);
         ledger.pages.bypasses += 1;
@@ -347,12 +347,12 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
     }
 
     #[inline]
-    fn access<O: Observer>(
+    fn access(
         &mut self,
         device: &mut Device,
         access: Access,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> Result<PendingTime, RunError> {
         let Access { now, op, id, lpn, bytes, .. } = access;
         let page = Page(id.into());
@@ -399,12 +399,12 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
         (P::ORDERED && self.writer.is_some()) || self.asks_for_idle()
     }
 
-    fn offer<O: Observer>(
+    fn offer(
         &mut self,
         device: &mut Device,
         at: Nanos,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> bool {
         if !device.queues().any_idle() {
             return true;

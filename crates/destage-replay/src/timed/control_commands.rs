@@ -126,11 +126,11 @@ impl<'a> ControlQueue<'a> {
     }
 
     /// Serves one at the instant that the drive has come to.
-    pub(super) fn serve<C: Frontend>(
+    pub(super) fn serve(
         &self,
         control_command: &ControlCommand,
         device: &mut Device,
-        frontend: &mut C,
+        frontend: &mut dyn Frontend,
         course: &mut Course,
     ) {
         match control_command.kind() {
@@ -148,11 +148,11 @@ impl<'a> ControlQueue<'a> {
 
     /// Page by page: out of the cache, then out of the drive. A page that the range meets again is
     /// not there any more; one beyond the drive is none, if nothing wraps.
-    fn trim<C: Frontend>(
+    fn trim(
         &self,
         control_command: &ControlCommand,
         device: &mut Device,
-        frontend: &mut C,
+        frontend: &mut dyn Frontend,
         course: &mut Course,
     ) {
         for ids in self.control_commands.ids(control_command, self.input.columns.lpns) {

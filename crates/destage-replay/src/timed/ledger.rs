@@ -1,9 +1,9 @@
 //! What is counted while a run goes on.
 
-use super::counters::{ControlCounters, TimedCounters};
 use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes};
 use crate::distribution::Values;
+use crate::timing::{ControlCounters, TimedCounters};
 use crate::windows::Flash;
 use destage_core::{Nanos, Op};
 use destage_ssd::DeviceCounters;

@@ -1,21 +1,39 @@
-//! Whole runs, of policies by their names in front of a mounted drive, and what is refused before
-//! one begins.
+//! Whole runs, of policies by their names, and what is refused before one begins.
 
-use super::{TimedReplay, cache, config, lru, word, workload};
-use crate::control::Control;
-use crate::error::RunError;
-use crate::input::Input;
-use crate::observe::Unobserved;
-use crate::run::{Mounted, RunOptions, run};
+use super::{Mounted, RunOptions, compare, run};
+use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use crate::timed::Workload;
-use crate::warmup::Warmup;
 use destage_core::Op;
 use destage_policies::{FromRun, POLICIES};
-use destage_ssd::config::{Table, Value as Given};
-use destage_ssd::{Device, DeviceConfig, Drive, HostConfig};
+use destage_replay::control::Control;
+use destage_replay::error::RunError;
+use destage_replay::observe::Unobserved;
+use destage_replay::timed::Workload;
+use destage_ssd::config::Table;
+use destage_ssd::{Device, DeviceConfig, Drive};
 use std::sync::Arc;
+
+/// Requests of 1 to 3 pages on a drive of 400, some skewed, two thirds of them writes, in bursts.
+fn workload(requests: u64) -> Workload {
+    let mut state = 1u64;
+    let mut random = move |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut arrival = 0;
+    let requests: Vec<_> = (0..requests)
+        .map(|_| {
+            arrival += if random(8) == 0 { 1_000_000 } else { random(50_000) };
+            let op = if random(3) == 0 { Op::Read } else { Op::Write };
+            let page = if random(2) == 0 { random(40) } else { random(397) };
+            (arrival, op, page * 4096, (1 + random(3)) * 4096)
+        })
+        .collect();
+    let drive = Drive::from_spec("acr[blocks_per_plane=64;logical_pages=3000;page_bytes=4096]");
+    Workload::new(requests, &drive.expect("a good drive").device).expect("requests on the drive")
+}
 
 fn mounted(changes: &str) -> Arc<Mounted> {
     let drive = Drive::from_spec(&format!(
@@ -32,11 +50,7 @@ fn mounted(changes: &str) -> Arc<Mounted> {
     })
 }
 
-fn one(
-    workload: &Workload,
-    policy: &str,
-    options: &RunOptions,
-) -> Result<crate::result::RunResult, RunError> {
+fn one(workload: &Workload, policy: &str, options: &RunOptions) -> Result<RunResult, RunError> {
     let spec = PolicySpec::parse(policy).expect("a policy");
     let frames = Frames { frames: 30, given: "30p".into() };
     run(&workload.input(), &spec, &frames, options, &Control::default(), &mut Unobserved)
@@ -44,7 +58,7 @@ fn one(
 
 #[test]
 fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
-    let workload = workload(2000, &config(&[]));
+    let workload = workload(2000);
     let with = RunOptions { drive: Some(mounted("")), check: true, ..RunOptions::default() };
     let without = RunOptions { check: true, ..RunOptions::default() };
     for info in POLICIES {
@@ -77,7 +91,7 @@ fn every_policy_runs_in_front_of_a_device_with_the_decisions_it_has_without() {
 
 #[test]
 fn no_cache_needs_a_device_and_misses_always() {
-    let workload = workload(300, &config(&[]));
+    let workload = workload(300);
     let text = one(&workload, "none", &RunOptions::default()).expect_err("refused").to_string();
     assert!(text.contains("add a device"), "{text}");
     let with = RunOptions { drive: Some(mounted("")), profile: true, ..RunOptions::default() };
@@ -102,32 +116,21 @@ fn a_trace_beyond_the_drive_is_refused_before_the_run() {
 }
 
 #[test]
-fn a_request_without_a_length_in_bytes_is_as_long_as_all_its_rows() {
-    // Half of the requests wrap at the drive's end: they have two rows or more.
-    let device = config(&[("handles", Given::Int(2)), ("blocks_per_plane", Given::Int(24))]);
-    let request =
-        |k: u64| (k * 20_000, Op::Write, (k * 37 % 397 + 397 * (k % 2)) * 4096, 12 * 4096);
-    let workload = Workload::new((0..600).map(request), &device).expect("requests");
-    assert!(workload.input().continuations.len() > 10);
-    let mut placement = Table::new();
-    placement.insert("policy".into(), word("by-size"));
-    placement.insert("thresholds".into(), Given::List(vec![Given::Int(40_960)]));
-    let device = device.with_placement(&placement).expect("a good placement");
-    let run = |input: &Input<'_>| {
-        let host = HostConfig::from_table(&Table::new(), &device).expect("the default host");
-        let replay = TimedReplay {
-            input: *input,
-            host,
-            warmup: Warmup::None,
-            fetch_on_write_miss: false,
-            flush_at_end: true,
-        };
-        let mut device = Device::new(&device);
-        replay.run(&mut device, &mut lru(&workload), &cache(), &mut Unobserved).expect("a run");
-        device.counters()
-    };
-    let said = run(&workload.input());
-    assert_eq!(said, run(&Input { request_bytes: &[], ..workload.input() }));
-    let short = vec![4096; workload.input().request_bytes.len()];
-    assert_ne!(said, run(&Input { request_bytes: &short, ..workload.input() }), "lengths count");
+fn sizes_that_share_a_pass_give_the_results_of_runs_of_their_own() {
+    let workload = workload(2000);
+    let sizes: Vec<Frames> =
+        [7, 30, 200].map(|frames| Frames { frames, given: format!("{frames}p") }).into();
+    let (input, options) = (workload.input(), RunOptions::default());
+    for policy in ["fifo", "clock", "sieve"] {
+        let spec = [PolicySpec::parse(policy).expect("a policy")];
+        let alone: Vec<RunResult> = sizes
+            .iter()
+            .map(|size| run(&input, &spec[0], size, &options, &Control::default(), &mut Unobserved))
+            .collect::<Result<_, _>>()
+            .expect("runs");
+        for jobs in [1, 2] {
+            let shared = compare(&input, &spec, &sizes, &options, jobs, &Control::default());
+            assert_eq!(shared.expect("runs"), alone, "{policy}");
+        }
+    }
 }

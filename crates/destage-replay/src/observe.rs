@@ -22,34 +22,27 @@ pub struct Completed {
     pub operations: Range<u64>,
 }
 
-/// Sees every decision of a run; the empty one costs nothing.
+/// Sees every decision of a run.
 pub trait Observer {
     /// It wants to be shown something of this run, beyond its progress; asked once, before the
-    /// run. One that nobody watches is faster: its loop was compiled for the policy.
+    /// run. A run that nobody watches is faster: its loop is compiled for the policy.
     fn watches(&self) -> bool {
         true
     }
 
-    /// It wants to be shown every access. If not, evictions are counted a block at a time, which
-    /// saves a third of the instructions of a miss.
-    const SEES_ACCESSES: bool = true;
-
     /// After each access: what it was, whether it hit, what it evicted (`None` on a hit).
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>);
 
-    /// The same of a miss that the policy did not take in: nothing was evicted, and the plan is
-    /// the write that goes through to flash, or empty.
+    /// After a miss that the policy did not admit: nothing was evicted, and the plan is the write
+    /// that goes through to flash, or empty.
     fn refused(&mut self, r: &Request, plan: &Plan) {
         self.access(r, false, Some(plan));
     }
 
-    /// It wants to be shown the operations of the device.
-    const SEES_OPERATIONS: bool = false;
-
-    /// It wants to be shown them in this run; asked once, before the first. A drive that nobody
-    /// watches keeps no record of them.
+    /// It wants to be shown the operations of the device; asked once, before the first. A device
+    /// that nobody watches keeps no record of them.
     fn wants_operations(&self) -> bool {
-        Self::SEES_OPERATIONS
+        false
     }
 
     /// With a device: a page is written at this instant, nanoseconds, because a unit was idle, and
@@ -63,10 +56,7 @@ pub trait Observer {
     /// With a device: operations of its units, those of a unit in the order of service.
     fn operations(&mut self, _: &mut dyn Iterator<Item = OperationRecord>) {}
 
-    /// It wants to be shown where the policy has adapted to.
-    const SEES_GAUGES: bool = false;
-
-    /// It wants to be shown now, after an access.
+    /// It wants to be shown where the policy has adapted to; asked after each access.
     fn wants_gauges(&self) -> bool {
         false
     }
@@ -81,11 +71,77 @@ pub trait Observer {
     }
 }
 
-/// Shows the policy's gauges to an observer that wants them now. Nothing, if it never does.
+/// Shows the policy's gauges to an observer that wants them now.
 #[inline(always)]
-pub fn show_gauges<P: Policy, O: Observer>(policy: &P, observer: &mut O) {
-    if O::SEES_GAUGES && observer.wants_gauges() {
+pub(crate) fn show_gauges<P: Policy>(policy: &P, observer: &mut dyn Observer) {
+    if observer.wants_gauges() {
         policy.gauges(&mut |name, value| observer.gauge(name, value));
+    }
+}
+
+/// The observer of a run with a device: called only if it watches, so that a run that nobody watches
+/// pays a branch and no call.
+pub(crate) struct Watcher<'o> {
+    observer: &'o mut dyn Observer,
+    watches: bool,
+}
+
+impl<'o> Watcher<'o> {
+    pub(crate) fn new(observer: &'o mut dyn Observer) -> Self {
+        Watcher { watches: observer.watches(), observer }
+    }
+}
+
+impl Observer for Watcher<'_> {
+    #[inline(always)]
+    fn watches(&self) -> bool {
+        self.watches
+    }
+
+    #[inline(always)]
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        if self.watches {
+            self.observer.access(r, hit, plan);
+        }
+    }
+
+    #[inline(always)]
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        if self.watches {
+            self.observer.refused(r, plan);
+        }
+    }
+
+    fn wants_operations(&self) -> bool {
+        self.watches && self.observer.wants_operations()
+    }
+
+    fn idle_write(&mut self, at_ns: Nanos, page: Page) {
+        self.observer.idle_write(at_ns, page);
+    }
+
+    #[inline(always)]
+    fn completed(&mut self, request: &Completed) {
+        if self.watches {
+            self.observer.completed(request);
+        }
+    }
+
+    fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
+        self.observer.operations(operations);
+    }
+
+    #[inline(always)]
+    fn wants_gauges(&self) -> bool {
+        self.watches && self.observer.wants_gauges()
+    }
+
+    fn gauge(&mut self, name: &'static str, value: f64) {
+        self.observer.gauge(name, value);
+    }
+
+    fn progress(&mut self, accesses: u64) -> bool {
+        self.observer.progress(accesses)
     }
 }
 
@@ -97,9 +153,6 @@ impl Observer for Unobserved {
         false
     }
 
-    const SEES_ACCESSES: bool = false;
-
-    #[inline(always)]
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 }
 
@@ -108,10 +161,6 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn watches(&self) -> bool {
         self.0.watches() || self.1.watches()
     }
-
-    const SEES_ACCESSES: bool = A::SEES_ACCESSES || B::SEES_ACCESSES;
-    const SEES_OPERATIONS: bool = A::SEES_OPERATIONS || B::SEES_OPERATIONS;
-    const SEES_GAUGES: bool = A::SEES_GAUGES || B::SEES_GAUGES;
 
     fn wants_operations(&self) -> bool {
         self.0.wants_operations() || self.1.wants_operations()
@@ -147,7 +196,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     fn operations(&mut self, operations: &mut dyn Iterator<Item = OperationRecord>) {
-        if !(A::SEES_OPERATIONS && B::SEES_OPERATIONS) {
+        if !(self.0.wants_operations() && self.1.wants_operations()) {
             // At most one of them looks.
             self.0.operations(operations);
             self.1.operations(operations);
@@ -170,10 +219,6 @@ impl<O: Observer> Observer for Option<O> {
     fn watches(&self) -> bool {
         self.as_ref().is_some_and(Observer::watches)
     }
-
-    const SEES_ACCESSES: bool = O::SEES_ACCESSES;
-    const SEES_OPERATIONS: bool = O::SEES_OPERATIONS;
-    const SEES_GAUGES: bool = O::SEES_GAUGES;
 
     fn wants_operations(&self) -> bool {
         self.as_ref().is_some_and(Observer::wants_operations)

@@ -3,7 +3,7 @@
 
 mod bounds;
 mod idle;
-mod whole;
+mod lengths;
 
 use super::*;
 use crate::observe::{Completed, Observer, Unobserved};
@@ -100,7 +100,9 @@ struct Seen {
 }
 
 impl Observer for Seen {
-    const SEES_OPERATIONS: bool = true;
+    fn wants_operations(&self) -> bool {
+        true
+    }
 
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {
         self.accesses += 1;

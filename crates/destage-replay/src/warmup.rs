@@ -21,7 +21,7 @@ pub enum Warmup {
 
 impl Warmup {
     /// Rows of a trace before which nothing counts, if that is known before the run.
-    pub(crate) fn rows(self, rows: usize, arrivals_ns: &[u64]) -> Option<usize> {
+    pub fn rows(self, rows: usize, arrivals_ns: &[u64]) -> Option<usize> {
         let warm = match self {
             Warmup::None => 0,
             Warmup::Percent(p) => (p / 100.0 * rows as f64).round() as usize,

@@ -120,25 +120,27 @@ impl Counters {
         self.misses() - self.bypasses
     }
 
+    /// Counts a hit.
     #[inline(always)]
-    pub(crate) fn hit(&mut self, op: Op) {
+    pub fn hit(&mut self, op: Op) {
         match op {
             Op::Read => self.read_hits += 1,
             Op::Write => self.write_hits += 1,
         }
     }
 
+    /// Counts a miss.
     #[inline(always)]
-    pub(crate) fn miss(&mut self, op: Op) {
+    pub fn miss(&mut self, op: Op) {
         match op {
             Op::Read => self.read_misses += 1,
             Op::Write => self.write_misses += 1,
         }
     }
 
-    /// What one eviction gave up.
+    /// Counts the pages that an eviction gave up.
     #[inline(always)]
-    pub(crate) fn evicted(&mut self, plan: &Plan) {
+    pub fn evicted(&mut self, plan: &Plan) {
         self.evictions += plan.evicted().len() as u64;
         self.clean_evictions += plan.clean_evictions() as u64;
         self.destages += plan.group_count() as u64;

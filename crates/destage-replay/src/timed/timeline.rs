@@ -176,8 +176,9 @@ impl<W: Write> Timeline<W> {
 }
 
 impl<W: Write> Observer for Timeline<W> {
-    const SEES_ACCESSES: bool = false;
-    const SEES_OPERATIONS: bool = true;
+    fn wants_operations(&self) -> bool {
+        true
+    }
 
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 

@@ -23,13 +23,11 @@ mod tests;
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::control::Control;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
-use crate::options::RunOptions;
 use crate::replay::Replayed;
-use crate::spec::PolicySpec;
-use crate::warmup::Warmup;
 use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
 use clock_multi_size::{Clock, Hands, Sieve};
 use fifo::Fifo;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -50,47 +48,36 @@ const AHEAD: usize = 16;
 /// Accesses after which counts are taken out of narrow lanes: they hold twice as many.
 const LANES_HOLD: u64 = if cfg!(test) { 100 } else { 1 << 28 };
 
-/// Whether a policy's sizes can be run together, with these options, over so many pages.
-pub(crate) fn can_share(spec: &PolicySpec, run: &RunOptions, pages: usize) -> bool {
-    // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
-    // laws are checked of a policy that runs.
-    let alike = run.warmup != Warmup::Full && !run.check && !run.drops_trims();
-    let alone = run.drive.is_none();
-    ["fifo", "clock", "sieve"].contains(&spec.name) && alike && alone && pages <= MOST_PAGES
+/// Whether a policy's sizes can be run together over so many pages.
+pub fn can_share(policy: &str, pages: usize) -> bool {
+    ["fifo", "clock", "sieve"].contains(&policy) && pages <= MOST_PAGES
 }
 
 /// Whether that is quicker where every run is cut into windows.
-pub(crate) fn windows_pay(spec: &PolicySpec, accesses: u64, pages: usize) -> bool {
-    spec.name != "fifo" || accesses >= CUTS_PAY_FROM * pages as u64
+pub fn windows_pay(policy: &str, accesses: u64, pages: usize) -> bool {
+    policy != "fifo" || accesses >= CUTS_PAY_FROM * pages as u64
 }
 
 /// Sizes of a policy that go into one pass, of `sizes` that it has, where `tasks` would be done one
 /// at a time: a thread that has nothing to do wins nothing, so that each has a task at least.
-pub(crate) fn at_once(sizes: usize, tasks: usize, jobs: usize) -> usize {
+pub fn at_once(sizes: usize, tasks: usize, jobs: usize) -> usize {
     let lanes = (tasks / jobs.max(1)).clamp(1, LANES);
     sizes.div_ceil(sizes.div_ceil(lanes).max(1)).max(1)
 }
 
-/// What is counted at one size.
-pub(crate) struct AtSize {
-    /// As a run of its own counts it; it has no windows if they were not asked for.
-    pub(crate) replayed: Replayed,
-    /// Dirty pages that are in the cache at the end.
-    pub(crate) dirty_left: u64,
-}
-
-/// Runs a policy that [`can_share`] at some sizes, at most [`LANES`], each at least 1; the first
-/// `warmup_requests` are not counted.
+/// Runs a policy that [`can_share`] at some sizes, at most eight, each at least 1; the first
+/// `warmup_requests` are not counted. What a run of each size on its own counts; it has no windows if
+/// they were not asked for.
 ///
 /// Returns `None` when it was stopped.
-pub(crate) fn run(
+pub fn run(
     policy: &str,
     columns: Columns<'_>,
     frames: &[u32],
     warmup_requests: usize,
     windows: bool,
     control: &Control,
-) -> Option<Vec<AtSize>> {
+) -> Option<Vec<Replayed>> {
     let pages = columns.lpns.len();
     // More frames than pages are never filled.
     let most = pages.max(1) as u32;
@@ -137,7 +124,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run<L: Lanes>(&self, mut lanes: L) -> Option<Vec<AtSize>> {
+    fn run<L: Lanes>(&self, mut lanes: L) -> Option<Vec<Replayed>> {
         let requests = self.columns.first_ids.len();
         let warm = self.warmup_requests.min(requests);
         let mut narrow = 0;
@@ -152,14 +139,13 @@ impl Pass<'_> {
         }
         lanes.widen();
         let found = before.iter().zip(parts).enumerate();
-        let each = found.map(|(lane, (before, parts))| AtSize {
-            replayed: Replayed {
-                counters: lanes.counters(lane).since(before),
-                own: OwnCounters::default(),
-                destage_pages: DestageSizes::default(),
-                warmup_requests: warm as u64,
-                parts,
-            },
+        let each = found.map(|(lane, (before, parts))| Replayed {
+            counters: lanes.counters(lane).since(before),
+            own: OwnCounters::default(),
+            gauges: BTreeMap::new(),
+            destage_pages: DestageSizes::default(),
+            warmup_requests: warm as u64,
+            parts,
             dirty_left: lanes.dirty_pages(lane),
         });
         Some(each.collect())

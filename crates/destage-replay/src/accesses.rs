@@ -22,21 +22,23 @@ impl<'a> Columns<'a> {
     }
 
     /// Page accesses of all requests.
-    pub(crate) fn accesses(&self) -> u64 {
+    pub fn accesses(&self) -> u64 {
         self.extents.iter().map(|&extent| u64::from(Extent(extent).pages())).sum()
     }
 }
 
 /// One access: dense id, and bit 0 write, bit 1 first of its request.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Access {
-    pub(crate) id: u32,
+pub struct Access {
+    /// Dense id of its page.
+    pub id: u32,
     flags: u32,
 }
 
 impl Access {
+    /// Read or write.
     #[inline(always)]
-    pub(crate) fn op(self) -> Op {
+    pub fn op(self) -> Op {
         if self.flags & 1 == 0 { Op::Read } else { Op::Write }
     }
 
@@ -47,10 +49,10 @@ impl Access {
 }
 
 /// Accesses that are expanded at a time: small enough to stay in the first-level cache.
-pub(crate) const BLOCK: usize = 1024;
+pub const BLOCK: usize = 1024;
 
 /// Expands requests into blocks of accesses; a request may be cut between two blocks.
-pub(crate) struct Expander<'a> {
+pub struct Expander<'a> {
     columns: Columns<'a>,
     request: usize,
     page_in_request: u32,
@@ -59,12 +61,12 @@ pub(crate) struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     /// Over the requests `start..end`.
-    pub(crate) fn new(columns: Columns<'a>, start: usize, end: usize) -> Self {
+    pub fn new(columns: Columns<'a>, start: usize, end: usize) -> Self {
         Expander { columns, request: start, page_in_request: 0, end }
     }
 
     /// Fills `block` from `filled` on; returns how many are filled now.
-    pub(crate) fn fill(&mut self, block: &mut [Access], mut filled: usize) -> usize {
+    pub fn fill(&mut self, block: &mut [Access], mut filled: usize) -> usize {
         while filled < block.len() && self.request < self.end {
             let first = self.columns.first_ids[self.request];
             let extent = Extent(self.columns.extents[self.request]);

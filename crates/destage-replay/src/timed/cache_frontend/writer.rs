@@ -10,7 +10,7 @@
 //! The run's loop finds the instants; they cost a branch for each request where nobody uses them.
 
 use super::{CacheFrontend, Ledger};
-use crate::observe::Observer;
+use crate::observe::{Observer, Watcher};
 use destage_core::{DeviceView, Lpn, Nanos, Op, Page, Policy, Requirements, UnitId};
 use destage_ssd::config::EvictWait;
 use destage_ssd::{Command, Device, DriveLpn, WriterConfig};
@@ -31,12 +31,12 @@ impl<P: Policy> CacheFrontend<'_, P> {
     }
 
     /// Asks the policy, for each unit that is idle (5). It may want to be asked again.
-    pub(super) fn ask<O: Observer>(
+    pub(super) fn ask(
         &mut self,
         device: &mut Device,
         at: Nanos,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> bool {
         for unit in (0..device.units()).map(UnitId) {
             if device.backlog_ns(unit) > 0 {
@@ -57,12 +57,12 @@ impl<P: Policy> CacheFrontend<'_, P> {
 
     /// The writer writes what it may at this instant (3). False: every page that it looks at is
     /// clean.
-    pub(super) fn trickle<O: Observer>(
+    pub(super) fn trickle(
         &mut self,
         device: &mut Device,
         at: Nanos,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> bool {
         let Some(WriterConfig { writer_low_pages, writer_batch, .. }) = self.writer else {
             return false;
@@ -100,13 +100,13 @@ impl<P: Policy> CacheFrontend<'_, P> {
 
     /// Writes a page that stays: nobody waits for it but whoever takes its frame (4). It is no
     /// write-back of a victim: nothing is sampled, and its latency is not among theirs (6).
-    fn write_idle<O: Observer>(
+    fn write_idle(
         &mut self,
         device: &mut Device,
         at: Nanos,
         page: Page,
         ledger: &mut Ledger,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) {
         // Pages of the drive: fewer than 2^32.
         let lpn = DriveLpn(self.lpns[page.0 as usize] as u32);

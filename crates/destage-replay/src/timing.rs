@@ -51,7 +51,7 @@ pub struct ControlCounters {
 }
 
 /// What a drive has done since it had done `before`; erase counts of blocks stay as they are.
-pub(super) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceCounters {
+pub(crate) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceCounters {
     for (all, before) in [
         (&mut all.flash_reads, before.flash_reads),
         (&mut all.flash_programs, before.flash_programs),
@@ -93,7 +93,7 @@ pub struct EraseSpread {
 }
 
 impl EraseSpread {
-    pub(super) fn of(counts: impl Iterator<Item = u32>) -> Self {
+    pub(crate) fn of(counts: impl Iterator<Item = u32>) -> Self {
         let (mut blocks, mut sum, mut squares) = (0u64, 0u128, 0u128);
         for count in counts.map(u128::from) {
             blocks += 1;

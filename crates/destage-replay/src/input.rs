@@ -54,8 +54,10 @@ pub enum NextUses<'a> {
 }
 
 impl NextUses<'_> {
+    /// Number of the next access to the page of this one; [`NEVER`] if there is none, or if nobody
+    /// needs it.
     #[inline(always)]
-    pub(crate) fn of(&self, access: usize) -> u64 {
+    pub fn of(&self, access: usize) -> u64 {
         match self {
             NextUses::None => NEVER,
             NextUses::Short(next) => match next[access] {

@@ -1,18 +1,18 @@
 //! The course of a run: the request that is being served, and what was counted.
 
-use super::counters::{EraseSpread, TimedCounters, Timing, since};
 use super::frontend::Frontend;
 use super::ledger::Ledger;
 use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::error::RunError;
-use crate::observe::{Completed, Observer};
+use crate::observe::{Completed, Observer, Watcher};
+use crate::timing::{EraseSpread, TimedCounters, Timing, since};
 use crate::windows::WindowCounts;
 use destage_core::{Nanos, Op};
 use destage_ssd::config::HostMode;
 use destage_ssd::{Device, DeviceCounters, Ftl, HostConfig, PendingTime};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// What a run with a device leaves behind.
 #[derive(Clone, Debug)]
@@ -24,12 +24,14 @@ pub struct TimedOutcome {
     pub pages: Counters,
     /// What only this policy counts.
     pub own: OwnCounters,
+    /// Where the policy has adapted to, at the end.
+    pub gauges: BTreeMap<String, f64>,
     /// Sizes of the flush groups.
     pub destage_pages: DestageSizes,
     /// Times, and what the drive did.
     pub timing: Timing,
     /// What was counted, window by window.
-    pub(crate) parts: WindowCounts,
+    pub parts: WindowCounts,
     /// Pages that were still dirty at the end.
     pub dirty_left: u64,
 }
@@ -118,7 +120,7 @@ impl Course {
 
     /// All pages of the request have been served.
     #[inline]
-    pub(super) fn close<O: Observer>(&mut self, (reads, programs): (u64, u64), observer: &mut O) {
+    pub(super) fn close(&mut self, (reads, programs): (u64, u64), observer: &mut Watcher<'_>) {
         if !self.is_open {
             return;
         }
@@ -161,7 +163,7 @@ impl Course {
 
     /// Everything so far was warm-up; the request that has been issued is the first that counts.
     /// Of `total` requests; of those before, some may have filled the cache.
-    pub(super) fn start_counting<C: Frontend>(
+    pub(super) fn start_counting<C: Frontend + ?Sized>(
         &mut self,
         device: &mut Device,
         frontend: &C,
@@ -185,7 +187,7 @@ impl Course {
 
     /// A window of the run may begin with the request that has been issued, or end before it.
     #[inline]
-    pub(super) fn cut<C: Frontend>(&mut self, device: &Device, frontend: &C) {
+    pub(super) fn cut<C: Frontend + ?Sized>(&mut self, device: &Device, frontend: &C) {
         if self.parts.is_cut(self.requests) {
             let done = self.ledger.flash(&device.counters());
             self.parts.cut(self.requests, &self.ledger.pages, done, frontend.is_full());
@@ -194,11 +196,11 @@ impl Course {
 
     /// Requests whose end is known by now have completed. At the end of the run that is all of
     /// them, since all operations have ended.
-    pub(super) fn settle<C: Frontend, O: Observer>(
+    pub(super) fn settle(
         &mut self,
         device: &mut Device,
-        frontend: &mut C,
-        observer: &mut O,
+        frontend: &mut dyn Frontend,
+        observer: &mut Watcher<'_>,
     ) {
         let settled = device.queues().times().settle();
         frontend.settle(&settled);
@@ -223,6 +225,7 @@ impl Course {
         self,
         device: &Device,
         own: &OwnCounters,
+        gauges: BTreeMap<String, f64>,
         dirty_left: u64,
     ) -> Result<TimedOutcome, RunError> {
         let Course { ledger, parts, before, own_before, started_ns, warmup_requests, .. } = self;
@@ -245,6 +248,15 @@ impl Course {
         };
         let own = own.clone().since(&own_before);
         let Ledger { pages, destage_pages, .. } = ledger;
-        Ok(TimedOutcome { warmup_requests, pages, own, destage_pages, timing, parts, dirty_left })
+        Ok(TimedOutcome {
+            warmup_requests,
+            pages,
+            own,
+            gauges,
+            destage_pages,
+            timing,
+            parts,
+            dirty_left,
+        })
     }
 }

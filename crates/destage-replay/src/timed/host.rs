@@ -7,12 +7,13 @@ use super::frontend::{Access, Frontend, NoCache};
 use crate::accesses::Extent;
 use crate::error::RunError;
 use crate::input::Input;
-use crate::observe::Observer;
+use crate::observe::{Observer, Watcher};
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, Op, Policy};
 use destage_ssd::config::{HostMode, LAST_NS};
 use destage_ssd::{CacheConfig, Device, DriveLpn, HostConfig};
+use std::collections::BTreeMap;
 
 /// How far ahead the LPN of a request's first page is asked for.
 const LPNS_AHEAD: usize = 24;
@@ -54,9 +55,9 @@ impl TimedReplay<'_> {
     pub fn run_bare(
         &self,
         device: &mut Device,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> Result<TimedOutcome, RunError> {
-        self.drive(device, &mut NoCache::default(), observer)
+        self.drive(device, &mut NoCache::default(), &mut Watcher::new(observer))
     }
 
     /// Runs through a policy (7.3, 7.4).
@@ -70,25 +71,25 @@ impl TimedReplay<'_> {
         device: &mut Device,
         policy: &mut P,
         cache: &CacheConfig,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, next_uses, .. } = self.input;
         let fetch = self.fetch_on_write_miss;
         let mut frontend =
             CacheFrontend::new(policy, cache, fetch, columns.lpns, next_uses, device);
         frontend.write_ahead(self.host.writer);
-        let mut outcome = self.drive(device, &mut frontend, observer)?;
+        let mut outcome = self.drive(device, &mut frontend, &mut Watcher::new(observer))?;
         let counters = &mut outcome.timing.counters;
         counters.eviction_wait_ns_sum = counters.device.program_wait_ns_sum;
         Ok(outcome)
     }
 
     /// Issues requests, open or closed (7.5, 7.6), and counts responses.
-    fn drive<C: Frontend, O: Observer>(
+    fn drive<C: Frontend>(
         &self,
         device: &mut Device,
         frontend: &mut C,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, arrivals_ns, continuations, .. } = self.input;
         let rows = columns.first_ids.len();
@@ -102,7 +103,7 @@ impl TimedReplay<'_> {
         goes_on(device, &course)?;
         let uses_idle = frontend.uses_idle();
         course.ledger.pages.idle_writes = uses_idle.then_some(0);
-        let operations_seen = O::SEES_OPERATIONS && observer.wants_operations();
+        let operations_seen = observer.wants_operations();
         if operations_seen {
             device.queues().keep_operations();
         }
@@ -178,14 +179,14 @@ impl TimedReplay<'_> {
 
     /// Serves the pages of a row, which are numbered from `index` on.
     #[inline(always)]
-    fn serve<C: Frontend, O: Observer>(
+    fn serve<C: Frontend>(
         &self,
         row: usize,
         index: &mut u64,
         device: &mut Device,
         frontend: &mut C,
         course: &mut Course,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
     ) -> Result<(), RunError> {
         let columns = self.input.columns;
         let first = columns.first_ids[row];
@@ -203,7 +204,7 @@ impl TimedReplay<'_> {
             course.end = device.queues().times().later(course.end, done);
             course.pages += 1;
             *index += 1;
-            if O::SEES_GAUGES && observer.wants_gauges() {
+            if observer.wants_gauges() {
                 frontend.gauges(&mut |name, value| observer.gauge(name, value));
             }
         }
@@ -211,12 +212,12 @@ impl TimedReplay<'_> {
     }
 
     /// After the last request: what is still dirty, what is still under way, and what was lost.
-    fn end<C: Frontend, O: Observer>(
+    fn end(
         &self,
         device: &mut Device,
-        frontend: &mut C,
+        frontend: &mut dyn Frontend,
         mut course: Course,
-        observer: &mut O,
+        observer: &mut Watcher<'_>,
         (accesses, requests): (u64, u64),
         operations_seen: bool,
     ) -> Result<TimedOutcome, RunError> {
@@ -226,9 +227,11 @@ impl TimedReplay<'_> {
         }
         course.cut(device, frontend);
         let columns = self.input.columns;
-        if O::SEES_GAUGES {
-            frontend.gauges(&mut |name, value| observer.gauge(name, value));
-        }
+        let mut gauges = BTreeMap::new();
+        frontend.gauges(&mut |name, value| {
+            observer.gauge(name, value);
+            gauges.insert(name.to_string(), value);
+        });
         let dirty_left = if self.flush_at_end {
             // No request waits for these: they are no evictions.
             device.queues().count_latencies(false);
@@ -245,19 +248,19 @@ impl TimedReplay<'_> {
         observer.progress(accesses);
         goes_on(device, &course)?;
         nothing_lost(device, frontend.host_operations(), (course.requests, requests))?;
-        course.outcome(device, &frontend.own_counters(), dirty_left)
+        course.outcome(device, &frontend.own_counters(), gauges, dirty_left)
     }
 }
 
 /// Offers the instants between two requests in which units are idle (`docs/spec/writer.md`, 2), and
 /// ends them: all that happened before the second is over.
 #[inline(never)]
-fn offer_idle<C: Frontend, O: Observer>(
+fn offer_idle(
     since: Nanos,
     device: &mut Device,
-    frontend: &mut C,
+    frontend: &mut dyn Frontend,
     course: &mut Course,
-    observer: &mut O,
+    observer: &mut Watcher<'_>,
 ) {
     let mut next = Some(since).filter(|&at| course.requests > 0 && at < course.now);
     while let Some(at) = next {
@@ -271,13 +274,13 @@ fn offer_idle<C: Frontend, O: Observer>(
 
 /// Serves the trims and flushes that come before a row.
 #[inline(never)]
-fn serve_between<C: Frontend, O: Observer>(
+fn serve_between(
     row: usize,
     control_commands: &mut ControlQueue<'_>,
     device: &mut Device,
-    frontend: &mut C,
+    frontend: &mut dyn Frontend,
     course: &mut Course,
-    observer: &mut O,
+    observer: &mut Watcher<'_>,
 ) {
     while let Some(control_command) = control_commands.next(row) {
         course.close(frontend.host_operations(), observer);
@@ -294,7 +297,7 @@ fn serve_between<C: Frontend, O: Observer>(
 /// The instant of a request has come; it may be the first that counts. `prefetch`: rows that do not
 /// count, if the cache does not say so, and requests in all.
 #[inline(always)]
-fn begin<C: Frontend>(
+fn begin<C: Frontend + ?Sized>(
     row: usize,
     (warm_rows, requests): (Option<usize>, u64),
     device: &mut Device,

@@ -6,7 +6,7 @@
 use crate::coarse_histogram::CoarseHistogram;
 use crate::counters::Counters;
 use crate::distribution::Summary;
-use crate::timed::Timing;
+use crate::timing::Timing;
 use destage_core::{Nanos, Op};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ impl Responses {
 
 /// Collects windows while a run goes on.
 #[derive(Clone, Debug)]
-pub(crate) struct WindowCounts {
+pub struct WindowCounts {
     cuts: WindowBounds,
     next: u64, // the request that begins the next window
     seen: Counters,
@@ -197,7 +197,7 @@ impl WindowCounts {
     }
 
     /// The windows, if there are enough requests for them; `physical` completes their counters.
-    pub(crate) fn finish(
+    pub fn finish(
         self,
         timing: Option<&Timing>,
         physical: &dyn Fn(&mut Counters),
@@ -357,7 +357,7 @@ fn beyond(windows: &[Window], timing: &Timing) -> BTreeMap<String, Vec<f64>> {
 mod tests {
     use super::*;
     use crate::distribution::Values;
-    use crate::timed::{EraseSpread, TimedCounters};
+    use crate::timing::{EraseSpread, TimedCounters};
     use proptest::prelude::*;
 
     proptest! {

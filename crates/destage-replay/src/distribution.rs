@@ -205,7 +205,7 @@ pub struct Summary {
 
 impl Summary {
     /// (share, value) of all that is known, ascending: the percentiles too.
-    pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
+    pub fn curve(&self) -> Vec<(f64, f64)> {
         let named = [(0.5, self.p50), (0.9, self.p90), (0.95, self.p95), (0.99, self.p99)];
         let tail = [(0.999, self.p999), (0.9999, self.p9999)];
         let all = self.quantiles.iter().copied().chain(named).chain(tail);
