@@ -9,7 +9,7 @@ import pytest
 from conftest import Destage, msr_lines
 
 import destage as ds
-from destage.experiment.conditions import Condition, NoCondition
+from destage.experiment.filter import rows_where
 from destage.experiment.plan import Plan, planned
 from destage.experiment.spec import load_spec
 
@@ -232,10 +232,10 @@ WRONG = {
         "[sweep] zip: expected axes of the same length: traces has 1, cache has 2"
     ),
     '@zip = ["traces", "cash"]\n': "[sweep] zip: unknown axis 'cash', did you mean cache?",
-    '@where = "polic == 1"\n': "where: 'polic == 1': unknown name 'polic', did you mean policy?",
+    '@where = "polic == 1"\n': "where: 'polic == 1' is no condition: ",
     '@where = "policy =="\n': "is no condition",
-    '@where = "open(1)"\n': "expected names, numbers, texts",
-    '@where = "policy == 3"\n': "[sweep] where: no run is left",
+    '@where = "open(1)"\n': "is no condition",
+    "@where = \"policy == 'min'\"\n": "[sweep] where: no run is left",
     '@ftls = "bast"\n': "[sweep] ftls: it is of a drive, and there is none",
     '@placements = "sepbit"\n': "[sweep] placements: it is of a drive, and there is none",
     '[sweep]\ntraces = [{synth = "zipf", skew = 2}]\n': "spec.toml: trace synth zipf skew=2: skew:",
@@ -297,18 +297,21 @@ VALUES = {
     [
         ("policy == 'lru' and frames > 9", True),
         ("policy in ['arc', 'fifo']", False),
+        ('policy == "lru" and cache <= "10%"', True),
+        ("policy IN ('arc', 'lru') AND frames BETWEEN 9 AND 11", True),
         ("cache == '10%'", True),
-        ("cache <= '40KiB' and cache >= '10p' and cache < 0.05 * 1000000", True),
+        ("cache <= '40KiB' and cache >= '10p' and '9%' < cache", True),
         ("cache_bytes / 4096 == frames", True),
         ("not (policy == 'lru') or params.w * 2 == 1", True),
-        ("seed == none", True),
+        ("params.other != 0.5 and params.other == none", True),
+        ("seed == none and seed is null", True),
         ("seed < 3", False),
-        ("1 < frames <= 10", True),
+        ("policy != 'params.w == none'", True),
         ("-frames == -10", True),
     ],
 )
 def test_conditions_compare_and_reckon(text: str, holds: bool) -> None:
-    assert Condition.of(text, VALUES, ("params.",)).holds(VALUES) is holds
+    assert rows_where([VALUES, {**VALUES, "policy": None}], [text])[:1] == [0] * holds
 
 
 def test_a_size_is_compared_as_it_was_asked_for() -> None:
@@ -316,7 +319,7 @@ def test_a_size_is_compared_as_it_was_asked_for() -> None:
     values = {**VALUES, "unique_pages": 104}
     asked = "cache >= '10%' and cache <= '10%' and cache < '10.5%' and cache > '9%'"
     for text in (asked, "cache >= '41KB'", "cache >= '41KB' and cache < '46KB'"):
-        assert Condition.of(text, values).holds(values), text
+        assert rows_where([values], [text]) == [0], text
 
 
 @pytest.mark.parametrize(
@@ -324,16 +327,14 @@ def test_a_size_is_compared_as_it_was_asked_for() -> None:
     [
         "__import__('os')",
         "policy.__class__",
-        "[x for x in policy]",
         "lambda: 1",
-        "policy[0]",
-        "f'{policy}'",
-        "policy if 1 else 2",
-        "(policy := 1)",
         "",
-        "9**9**9",
+        "policy ==",
+        "polic == 1",
+        "EXISTS (SELECT * FROM read_text('/etc/hostname'))",
+        "getenv('HOME') = 'x'",
     ],
 )
 def test_a_condition_can_do_nothing_else(text: str) -> None:
-    with pytest.raises(NoCondition):
-        Condition.of(text, VALUES, ("params.",))
+    with pytest.raises(ds.UsageError, match="is no condition: "):
+        rows_where([VALUES], [text])

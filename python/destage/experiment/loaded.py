@@ -13,7 +13,7 @@ from typing import Any
 from destage import _destage
 from destage.errors import DataError, UsageError
 from destage.experiment.answer import Answer, asked_in_sql
-from destage.experiment.conditions import Condition, NoCondition
+from destage.experiment.filter import rows_where
 from destage.experiment.listing import stored_table
 from destage.experiment.pooling import pooled_rows
 from destage.experiment.rows import (
@@ -40,7 +40,8 @@ from destage.tables.table import Table
 
 __all__ = ["Hole", "StoredResults", "load_results"]
 
-_Filter = Callable[[Row], bool]
+#: The places of the rows that it lets through.
+_Filter = Callable[[Sequence[Row]], list[int]]
 
 #: Columns of every row; the whole results are read only where they are asked for.
 _HEAVY = (RECORD, CONTEXT)
@@ -99,29 +100,28 @@ class StoredResults(Tabled):
 
         Raises `UsageError` for what is none.
         """
-        known = dict.fromkeys([*(n for n in kinds() if n not in _HEAVY), *_option_names()])
-        try:
-            asked = Condition.of(condition, known, ("params.",))
-            return self._kept(lambda row: asked.holds(_values(row)))
-        except NoCondition as e:
-            raise UsageError(f"where: {e}") from None
+
+        def fits(rows: Sequence[Row]) -> list[int]:
+            try:
+                return rows_where([_values(row) for row in rows], [condition])
+            except UsageError as e:
+                raise UsageError(f"where: {e}") from None
+
+        return self._kept(fits)
 
     def only(self, **given: str | None) -> StoredResults:
         """The rows with these values; a comma separates several: `policy="lru,arc"`."""
         wanted = {name: _parts(text) for name, text in given.items() if text is not None}
 
-        def fits(row: Row) -> bool:
-            return all(
-                str(row[name]) in values or (name == "policy" and str(row["label"]) in values)
-                for name, values in wanted.items()
-            )
+        def fits(rows: Sequence[Row]) -> list[int]:
+            return [k for k, row in enumerate(rows) if _is_among(row, wanted)]
 
         return self._kept(fits)
 
     def _kept(self, fits: _Filter) -> StoredResults:
         """The rows that a filter lets through; holes that it does not are none of theirs."""
         return StoredResults(
-            [row for row in self.rows if fits(row)],
+            [self.rows[k] for k in fits(self.rows)],
             self.stores,
             self.damaged,
             there=self._there,
@@ -151,17 +151,14 @@ class StoredResults(Tabled):
     @cached_property
     def _lost(self) -> tuple[tuple[Any, Mapping[str, Any], tuple[Row, ...]], ...]:
         """Tasks of which something is missing: the sweep, the task, its runs."""
-        found: dict[str, list[tuple[Any, Mapping[str, Any], tuple[Row, ...]]]] = {}
-        for sweep in (s for store in self.stores for s in store.sweeps()):
-            if sweep.id in found:
-                continue
-            lost = ((sweep, task, _lost(sweep, task, self._there)) for task in sweep.tasks)
-            kept = ((s, t, tuple(r for r in rows if self._fits(r))) for s, t, rows in lost)
-            found[sweep.id] = [one for one in kept if one[2]]
-        return tuple(one for some in found.values() for one in some)
-
-    def _fits(self, row: Row) -> bool:
-        return all(fits(row) for fits in self._filters)
+        sweeps = {sweep.id: sweep for store in reversed(self.stores) for sweep in store.sweeps()}
+        found = [(s, t, _lost(s, t, self._there)) for s in sweeps.values() for t in s.tasks]
+        rows: list[Row] = [row for _, _, some in found for row in some]
+        for fits in self._filters:
+            rows = [rows[k] for k in fits(rows)]
+        kept = set(map(id, rows))
+        some = ((s, t, tuple(row for row in lost if id(row) in kept)) for s, t, lost in found)
+        return tuple(one for one in some if one[2])
 
     @property
     def missing(self) -> tuple[Row, ...]:
@@ -321,8 +318,11 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in parts(text)]
 
 
-def _option_names() -> list[str]:
-    return [option.name for option in run_options()]
+def _is_among(row: Row, wanted: Mapping[str, Sequence[str]]) -> bool:
+    return all(
+        str(row[name]) in values or (name == "policy" and str(row["label"]) in values)
+        for name, values in wanted.items()
+    )
 
 
 def _values(row: Row) -> dict[str, Any]:
@@ -330,8 +330,9 @@ def _values(row: Row) -> dict[str, Any]:
     params = json.loads(row["params"] or "{}")
     options = json.loads(row.get("options") or "{}")
     return {
+        **dict.fromkeys(option.name for option in run_options()),
         **options,
-        **row,
+        **{name: value for name, value in row.items() if name not in _HEAVY},
         "unique_pages": row["trace_unique_pages"],
         "accesses": row["trace_accesses"],
         **{f"params.{key}": value for key, value in params.items()},

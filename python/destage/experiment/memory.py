@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from destage.errors import UsageError
-from destage.experiment.conditions import bytes_of
 from destage.experiment.task import Task
 
-__all__ = ["available", "memory_of", "memory_text"]
+__all__ = ["SIZE", "UNITS", "available", "bytes_of", "memory_of", "memory_text"]
 
 #: Bytes of the columns of a decoded trace, for each access. They are mapped, and the system may
 #: take them back; a run goes through all of them.
@@ -26,6 +26,15 @@ _AN_OWN_PAGE = 600
 _LEAST = 4 << 20
 #: What a task takes for its results, and the first one for what makes them.
 _RESULTS = 24 << 20
+
+
+#: Bytes of a unit, and a size as it is written.
+UNITS = {"": 1, "b": 1} | {
+    f"{letter}{ending}": base**power
+    for power, letter in enumerate("kmgt", 1)
+    for ending, base in (("b", 1000), ("ib", 1024))
+}
+SIZE = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*([a-zA-Z%]*)\s*")
 
 
 def memory_of(task: Task, threads: int = 1) -> int:
@@ -72,7 +81,16 @@ def memory_text(given: str | None) -> int:
     """The bytes that tasks may take together. Raises `UsageError`."""
     if given is None:
         return available() * 4 // 5
-    found = bytes_of(given, {})
+    found = bytes_of(given)
     if found is None or found < 1:
         raise UsageError(f"memory: expected a size such as 8GiB, got {given!r}")
     return int(found)
+
+
+def bytes_of(text: str) -> float | None:
+    """The bytes of `32MiB`; None of a text that is no such size."""
+    found = SIZE.fullmatch(text)
+    if found is None or found[2].lower() not in UNITS:
+        return None
+    count: float = float(found[1].replace("_", "")) * UNITS[found[2].lower()]
+    return count

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from destage import _destage
 from destage.checks import USUAL
 from destage.errors import DataError, DestageError, UsageError
-from destage.experiment.conditions import NoCondition
 from destage.experiment.drives import DriveAsked, drive_asked
+from destage.experiment.filter import rows_where
 from destage.experiment.grid import Point, points
 from destage.experiment.policies import PolicyAsked, policies_asked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
@@ -40,8 +40,9 @@ def planned(
     Raises `UsageError`, `MissingFile` and `DataError` for what can never be run.
     """
     maker = _Maker(spec, progress, allow_code, dry_run)
-    groups = points(spec.axes, spec.zipped)
-    plan = Plan.of(task for group in groups for task in maker.tasks(group))
+    for group in points(spec.axes, spec.zipped):
+        maker.add(group)
+    plan = Plan.of(maker.wanted(maker.tasks))
     if not plan.tasks:
         raise DataError(f"{spec.called}: [sweep] where: no run is left")
     return plan
@@ -63,15 +64,16 @@ class _Maker:
         self.traces: dict[tuple[str, int | None, str], list[_Opened]] = {}
         self.sizes: dict[tuple[str, str], list[Size]] = {}
         self.options_of: dict[str, str] = {}
+        self.tasks: list[Task] = []
+        #: What conditions know of each run.
+        self.rows: list[dict[str, Any]] = []
 
-    def tasks(self, group: Sequence[Point]) -> Iterator[Task]:
+    def add(self, group: Sequence[Point]) -> None:
+        """Add the tasks of points that differ in policies and sizes alone."""
         base = group[0]
         asked = self._drive(base)
         for opened in self._traces(base, asked):
-            entries = self._entries(group, opened, asked)
-            if not entries:
-                continue
-            yield Task(
+            task = Task(
                 trace_name=opened.name,
                 trace=opened.recipe,
                 device=None if asked is None else asked.device,
@@ -80,8 +82,9 @@ class _Maker:
                 queue_depth=None if asked is None else asked.drive.queue_depth,
                 options=self._options(base),
                 seed=base["seeds"],
-                entries=tuple(entries),
+                entries=tuple(self._entries(group, opened, asked)),
             )
+            self.tasks.append(task)
 
     def _drive(self, point: Point) -> DriveAsked | None:
         changes = {k: v for k, v in point.items() if "." in k}
@@ -121,15 +124,16 @@ class _Maker:
     def _entries(
         self, group: Sequence[Point], opened: _Opened, asked: DriveAsked | None
     ) -> list[Entry]:
-        """Policies with the sizes at which the conditions hold."""
+        """Policies with their sizes."""
         found: dict[str, tuple[PolicyAsked, dict[Size, None]]] = {}
         for point in group:
             sizes = self._sizes(point["cache"], opened, asked)
             for policy in self._policies(point["policies"], asked):
-                values = _values(point, opened, asked, policy)
+                values = _values(point, opened, asked, policy) if self.spec.where else None
                 for size in sizes:
-                    if self._wanted(values, size, opened):
-                        found.setdefault(policy.label, (policy, {}))[1][size] = None
+                    found.setdefault(policy.label, (policy, {}))[1][size] = None
+                    if values is not None:
+                        self.rows.append({**values, **self._sized(opened, size)})
         return [Entry(policy, tuple(sizes)) for policy, sizes in found.values()]
 
     def _policies(self, text: str | None, asked: DriveAsked | None) -> list[PolicyAsked]:
@@ -158,17 +162,33 @@ class _Maker:
             self.sizes[key] = [Size(int(row["frames"]), str(row["given"])) for row in rows]
         return self.sizes[key]
 
-    def _wanted(self, values: dict[str, Any], size: Size, opened: _Opened) -> bool:
+    def _sized(self, opened: _Opened, size: Size) -> dict[str, Any]:
+        unique, page = opened.recipe.unique_pages, opened.recipe.page_bytes
+        return {
+            "task": len(self.tasks),
+            "cache": size.given,
+            "frames": size.frames,
+            "cache_bytes": size.frames * page,
+            "cache_share": size.frames / unique if unique else None,
+        }
+
+    def wanted(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """The tasks with the runs of which all conditions hold."""
         if not self.spec.where:
-            return True
-        page, unique = opened.recipe.page_bytes, opened.recipe.unique_pages
-        values["cache"], values["frames"] = size.given, size.frames
-        values["cache_bytes"] = size.frames * page
-        values["cache_share"] = size.frames / unique if unique else None
+            yield from tasks
+            return
         try:
-            return all(condition.holds(values) for condition in self.spec.where)
-        except NoCondition as e:
+            places = rows_where(self.rows, self.spec.where)
+        except UsageError as e:
             raise DataError(f"{self.spec.called}: [sweep] where: {e}") from None
+        kept = {tuple(self.rows[k][name] for name in ("task", "label", "cache")) for k in places}
+        for number, task in enumerate(tasks):
+            entries = []
+            for policy, sizes in ((e.policy, e.sizes) for e in task.entries):
+                some = tuple(s for s in sizes if (number, policy.label, s.given) in kept)
+                entries += [Entry(policy, some)] if some else []
+            if entries:
+                yield replace(task, entries=tuple(entries))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import Any
 from destage import _destage
 from destage.catalogue import reader_options
 from destage.errors import DataError
-from destage.experiment.conditions import Condition, NoCondition
 from destage.experiment.grid import Axis
 from destage.experiment.policies import policy_texts
 from destage.experiment.traces import TraceAsked, traces_asked
@@ -43,12 +42,6 @@ RULES = ("zip", "where", "repeat")
 
 #: Stands for the drive that SPEC itself describes, in `[device]`.
 SPEC_DRIVE = "[device]"
-
-#: Names of a condition that are no axes.
-TOLD = (
-    *("trace", "policy", "label", "cache", "cache_bytes", "frames", "cache_share", "device"),
-    *("ftl", "placement", "queue_depth", "seed", "unique_pages", "accesses", "page_bytes"),
-)
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,8 @@ class SweepSpec:
     """All of it, as it was given."""
     axes: tuple[Axis, ...]
     zipped: tuple[tuple[str, ...], ...]
-    where: tuple[Condition, ...]
+    where: tuple[str, ...]
+    """Conditions, all of which hold of a run that is wanted."""
     reader: Mapping[str, Any]
     """Options of `[trace]`."""
     changes: Mapping[str, Any]
@@ -142,7 +136,6 @@ def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
     order = {name: k for k, name in enumerate(("traces", "devices", "ftls", "placements"))}
     last = {name: 10 + k for k, name in enumerate(("seeds", "policies", "cache"))}
     axes.sort(key=lambda axis: order.get(axis.name, last.get(axis.name, 5)))
-    names = [axis.name for axis in axes]
     own = "device" in data and "devices" not in sweep
     return SweepSpec(
         called=called,
@@ -150,7 +143,7 @@ def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
         data=data,
         axes=tuple(axes),
         zipped=_zipped(sweep.get("zip", []), place.at("zip"), axes),
-        where=_conditions(sweep.get("where", []), place.at("where"), names),
+        where=_conditions(sweep.get("where", []), place.at("where")),
         reader=reader,
         changes={} if own else changes,
         drive=_drive_file(data) if own else None,
@@ -340,18 +333,12 @@ def _zipped(value: object, place: Place, axes: Sequence[Axis]) -> tuple[tuple[st
     return tuple(tuple(group) for group in groups)
 
 
-def _conditions(value: object, place: Place, axes: Sequence[str]) -> tuple[Condition, ...]:
-    conditions = []
-    known = [*TOLD, *_run_options(), *axes]
-    prefixes = ("params.", *(f"{table}." for table in DRIVE_TABLES))
-    for text in _listed(value):
+def _conditions(value: object, place: Place) -> tuple[str, ...]:
+    texts = _listed(value)
+    for text in texts:
         if not isinstance(text, str):
             raise place.wrong("a condition such as \"policy != 'min' or seed == 1\"", text)
-        try:
-            conditions.append(Condition.of(text, dict.fromkeys(known), prefixes))
-        except NoCondition as e:
-            raise DataError(f"{place}: {e}") from None
-    return tuple(conditions)
+    return tuple(texts)
 
 
 def _drive_file(data: Mapping[str, Any]) -> str:
