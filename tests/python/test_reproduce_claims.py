@@ -159,7 +159,7 @@ def test_a_claim_names_loads_and_sizes_that_its_runs_have() -> None:
     [
         ("schema = 1", "schema = 2", "small.toml: schema: expected 1, found 2"),
         ('title = "A small paper"', "title = 3", "paper.title: expected a text, found 3"),
-        ('A = "lru"', "A = 1", "policies: expected a table of texts"),
+        ('A = "lru"', "A = 1", "policies.A: expected a text, found 1"),
         ('policies = ["A", "B"]', 'policies = ["A", "C"]', "runs[r].policies: there is no policy"),
         (
             'runs = "r"\nmetric',
@@ -171,7 +171,8 @@ def test_a_claim_names_loads_and_sizes_that_its_runs_have() -> None:
         ('of = "A"', 'off = "A"', "claim[c].check.off: there is no such key; did you mean of?"),
         ('as = "gain"', 'as = "gains"', "claim[c].check.as: expected one of value"),
         ('kind = "compare"', 'kind = "guess"', "claim[c].check.kind: expected one of compare"),
-        ('says = "A hits', 'sayz = "A hits', "claim[c].says: expected a text, found nothing"),
+        ('says = "A hits', 'sayz = "A hits', "claim[c].sayz: there is no such key; did you mean says?"),
+        ('title = "Hits"\n', "", "figure[f].title: expected a text, found nothing"),
         ('cache = ["8p"]', 'cache = ["8p"]\ncash = 1', "runs[r].cash: there is no such key"),
         ("[policies]", "[policies", "small.toml: "),
     ],

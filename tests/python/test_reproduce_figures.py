@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_panels_of_a_row_share_a_scale_and_small_ones_have_rows_of_their_own() -
 
 def test_an_axis_begins_at_zero_or_says_that_it_does_not() -> None:
     word = "(does not begin at zero)"
-    near = drawn({"a": (90.0, 95.0)})
+    near = replace(drawn({"a": (0.90, 0.95)}), percent=True)
     assert rows_of(near)[0].cut
     assert word in svg(near, sums(near, ()))
     assert not rows_of(replace(near, figure=replace(FIGURE, mark="bar")))[0].cut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 import hashlib
 import json
 import re
@@ -180,7 +180,7 @@ def loads_of(tmp_path: Path, folder: Path | None) -> Loads:
 
 
 def any_paper() -> Paper:
-    return dataclasses.replace(paper("acr"), workloads=())
+    return replace(paper("acr"), workloads=())
 
 
 def test_an_original_is_recognised_by_name_in_any_folder(tmp_path: Path, shelf: Path) -> None:
@@ -189,7 +189,7 @@ def test_an_original_is_recognised_by_name_in_any_folder(tmp_path: Path, shelf: 
     assert load.kind == "original"
     trace = loads.open(load, seed=1)
     assert trace.requests == 300
-    has = {row.what: row.achieved for row in loads.fits["vol_0"]}
+    has = {row.what: row.has for row in loads.fits["vol_0"]}
     assert has["requests"] == 300
     assert not load.random
 
@@ -261,7 +261,7 @@ def test_a_missing_original_has_a_stand_in_that_says_so(tmp_path: Path) -> None:
     assert trace.requests == 1000
     rows = {row.what: row for row in loads.fits["vol_0"]}
     assert rows["write_ratio"].published == 0.2667
-    assert rows["write_ratio"].achieved == pytest.approx(0.2667, abs=0.06)
+    assert rows["write_ratio"].has == pytest.approx(0.2667, abs=0.06)
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_stand_ins_have_the_published_counts() -> None:
 
 def test_a_recording_is_cut_to_the_scale_and_the_shipped_one_is_always_there() -> None:
     loads = Loads(scale=0.1)
-    runs = dataclasses.replace(paper("ecr").run_set("real"))
+    runs = replace(paper("ecr").run_set("real"))
     found = loads.recorded(runs)
     assert [load.name for load in found] == ["pgtpcb"]
     assert found[0].kind == "recording"

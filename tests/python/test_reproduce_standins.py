@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 from typing import Any
 
 import pytest
@@ -163,7 +163,7 @@ def test_a_source_without_a_fit_is_drawn_independently_and_any_can_be() -> None:
 
 def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted() -> None:
     one = paper("sac")
-    runs = dataclasses.replace(
+    runs = replace(
         one.run_set("heavy"),
         workloads=("USR",),
         devices={"SSD3": "sac[striping=3]"},
@@ -182,10 +182,10 @@ def test_a_page_tells_how_channels_and_caches_fit() -> None:
     from destage.reproduce.pages import channel_rows, differences
 
     one = narrowed(paper("sac"), tables=[1])
-    one = dataclasses.replace(
+    one = replace(
         one,
         runs=tuple(
-            dataclasses.replace(r, workloads=("USR",), recordings=(), policies=("none", "LRU"))
+            replace(r, workloads=("USR",), recordings=(), policies=("none", "LRU"))
             for r in one.runs
         ),
         claims=tuple(c for c in one.claims if c.check.policies == ("none",)),
@@ -264,7 +264,7 @@ def test_what_is_drawn_ahead_is_the_same_and_can_be_left_off() -> None:
 
 def test_threads_change_no_number() -> None:
     one = paper("gcar")
-    runs = dataclasses.replace(
+    runs = replace(
         one.run_set("traces"), workloads=("Wdev_0", "Mds_0"), recordings=(), policies=("LRU",)
     )
     rows = [

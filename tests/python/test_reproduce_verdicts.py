@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from msgspec.structs import replace
 from typing import Any
 
 import pytest
@@ -412,8 +412,7 @@ def test_factors_instead_of_percentages_from_a_thousand_on() -> None:
 
 
 def test_only_loads_that_fulfil_a_condition_are_cases() -> None:
-    is_ = expecting(">0.3")[""]
-    unbalanced = Condition("facts", "m", "none", is_, "channels are unbalanced")
+    unbalanced = Condition("m", "none", ">0.3", "channels are unbalanced", "facts")
     claim = Claim("c", "section 1", "", compared(">0", when=(unbalanced,)))
     cells = framed(many(1.0, 3.0, 3.0))
     facts = framed({("w0", "none"): [0.5], ("w1", "none"): [0.1]})

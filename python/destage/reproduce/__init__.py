@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import replace as changed
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from destage.errors import UsageError
 from destage.options import ProgressCallback, thread_count
@@ -141,5 +143,5 @@ def checked(options: Options) -> Options:
     thread_count(options.jobs)
     own = options.traces / "own" if options.traces is not None else None
     if options.recordings is None and own is not None and own.is_dir():
-        return replace(options, recordings=own)
+        return changed(options, recordings=own)
     return options

@@ -22,7 +22,7 @@ from destage.errors import UsageError
 from destage.io.files import made_folder, write_whole
 from destage.options import ProgressCallback
 from destage.report.plain import policy
-from destage.reproduce.claims import Paper
+from destage.reproduce.claims import Head, Paper
 from destage.reproduce.digits import number
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options
@@ -117,13 +117,13 @@ def beyond(
 
 
 def _no_paper() -> Paper:
-    return Paper("beyond", "", "", "", (), {}, (), (), (), (), (), ())
+    return Paper(Head("beyond", "", "", "", ()), 1)
 
 
 def _recording(loads: Loads) -> list[Load]:
     from destage.reproduce.claims import RunSet
 
-    runs = RunSet("beyond", (), (), (), {}, {}, recordings=(RECORDING,))
+    runs = RunSet("beyond", (), (), (), recordings=(RECORDING,))
     return loads.recorded(runs)
 
 

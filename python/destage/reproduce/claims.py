@@ -1,13 +1,21 @@
-"""What the papers claim and how it is checked: experiments, figures, claims, open questions."""
+"""The papers' claims as data: experiments, figures, claims with their checks, open questions.
+
+The classes are the tables of `papers/*.toml`, which `reading` loads.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
+
+from destage.reproduce.data_files import Declared, Texts
 
 __all__ = [
+    "AXES",
     "PAPERS",
     "Check",
     "Claim",
@@ -23,29 +31,26 @@ __all__ = [
     "Variant",
 ]
 
-SCHEMA = 1
 #: The papers, in the order of `all`.
 PAPERS = ("ecr", "sac", "bpac", "acr", "aalru", "gcar")
-#: What distinguishes cases; `to` and `of` where a check compares with several policies.
+#: The axes of a configuration.
 AXES = ("workload", "device", "ftl", "cache")
-KINDS = (
-    "compare",
-    "order",
-    "trend",
-    "extreme",
-    "spread",
-    "agree",
-    "near",
-    "rank",
-    "steady",
-    "none",
-)
-MARKS = ("bar", "line", "stack", "cdf", "table")
-FORMS = ("value", "ratio", "reduction", "gain", "difference", "share")
 
-#: A paper's number counts as met by what is within a quarter of it.
+Axis = Literal["workload", "device", "ftl", "cache"]
+PolicyAxis = Literal["workload", "device", "ftl", "cache", "policy"]
+PairAxis = Literal["workload", "device", "ftl", "cache", "policy", "to", "of"]
+Form = Literal["value", "ratio", "reduction", "gain", "difference", "share"]
+Sense = Literal["lower", "higher"]
+Drawn = Literal["recency", "independent"]
+Positive = Annotated[float, Meta(gt=0)]
+Whole = Annotated[int, Meta(ge=0)]
+Parameters = Mapping[str, Any]
+#: Values of axes.
+Places = Mapping[Axis, Texts]
+
+#: A paper's number counts as met within a quarter of it.
 NEAR = 0.25
-#: The least effect that counts where the paper only says that there is one.
+#: The smallest effect that counts where the paper states only that there is one.
 LEAST = 0.01
 
 
@@ -148,85 +153,92 @@ class Expectation:
         return near / 2 <= abs(value - neutral) <= 2 * far
 
 
-@dataclass(frozen=True)
-class Condition:
-    """What the paper supposes of a load: a fact that the runs measure."""
+if TYPE_CHECKING:
+    Expectations = Mapping[str, Expectation] | None
+else:
+    # Its form depends on the kind of check: `reading` parses it.
+    Expectations = Any
 
-    runs: str
-    """The runs that measure it; empty: those of the claim."""
+
+class Condition(Declared, rename={"is_": "is"}):
+    """A precondition of a claim: a fact of a workload that the runs measure."""
+
     metric: str
     of: str
     """The policy of whose runs it is a fact."""
-    is_: Expectation
+    is_: str
     says: str
-    """What is supposed, in words."""
+    runs: str = ""
+    """The runs that measure it; empty: those of the claim."""
+
+    @property
+    def bounds(self) -> Expectation | None:
+        """The bounds of the fact."""
+        return Expectation.parse(self.is_)
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Declared, rename={"form": "as", "with_": "with"}):
     """How a claim is decided."""
 
-    kind: str
-    runs: tuple[str, ...] = ()
+    kind: Literal[
+        *("compare", "order", "trend", "extreme", "spread"),
+        *("agree", "near", "rank", "steady", "none"),
+    ]
+    runs: Texts = ()
     base: str | None = None
     """Runs that `to` is taken from, if they are not those of `of`."""
     metric: str = ""
     with_: str = ""
-    of: tuple[str, ...] = ()
-    to: tuple[str, ...] = ()
+    of: Texts = ()
+    to: Texts = ()
     than: str | None = None
-    form: str = "value"
-    over: str = "each"
-    per: str | None = None
+    form: Form = "value"
+    over: Literal["each", "mean", "max", "min"] = "each"
+    per: PairAxis | None = None
     """Axis whose values keep a case each under `over`."""
-    by: str | None = None
+    by: PairAxis | None = None
     """Axis whose value chooses the expectation."""
-    at: Mapping[str, tuple[str, ...]] | None = None
-    skip: Mapping[str, tuple[str, ...]] | None = None
-    order: tuple[tuple[str, ...], ...] = ()
-    among: tuple[str, ...] = ()
-    sense: str = "lower"
-    along: str = ""
-    against: str = ""
-    mean: str | None = None
+    at: Places = {}
+    skip: Places = {}
+    order: tuple[Texts, ...] = ()
+    among: Texts = ()
+    sense: Sense = "lower"
+    along: Axis | Literal[""] = ""
+    mean: PairAxis | None = None
     """Axis that an extreme's quantity is averaged over."""
-    pick: str = "max"
-    relative: str | None = None
+    pick: Literal["max", "min"] = "max"
     within: float = 0.05
     need: float = 1.0
-    """Share of the cases that must be met for the claim to hold; below 1 more than it is needed."""
+    """Share of the cases that must meet the claim; below 1, more than it."""
     least: float = LEAST
-    """The least effect that counts, as a share: smaller only if the paper's is."""
+    """The smallest effect that counts, as a share: smaller only if the paper's is."""
     when: tuple[Condition, ...] = ()
-    """Only loads that fulfil all of these are cases."""
+    """Only workloads that fulfil all of these are cases."""
     originals: bool = False
-    """Only original traces can tell: on stand-ins the claim cannot be tested."""
-    expect: Mapping[str, Expectation] | None = None
-    """By value of `by`; under the empty text the expectation of all."""
-    names: tuple[str, ...] = ()
-    """What an extreme or a trend is expected to be."""
+    """Only original traces can decide it."""
+    expect: Expectations = None
+    """By value of `by`, and under the empty text for all: an `Expectation`."""
+    names: Texts = ()
+    """The expected extreme or trend."""
     why: str = ""
     """Why nothing can be checked (kind `none`)."""
 
     @property
-    def needed_runs(self) -> tuple[str, ...]:
-        """Ids of all runs that it looks at."""
+    def needed_runs(self) -> Texts:
+        """Ids of all runs that it takes numbers from."""
         found = [*self.runs, *([self.base] if self.base else [])]
-        found += [c.runs for c in self.when if c.runs]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys([*found, *(c.runs for c in self.when if c.runs)]))
 
     @property
-    def policies(self) -> tuple[str, ...]:
+    def policies(self) -> Texts:
         """Labels of all policies that it needs."""
         found = [*self.of, *(t for t in self.to if t != "self"), *self.among]
         found += [label for group in self.order for label in group]
         found += [self.than] if self.than else []
-        found += [condition.of for condition in self.when]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys([*found, *(condition.of for condition in self.when)]))
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Declared):
     """A statement of the paper, in our words."""
 
     id: str
@@ -237,146 +249,177 @@ class Claim:
     headline: bool = False
 
 
-@dataclass(frozen=True)
-class OwnWorkload:
-    """A load that the paper specifies exactly."""
+class Series(Declared):
+    """Workloads that differ in one parameter."""
+
+    key: str
+    axis: str
+    at: Parameters
+
+
+class OwnWorkload(Declared):
+    """A workload that the paper specifies exactly."""
 
     name: str
-    synth: Mapping[str, Any]
+    synth: Parameters
     note: str
-    axis: str = ""
+    vary: Series | None = None
     at: str = ""
-    """The place on the axis, if it is one of a series."""
+    """The place on the axis, for one of a series."""
 
 
-@dataclass(frozen=True)
-class RunSet:
-    """Runs that figures and claims look at: every policy on every load, drive, FTL and size."""
+class RunSet(Declared):
+    """Runs of every policy on every workload, device, FTL and cache size."""
 
     id: str
-    workloads: tuple[str, ...]
-    policies: tuple[str, ...]
-    cache: tuple[str, ...]
-    devices: Mapping[str, str]
-    """Label and drive; empty: no drive, counts only."""
-    ftls: Mapping[str, str]
-    """Label and FTL; empty: the drive's."""
-    recordings: tuple[str, ...] = ()
-    recordings_queue_depth: int | None = None
+    workloads: Texts
+    policies: Texts
+    cache: Texts
+    devices: Mapping[str, str] = {}
+    """Label and device; empty: no device, counts only."""
+    ftls: Mapping[str, str] = {}
+    """Label and FTL; empty: the device's."""
+    recordings: Texts = ()
+    recordings_queue_depth: Whole | None = None
     cost: str | None = None
     fetch_on_write_miss: bool = False
     warmup: str | None = None
-    intensity: float = 1.0
-    channels: str = ""
-    """How stand-ins load a drive's channels: `published` or `balanced`; empty: as it comes."""
-    busiest: float = 0.0
-    """Share of the time that the busiest channel works without a cache; `intensity` is solved for
-    it, load by load, if it is not 0."""
+    intensity: Positive = 1.0
+    channels: Literal["", "published", "balanced"] = ""
+    """Distribution of a surrogate trace over a device's channels; empty: as generated."""
+    busiest: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    """Share of the time that the busiest channel works without a cache; if it is not 0, each
+    workload's `intensity` is solved for it."""
     cache_whole: bool = False
-    """The cache is that small that it does not shrink with the requests."""
-    gauges: tuple[str, ...] = ()
-    """Policies that are also run for what they adapt to, period by period."""
+    """The cache is so small that it does not shrink with the requests."""
+    gauges: Texts = ()
+    """Policies that are also run for their adaptive state, period by period."""
     gauges_with_device: bool = False
-    """What they adapt to depends on the drive."""
+    """The adaptive state depends on the device."""
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Declared, rename={"form": "as"}):
     """A figure or table of the paper, drawn from our runs in its axes."""
 
     id: str
     where: str
     title: str
     runs: str
-    mark: str
-    metrics: Mapping[str, str]
+    x: PolicyAxis
+    mark: Literal["bar", "line", "stack", "cdf", "table"] = "bar"
+    metric: str = ""
+    metrics: Mapping[str, str] = {}
     """Label and metric; one, unless the parts of a bar or the columns of a table differ in it."""
-    x: str
-    series: str
-    panels: str | None
-    policies: tuple[str, ...]
-    relative: str | None
-    form: str
-    x_title: str
-    y_title: str
-    unit: str
-    note: str
-    at: Mapping[str, tuple[str, ...]] | None
+    columns: Mapping[str, str] = {}
+    series: PolicyAxis = "policy"
+    panels: PolicyAxis | None = None
+    policies: Texts = ()
+    workloads: Texts = ()
+    relative: str | None = None
+    form: Form = "ratio"
+    x_title: str = ""
+    y_title: str = ""
+    unit: Literal["", "s", "ms", "us"] = ""
+    note: str = ""
+    at: Places = {}
 
 
-@dataclass(frozen=True)
-class Composite:
+class Composite(Declared, rename={"among": "from"}):
     """The best of some policies, case by case: what a paper tuned by hand."""
 
-    name: str
-    among: tuple[str, ...]
+    among: Texts
     metric: str
-    sense: str
+    sense: Sense
 
 
-@dataclass(frozen=True)
-class Variant:
-    """What one value of a knob changes."""
+class Variant(Declared):
+    """The changes of one value of a knob; none: the value of the main runs."""
 
-    label: str
-    policies: Mapping[str, str]
-    device: str | None
-    ftls: Mapping[str, str]
-    intensity: float | None
-    warmup: str | None
-    fetch_on_write_miss: bool | None
-    synth: Mapping[str, Any]
-    draw: str | None = None
-    """How stand-ins are drawn."""
-    burst: float | None = None
-    """Requests of a burst of the stand-ins, on average; 1: no bursts."""
+    policies: Mapping[str, str] = {}
+    device: str | None = None
+    ftls: Mapping[str, str] = {}
+    intensity: Positive | None = None
+    warmup: str | None = None
+    fetch_on_write_miss: bool | None = None
+    synth: Parameters = {}
+    draw: Drawn | None = None
+    """How surrogate traces are generated."""
+    burst: Positive | None = None
+    """Mean requests of a burst of the surrogate traces; 1: no bursts."""
 
     @property
     def changes(self) -> bool:
-        """False for the value that the main runs have."""
-        changed = (self.policies, self.device, self.ftls, self.intensity, self.warmup, self.synth)
-        more = (self.fetch_on_write_miss, self.draw, self.burst)
-        return any(changed) or any(value is not None for value in more)
+        """Whether anything differs from the main runs."""
+        given = (getattr(self, name) for name in Variant.__struct_fields__)
+        return any(value not in (None, {}) for value in given)
+
+    @property
+    def of_workload(self) -> bool:
+        """Whether it changes the workloads."""
+        changed = (self.intensity, self.draw, self.burst)
+        return bool(self.synth) or any(value is not None for value in changed)
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """A thing that the paper leaves open, and the claims that may hang on it."""
+class Sensitivity(Declared):
+    """A detail that the paper leaves open, and the claims that may depend on it."""
 
     knob: str
     about: str
-    claims: tuple[str, ...]
-    values: tuple[Variant, ...]
+    claims: Texts
+    values: Mapping[str, Variant]
 
 
-@dataclass(frozen=True)
-class Faithful:
-    """All readings at once that are closest to the paper's text and to its simulator."""
+class Faithful(Variant, kw_only=True):
+    """All interpretations at once that are closest to the paper's text and to its simulator."""
 
-    readings: tuple[str, ...]
-    """What is read in another way than by default, one sentence each."""
-    variant: Variant
+    readings: Texts
+    """The differences from the default, one sentence each."""
 
 
-@dataclass(frozen=True)
-class Paper:
-    """A paper's evaluation."""
+class Head(Declared):
+    """A paper, and the question of its evaluation."""
 
     name: str
     title: str
     cite: str
     question: str
-    differs: tuple[str, ...]
-    policies: Mapping[str, str]
-    composites: tuple[Composite, ...]
-    workloads: tuple[OwnWorkload, ...]
-    runs: tuple[RunSet, ...]
-    figures: tuple[Figure, ...]
-    claims: tuple[Claim, ...]
-    sensitivity: tuple[Sensitivity, ...]
-    sensitivity_loads: tuple[str, ...] = ()
-    """Loads of the sensitivity runs; all if empty."""
+    differs: Texts
+    sensitivity_loads: Texts = ()
+    """Workloads of the sensitivity runs; all if empty."""
+
+
+class Paper(
+    Declared,
+    rename={
+        "head": "paper",
+        "composites": "best",
+        "workloads": "workload",
+        "figures": "figure",
+        "claims": "claim",
+    },
+):
+    """A paper's evaluation."""
+
+    head: Head
+    schema: Literal[1]
+    policies: Mapping[str, str] = {}
+    composites: Mapping[str, Composite] = {}
+    workloads: tuple[OwnWorkload, ...] = ()
+    runs: tuple[RunSet, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    sensitivity: tuple[Sensitivity, ...] = ()
     faithful: Faithful | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that commands take."""
+        return self.head.name
+
+    @property
+    def title(self) -> str:
+        """The title of the paper."""
+        return self.head.title
 
     def run_set(self, name: str) -> RunSet:
         """Return the runs of a name."""

@@ -62,9 +62,9 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "paper": {
             "name": paper.name,
             "title": paper.title,
-            "cite": paper.cite,
-            "question": paper.question,
-            "differs": list(paper.differs),
+            "cite": paper.head.cite,
+            "question": paper.head.question,
+            "differs": list(paper.head.differs),
         },
         "options": {
             "scale": options.scale,
@@ -89,7 +89,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
             "scale": evaluation.sensitivity_scale,
             "seeds": options.seeds,
             "specified_share": SENSITIVITY_SHARE,
-            "loads": list(paper.sensitivity_loads),
+            "loads": list(paper.head.sensitivity_loads),
             "knobs": [_swing(s) for s in evaluation.swings],
         },
     }
@@ -152,9 +152,9 @@ def _figure(drawn: Drawing, found: Sums) -> dict[str, Any]:
         "title": f.title,
         "mark": f.mark,
         "x": f.x,
-        "x_title": f.x_title.strip("-"),
-        "y_title": f.y_title.strip("-"),
-        "note": f.note.strip("-"),
+        "x_title": f.x_title,
+        "y_title": f.y_title,
+        "note": f.note,
         "relative_to": f.relative,
         "claims": [v.claim.id for v in found.verdicts],
         "verdicts": found.counts(),
@@ -325,8 +325,8 @@ def _fit(row: Fit) -> dict[str, Any]:
     return {
         "what": _FIT_TITLES[row.what],
         "published": row.published,
-        "aimed_at": row.target,
-        "has": row.achieved,
+        "aimed_at": row.aimed_at,
+        "has": row.has,
     }
 
 

@@ -164,7 +164,7 @@ def _faithful(paper: Paper, runner: Runner) -> dict[str, Verdict]:
     """Decide all claims on the paper's loads in its most faithful set-up."""
     if paper.faithful is None:
         return {}
-    sets = runner.several(paper.runs, paper.faithful.variant)
+    sets = runner.several(paper.runs, paper.faithful)
     frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
     return {claim.id: decide(claim, frames) for claim in paper.claims}
 
@@ -179,10 +179,10 @@ def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
         run = {runs.id for runs in sets}
         answered = [c for c in paper.claims if c in named or (_needed(c) and _needed(c) <= run)]
         verdicts: dict[str, dict[str, Verdict]] = {c.id: {} for c in answered}
-        for variant in knob.values:
+        for label, variant in knob.values.items():
             frames = {}
             for runs in sets:
-                only = paper.sensitivity_loads or None
+                only = paper.head.sensitivity_loads or None
                 if variant.changes:
                     rows = runner.rows(runs, variant, only=only)
                 else:
@@ -192,7 +192,7 @@ def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
                     rows = plain[runs.id]
                 frames[runs.id] = Frame(rows, paper.composites)
             for claim in answered:
-                verdicts[claim.id][variant.label] = decide(claim, frames)
+                verdicts[claim.id][label] = decide(claim, frames)
         shown = {name: verdicts[name] for name in knob.claims}
         turned = {c.id: verdicts[c.id] for c in answered if _turns(verdicts[c.id])}
         swings.append(Swing(knob, shown | turned))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import structs
+
 from destage.device import Drive
 from destage.errors import UsageError
 from destage.options import ProgressCallback, thread_count
@@ -380,7 +382,7 @@ def _changed(runs: RunSet, variant: Variant | None) -> RunSet:
         changed["warmup"] = variant.warmup
     if variant.fetch_on_write_miss is not None:
         changed["fetch_on_write_miss"] = variant.fetch_on_write_miss
-    return replace(runs, **changed)
+    return structs.replace(runs, **changed)
 
 
 def _saturated(front: Drive | None, numbers: Mapping[str, float]) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from destage.reproduce.claims import AXES, Check, Figure, Paper
 from destage.reproduce.frame import Cell, Frame
 from destage.reproduce.quantities import quantity
 from destage.reproduce.statistics import estimate
-from destage.reproduce.workloads import own_axis
 
 __all__ = ["SUFFIX", "Drawing", "Point", "drawing"]
 
@@ -21,9 +21,8 @@ _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999
 SUFFIX = {"recording": " (ours)", "excerpt": " (excerpt)"}
 
 
-@dataclass(frozen=True)
-class Point:
-    """A value of a figure, with the 95 % interval of its mean."""
+class Point(Struct, frozen=True, omit_defaults=True, rename={"printed": "paper"}):
+    """A value of a figure, with the 95 % confidence interval of its mean."""
 
     panel: str
     x: str
@@ -37,9 +36,8 @@ class Point:
     """The number of the paper; where it is one against another policy, put on top of our own."""
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure's data."""
+class Drawing(Struct, frozen=True):
+    """The data of a figure."""
 
     figure: Figure
     points: tuple[Point, ...]
@@ -84,7 +82,7 @@ def _points(
     metric: str,
 ) -> list[Point]:
     named = dict(zip(AXES, cell, strict=True)) | {"policy": policy}
-    load = own_axis(paper.workloads, cell[0]) or cell[0]
+    load = next((own.at for own in paper.workloads if own.name == cell[0] and own.at), cell[0])
     named["workload"] = load + SUFFIX.get(frame.kinds[cell[0]], "")
     panel = named[figure.panels] if figure.panels else ""
     series = label or named[figure.series]

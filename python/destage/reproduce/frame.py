@@ -18,7 +18,7 @@ Cell = tuple[str, str, str, str]
 class Frame:
     """The rows of a set of runs, with the best-of policies that a paper defines."""
 
-    def __init__(self, rows: Rows, composites: Sequence[Composite] = ()) -> None:
+    def __init__(self, rows: Rows, composites: Mapping[str, Composite] | None = None) -> None:
         """Index the rows."""
         self.runs: RunSet = rows.runs
         self.cells: dict[Cell, dict[str, dict[int | None, Mapping[str, float]]]] = {}
@@ -26,8 +26,8 @@ class Frame:
         for row in rows.rows:
             self._put(row)
         self._fill()
-        for composite in composites:
-            self._compose(composite)
+        for name, composite in (composites or {}).items():
+            self._compose(name, composite)
 
     def _put(self, row: Row) -> None:
         self.cells.setdefault(row.cell, {}).setdefault(row.policy, {})[row.seed] = row.numbers
@@ -42,12 +42,12 @@ class Frame:
         for cell in product(*axes):
             self.cells.setdefault(cell, {})  # type: ignore[arg-type]
 
-    def _compose(self, composite: Composite) -> None:
+    def _compose(self, name: str, composite: Composite) -> None:
         for policies in self.cells.values():
             if not all(p in policies for p in composite.among):
                 continue
             best = min(composite.among, key=lambda p, h=policies: _rank(composite, h[p]))  # type: ignore[misc]
-            policies[composite.name] = policies[best]
+            policies[name] = policies[best]
 
     def places(
         self,

@@ -178,7 +178,7 @@ def _domain(drawn: Drawing, panels: Sequence[str]) -> tuple[float, float]:
     if low < 0:
         return 1.06 * low, max(0.0, 1.06 * high)
     if drawn.figure.mark == "line" and not _against(drawn):
-        kind = "ratio" if drawn.percent else "time" if drawn.figure.unit else "count"
+        kind = "ratio" if drawn.percent else "time"
         first, last = value_domain(values, kind, 100.0)
         return first, last
     return 0.0, 1.06 * high or 1.0
@@ -305,7 +305,7 @@ class _Panels:
         room = self.width / max(1, len(order))
         turned = any(len(text) * _LETTER > room for text in order)
         axis = alt.Axis(
-            title=None if self.figure.x_title == "-" else self.figure.x_title,
+            title=self.figure.x_title or None,
             labelAngle=-35 if turned else 0,
             labelLimit=120,
             labelOverlap=False,
@@ -316,8 +316,8 @@ class _Panels:
 
     def _y(self, row: _Row, first: bool) -> Any:
         alt = self.alt
-        title = None if self.figure.y_title == "-" else self.figure.y_title
-        lines = textwrap.wrap(title or "", int(self.height / _LETTER))
+        title = self.figure.y_title
+        lines = textwrap.wrap(title, int(self.height / _LETTER))
         lines += ["(does not begin at zero)"] if row.cut else []
         axis = alt.Axis(
             title=(lines or None) if first else None,
@@ -404,8 +404,8 @@ class _Panels:
         """Shares of the runs over what they reach: the paper's curve from a few quantiles."""
         alt = self.alt
         base = alt.Chart(alt.InlineData(values=_data(self.drawn, "")))
-        x = alt.X("at:Q", axis=alt.Axis(title=_plain(self.figure.x_title)))
-        axis = alt.Axis(title=_plain(self.figure.y_title))
+        x = alt.X("at:Q", axis=alt.Axis(title=self.figure.x_title or None))
+        axis = alt.Axis(title=self.figure.y_title or None)
         y = alt.Y("y:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
         color = self._color()
         dash = alt.StrokeDash("series:N", scale=self._scale("dash"), legend=None)
@@ -414,10 +414,6 @@ class _Panels:
         point = base.mark_point(filled=True, opacity=1, size=44)
         layers = alt.layer(line, point.encode(x=x, y=y, color=color, shape=shape))
         return spec_of(layers.properties(width=self.width, height=self.height))
-
-
-def _plain(title: str) -> str | None:
-    return None if title == "-" else title
 
 
 def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[str, Any]]:

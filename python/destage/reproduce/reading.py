@@ -1,44 +1,32 @@
-"""Papers, read from `papers/*.toml`; docs/reproduce.md is the key to the files.
+"""The files of claims (`papers/*.toml`): one a paper.
 
-They are data: experiments, figures, claims with their checks, and the questions that a paper leaves
-open. Loading them checks every name they use, so that a run cannot stumble over one.
+Loading a file checks every name in it, so that a run cannot fail on one.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from destage import _destage
 from destage.errors import DataError, UsageError
 from destage.reproduce.claims import (
-    AXES,
-    FORMS,
-    KINDS,
-    LEAST,
-    MARKS,
     PAPERS,
-    SCHEMA,
     Check,
     Claim,
-    Composite,
-    Condition,
     Expectation,
-    Faithful,
     Figure,
     OwnWorkload,
     Paper,
     RunSet,
-    Sensitivity,
-    Variant,
 )
-from destage.reproduce.standins import KINDS as DRAWN
-from destage.reproduce.toml import Table, read
+from destage.reproduce.data_files import read
 
 __all__ = ["load_paper", "paper"]
 
@@ -56,351 +44,161 @@ def paper(name: str) -> Paper:
 
 def load_paper(path: Path | Traversable) -> Paper:
     """Read and check a file of claims. Raises `MissingFile`, `DataError` with file and key."""
-    top = read(path)
-    if top.whole("schema") != SCHEMA:
-        raise top.wrong("schema", str(SCHEMA))
-    head = top.need("paper")
-    policies = top.names("policies")
-    own = _own_workloads(top.tables("workload"))
-    composites = _composites(top.table("best"), policies)
-    labels = (*policies, *(c.name for c in composites))
-    runs = _unique([_runs(t, policies) for t in top.tables("runs")], top, "runs")
-    known = {r.id: r for r in runs}
-    found = Paper(
-        name=head.text("name"),
-        title=head.text("title"),
-        cite=head.text("cite"),
-        question=head.text("question"),
-        differs=head.texts("differs"),
-        policies=policies,
-        composites=composites,
-        workloads=own,
-        runs=runs,
-        figures=_unique([_figure(t, known, labels) for t in top.tables("figure")], top, "figure"),
-        claims=_unique([_claim(t, known, labels) for t in top.tables("claim")], top, "claim"),
-        sensitivity=tuple(_sensitivity(t, policies) for t in top.tables("sensitivity")),
-        sensitivity_loads=head.texts("sensitivity_loads", ()),
-        faithful=_faithful(top.table("faithful"), policies),
-    )
-    head.done()
-    top.done()
-    ids = {c.id for c in found.claims}
-    for knob in found.sensitivity:
-        for claim in knob.claims:
-            if claim not in ids:
+    return _Checked(path.name, read(path, Paper)).paper()
+
+
+class _Checked:
+    """A file of claims whose names are checked against each other."""
+
+    def __init__(self, file: str, found: Paper) -> None:
+        self.file, self.found = file, found
+        self.policies = found.policies
+        self.labels = (*self.policies, *found.composites)
+        self.runs = {runs.id: runs for runs in found.runs}
+
+    def paper(self) -> Paper:
+        found = self.found
+        for kind, items in (("runs", found.runs), ("figure", found.figures), ("claim", found.claims)):
+            ids = [item.id for item in items]
+            for one in ids:
+                if ids.count(one) > 1:
+                    raise DataError(f"{self.file}: {kind}[{one}].id: it is used twice")
+        for name, composite in found.composites.items():
+            self.known(f"best.{name}.from", composite.among, self.policies, "policy")
+        for runs in found.runs:
+            self._runs(f"runs[{runs.id}]", runs)
+        ids = [claim.id for claim in found.claims]
+        for knob in found.sensitivity:
+            place = f"sensitivity[{knob.knob}]"
+            self.known(f"{place}.claims", knob.claims, ids, "claim")
+            for label, variant in knob.values.items():
+                changed = list(variant.policies)
+                self.known(f"{place}.values.{label}.policies", changed, self.policies, "policy")
+        if found.faithful is not None:
+            self.known("faithful.policies", list(found.faithful.policies), self.policies, "policy")
+            if not found.faithful.changes:
+                raise self.wrong("faithful.policies", "a difference from the default", "none")
+        return replace(
+            found,
+            workloads=tuple(_each_of(found.workloads)),
+            figures=tuple(self._figure(f"figure[{f.id}]", f) for f in found.figures),
+            claims=tuple(self._claim(f"claim[{c.id}].check", c) for c in found.claims),
+        )
+
+    def wrong(self, place: str, expected: str, found: object) -> DataError:
+        shown = found if found in ("nothing", "none") else repr(found)
+        return DataError(f"{self.file}: {place}: expected {expected}, found {shown}")
+
+    def known(
+        self, place: str, names: Sequence[str], known: Mapping[str, Any] | Sequence[str], what: str
+    ) -> None:
+        for name in names:
+            if name not in known:
+                listed = ", ".join(known)
                 raise DataError(
-                    f"{top.file}: sensitivity[{knob.knob}].claims: there is no claim {claim!r}"
+                    f"{self.file}: {place}: there is no {what} {name!r} (known: {listed})"
                 )
-    return found
+
+    def chosen(self, place: str, name: str) -> RunSet:
+        if name not in self.runs:
+            raise self.wrong(place, f"one of {', '.join(self.runs)}", name)
+        return self.runs[name]
+
+    def _runs(self, place: str, runs: RunSet) -> None:
+        if runs.ftls and not runs.devices:
+            raise self.wrong(f"{place}.ftls", "devices beside it", dict(runs.ftls))
+        self.known(f"{place}.policies", runs.policies, self.policies, "policy")
+        self.known(f"{place}.gauges", runs.gauges, runs.policies, "policy of these runs")
+
+    def _figure(self, place: str, figure: Figure) -> Figure:
+        runs = self.chosen(f"{place}.runs", figure.runs)
+        self.known(f"{place}.policies", figure.policies, self.labels, "policy")
+        if figure.relative not in (None, "worst"):
+            self.known(f"{place}.relative", [figure.relative], self.labels, "policy")
+        known = "workload of these runs"
+        self.known(f"{place}.workloads", figure.workloads, runs.workloads, known)
+        several = figure.columns if figure.mark == "table" else figure.metrics
+        if bool(figure.metric) == bool(several):
+            reason = "a metric, or several under metrics (a table's: columns)"
+            raise self.wrong(f"{place}.metric", reason, figure.metric or "nothing")
+        return replace(
+            figure,
+            policies=figure.policies or runs.policies,
+            metrics=several or {"": figure.metric},
+            at={**figure.at, "workload": figure.workloads} if figure.workloads else figure.at,
+        )
+
+    def _claim(self, place: str, claim: Claim) -> Claim:
+        check = claim.check
+        if check.kind == "none":
+            if not check.why:
+                raise self.wrong(f"{place}.why", "a text", "nothing")
+            return claim
+        for key in ("runs", "metric", *_NEEDS[check.kind]):
+            if not getattr(check, {"with": "with_"}.get(key, key)):
+                reason = f"a value: a check of kind {check.kind} needs it"
+                raise self.wrong(f"{place}.{key}", reason, "nothing")
+        self.known(f"{place}.runs", check.runs, self.runs, "runs")
+        if check.base is not None:
+            self.chosen(f"{place}.base", check.base)
+        self.known(f"{place}.of", check.policies, self.labels, "policy")
+        for condition in check.when:
+            if condition.runs:
+                self.chosen(f"{place}.when.runs", condition.runs)
+            if condition.bounds is None or condition.bounds.of_the_paper:
+                raise self.wrong(f"{place}.when.is", "bounds such as >0.3 or 0.2..0.5", condition.is_)
+        if check.form != "value" and not check.to:
+            raise self.wrong(f"{place}.to", f"policies that {check.form} compares with", "nothing")
+        if check.form == "share" and check.than is None:
+            raise self.wrong(f"{place}.than", "the policy of whose gain it is a share", "nothing")
+        check = self._expected(place, check)
+        if check.expect is not None and "" not in check.expect and check.by is None:
+            raise self.wrong(f"{place}.by", "the axis of the values of expect", "nothing")
+        return replace(claim, check=check)
+
+    def _expected(self, place: str, check: Check) -> Check:
+        """The check with its `expect` parsed: names for an extreme or a trend, else numbers."""
+        given: Any = check.expect
+        place = f"{place}.expect"
+        if check.kind in ("order", "near", "steady"):
+            return replace(check, expect=None)
+        if check.kind in ("trend", "extreme") or (check.kind == "spread" and given == "larger"):
+            names = tuple(given) if isinstance(given, list) else (given,)
+            if not all(isinstance(name, str) for name in names):
+                raise self.wrong(place, "a list of texts", given)
+            if check.kind == "trend" and given not in ("rises", "falls", "flat"):
+                raise self.wrong(place, "one of rises, falls, flat", given)
+            return replace(check, names=names, expect=None)
+        found = {}
+        for key, text in (given if isinstance(given, dict) else {"": given}).items():
+            parsed = Expectation.parse(text) if isinstance(text, str) else None
+            if parsed is None:
+                reason = "such as >0, <=0.1, 0.2..0.5 or ~0.34 (a number of the paper)"
+                raise self.wrong(place, reason, given)
+            found[key] = parsed
+        return replace(check, expect=found)
 
 
-def _unique(items: Sequence[Any], top: Table, what: str) -> tuple[Any, ...]:
-    seen: set[str] = set()
-    for item in items:
-        if item.id in seen:
-            raise DataError(f"{top.file}: {what}[{item.id}].id: stands there twice")
-        seen.add(item.id)
-    return tuple(items)
-
-
-def _own_workloads(tables: Sequence[Table]) -> tuple[OwnWorkload, ...]:
-    found = []
-    for table in tables:
-        name, note = table.text("name"), table.text("note")
-        synth = table.need("synth").data
-        vary = table.table("vary")
-        if vary is None:
-            found.append(OwnWorkload(name, dict(synth), note))
-        else:
-            key, axis, at = vary.text("key"), vary.text("axis"), vary.need("at")
-            found += [
-                OwnWorkload(f"{name} {label}", {**synth, key: value}, note, axis, label)
-                for label, value in at.data.items()
-            ]
-            vary.done()
-        table.done()
-    return tuple(found)
-
-
-def _composites(table: Table | None, policies: Mapping[str, str]) -> tuple[Composite, ...]:
-    if table is None:
-        return ()
-    found = []
-    for name, one in table.children():
-        among = one.texts("from")
-        _known(one, "from", among, policies, "policy")
-        metric, sense = one.text("metric"), one.word("sense", ("lower", "higher"))
-        found.append(Composite(name, among, metric, sense))
-        one.done()
-    return tuple(found)
-
-
-def _known(
-    table: Table,
-    key: str,
-    names: Sequence[str],
-    known: Mapping[str, Any] | Sequence[str],
-    what: str,
-) -> None:
-    for name in names:
-        if name not in known:
-            raise DataError(
-                f"{table.at(key)}: there is no {what} {name!r} (known: {', '.join(known)})"
-            )
-
-
-def _runs(t: Table, policies: Mapping[str, str]) -> RunSet:
-    devices, ftls = t.names("devices", {}), t.names("ftls", {})
-    if ftls and not devices:
-        raise t.wrong("ftls", "devices beside it")
-    labels = t.texts("policies")
-    _known(t, "policies", labels, policies, "policy")
-    depth = t.whole("recordings_queue_depth", 0)
-    found = RunSet(
-        id=t.text("id"),
-        workloads=t.texts("workloads"),
-        policies=labels,
-        cache=t.texts("cache"),
-        devices=devices,
-        ftls=ftls,
-        recordings=t.texts("recordings", ()),
-        recordings_queue_depth=depth or None,
-        cost=t.text("cost") if t.has("cost") else None,
-        fetch_on_write_miss=t.flag("fetch_on_write_miss", False),
-        warmup=t.text("warmup") if t.has("warmup") else None,
-        intensity=_positive(t, "intensity", 1.0),
-        channels=t.word("channels", ("published", "balanced")) if t.has("channels") else "",
-        busiest=t.real("busiest", 0.0),
-        cache_whole=t.flag("cache_whole", False),
-        gauges=t.texts("gauges", ()),
-        gauges_with_device=t.flag("gauges_with_device", False),
-    )
-    _known(t, "gauges", found.gauges, labels, "policy of these runs")
-    if not 0 <= found.busiest < 1:
-        raise t.wrong("busiest", "a share below 1")
-    t.asked |= dict.fromkeys(("cost", "warmup", "channels"))
-    t.done()
-    return found
-
-
-def _positive(t: Table, key: str, default: float) -> float:
-    value = t.real(key, default)
-    if not value > 0 or not math.isfinite(value):
-        raise t.wrong(key, "a number above 0")
-    return value
-
-
-def _where(t: Table, key: str) -> dict[str, tuple[str, ...]] | None:
-    table = t.table(key)
-    if table is None:
-        return None
-    found = {axis: table.texts(axis) for axis in AXES if table.has(axis)}
-    table.asked |= dict.fromkeys(AXES)
-    table.done()
-    return found
-
-
-def _figure(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Figure:
-    name = t.word("runs", list(runs))
-    mark = t.word("mark", MARKS, "bar")
-    metric = t.text("metric", "-")
-    metrics = t.names("columns" if mark == "table" else "metrics", {})
-    if (metric == "-") == (not metrics):
-        raise t.wrong("metric", "a metric, or several under metrics (a table's: columns)")
-    policies = t.texts("policies", runs[name].policies)
-    _known(t, "policies", policies, labels, "policy")
-    relative = t.text("relative", "-")
-    if relative not in ("-", "worst"):
-        _known(t, "relative", [relative], labels, "policy")
-    axes = (*AXES, "policy")
-    found = Figure(
-        id=t.text("id"),
-        where=t.text("where"),
-        title=t.text("title"),
-        runs=name,
-        mark=mark,
-        metrics=metrics or {"": metric},
-        x=t.word("x", axes),
-        series=t.word("series", axes, "policy"),
-        panels=t.word("panels", axes) if t.has("panels") else None,
-        policies=policies,
-        relative=None if relative == "-" else relative,
-        form=t.word("as", FORMS, "ratio"),
-        x_title=t.text("x_title", "-"),
-        y_title=t.text("y_title", "-"),
-        unit=t.word("unit", ("-", "s", "ms", "us"), "-"),
-        note=t.text("note", "-"),
-        at=_where(t, "at"),
-    )
-    if t.has("workloads"):
-        given = t.texts("workloads")
-        _known(t, "workloads", given, runs[name].workloads, "load of these runs")
-        found = Figure(**{**vars(found), "at": {**(found.at or {}), "workload": given}})
-    t.asked |= dict.fromkeys(("panels", "workloads", "metrics", "columns"))
-    t.done()
-    return found
-
-
-def _claim(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Claim:
-    found = Claim(
-        id=t.text("id"),
-        where=t.text("where"),
-        says=t.text("says"),
-        check=_check(t.need("check"), runs, labels),
-        headline=t.flag("headline", False),
-    )
-    t.done()
-    return found
-
-
-def _check(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Check:
-    kind = t.word("kind", KINDS)
-    if kind == "none":
-        found = Check(kind, why=t.text("why"))
-        t.done()
-        return found
-    sets = t.texts("runs")
-    _known(t, "runs", sets, runs, "runs")
-    base = t.word("base", list(runs)) if t.has("base") else None
-    order = t.any("order") or ()
-    if not all(isinstance(group, list) and group for group in order):
-        raise t.wrong("order", "a list of lists of policies, best first")
-    axes = (*AXES, "policy", "to", "of")
-    expect, names = _expected(t, kind)
-    found = Check(
-        kind=kind,
-        runs=sets,
-        base=base,
-        metric=t.text("metric"),
-        with_=t.text("with", "-").strip("-"),
-        of=t.texts("of", ()),
-        to=t.texts("to", ()),
-        than=t.text("than") if t.has("than") else None,
-        form=t.word("as", FORMS, "value"),
-        over=t.word("over", ("each", "mean", "max", "min"), "each"),
-        per=t.word("per", axes) if t.has("per") else None,
-        by=t.word("by", axes) if t.has("by") else None,
-        at=_where(t, "at"),
-        skip=_where(t, "skip"),
-        order=tuple(tuple(group) for group in order),
-        among=t.texts("among", ()),
-        sense=t.word("sense", ("lower", "higher"), "lower"),
-        along=t.text("along", "-").strip("-"),
-        against=t.text("against", "-").strip("-"),
-        mean=t.word("mean", axes) if t.has("mean") else None,
-        pick=t.word("pick", ("max", "min"), "max"),
-        relative=t.word("relative", ("worst",)) if t.has("relative") else None,
-        within=t.real("within", 0.05),
-        need=t.real("need", 1.0),
-        least=t.real("least", LEAST),
-        when=tuple(_condition(one, runs, labels) for one in t.tables("when")),
-        originals=t.flag("originals", False),
-        expect=expect,
-        names=names,
-    )
-    t.asked |= dict.fromkeys(("base", "than", "per", "by", "mean", "relative"))
-    t.done()
-    _known(t, "of", found.policies, labels, "policy")
-    _complete(t, found)
-    return found
-
-
-def _condition(t: Table, runs: Mapping[str, RunSet], labels: Sequence[str]) -> Condition:
-    text = t.text("is")
-    parsed = Expectation.parse(text)
-    if parsed is None or parsed.of_the_paper:
-        raise t.wrong("is", "bounds such as >0.3 or 0.2..0.5")
-    of = t.text("of")
-    _known(t, "of", [of], labels, "policy")
-    measured = t.word("runs", list(runs)) if t.has("runs") else ""
-    t.asked["runs"] = None
-    found = Condition(measured, t.text("metric"), of, parsed, t.text("says"))
-    t.done()
-    return found
-
-
-def _expected(t: Table, kind: str) -> tuple[Mapping[str, Expectation] | None, tuple[str, ...]]:
-    """What stands under `expect`: names for an extreme or a trend, else numbers."""
-    given = t.any("expect")
-    if kind == "trend":
-        return None, (t.word("expect", ("rises", "falls", "flat")),)
-    if kind == "extreme":
-        return None, t.texts("expect")
-    if kind == "spread" and given == "larger":
-        return None, ("larger",)
-    if kind in ("order", "near", "steady"):
-        return None, ()
-    texts = given if isinstance(given, Mapping) else {"": given}
-    found = {}
-    for key, text in texts.items():
-        parsed = Expectation.parse(text) if isinstance(text, str) else None
-        if parsed is None:
-            raise t.wrong("expect", "such as >0, <=0.1, 0.2..0.5 or ~0.34 (a number of the paper)")
-        found[str(key)] = parsed
-    return found, ()
-
-
-#: What each kind of check cannot do without, as key and field.
+#: The keys that each kind of check needs.
 _NEEDS = {
-    "compare": (("of", "of"),),
-    "order": (("order", "order"),),
-    "trend": (("of", "of"), ("along", "along")),
-    "extreme": (("of", "of"), ("along", "along")),
-    "spread": (("of", "of"), ("along", "along")),
-    "agree": (("of", "of"), ("with", "with_")),
-    "near": (("of", "of"), ("among", "among")),
-    "rank": (("of", "of"), ("among", "among")),
-    "steady": (("order", "order"), ("among", "among")),
+    "compare": ("of",),
+    "order": ("order",),
+    "trend": ("of", "along"),
+    "extreme": ("of", "along"),
+    "spread": ("of", "along"),
+    "agree": ("of", "with"),
+    "near": ("of", "among"),
+    "rank": ("of", "among"),
+    "steady": ("order", "among"),
 }
 
 
-def _complete(t: Table, check: Check) -> None:
-    for key, name in _NEEDS[check.kind]:
-        if not getattr(check, name):
-            raise t.wrong(key, f"something: a check of kind {check.kind} needs it")
-    if check.form != "value" and not check.to:
-        raise t.wrong("to", f"policies: {check.form} compares with them")
-    if check.form == "share" and check.than is None:
-        raise t.wrong("than", "a policy: a share is of what it gains")
-    if check.expect is not None and "" not in check.expect and check.by is None:
-        raise t.wrong("by", "the axis that expect goes by")
-
-
-def _sensitivity(t: Table, policies: Mapping[str, str]) -> Sensitivity:
-    values = [_variant(label, one, policies) for label, one in t.need("values").children()]
-    found = Sensitivity(t.text("knob"), t.text("about"), t.texts("claims"), tuple(values))
-    t.done()
-    return found
-
-
-def _faithful(t: Table | None, policies: Mapping[str, str]) -> Faithful | None:
-    if t is None:
-        return None
-    readings = t.texts("readings")
-    variant = _variant("most faithful", t, policies)
-    if not variant.changes:
-        raise t.wrong("policies", "what differs from the default: a reading changes something")
-    return Faithful(readings, variant)
-
-
-def _variant(label: str, one: Table, policies: Mapping[str, str]) -> Variant:
-    changed = one.names("policies", {})
-    _known(one, "policies", list(changed), policies, "policy")
-    synth = one.table("synth")
-    fetch = one.flag("fetch_on_write_miss") if one.has("fetch_on_write_miss") else None
-    found = Variant(
-        label=label,
-        policies=changed,
-        device=one.text("device") if one.has("device") else None,
-        ftls=one.names("ftls", {}),
-        intensity=_positive(one, "intensity", 1.0) if one.has("intensity") else None,
-        warmup=one.text("warmup") if one.has("warmup") else None,
-        fetch_on_write_miss=fetch,
-        synth=dict(synth.data) if synth else {},
-        draw=one.word("draw", DRAWN) if one.has("draw") else None,
-        burst=_positive(one, "burst", 1.0) if one.has("burst") else None,
-    )
-    keys = ("device", "intensity", "warmup", "fetch_on_write_miss", "draw", "burst")
-    one.asked |= dict.fromkeys(keys)
-    one.done()
-    return found
+def _each_of(workloads: Sequence[OwnWorkload]) -> Iterator[OwnWorkload]:
+    """Every workload, a series as its members."""
+    for own in workloads:
+        if own.vary is None:
+            yield own
+        else:
+            for label, value in own.vary.at.items():
+                synth = {**own.synth, own.vary.key: value}
+                yield replace(own, name=f"{own.name} {label}", synth=synth, at=label)

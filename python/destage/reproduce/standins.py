@@ -35,6 +35,8 @@ __all__ = ["KINDS", "Channels", "Recipe", "apart", "draw", "opened", "recipe"]
 #: How requests may be drawn.
 KINDS = ("recency", "independent")
 
+RECENCY = ("near", "depth", "sequential", "streams", "phases")
+
 #: ACR's table II, which `crates/destage-trace/src/synth/presets.rs` makes with one hot set.
 _ACR = {"requests": 3_000_000, "pages": 32_768, "page_bytes": 2048}
 PRESET: Mapping[str, Mapping[str, float]] = {
@@ -59,18 +61,18 @@ def recipe(
 
     `kind` and `burst` are other than the trace's if they are given.
     """
-    known, shape = {**spec.assumed, **spec.counts}, dict(spec.standin)
-    shape["burst"] = burst or shape["burst"]
+    known, shape = spec.known, spec.standin
+    burst = burst or shape.burst
     if "accesses" in known:
         mean_pages = known["accesses"] / known["requests"]
     else:
         mean_pages = known["mean_kib"] * 1024 / page_bytes
     requests = requests_of(spec, scale)
     share = requests / requests_of(spec, 1.0)
-    pages = known.get("unique_pages", shape["pages"]) * share * PAGE / page_bytes
-    gap_ns = max(1000.0, shape["burst_gap_us"] * 1000)
-    off_ns = shape["burst"] * (1e9 / rate_of(spec) - gap_ns)
-    if shape["burst"] <= 1 or off_ns <= 0:
+    pages = known.get("unique_pages", shape.pages) * share * PAGE / page_bytes
+    gap_ns = max(1000.0, shape.burst_gap_us * 1000)
+    off_ns = burst * (1e9 / rate_of(spec) - gap_ns)
+    if burst <= 1 or off_ns <= 0:
         gap_ns, off_ns = 1e9 / rate_of(spec), 0.0
     made: dict[str, Any] = {
         "kind": kind or (KINDS[0] if spec.recency else KINDS[1]),
@@ -79,17 +81,17 @@ def recipe(
         "page_bytes": page_bytes,
         "write_ratio": known["write_ratio"],
         "mean_pages": round(max(1.0, mean_pages), 4),
-        "cluster_pages": max(1, round(shape["cluster_pages"] * PAGE / page_bytes)),
-        "log_share": min(shape["log_share"], known["write_ratio"]),
-        "log_page_share": shape["log_page_share"],
+        "cluster_pages": max(1, round(shape.cluster_pages * PAGE / page_bytes)),
+        "log_share": min(shape.log_share, known["write_ratio"]),
+        "log_page_share": shape.log_page_share,
         "gap_ns": round(gap_ns),
-        "burst": shape["burst"] if off_ns else 1.0,
+        "burst": burst if off_ns else 1.0,
         "off_ns": round(off_ns),
     }
     if made["kind"] == "independent":
-        made["alpha"] = shape["alpha"]
-    else:
-        made |= {k: spec.recency[k] for k in ("near", "depth", "sequential", "streams", "phases")}
+        made["alpha"] = shape.alpha
+    elif spec.recency:
+        made |= {k: getattr(spec.recency, k) for k in RECENCY}
     return made
 
 

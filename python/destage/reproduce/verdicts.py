@@ -187,7 +187,7 @@ def _fulfilled(check: Check, frames: Mapping[str, Frame], own: Frame) -> Callabl
     def fulfilled(cell: Cell) -> bool:
         for condition in check.when:
             fact = _fact(condition, _measuring(condition, frames, own), cell)
-            if fact is None or not condition.is_.met(fact):
+            if fact is None or not condition.bounds.met(fact):
                 return False
         return True
 
@@ -234,4 +234,4 @@ def _supposed(check: Check, frames: Mapping[str, Frame], looks: Mapping[str, Loo
 
 
 def _bounds(condition: Condition) -> str:
-    return condition.is_.text.replace("..", " to ")
+    return condition.is_.replace("..", " to ")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -20,7 +20,7 @@ from destage.device import Drive
 from destage.errors import DataError, MissingFile
 from destage.options import ProgressCallback
 from destage.reproduce.ahead import Ahead
-from destage.reproduce.claims import OwnWorkload, Paper, RunSet
+from destage.reproduce.claims import Paper, RunSet
 from destage.reproduce.published import (
     FEWEST,
     PAGE,
@@ -38,7 +38,7 @@ from destage.trace import Trace, open_trace, synth
 if TYPE_CHECKING:
     from destage._destage import StandIn
 
-__all__ = ["Asked", "Load", "Loads", "label_of", "own_axis"]
+__all__ = ["Asked", "Load", "Loads", "label_of"]
 
 #: Endings that are no part of a trace's name.
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
@@ -138,8 +138,8 @@ class Loads:
             raise DataError(f"{paper.name}.toml: runs: there is no load {name!r}")
         found = self._find(spec)
         if found:
-            return Load(name, "original", spec.title, spec.cite, found, spec.use, spec)
-        note = f"to be had from {spec.get}"
+            return Load(name, "original", spec.title, spec.origin.cite, found, spec.use, spec)
+        note = f"to be had from {spec.origin.get}"
         share = requests_of(spec, self.scale) / requests_of(spec, 1.0)
         return Load(name, "stand-in", spec.title, note, spec=spec, share=share)
 
@@ -363,11 +363,3 @@ def _hasten(parameters: dict[str, Any], intensity: float) -> None:
         for key in ("gap_ns", "on_ns", "off_ns"):
             if key in parameters:
                 parameters[key] = max(1, round(parameters[key] / intensity))
-
-
-def own_axis(workloads: Sequence[OwnWorkload], name: str) -> str | None:
-    """Return where a load of a series lies on its axis, as a label."""
-    for own in workloads:
-        if own.name == name and own.at:
-            return own.at
-    return None
