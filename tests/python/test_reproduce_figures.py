@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
+from destage.model.estimates import Estimate
 from destage.reproduce import paper
 from destage.reproduce.claims import Claim, Expectation, Figure
-from destage.reproduce.experiments import Row, Rows
 from destage.reproduce.figures import Drawing, Point, drawing
-from destage.reproduce.frame import Frame
 from destage.reproduce.looking import Case
-from destage.reproduce.statistics import Estimate
+from destage.reproduce.rows import Row, Rows
 from destage.reproduce.sums import names, sums
 from destage.reproduce.verdicts import Judgement, Verdict, decide
 
@@ -184,12 +183,12 @@ def test_a_number_of_the_paper_is_put_where_the_figure_would_show_it(
     runs = next(r for r in whole.runs if r.id == "real")
     claim = numbers_of("ECR", form, "LRU", value, "response_ns_mean")
     one = replace(whole, claims=(claim,))
-    found = drawing(figure, Frame(Rows(runs, rows, (), {})), one)
+    found = drawing(figure, Rows(runs, rows, (), {}), one)
     by_series = {p.series: p.printed for p in found.points}
     assert by_series.pop("ECR") == (None if shown is None else pytest.approx(shown))
     assert set(by_series.values()) == {None}
     assert ("Hollow diamond" in svg(found, sums(found, ()))) is (shown is not None)
-    frames = {"real": Frame(Rows(runs, rows, (), {}))}
+    frames = {"real": Rows(runs, rows, (), {})}
     assert decide(claim, frames).verdict
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from destage.reproduce.told import (
+from destage.reproduce.beyond_pages import (
     UNPADDED,
     optimum_told,
     padding_rows,

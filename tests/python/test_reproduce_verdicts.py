@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
+from destage.model.estimates import estimate, ratios, spearman
 from destage.reproduce.claims import Check, Claim, Condition, Expectation, RunSet
 from destage.reproduce.digits import number
-from destage.reproduce.experiments import Row, Rows
-from destage.reproduce.frame import Frame
 from destage.reproduce.looking import Case
 from destage.reproduce.pages import summary, verdict_cells
-from destage.reproduce.statistics import estimate, ratios, spearman
+from destage.reproduce.rows import Row, Rows
 from destage.reproduce.verdicts import Verdict, decide
 from destage.reproduce.words import cases_in_words, measured
 
@@ -28,7 +27,7 @@ def framed(
     kind: str = "specified",
     metric: str = "m",
     kinds: Mapping[str, str] | None = None,
-) -> Frame:
+) -> Rows:
     """Made-up numbers as rows."""
     of = kinds or {}
     loads = tuple(dict.fromkeys(place for place, _ in cells))
@@ -49,7 +48,7 @@ def framed(
         if value is not None
     ]
     runs = RunSet("r", loads, policies, ("8p",), {"d": "small"}, {})
-    return Frame(Rows(runs, tuple(rows), (), {}))
+    return Rows(runs, rows)
 
 
 def verdict(
@@ -196,7 +195,7 @@ def test_loads_from_elsewhere_have_their_own_verdict_and_leave_the_papers_alone(
             assert found.elsewhere is not None
             assert (found.verdict, found.elsewhere.verdict) == (own, elsewhere)
             assert (len(found.cases), len(found.elsewhere.cases)) == (1, 1)
-            assert (set(found.loads), set(found.elsewhere.loads)) == (
+            assert (set(found.own.loads), set(found.elsewhere.loads)) == (
                 {"stand-in"},
                 {k for k in kinds.values() if k != "stand-in"},
             )
@@ -220,7 +219,7 @@ def test_numbers_and_ranges_of_the_paper_are_about_its_loads_only() -> None:
         found = verdict(check, cells, kinds=kinds)
         assert (found.verdict, found.elsewhere) == ("holds", None)
     alone = verdict(compared("~0.5"), LOWER, "recording")
-    assert (alone.verdict, alone.why) == ("can't be tested here", "none of its loads was run")
+    assert (alone.verdict, alone.own.why) == ("can't be tested here", "none of its loads was run")
 
 
 def test_chance_is_not_taken_for_a_relation() -> None:
@@ -315,11 +314,11 @@ def test_nothing_against_nothing_is_a_status_of_its_own_and_meets_nothing(check:
     nothing: Cells = {("w", "A"): [0.0], ("w", "B"): [0.0]}
     found = verdict(check, nothing)
     assert one(found).status == "zero"
-    assert (found.verdict, found.why[:5]) == ("can't be tested here", "zero:")
+    assert (found.verdict, found.own.why[:5]) == ("can't be tested here", "zero:")
     # Beside a case that meets the claim it is counted, named and not met.
     met = 1.0 if check.expect is None or not check.expect[""].met(0.0) else 2.0
     both = verdict(check, {**nothing, ("v", "A"): [met], ("v", "B"): [2.0]})
-    assert (both.met, len(both.cases), both.verdict) == (1, 2, "partly")
+    assert (both.own.met, len(both.cases), both.verdict) == (1, 2, "partly")
     words = cases_in_words(both.claim, both.own)
     assert "zero: w" in words or "A and B are both 0" in words
 
@@ -426,7 +425,7 @@ def test_only_loads_that_fulfil_a_condition_are_cases() -> None:
     balanced = framed({("w0", "none"): [0.2], ("w1", "none"): [0.3]})
     none = decide(claim, {"r": cells, "facts": balanced})
     assert (none.verdict, none.cases) == ("can't be tested here", ())
-    assert none.why.startswith("no load fulfils its condition: channels are unbalanced: m >0.3")
+    assert none.own.why.startswith("no load fulfils its condition: channels are unbalanced: m >0.3")
     broken = framed({("w0", "none"): [math.nan]})
     assert decide(claim, {"r": cells, "facts": broken}).verdict == "can't be tested here"
 
@@ -450,7 +449,7 @@ def test_a_place_without_any_run_is_a_case_without_a_number() -> None:
     runs = RunSet("r", ("v", "w"), ("A", "B"), ("8p", "9p"), {"d": "small"}, {})
     gone = [r for r in rows if (r.workload, r.cache) != ("w", "9p")]
     found = decide(
-        Claim("c", "section 1", "", compared(">0")), {"r": Frame(Rows(runs, tuple(gone), (), {}))}
+        Claim("c", "section 1", "", compared(">0")), {"r": Rows(runs, gone)}
     )
     assert [c.status for c in found.cases] == ["met", "met", "met", "undefined"]
     assert found.verdict == "partly"
@@ -541,7 +540,7 @@ def test_two_numbers_agree_or_run_against_each_other() -> None:
     same: Cells = {(f"w{k}", "A"): [2.0] for k in range(5)}
     found = verdict(replace(agree, expect=expecting(">0")), same)
     assert (one(found).status, found.verdict) == ("undefined", "can't be tested here")
-    assert "does not vary" in found.why
+    assert "does not vary" in found.own.why
 
 
 def test_near_and_rank_look_at_all_rivals() -> None:
@@ -602,12 +601,12 @@ def test_a_statement_about_originals_cannot_be_tested_on_stand_ins() -> None:
 
 def test_a_number_that_no_run_gives_cannot_be_tested() -> None:
     found = verdict(compared(">0"), LOWER, metric="n")
-    assert (found.verdict, found.why) == ("can't be tested here", "no run gives m")
+    assert (found.verdict, found.own.why) == ("can't be tested here", "no run gives m")
 
 
 def test_a_claim_without_a_check_says_why() -> None:
     found = decide(Claim("c", "", "", Check("none", why="it is not modelled")), {})
-    assert (found.verdict, found.why) == ("can't be tested here", "it is not modelled")
+    assert (found.verdict, found.own.why) == ("can't be tested here", "it is not modelled")
 
 
 def test_intervals_are_those_of_student() -> None:

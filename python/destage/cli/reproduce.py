@@ -175,7 +175,7 @@ def _table(evaluations: list[Evaluation]) -> Table:
     columns += [Column("paper's loads", right=False), Column("cases"), Column("on", right=False)]
     columns += [Column("elsewhere", right=False), Column("cases")]
     table = Table("Headline claims", columns)
-    if any(kind == "stand-in" for e in evaluations for v in e.verdicts for kind in v.loads):
+    if any(kind == "stand-in" for e in evaluations for v in e.verdicts for kind in v.own.loads):
         table.notes.append(
             "a verdict on stand-ins says what the policies do on loads of that kind, not what the"
             " authors measured"

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace as changed
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from destage.errors import UsageError
+from destage.experiment.experiment import Experiment
 from destage.options import ProgressCallback, thread_count
 from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
@@ -100,8 +101,8 @@ def reproduce(
     figures: Sequence[int] = (),
     tables: Sequence[int] = (),
     jobs: int | None = None,
+    experiment: Experiment | None = None,
     progress: ProgressCallback | None = None,
-    began: Callable[[str], object] | None = None,
 ) -> Evaluation:
     """Run a paper's evaluation again.
 
@@ -113,7 +114,8 @@ def reproduce(
         seed, seeds: the first seed of random loads, and how many are drawn.
         sensitivity: run the headline claims under other readings, too.
         figures, tables: only these, with their claims; all without them.
-        jobs, progress: as in `compare`; `began` is told of every comparison.
+        jobs, progress: as in `compare`.
+        experiment: where runs are kept, and who does them; without it in memory, by this machine.
 
     Raises `UsageError`, `DataError` for an original that is not what its name says, and what runs
     raise.
@@ -129,7 +131,8 @@ def reproduce(
             sensitivity=sensitivity,
         )
     )
-    return evaluate(narrowed(paper(name), figures, tables), options, progress=progress, began=began)
+    chosen = narrowed(paper(name), figures, tables)
+    return evaluate(chosen, options, experiment=experiment, progress=progress)
 
 
 def checked(options: Options) -> Options:

@@ -1,33 +1,15 @@
-"""Cases of checks along an axis: trends, extremes, spreads; and of quantities that go together."""
+"""Cases of checks along an axis: trends, extremes, spreads; and of quantities that correlate."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
+from destage.model.estimates import Estimate, estimate, spearman
 from destage.reproduce.claims import AXES
 from destage.reproduce.digits import is_share, number
-from destage.reproduce.looking import (
-    MET,
-    PARTIAL,
-    SMALL,
-    UNDECIDED,
-    UNMET,
-    Case,
-    Look,
-    judged,
-    side,
-)
-from destage.reproduce.quantities import (
-    UNDEFINED,
-    ZERO,
-    Quantity,
-    combined,
-    paired,
-    undefined,
-)
-from destage.reproduce.statistics import Estimate, estimate, spearman
+from destage.reproduce.looking import MET, PARTIAL, SMALL, UNDECIDED, UNMET, Case, Look, judged
+from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, across, combined
 
 __all__ = ["agree", "extreme", "spread", "trend"]
 
@@ -35,55 +17,39 @@ __all__ = ["agree", "extreme", "spread", "trend"]
 MONOTONE = 0.8
 
 
-def _by_seed(found: Iterable[Quantity]) -> tuple[list[tuple[float, ...]], Quantity | None]:
-    """Quantities seed by seed, side by side; or what is no number among them."""
-    quantities = list(found)
-    for one in quantities:
-        if one.status:
-            return [], one
-    rows, wrong = paired({f"case {k + 1}": q.by_seed for k, q in enumerate(quantities)})
-    return list(rows.values()), undefined(wrong) if wrong else None
-
-
-def _lines(look: Look, of: str, to: str) -> dict[tuple[str, ...], list[tuple[str, Quantity]]]:
-    """Quantities along an axis, for each place on the others."""
-    k = AXES.index(look.check.along)
-    found: dict[tuple[str, ...], list[tuple[str, Quantity]]] = {}
-    for cell in look.cells:
-        rest = (*cell[:k], "", *cell[k + 1 :])
-        place = (cell[k], look.quantity(cell, look.check.metric, of, to))
-        found.setdefault(rest, []).append(place)
-    return {rest: line for rest, line in found.items() if len(line) > 1}
-
-
 def trend(look: Look) -> list[Case]:
     """Whether a quantity rises, falls or stays along the axis, a case for each line."""
     check, (expected,) = look.check, look.check.names
-    cases = []
+    text = f"{expected} along {check.along}"
+    if expected == "flat":
+        text = f"spread <= {check.within:g}"
+    k, cases = AXES.index(check.along), []
     for of, to in look.pairs:
-        for rest, line in _lines(look, of, to).items():
-            label = look.label(rest, of, to, but=(check.along,)).strip() or of  # type: ignore[arg-type]
-            text = (
-                f"spread <= {check.within:g}"
-                if expected == "flat"
-                else f"{expected} along {check.along}"
-            )
-            rows, broken = _by_seed(q for _, q in line)
+        lines: dict[tuple[str, ...], list[Quantity]] = {}
+        for cell in look.cells:
+            rest = (*cell[:k], "", *cell[k + 1 :])
+            lines.setdefault(rest, []).append(look.quantity(cell, check.metric, of, to))
+        for rest, line in lines.items():
+            if len(line) < 2:
+                continue
+            label = look.label(rest, of, to, but=check.along).strip() or of
+            rows, broken = across(line)
             if broken is not None:
                 cases.append(Case(label, broken.status, None, text, broken.why))
                 continue
+            values = list(rows.values())
             if expected == "flat":
-                status, measured = _flat(rows, check.within)
+                status, measured = _flat(values, check.within)
             else:
-                status, measured = _going(look, rows, 1 if expected == "rises" else -1)
-            note = " ".join(f"{q.estimate.mean:.4g}" for _, q in line)
-            kind = look.frame.kinds.get(rest[0], "")
+                status, measured = _rising(look, values, 1 if expected == "rises" else -1)
+            note = " ".join(f"{q.estimate.mean:.4g}" for q in line)
+            kind = look.rows.kinds.get(rest[0], "")
             cases.append(Case(label, status, measured, text, note, kind))
     return cases
 
 
 def _flat(rows: Sequence[Sequence[float]], within: float) -> tuple[str, Estimate | None]:
-    """Whether the spread along a line, over its mean, is within what is allowed: every seed's."""
+    """Whether every seed's spread along a line, over its mean, is at most `within`."""
     spreads = []
     for row in rows:
         mean = abs(math.fsum(row) / len(row))
@@ -97,34 +63,27 @@ def _flat(rows: Sequence[Sequence[float]], within: float) -> tuple[str, Estimate
     return (UNMET if measured.low > within else UNDECIDED), measured
 
 
-def _going(look: Look, rows: Sequence[Sequence[float]], sign: int) -> tuple[str, Estimate | None]:
-    """Whether a line goes up (down): its end against its beginning, and nearly every step."""
+def _rising(look: Look, rows: Sequence[Sequence[float]], sign: int) -> tuple[str, Estimate]:
+    """Whether a line rises (falls): its end against its beginning, and nearly every step."""
     moved = estimate([row[-1] - row[0] for row in rows])
     means = [estimate(column).mean for column in zip(*rows, strict=True)]
     rank = spearman(list(range(len(means))), means)
-    size = max(abs(means[0]), abs(means[-1])) if look.check.form in ("value", "difference") else 1
-    status = side(_signed(moved, sign), look.check.least * size)
+    status = look.side(moved if sign > 0 else -moved, look.size(means[0], means[-1]))
     if status == MET and (rank is None or sign * rank < MONOTONE):
         status = PARTIAL
     return status, moved
 
 
-def _signed(e: Estimate, sign: int) -> Estimate:
-    """An estimate, or that of its negative."""
-    return e if sign > 0 else Estimate(-e.mean, -e.high, -e.low, e.count)
-
-
 def extreme(look: Look) -> list[Case]:
     """Whether the largest (smallest) is where it should be."""
     check = look.check
+    away = {AXES.index(axis) for axis in (check.along, check.mean) if axis in AXES}
     k = AXES.index(check.along)
     places: dict[tuple[str, ...], dict[str, list[Quantity]]] = {}
     for cell in look.cells:
-        for of, to in look.pairs:
-            away = (k, AXES.index(check.mean)) if check.mean else (k,)
-            rest = tuple("" if i in away else v for i, v in enumerate(cell))
-            here = places.setdefault(rest, {}).setdefault(cell[k], [])
-            here.append(look.quantity(cell, check.metric, of, to))
+        rest = tuple("" if i in away else v for i, v in enumerate(cell))
+        here = places.setdefault(rest, {}).setdefault(cell[k], [])
+        here += [look.quantity(cell, check.metric, of, to) for of, to in look.pairs]
     cases = []
     for rest, values in places.items():
         if len(values) < 2:
@@ -132,91 +91,75 @@ def extreme(look: Look) -> list[Case]:
             continue
         named = [r for r in rest if r and r not in ("none", "own")]
         label = ", ".join(named) if len(places) > 1 else f"{check.pick} along {check.along}"
-        status, note = _found_at(look, {v: _averaged(found) for v, found in values.items()})
-        cases.append(Case(label, status, None, " or ".join(check.names), note))
+        means = {v: combined(found, lambda r: math.fsum(r) / len(r)) for v, found in values.items()}
+        cases.append(Case(label, *_found_at(look, means)))
     return cases
 
 
-def _averaged(found: Sequence[Quantity]) -> Quantity:
-    """The mean of quantities, seed by seed."""
-    for one in found:
-        if one.status:
-            return one
-    rows, wrong = paired({f"case {k + 1}": q.by_seed for k, q in enumerate(found)})
-    if wrong:
-        return undefined(wrong)
-    return Quantity({seed: math.fsum(row) / len(row) for seed, row in rows.items()})
-
-
-def _found_at(look: Look, values: Mapping[str, Quantity]) -> tuple[str, str]:
-    """Whether the extreme is where it should be, ahead of everything that it should not be."""
+def _found_at(look: Look, values: Mapping[str, Quantity]) -> tuple[str, None, str, str]:
+    """Whether the extreme is where it should be, ahead of every place where it should not be."""
     check = look.check
+    expected = " or ".join(check.names)
     for place, q in values.items():
         if q.status:
-            return UNDEFINED, f"{place}: {q.why}"
+            return UNDEFINED, None, expected, f"{place}: {q.why}"
     means = {place: q.estimate.mean for place, q in values.items()}
     share = is_share(check)
     note = ", ".join(f"{place} {number(mean, share)}" for place, mean in means.items())
     if len(set(means.values())) < 2:
-        return (UNMET if any(means.values()) else ZERO), f"all alike: {note}"
+        return (UNMET if any(means.values()) else ZERO), None, expected, f"all alike: {note}"
     choose = max if check.pick == "max" else min
     found = choose(means, key=lambda place: means[place])
-    if found not in check.names:
-        wanted = [place for place in check.names if place in values]
-        told = _apart(look, values, found, wanted)
-        return (UNMET if told == MET else UNDECIDED if wanted else UNDEFINED), (
-            f"it is {found}: {note}"
-        )
-    others = [place for place in values if place not in check.names]
-    return _apart(look, values, found, others), f"it is {found}: {note}"
+    wanted = [place for place in check.names if place in values]
+    if found in check.names:
+        status = _ahead(look, values, found, [p for p in values if p not in check.names])
+    else:
+        status = UNDECIDED if wanted else UNDEFINED
+        if _ahead(look, values, found, wanted) == MET:
+            status = UNMET
+    return status, None, expected, f"it is {found}: {note}"
 
 
-def _apart(look: Look, values: Mapping[str, Quantity], place: str, others: Sequence[str]) -> str:
-    """Whether a place is told from all of some others, and by enough."""
-    check = look.check
-    sign = 1 if check.pick == "max" else -1
+def _ahead(look: Look, values: Mapping[str, Quantity], place: str, others: Sequence[str]) -> str:
+    """Whether a place is ahead of all of some others, and by enough."""
     worst = MET
     for other in others:
-        lead = combined(values[place], values[other])
+        lead = combined((values[place], values[other]), lambda pair: pair[0] - pair[1])
         if lead.status:
             return UNDECIDED
-        ahead = _signed(lead.estimate, sign)
-        size = abs(values[place].estimate.mean) if check.form in ("value", "difference") else 1.0
-        status = side(ahead, check.least * size)
+        ahead = lead.estimate if look.check.pick == "max" else -lead.estimate
+        status = look.side(ahead, look.size(values[place].estimate.mean))
         if status != MET:
             worst = SMALL if status == SMALL and worst in (MET, SMALL) else UNDECIDED
     return worst
 
 
 def spread(look: Look) -> list[Case]:
-    """How much a quantity varies along an axis: by itself, or against the policies' difference."""
+    """The variation of a quantity along an axis: by itself, or against that between policies."""
     check = look.check
     k = AXES.index(check.along)
-    grid: dict[tuple[str, ...], dict[str, dict[str, Quantity]]] = {}
-    for cell in look.cells:
-        rest = (*cell[:k], "", *cell[k + 1 :])
-        for of in check.of:
-            found = look.quantity(cell, check.metric, of)
-            grid.setdefault(rest, {}).setdefault(of, {})[cell[k]] = found
+    grid: dict[tuple[str, ...], dict[tuple[str, str], Quantity]] = {}
+    for of in check.of:
+        for cell in look.cells:
+            rest = (*cell[:k], "", *cell[k + 1 :])
+            grid.setdefault(rest, {})[of, cell[k]] = look.quantity(cell, check.metric, of)
     cases = []
-    for rest, policies in grid.items():
-        label = (look.label(rest, but=(check.along,)) or "all").strip()  # type: ignore[arg-type]
+    for rest, line in grid.items():
+        label = look.label(rest, but=check.along).strip()
         expected = check.expect[""].text if check.expect else "larger along the axis"
-        kind = look.frame.kinds.get(rest[0], "")
-        places = [(p, v) for p, line in policies.items() for v in line]
-        rows, broken = _by_seed(policies[p][v] for p, v in places)
+        kind = look.rows.kinds.get(rest[0], "")
+        rows, broken = across(line.values())
         if broken is not None:
             cases.append(Case(label, broken.status, None, expected, broken.why, kind))
             continue
-        moved, between = _varied(places, rows)
+        moved, between = ([_ranges(line, row, k) for row in rows.values()] for k in (0, 1))
         if check.expect is not None:
-            quantity = Quantity(dict(enumerate(moved)))
-            case = judged(label, quantity, check.expect[""], check, "value")
-            cases.append(replace(case, kind=kind))
+            found = Quantity(dict(enumerate(moved)))
+            cases.append(judged(label, found, check.expect[""], check, kind, form="value"))
             continue
         size = max(estimate(moved).mean, estimate(between).mean)
         lead = estimate([a - b for a, b in zip(moved, between, strict=True)])
-        status = side(lead, check.least * size) if size else ZERO
+        status = look.side(lead, size) if size else ZERO
         note = (
             f"along {check.along} {estimate(moved).mean:.4g},"
             f" between policies {estimate(between).mean:.4g}"
@@ -225,52 +168,39 @@ def spread(look: Look) -> list[Case]:
     return cases
 
 
-def _varied(
-    places: Sequence[tuple[str, str]], rows: Sequence[Sequence[float]]
-) -> tuple[list[float], list[float]]:
-    """For each seed the mean range along the axis, and the mean range between policies."""
-    moved: list[float] = []
-    between: list[float] = []
-    for row in rows:
-        lines: dict[str, list[float]] = {}
-        across: dict[str, list[float]] = {}
-        for (policy, place), value in zip(places, row, strict=True):
-            lines.setdefault(policy, []).append(value)
-            across.setdefault(place, []).append(value)
-        for ranges, found in ((lines, moved), (across, between)):
-            each = [max(values) - min(values) for values in ranges.values()]
-            found.append(math.fsum(each) / len(each))
-    return moved, between
-
-
-# -- agree: two quantities go together -------------------------------------------------------------
+def _ranges(places: Mapping[tuple[str, str], Quantity], row: Sequence[float], by: int) -> float:
+    """The mean range along the axis for each policy (`by` 0), or across policies (1)."""
+    groups: dict[str, list[float]] = {}
+    for place, value in zip(places, row, strict=True):
+        groups.setdefault(place[by], []).append(value)
+    return math.fsum(max(values) - min(values) for values in groups.values()) / len(groups)
 
 
 def agree(look: Look) -> list[Case]:
-    """Rank correlation of two quantities: within each load with enough cells, else over all."""
+    """Rank correlation of two quantities: within each workload with enough cells, else over all."""
     check = look.check
     e = (check.expect or {})[""]
-    points: dict[str, list[tuple[Quantity, Quantity]]] = {}
+    points: dict[str, list[Quantity]] = {}
     for cell in look.cells:
         for of, to in look.pairs:
-            pair = tuple(look.quantity(cell, m, of, to) for m in (check.metric, check.with_))
-            points.setdefault(cell[0], []).append(pair)  # type: ignore[arg-type]
-    if any(len(p) < 4 for p in points.values()):
-        points = {"over all cases": [pair for p in points.values() for pair in p]}
+            pair = [look.quantity(cell, m, of, to) for m in (check.metric, check.with_)]
+            points.setdefault(cell[0], []).extend(pair)
+    if any(len(p) < 2 * 4 for p in points.values()):
+        points = {"over all cases": [q for p in points.values() for q in p]}
     cases = []
-    for label, pairs in points.items():
-        rows, broken = _by_seed(q for pair in pairs for q in pair)
-        if broken is not None or len(pairs) < 3:
-            why = broken.why if broken else f"{len(pairs)} points are too few for an order"
+    for label, found in points.items():
+        rows, broken = across(found)
+        count = len(found) // 2
+        if broken is not None or count < 3:
+            why = broken.why if broken else f"{count} points are too few for an order"
             cases.append(Case(label, UNDEFINED, None, e.text, why))
             continue
-        ranks = [spearman(row[::2], row[1::2]) for row in rows]
-        known: dict[int | None, float] = {
-            k: rank for k, rank in enumerate(ranks) if rank is not None
-        }
+        ranks = [spearman(row[::2], row[1::2]) for row in rows.values()]
+        known = {k: rank for k, rank in enumerate(ranks) if rank is not None}
         if len(known) < len(ranks):
             cases.append(Case(label, UNDEFINED, None, e.text, "one of the two does not vary"))
-        else:
-            case = judged(label, Quantity(known), e, check, "value")
-            cases.append(replace(case, note=f"rank correlation of {len(pairs)} points"))
+            continue
+        case = judged(label, Quantity(dict(known)), e, check, form="value")
+        note = f"rank correlation of {count} points"
+        cases.append(Case(case.label, case.status, case.measured, case.expected, note))
     return cases

@@ -340,7 +340,7 @@ def _swing(swing: Swing) -> dict[str, Any]:
                 "values": {
                     value: {
                         "verdict": v.verdict,
-                        "cases_met": v.met,
+                        "cases_met": v.own.met,
                         "cases_all": len(v.cases),
                         "measured": measured(v.claim, v.own) if v.verdict != UNTESTED else "-",
                     }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from destage.experiment.experiment import Experiment
 from destage.options import ProgressCallback
 from destage.reproduce.claims import Claim, Paper, Sensitivity
-from destage.reproduce.experiments import Rows, Runner
 from destage.reproduce.figures import Drawing, drawing
-from destage.reproduce.frame import Frame
+from destage.reproduce.rows import Rows
+from destage.reproduce.runs import Request, Runner
 from destage.reproduce.verdicts import ORDER, Verdict, decide
 from destage.reproduce.workloads import Load, Loads
 
@@ -93,116 +96,146 @@ class Evaluation:
         return {word: found.count(word) for word in ORDER}
 
 
+@contextmanager
+def kept_in(experiment: Experiment | None, jobs: int | None) -> Iterator[Experiment]:
+    """An experiment with a store; without one, its results are kept as long as they are needed."""
+    if experiment is not None and experiment.store is not None:
+        yield experiment
+        return
+    with TemporaryDirectory(prefix="destage-reproduce-") as folder:
+        given = experiment or Experiment(jobs=jobs)
+        yield replace(given, store=Path(folder) / "store")
+
+
 def evaluate(
     paper: Paper,
     options: Options,
     *,
+    experiment: Experiment | None = None,
     progress: ProgressCallback | None = None,
-    began: Callable[[str], object] | None = None,
 ) -> Evaluation:
-    """Run a paper's evaluation. Raises what runs raise, and `DataError` for a wrong original."""
-    loading = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
-    runner = _runner(paper, loading, options, progress, began)
-    runner.check(paper.runs)
-    runner.total = sum(runner.count(runs) for runs in paper.runs)
-    sets = runner.several(paper.runs)
-    failed = tuple(runner.failed)
-    frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
-    verdicts = tuple(decide(claim, frames) for claim in paper.claims)
-    drawings = tuple(drawing(figure, frames[figure.runs], paper) for figure in paper.figures)
-    loads = {load.name: load for rows in sets.values() for load in rows.loads}
-    scale = min(options.scale, max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE))
-    swings: tuple[Swing, ...] = ()
-    faithful: dict[str, Verdict] = {}
-    if options.sensitivity:
-        loads_alone = Loads(traces=options.traces, recorded=False, scale=options.scale)
-        faithful = _faithful(paper, _runner(paper, loads_alone, options, progress, began))
-        shorter = Loads(
-            traces=options.traces, recorded=False, scale=scale, shorten=SENSITIVITY_SHARE
+    """Run a paper's evaluation, in a store where `experiment` has one.
+
+    Raises what runs raise, `DataError` for a wrong original, and `MissingRuns` where other shards
+    have not done theirs.
+    """
+    with kept_in(experiment, options.jobs) as store:
+        store = replace(store, progress=progress or store.progress)
+        return _Evaluated(paper, options, store).all()
+
+
+class _Evaluated:
+    """An evaluation on its way."""
+
+    def __init__(self, paper: Paper, options: Options, experiment: Experiment) -> None:
+        self.paper, self.options = paper, options
+        self.runner = Runner(
+            paper, seeds=options.draws, experiment=experiment, progress=experiment.progress
         )
-        swings = _swings(paper, _runner(paper, shorter, options, progress, began))
-    return Evaluation(
-        paper,
-        options,
-        tuple(loads.values()),
-        loading,
-        sets,
-        drawings,
-        verdicts,
-        swings,
-        faithful,
-        scale,
-        failed,
-    )
+        self.scale = min(
+            options.scale, max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE)
+        )
+        self.loads = loads_of(options)
+        self.main = {runs.id: Request(runs, self.loads) for runs in paper.runs}
+        self.faithful: dict[str, Request] = {}
+        self.knobs: list[_Knob] = []
+        if options.sensitivity:
+            alone = Loads(traces=options.traces, recorded=False, scale=options.scale)
+            if paper.faithful is not None:
+                self.faithful = {r.id: Request(r, alone, paper.faithful) for r in paper.runs}
+            self.knobs = list(self._knobs())
+
+    def _knobs(self) -> Iterator[_Knob]:
+        """The sensitivity runs, on fewer requests."""
+        paper, only = self.paper, self.paper.head.sensitivity_loads
+        shorter = Loads(
+            traces=self.options.traces,
+            recorded=False,
+            scale=self.scale,
+            shorten=SENSITIVITY_SHARE,
+        )
+        # The value of the main runs is done once, for all knobs.
+        plain = {runs.id: Request(runs, shorter, None, only) for runs in paper.runs}
+        for knob in paper.sensitivity:
+            named = [paper.claim(name) for name in knob.claims]
+            needed = {name for claim in named for name in claim.check.needed_runs}
+            sets = [runs for runs in paper.runs if runs.id in needed]
+            yield _Knob(
+                knob,
+                [
+                    c
+                    for c in paper.claims
+                    if c in named or (c.check.runs and set(c.check.needed_runs) <= needed)
+                ],
+                {
+                    label: {
+                        r.id: Request(r, shorter, variant, only) if variant.changes else plain[r.id]
+                        for r in sets
+                    }
+                    for label, variant in knob.values.items()
+                },
+            )
+
+    def all(self) -> Evaluation:
+        paper = self.paper
+        turned = [r for one in self.knobs for each in one.values.values() for r in each.values()]
+        requests = dict.fromkeys([*self.main.values(), *self.faithful.values(), *turned])
+        self.runner.check(list(self.main.values()))
+        found = self.runner.rows(list(requests))
+        sets = {name: found[request] for name, request in self.main.items()}
+        failed = tuple(text for r, text in self.runner.failed if r in self.main.values())
+        faithful = {name: found[request] for name, request in self.faithful.items()}
+        return Evaluation(
+            paper=paper,
+            options=self.options,
+            loads=tuple({load.name: load for rows in sets.values() for load in rows.loads}.values()),
+            loading=self.loads,
+            sets=sets,
+            drawings=tuple(drawing(f, sets[f.runs], paper) for f in paper.figures),
+            verdicts=tuple(decide(claim, sets) for claim in paper.claims),
+            swings=tuple(one.swing(found) for one in self.knobs),
+            faithful={c.id: decide(c, faithful) for c in paper.claims} if faithful else {},
+            sensitivity_scale=self.scale,
+            failed=failed,
+        )
+
+
+@dataclass
+class _Knob:
+    """A knob, the claims that its runs answer, and its runs by value and id."""
+
+    knob: Sensitivity
+    claims: list[Claim]
+    values: dict[str, dict[str, Request]]
+
+    def swing(self, found: Mapping[Request, Rows]) -> Swing:
+        verdicts: dict[str, dict[str, Verdict]] = {c.id: {} for c in self.claims}
+        for label, requests in self.values.items():
+            sets = {name: found[request] for name, request in requests.items()}
+            for claim in self.claims:
+                verdicts[claim.id][label] = decide(claim, sets)
+        named = {name: verdicts[name] for name in self.knob.claims}
+        turned = {
+            name: by_value
+            for name, by_value in verdicts.items()
+            if len({v.verdict for v in by_value.values()}) > 1
+        }
+        return Swing(self.knob, named | turned)
+
+
+def loads_of(options: Options) -> Loads:
+    """Return the workloads of the main runs."""
+    return Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
 
 
 def check_originals(
     papers: Sequence[Paper], options: Options, *, progress: ProgressCallback | None = None
 ) -> None:
-    """Look at the originals of several papers before the first of them runs.
+    """Check the originals of several papers before the first of them runs.
 
-    Raises `DataError` for one that is damaged or something else than its name says.
+    Raises `DataError` for one that is damaged or not what its name says.
     """
-    loads = Loads(traces=options.traces, recordings=options.recordings, scale=options.scale)
+    loads = loads_of(options)
     for paper in papers:
-        _runner(paper, loads, options, progress, None).check(paper.runs)
-
-
-def _runner(
-    paper: Paper,
-    loads: Loads,
-    options: Options,
-    progress: ProgressCallback | None,
-    began: Callable[[str], object] | None,
-) -> Runner:
-    return Runner(
-        paper, loads, seeds=options.draws, jobs=options.jobs, progress=progress, began=began
-    )
-
-
-def _faithful(paper: Paper, runner: Runner) -> dict[str, Verdict]:
-    """Decide all claims on the paper's loads in its most faithful set-up."""
-    if paper.faithful is None:
-        return {}
-    sets = runner.several(paper.runs, paper.faithful)
-    frames = {name: Frame(rows, paper.composites) for name, rows in sets.items()}
-    return {claim.id: decide(claim, frames) for claim in paper.claims}
-
-
-def _swings(paper: Paper, runner: Runner) -> tuple[Swing, ...]:
-    """Decide claims under each value of every knob, on fewer requests."""
-    plain: dict[str, Rows] = {}
-    swings = []
-    for knob in paper.sensitivity:
-        named = [paper.claim(name) for name in knob.claims]
-        sets = [runs for runs in paper.runs if any(runs.id in _needed(c) for c in named)]
-        run = {runs.id for runs in sets}
-        answered = [c for c in paper.claims if c in named or (_needed(c) and _needed(c) <= run)]
-        verdicts: dict[str, dict[str, Verdict]] = {c.id: {} for c in answered}
-        for label, variant in knob.values.items():
-            frames = {}
-            for runs in sets:
-                only = paper.head.sensitivity_loads or None
-                if variant.changes:
-                    rows = runner.rows(runs, variant, only=only)
-                else:
-                    # The value of the main runs: done once, for all knobs.
-                    if runs.id not in plain:
-                        plain[runs.id] = runner.rows(runs, only=only)
-                    rows = plain[runs.id]
-                frames[runs.id] = Frame(rows, paper.composites)
-            for claim in answered:
-                verdicts[claim.id][label] = decide(claim, frames)
-        shown = {name: verdicts[name] for name in knob.claims}
-        turned = {c.id: verdicts[c.id] for c in answered if _turns(verdicts[c.id])}
-        swings.append(Swing(knob, shown | turned))
-    return tuple(swings)
-
-
-def _needed(claim: Claim) -> set[str]:
-    return set(claim.check.needed_runs) if claim.check.kind != "none" else set()
-
-
-def _turns(by_value: Mapping[str, Verdict]) -> bool:
-    """Whether a claim's verdict is another one under some value."""
-    return len({v.verdict for v in by_value.values()}) > 1
+        requests = [Request(runs, loads) for runs in paper.runs]
+        Runner(paper, seeds=(), experiment=Experiment(), progress=progress).check(requests)

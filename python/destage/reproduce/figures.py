@@ -7,9 +7,9 @@ import math
 from msgspec import Struct
 
 from destage.reproduce.claims import AXES, Check, Figure, Paper
-from destage.reproduce.frame import Cell, Frame
+from destage.reproduce.rows import Cell, Rows
 from destage.reproduce.quantities import quantity
-from destage.reproduce.statistics import estimate
+from destage.model.estimates import estimate
 
 __all__ = ["SUFFIX", "Drawing", "Point", "drawing"]
 
@@ -53,14 +53,14 @@ class Drawing(Struct, frozen=True):
         return not self.points
 
 
-def drawing(figure: Figure, frame: Frame, paper: Paper) -> Drawing:
+def drawing(figure: Figure, rows: Rows, paper: Paper) -> Drawing:
     """Collect a figure's data from its runs."""
-    cells = list(frame.places(figure.at))
+    cells = list(rows.places(figure.at))
     points: list[Point] = []
     for cell in cells:
         for policy in figure.policies:
             for label, metric in figure.metrics.items():
-                points += _points(figure, frame, paper, cell, policy, label, metric)
+                points += _points(figure, rows, paper, cell, policy, label, metric)
     percent = figure.relative is None and all(m.endswith("_ratio") for m in figure.metrics.values())
     return Drawing(
         figure,
@@ -74,7 +74,7 @@ def drawing(figure: Figure, frame: Frame, paper: Paper) -> Drawing:
 
 def _points(
     figure: Figure,
-    frame: Frame,
+    rows: Rows,
     paper: Paper,
     cell: Cell,
     policy: str,
@@ -83,40 +83,41 @@ def _points(
 ) -> list[Point]:
     named = dict(zip(AXES, cell, strict=True)) | {"policy": policy}
     load = next((own.at for own in paper.workloads if own.name == cell[0] and own.at), cell[0])
-    named["workload"] = load + SUFFIX.get(frame.kinds[cell[0]], "")
+    named["workload"] = load + SUFFIX.get(rows.kinds[cell[0]], "")
     panel = named[figure.panels] if figure.panels else ""
     series = label or named[figure.series]
     if figure.mark == "cdf":
-        return _distribution(frame, cell, policy, metric, panel, named["workload"])
-    values = _values(figure, frame, cell, policy, metric)
+        return _distribution(rows, cell, policy, metric, panel, named["workload"])
+    values = _values(figure, rows, cell, policy, metric)
     if not values:
         return []
     unit = _UNITS.get(figure.unit, 1.0)
     e = estimate([v / unit for v in values])
-    paper_has = _printed(figure, frame, paper, cell, policy, metric)
+    paper_has = _printed(figure, rows, paper, cell, policy, metric)
     printed = paper_has / unit if paper_has is not None else None
     return [Point(panel, named[figure.x], series, e.mean, e.low, e.high, printed=printed)]
 
 
-def _values(figure: Figure, frame: Frame, cell: Cell, policy: str, metric: str) -> list[float]:
-    own = frame.values(cell, policy, metric)
+def _values(figure: Figure, rows: Rows, cell: Cell, policy: str, metric: str) -> list[float]:
+    own = rows.values(cell, policy, metric)
     if figure.relative is None:
         return list(own.values())
     if figure.relative == "worst":
-        rivals = [frame.values(cell, p, metric) for p in figure.policies]
+        rivals = [rows.values(cell, p, metric) for p in figure.policies]
         worst = max((estimate(list(r.values())).mean for r in rivals if r), default=0.0)
         return [v / worst for v in own.values()] if worst else []
-    other = frame.values(cell, figure.relative, metric)
+    other = rows.values(cell, figure.relative, metric)
     # What is no number has no place in a chart; the claims' cases say which it is.
-    return [v for v in quantity(figure.form, {"of": own, "to": other}).values if math.isfinite(v)]
+    found = quantity(figure.form, {"of": own, "to": other}).by_seed.values()
+    return [v for v in found if math.isfinite(v)]
 
 
 def _distribution(
-    frame: Frame, cell: Cell, policy: str, metric: str, panel: str, series: str
+    rows: Rows, cell: Cell, policy: str, metric: str, panel: str, series: str
 ) -> list[Point]:
     found = []
     for suffix, share in _PERCENTILES:
-        values = frame.values(cell, policy, f"{metric}_{suffix}")
+        values = rows.values(cell, policy, f"{metric}_{suffix}")
         if values:
             at = estimate(list(values.values())).mean / (1000 if "permille" in metric else 1)
             found.append(Point(panel, suffix, series, share, share, share, at))
@@ -124,22 +125,22 @@ def _distribution(
 
 
 def _printed(
-    figure: Figure, frame: Frame, paper: Paper, cell: Cell, policy: str, metric: str
+    figure: Figure, rows: Rows, paper: Paper, cell: Cell, policy: str, metric: str
 ) -> float | None:
     """The number that the paper prints of a point, as the figure shows it; None if there is none.
 
     A number of one policy against another is put on top of what the other has here.
     """
-    if frame.kinds[cell[0]] in SUFFIX:
+    if rows.kinds[cell[0]] in SUFFIX:
         return None
     for claim in paper.claims:
         check = claim.check
         of_this = check.kind == "compare" and check.over == "each" and not check.base
         of_this = of_this and figure.runs in check.runs and check.metric == metric
-        if not of_this or policy not in check.of or cell not in frame.places(check.at, check.skip):
+        if not of_this or policy not in check.of or cell not in rows.places(check.at, check.skip):
             continue
         value = _number_of(check, cell, policy)
-        found = None if value is None else _shown(figure, frame, check, cell, value)
+        found = None if value is None else _shown(figure, rows, check, cell, value)
         if found is not None:
             return found
     return None
@@ -155,7 +156,7 @@ def _number_of(check: Check, cell: Cell, policy: str) -> float | None:
     return expected.value if expected else None
 
 
-def _shown(figure: Figure, frame: Frame, check: Check, cell: Cell, value: float) -> float | None:
+def _shown(figure: Figure, rows: Rows, check: Check, cell: Cell, value: float) -> float | None:
     """A number of a check in a figure's terms; None if it says something else."""
     if check.form == "value":
         return value if figure.relative is None else None
@@ -166,5 +167,5 @@ def _shown(figure: Figure, frame: Frame, check: Check, cell: Cell, value: float)
         return {"ratio": ratio, "reduction": 1 - ratio, "gain": ratio - 1}.get(figure.form)
     if figure.relative is not None:
         return None
-    base = frame.values(cell, check.to[0], check.metric)
+    base = rows.values(cell, check.to[0], check.metric)
     return ratio * estimate(list(base.values())).mean if base else None

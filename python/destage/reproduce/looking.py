@@ -1,4 +1,4 @@
-"""A check in front of its rows: its cases, what each of them measures, and how one is judged."""
+"""A check in front of its rows: its cases, their quantities, and the status of each."""
 
 from __future__ import annotations
 
@@ -6,29 +6,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from destage.model.estimates import Estimate
 from destage.reproduce.claims import AXES, Check, Expectation
-from destage.reproduce.frame import Cell, Frame
-from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, quantity
-from destage.reproduce.statistics import Estimate
+from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, Seeds, quantity
+from destage.reproduce.rows import Cell, Rows
 
-__all__ = [
-    "MET",
-    "PARTIAL",
-    "SMALL",
-    "STATUSES",
-    "UNDECIDED",
-    "UNMET",
-    "Case",
-    "Look",
-    "judged",
-    "side",
-]
+__all__ = ["MET", "PARTIAL", "SMALL", "STATUSES", "UNDECIDED", "UNMET", "Case", "Look", "judged"]
 
 #: A case: meets the claim; has the paper's direction and half to twice its amount; has the right
-#: direction, but too small an effect to count; cannot be told from chance; does not meet it.
+#: direction, but too small an effect; is not significant; does not meet the claim.
 MET, PARTIAL, SMALL, UNDECIDED, UNMET = "met", "in part", "too small", "undecided", "not met"
-#: All statuses, in the order in which they are told.
+#: All statuses, in the order of reports.
 STATUSES = (MET, PARTIAL, SMALL, UNDECIDED, ZERO, UNDEFINED, UNMET)
+#: Parts of the names of metrics that are times; time of merges is work, and waits for nothing.
+TIMES = ("response_ns", "latency_ns", "wait_ns")
 
 
 @dataclass(frozen=True)
@@ -41,64 +32,52 @@ class Case:
     expected: str
     note: str = ""
     kind: str = ""
-    """Kind of its load, if it is a case of one."""
+    """Kind of its workload, if it is a case of one."""
 
     @property
     def decidable(self) -> bool:
-        """Whether its numbers say anything."""
+        """Whether it has numbers to decide by."""
         return self.status not in (ZERO, UNDEFINED)
-
-
-#: What is a time, by a part of its name; time that merges take is work, and waits for nothing.
-TIMES = ("response_ns", "latency_ns", "wait_ns")
 
 
 @dataclass
 class Look:
-    """A check in front of the rows of some kinds of load."""
+    """A check in front of the rows of some kinds of workload."""
 
     check: Check
-    frame: Frame
-    base: Frame
+    rows: Rows
+    base: Rows
     fulfilled: Callable[[Cell], bool] = lambda _: True
-    """Whether a place fulfils the claim's condition."""
+    """Whether a cell fulfils the claim's condition."""
     kinds: Sequence[str] | None = None
-    """Kinds of load to look at; None: all."""
-    cells: list[Cell] = field(init=False)
-    refused: list[Cell] = field(init=False)
-    """Places that do not fulfil the claim's condition."""
-    saturated: list[Cell] = field(init=False)
-    """Places at which a time says how long the trace is: a run there is saturated."""
+    """Kinds of workload; None: all."""
+    cells: list[Cell] = field(default_factory=list)
+    refused: list[Cell] = field(default_factory=list)
+    """Cells that do not fulfil the claim's condition."""
+    saturated: list[Cell] = field(default_factory=list)
+    """Cells with a saturated run, whose times depend on the length of the trace."""
 
     def __post_init__(self) -> None:
-        cells = [
-            cell
-            for cell in self.frame.places(self.check.at, self.check.skip)
-            if self.kinds is None or self.kind(cell) in self.kinds
-        ]
-        fulfilling = [cell for cell in cells if self.fulfilled(cell)]
-        self.refused = [cell for cell in cells if cell not in fulfilling]
-        self.saturated = [cell for cell in fulfilling if self._saturated(cell)]
-        self.cells = [cell for cell in fulfilling if cell not in self.saturated]
+        for cell in self.rows.places(self.check.at, self.check.skip):
+            if self.kinds is None or self.kind(cell) in self.kinds:
+                place = self.saturated if self._is_saturated(cell) else self.cells
+                (place if self.fulfilled(cell) else self.refused).append(cell)
 
-    def _saturated(self, cell: Cell) -> bool:
-        """Whether the check is about time, and a run of its policies was saturated there."""
+    def _is_saturated(self, cell: Cell) -> bool:
         if not any(word in f"{self.check.metric} {self.check.with_}" for word in TIMES):
             return False
-        facts = [self.frame.values(cell, p, "saturated") for p in self.check.policies]
+        facts = [self.rows.values(cell, p, "saturated") for p in self.check.policies]
         return any(value > 0 for values in facts for value in values.values())
 
-    def parts(
-        self, cell: Cell, metric: str, of: str, to: str = ""
-    ) -> dict[str, Mapping[int | None, float]]:
+    def parts(self, cell: Cell, metric: str, of: str, to: str = "") -> dict[str, Seeds]:
         """The numbers that a quantity of a cell is made of, by the name of the policy."""
         check = self.check
-        found: dict[str, Mapping[int | None, float]] = {of: self.frame.values(cell, of, metric)}
+        found: dict[str, Seeds] = {of: self.rows.values(cell, of, metric)}
         if check.form != "value":
             name = f"{of} in {check.base}" if to in ("self", of) else to
             found[name] = self.base.values(cell, of if to == "self" else to, metric)
         if check.form == "share":
-            found[check.than or ""] = self.frame.values(cell, check.than or "", metric)
+            found[check.than or ""] = self.rows.values(cell, check.than or "", metric)
         return found
 
     def quantity(self, cell: Cell, metric: str, of: str, to: str = "") -> Quantity:
@@ -106,16 +85,16 @@ class Look:
         return quantity(self.check.form, self.parts(cell, metric, of, to))
 
     def kind(self, cell: Cell) -> str:
-        """Kind of the load of a cell."""
-        return self.frame.kinds[cell[0]]
+        """Kind of the workload of a cell."""
+        return self.rows.kinds.get(cell[0], "")
 
     @property
     def known(self) -> bool:
-        """Whether any run gives what is looked at."""
+        """Whether any run has the metrics of the check."""
         metrics = [m for m in (self.check.metric, self.check.with_) if m]
-        policies = [*self.check.policies]
         return all(
-            any(self.frame.values(c, p, m) for c in self.cells for p in policies) for m in metrics
+            any(self.rows.values(c, p, m) for c in self.cells for p in self.check.policies)
+            for m in metrics
         )
 
     @property
@@ -123,12 +102,12 @@ class Look:
         """Policies that are compared, `of` with `to`."""
         return [(of, to) for of in self.check.of for to in self.check.to or ("",)]
 
-    def label(self, cell: Cell, of: str = "", to: str = "", but: Sequence[str] = ()) -> str:
-        """Names a case by what differs between cases."""
+    def label(self, cell: Sequence[str], of: str = "", to: str = "", but: str = "") -> str:
+        """The name of a case: the values that differ between cases."""
         words = [
             value
             for k, (axis, value) in enumerate(zip(AXES, cell, strict=True))
-            if axis not in but and (axis == "workload" or len({c[k] for c in self.cells}) > 1)
+            if axis != but and (axis == "workload" or len({c[k] for c in self.cells}) > 1)
         ]
         if of and len(self.check.of) > 1:
             words.append(of)
@@ -137,39 +116,47 @@ class Look:
         return " ".join(words) or of or "all"
 
     def place(self, cell: Cell) -> str:
-        """Names a place by what differs between all places, those that are left out included."""
+        """The name of a cell among all, those that are left out included."""
         every = [*self.cells, *self.refused, *self.saturated]
-        return " ".join(
-            value
-            for k, value in enumerate(cell)
-            if AXES[k] == "workload" or len({c[k] for c in every}) > 1
-        )
+        return " ".join(v for k, v in enumerate(cell) if not k or len({c[k] for c in every}) > 1)
 
-    def expected(self, cell: Cell | None, of: str, to: str) -> Expectation | None:
-        """What is expected of a case; None if the paper says nothing of it."""
-        expect = self.check.expect or {}
-        if self.check.by is None:
-            return expect.get("")
-        named = dict(zip(AXES, cell, strict=True)) if cell else {}
-        return expect.get({**named, "of": of, "to": to}[self.check.by])
+    def axes(self, cell: Cell, of: str, to: str) -> Mapping[str, str]:
+        """The values of a case by axis."""
+        return {**dict(zip(AXES, cell, strict=True)), "of": of, "to": to}
+
+    def expected(self, cell: Cell, of: str, to: str) -> Expectation | None:
+        """The expectation of a case; None if the paper has none."""
+        expect, by = self.check.expect or {}, self.check.by
+        return expect.get("" if by is None else self.axes(cell, of, to)[by])
+
+    def side(self, measured: Estimate, least: float = 1.0) -> str:
+        """The status of an effect that should be above 0.
+
+        It is met if its whole interval is above 0 and its mean reaches the check's least effect,
+        which is multiplied by `least`.
+        """
+        if measured.low > 0:
+            return MET if measured.mean >= self.check.least * least else SMALL
+        return UNMET if measured.high < 0 or measured.mean == measured.high == 0 else UNDECIDED
+
+    def size(self, *values: float) -> float:
+        """The amount that the least effect is a share of."""
+        return max(map(abs, values)) if self.check.form in ("value", "difference") else 1.0
 
 
-def side(measured: Estimate, least: float) -> str:
-    """Say what an effect is that should be above 0: `MET`, or why it is not.
-
-    It counts if its whole interval is above 0 and it is at least `least`.
-    """
-    if measured.low > 0:
-        return MET if measured.mean >= least else SMALL
-    return UNMET if measured.high < 0 or measured.mean == measured.high == 0 else UNDECIDED
-
-
-def judged(label: str, found: Quantity, e: Expectation, check: Check, form: str) -> Case:
-    """A case of an expectation in numbers: the whole interval meets it, or it is not met."""
+def judged(
+    label: str,
+    found: Quantity,
+    e: Expectation,
+    check: Check,
+    kind: str = "",
+    form: str | None = None,
+) -> Case:
+    """A case of an expectation in numbers: its whole interval meets it, or it is not met."""
     if found.status:
-        return Case(label, found.status, None, e.text, found.why)
+        return Case(label, found.status, None, e.text, found.why, kind)
     measured = found.estimate
-    neutral = {"value": None, "ratio": 1.0}.get(form, 0.0)
+    neutral = {"value": None, "ratio": 1.0}.get(form or check.form, 0.0)
     if e.met(measured.low) and e.met(measured.high):
         status = MET
         if neutral is not None and e.any_effect(neutral):
@@ -183,4 +170,4 @@ def judged(label: str, found: Quantity, e: Expectation, check: Check, form: str)
         if one_sided and e.reached(measured.mean, neutral):
             status = PARTIAL
     note = "against 0" if math.isinf(measured.mean) else ""
-    return Case(label, status, measured, e.text, note)
+    return Case(label, status, measured, e.text, note, kind)

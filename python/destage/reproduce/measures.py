@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from destage.device import Drive
 from destage.results import Run
 
-__all__ = ["DERIVED", "gauges", "measures"]
+__all__ = ["DERIVED", "GAUGES", "gauges", "measures"]
+
+#: Columns of a time series with adaptive state; the values of the last at a run's end do not count.
+GAUGES = ("alpha_mean", "pird_thd", "bird_thd", "wf")
 
 #: A run in numbers, by name.
 Numbers = Mapping[str, float]
@@ -72,16 +74,18 @@ DERIVED: Mapping[str, Callable[[Numbers], float | None]] = {
 }
 
 
-def measures(run: Run, drive: Drive | None) -> dict[str, float]:
-    """Return every number of a run by name: metrics, counters, the drive's, and derived ones."""
+def measures(run: Run, device: Mapping[str, Any] | None) -> dict[str, float]:
+    """Return every number of a run by name: metrics, counters, latencies, and derived ones.
+
+    `device` has the keys of the device.
+    """
     found: dict[str, float] = {}
     _flatten(run.params, found, "params.")
     if run.timing is not None:
         _flatten(run.timing, found)
     _flatten(run.counters, found)
     _flatten(run.metrics, found)
-    if drive is not None:
-        device = drive.record["device"]
+    if device is not None:
         found["read_ns"] = _first(device.get("read_ns", [25_000]))
         found["program_ns"] = _first(device.get("program_ns", [200_000]))
         found["erase_ns"] = float(device.get("erase_ns", 1_500_000))
@@ -105,7 +109,7 @@ def gauges(series: Sequence[Mapping[str, float]], run: Numbers) -> dict[str, flo
     if not series:
         return {}
     last = series[-1]
-    found = {k: float(v) for k, v in last.items() if k in _GAUGES}
+    found = {k: float(v) for k, v in last.items() if k in GAUGES[:3]}
     if "alpha_mean" in found:
         found["alpha"] = found["alpha_mean"]
     values = [float(period["pird_thd"]) for period in series[1:] if "pird_thd" in period]
@@ -118,9 +122,6 @@ def gauges(series: Sequence[Mapping[str, float]], run: Numbers) -> dict[str, flo
         true = 1 + run["gc_writes"] / run["physical_writes"]
         found["wf_over_true"] = sum(told) / len(told) / true
     return found
-
-
-_GAUGES = ("alpha_mean", "pird_thd", "bird_thd")
 
 
 def _first(value: Any) -> float:

@@ -1,26 +1,26 @@
-"""What a check looks at, as numbers: those of a seed side by side, and what can be made of them.
+"""The numbers that a check compares, seed by seed, and what follows from them.
 
-Not every quantity is a number. Nothing over nothing is `ZERO`: there was nothing to tell a policy
-by. A run that failed, a seed without its like, a share of a gain that there is not, are
-`UNDEFINED`. Both are statuses of a case, with the reason in words; something over nothing is
-infinite, and is judged as such.
+Not every quantity is a number. 0 against 0 is `ZERO`: nothing happened that could tell policies
+apart. A failed run, a missing seed, a share of a gain that does not exist are `UNDEFINED`. Both are
+statuses of a case, with the reason in words; a number above 0 against 0 is infinite.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from destage.reproduce.statistics import Estimate, estimate, ratios
+from destage.model.estimates import Estimate, estimate, ratios
 
-__all__ = ["UNDEFINED", "ZERO", "Quantity", "combined", "paired", "quantity"]
+__all__ = ["UNDEFINED", "ZERO", "Quantity", "across", "combined", "paired", "quantity", "undefined"]
 
-#: Nothing was measured that could tell; or what was measured gives no number.
 ZERO, UNDEFINED = "zero", "undefined"
 
-#: Numbers by seed; None: of a load that is not drawn.
+#: Numbers by seed; None: of a workload that is not generated.
 Seeds = Mapping[int | None, float]
+#: Several numbers by seed.
+SeedRows = dict[int | None, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -32,26 +32,21 @@ class Quantity:
     why: str = ""
 
     @property
-    def values(self) -> tuple[float, ...]:
-        """The values in the order of the seeds."""
-        return tuple(self.by_seed.values())
-
-    @property
     def estimate(self) -> Estimate:
-        """Mean and interval. Only of what has values."""
-        return estimate(self.values)
+        """Mean and interval of a quantity with values."""
+        return estimate(tuple(self.by_seed.values()))
 
 
 def undefined(why: str) -> Quantity:
-    """Return a quantity that is no number, and say why."""
+    """Return a quantity that is no number."""
     return Quantity({}, UNDEFINED, why)
 
 
-def paired(parts: Mapping[str, Seeds]) -> tuple[dict[int | None, tuple[float, ...]], str]:
-    """Put numbers of the same seed side by side; what has no seed goes with all of them.
+def paired(parts: Mapping[str, Seeds]) -> tuple[SeedRows, str]:
+    """Put numbers of the same seed side by side; those without a seed go with all of them.
 
-    Returns the rows in the order of the seeds, and what is wrong: a part without numbers, a seed
-    that is missing in one of them, something that is not a number.
+    Returns the rows in the order of the seeds; or the reason why there are none: a part without
+    numbers, a missing seed, NaN or infinity.
     """
     for name, part in parts.items():
         if not part:
@@ -64,9 +59,23 @@ def paired(parts: Mapping[str, Seeds]) -> tuple[dict[int | None, tuple[float, ..
         lacking = [s for s in seeds if s not in part and None not in part]
         if lacking:
             return {}, f"no number of {name} with seed {', '.join(map(str, lacking))}"
-    return {
-        seed: tuple(p[seed] if seed in p else p[None] for p in parts.values()) for seed in seeds
-    }, ""
+    return {s: tuple(p[s] if s in p else p[None] for p in parts.values()) for s in seeds}, ""
+
+
+def across(found: Iterable[Quantity]) -> tuple[SeedRows, Quantity | None]:
+    """Return quantities side by side, seed by seed; or the first that is no number."""
+    every = list(found)
+    broken = next((one for one in every if one.status), None)
+    if broken is not None:
+        return {}, broken
+    rows, wrong = paired({f"case {k + 1}": one.by_seed for k, one in enumerate(every)})
+    return rows, undefined(wrong) if wrong else None
+
+
+def combined(found: Iterable[Quantity], of: Callable[[tuple[float, ...]], float]) -> Quantity:
+    """Return a function of quantities, seed by seed."""
+    rows, broken = across(found)
+    return broken or Quantity({seed: of(row) for seed, row in rows.items()})
 
 
 def quantity(form: str, parts: Mapping[str, Seeds]) -> Quantity:
@@ -77,48 +86,25 @@ def quantity(form: str, parts: Mapping[str, Seeds]) -> Quantity:
     rows, wrong = paired(parts)
     if wrong:
         return undefined(wrong)
-    of = [row[0] for row in rows.values()]
+    of, *others = zip(*rows.values(), strict=True)
     if form == "value":
         return Quantity(dict(zip(rows, of, strict=True)))
-    to = [row[1] for row in rows.values()]
+    to = others[0]
     if form == "difference":
-        return Quantity({s: row[0] - row[1] for s, row in rows.items()})
+        return Quantity({seed: row[0] - row[1] for seed, row in rows.items()})
     if form == "share":
-        than = [row[2] for row in rows.values()]
-        found, why = _share(of, to, than, list(parts)[2])
-        return undefined(why) if why else Quantity(dict(zip(rows, found, strict=True)))
-    if not any(to) and not any(of):
-        return Quantity({}, ZERO, "0 against 0")
-    if any(to) and math.fsum(to) == 0:
+        gains = [b - c for b, c in zip(to, others[1], strict=True)]
+        whole = estimate(gains)
+        if whole.low <= 0 <= whole.high:
+            return undefined(f"{list(parts)[2]} has no gain that a share could be of")
+        found = ratios([b - a for a, b in zip(of, to, strict=True)], gains)
+    elif not any(to):
+        if not any(of):
+            return Quantity({}, ZERO, "0 against 0")
+        found = [math.copysign(math.inf, math.fsum(of))] * len(of)
+    elif math.fsum(to) == 0:
         return undefined("what it is held against adds up to 0")
-    found = _relation(form, of, to)
-    return Quantity(dict(zip(rows, found, strict=True)))
-
-
-def _share(
-    of: Sequence[float], to: Sequence[float], than: Sequence[float], name: str
-) -> tuple[list[float], str]:
-    """What part of the gain of `than` over `to` `of` has; or why there is none."""
-    gains = [b - c for b, c in zip(to, than, strict=True)]
-    whole = estimate(gains)
-    if whole.low <= 0 <= whole.high:
-        return [], f"{name} has no gain that a share could be of"
-    return ratios([b - a for a, b in zip(of, to, strict=True)], gains), ""
-
-
-def _relation(form: str, of: Sequence[float], to: Sequence[float]) -> list[float]:
-    found = ratios(of, to) if any(to) else [math.copysign(math.inf, math.fsum(of))] * len(of)
-    if form == "ratio":
-        return found
-    return [1 - r if form == "reduction" else r - 1 for r in found]
-
-
-def combined(first: Quantity, second: Quantity) -> Quantity:
-    """Return the first less the second, seed by seed."""
-    for one in (first, second):
-        if one.status:
-            return one
-    rows, wrong = paired({"one": first.by_seed, "the other": second.by_seed})
-    if wrong:
-        return undefined(wrong)
-    return Quantity({seed: a - b for seed, (a, b) in rows.items()})
+    else:
+        found = ratios(of, to)
+    turned = {"reduction": lambda r: 1 - r, "gain": lambda r: r - 1}.get(form, lambda r: r)
+    return Quantity(dict(zip(rows, map(turned, found), strict=True)))

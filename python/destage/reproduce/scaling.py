@@ -17,11 +17,12 @@ from destage.device import Drive, open_device
 from destage.reproduce.claims import RunSet, Variant
 from destage.reproduce.workloads import Load
 
-__all__ = ["NO_DEVICE", "OWN_FTL", "drives_of", "scaled_drive", "scaled_size", "with_keys"]
+__all__ = ["NO_DEVICE", "OWN_FTL", "drives_of", "frames_of", "scaled_drive", "scaled_size", "with_keys"]
 
 #: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
 NO_DEVICE = "none"
 OWN_FTL = "own"
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 #: What the planes of a drive are counted by.
 PLANES = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
 #: The least of each, however small the scale.
@@ -33,11 +34,17 @@ def scaled_size(size: str, share: float) -> str:
 
     A size in pages is the paper's for a load that is run in full.
     """
-    units = {"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20}
     number, unit = size[:-3], size[-3:]
-    if share == 1 or unit not in units:
+    if share == 1 or unit not in UNITS:
         return size
-    return f"{max(LEAST_KIB, round(float(number) * units[unit] * share))}KiB"
+    return f"{max(LEAST_KIB, round(float(number) * (UNITS[unit] >> 10) * share))}KiB"
+
+
+def frames_of(size: str, page_bytes: int) -> int:
+    """The frames of a cache size in bytes or pages."""
+    if size.endswith("p"):
+        return int(size[:-1])
+    return int(size[:-3]) * UNITS[size[-3:]] // page_bytes
 
 
 def with_keys(spec: str, more: str | None) -> str:

@@ -16,21 +16,21 @@ average, `gap_ns` apart, with silence between.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
-from destage.device import Drive
-from destage.options import ProgressCallback
+from destage.experiment.recipes import Recent, TraceRecipe
 from destage.reproduce.published import PAGE, TraceSpec, rate_of, requests_of
-from destage.trace import Trace
+from destage.trace import Trace, synth
 
 if TYPE_CHECKING:
     from destage._destage import StandIn
 
-__all__ = ["KINDS", "Channels", "Recipe", "apart", "draw", "opened", "recipe"]
+__all__ = ["KINDS", "Channels", "Generated", "Recipe", "apart", "draw", "recipe"]
 
 #: How requests may be drawn.
 KINDS = ("recency", "independent")
@@ -95,44 +95,89 @@ def recipe(
     return made
 
 
+#: The channels of a device, consecutive pages of one channel, and the imbalance of the channels'
+#: reads, (max - min) / mean: SAC's formula 1.
+Channels = tuple[int, int, float]
+
+
+def draw(made: Recipe, seed: int) -> StandIn:
+    """Generate a trace without addresses. Raises `UsageError` for a parameter out of range."""
+    return _destage.draw_standin(json.dumps(made), seed, None)
+
+
+_traces, _drawn = Recent(), Recent()
+
+
 @dataclass(frozen=True)
-class Channels:
-    """How the channels of a drive are to be loaded with reads: SAC's table 1."""
+class Generated(TraceRecipe):
+    """A trace that each process generates where it needs it."""
 
-    count: int
-    stretch_pages: int
-    """Consecutive pages of one channel."""
-    deviation: float
-    """(max - min) / mean of the channels' reads: SAC's formula 1."""
+    @classmethod
+    def surrogate(
+        cls,
+        made: Recipe,
+        seed: int,
+        channels: Channels | None = None,
+        intensity: float = 1.0,
+        page_bytes: int | None = None,
+    ) -> Generated:
+        """The surrogate trace of a description, on the channels of a device or as generated.
 
+        Times are divided by `intensity`.
+        """
+        how = {"made": made, "channels": channels, "intensity": float(intensity)}
+        page = page_bytes or made["page_bytes"]
+        pages = made.get("mean_pages", 1.0) * made["page_bytes"] / page
+        counts = (made["requests"], made["requests"] * pages, made["unique_pages"])
+        return cls._by({**how, "page_bytes": page_bytes}, seed, page, *counts)
 
-def draw(made: Recipe, seed: int, progress: Callable[..., object] | None = None) -> StandIn:
-    """Draw a load, without addresses, for `opened`: the same from the same description and seed.
+    @classmethod
+    def synth(cls, parameters: Mapping[str, Any], seed: int, page_bytes: int | None) -> Generated:
+        """The workload that a paper specifies."""
+        requests = parameters.get("requests", _ACR["requests"])
+        counts = (requests, requests, parameters.get("pages", requests))
+        page = page_bytes or parameters.get("page_bytes", PAGE)
+        how = {"synth": dict(parameters), "page_bytes": page_bytes}
+        return cls._by(how, seed, page, *counts)
 
-    Raises `UsageError` for a description out of range, and what `progress` raises.
-    """
-    return _destage.draw_standin(json.dumps(made), seed, progress)
+    @classmethod
+    def _by(
+        cls, how: Mapping[str, Any], seed: int, page: int, requests: int, accesses: float, pages: int
+    ) -> Generated:
+        # Another version may generate another trace.
+        text = json.dumps([_destage.VERSION, how, seed], sort_keys=True)
+        known = {
+            "fingerprint": hashlib.blake2b(text.encode(), digest_size=16).hexdigest(),
+            "how": how,
+            "seed": seed,
+            "page_bytes": page,
+            "requests": requests,
+            "accesses": round(accesses),
+            "unique_pages": pages,
+            "sources": [],
+        }
+        return cls(json.dumps(known), ())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as a description."""
+        return Generated, (self.identity, ())
 
-def opened(
-    drawn: StandIn,
-    channels: Channels | None = None,
-    *,
-    intensity: float = 1.0,
-    drive: Drive | None = None,
-    progress: ProgressCallback | None = None,
-) -> Trace:
-    """Return the trace of a load that lies on the channels of a drive, or as it comes.
+    def open(self) -> Trace:
+        """Generate it, once for all who use it at a time."""
+        return _traces.get(self.identity, self._generated)
 
-    Times are divided by `intensity`; pages are the drive's or the load's own. It is placed once for
-    all rates and for all drives of the same channels.
-    """
-    on = (channels.count, channels.stretch_pages, channels.deviation) if channels else None
-    page = str(drive.page_bytes) if drive else None
-    trace = Trace(*drawn.open(on, float(intensity), page, progress))
-    if drive is not None:
-        trace.drive = drive.extended(trace.end_page)
-    return trace
+    def _generated(self) -> Trace:
+        how, seed = self.known["how"], self.known["seed"]
+        page = None if how["page_bytes"] is None else str(how["page_bytes"])
+        if "synth" in how:
+            parameters = dict(how["synth"])
+            kind = parameters.pop("preset", None) or parameters.pop("kind")
+            return synth(kind, page_size=page, seed=seed, **parameters)
+        key = json.dumps([how["made"], seed])
+        drawn = _drawn.get(key, lambda: draw(how["made"], seed))
+        channels = how["channels"]
+        on = None if channels is None else tuple(channels)
+        return Trace(*drawn.open(on, how["intensity"], page, None))
 
 
 def apart(parameters: Mapping[str, Any]) -> Recipe:

@@ -11,7 +11,7 @@ from destage.reproduce.claims import Figure
 from destage.reproduce.digits import is_share, number
 from destage.reproduce.figures import SUFFIX, Drawing
 from destage.reproduce.looking import MET, Case
-from destage.reproduce.statistics import Estimate
+from destage.model.estimates import Estimate
 from destage.reproduce.verdicts import FAILS, HOLDS, ORDER, PART, PARTLY, Verdict
 from destage.reproduce.words import verb
 

@@ -1,8 +1,7 @@
-"""The loads of an evaluation: originals where they are, stand-ins drawn to their counts elsewhere.
+"""The workloads of an evaluation: original traces where they are, surrogate traces elsewhere.
 
-An original is recognised by its name and checked against what is published of it. Whatever is made
-instead is called a stand-in, and says how well it fits. Loads that a paper specifies exactly are
-made as it says, in full.
+An original is recognised by its name and checked against its published counts. Workloads that a
+paper specifies exactly are generated in full.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from destage.device import Drive
 from destage.errors import DataError, MissingFile
+from destage.experiment.recipes import TraceRecipe
 from destage.options import ProgressCallback
-from destage.reproduce.ahead import Ahead
 from destage.reproduce.claims import Paper, RunSet
 from destage.reproduce.published import (
     FEWEST,
@@ -32,66 +31,61 @@ from destage.reproduce.published import (
     fits,
     requests_of,
 )
-from destage.reproduce.standins import Channels, Recipe, apart, draw, opened, recipe
-from destage.trace import Trace, open_trace, synth
+from destage.reproduce.standins import Channels, Generated, Recipe, apart, recipe
+from destage.trace import Trace, open_trace
 
-if TYPE_CHECKING:
-    from destage._destage import StandIn
-
-__all__ = ["Asked", "Load", "Loads", "label_of"]
+__all__ = ["Load", "LoadOptions", "Loads", "label_of"]
 
 #: Endings that are no part of a trace's name.
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
 #: Requests of the recording that ships with the package.
 SHIPPED_REQUESTS = 100_000
-#: So many traces are kept open.
-OPENED = 4
 #: Requests of the presets that are ACR's traces.
 PRESET_REQUESTS = 3_000_000
 
 
 @dataclass(frozen=True)
 class Load:
-    """A load of an evaluation, and where it comes from."""
+    """A workload of an evaluation, and its origin."""
 
     name: str
     kind: str
     """`original`, `stand-in`, `specified`, `recording` or `excerpt`."""
     title: str
     note: str
-    """For a stand-in what it stands in for and where that is to be had."""
+    """For a surrogate the archive of the original."""
     paths: tuple[Path, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     spec: TraceSpec | None = None
     synth: Mapping[str, Any] | None = None
     share: float = 1.0
-    """Share of the whole load's requests."""
+    """Share of the whole workload's requests."""
 
     @property
     def random(self) -> bool:
-        """Whether it is drawn: another seed gives another one."""
+        """Whether it is generated from a seed."""
         return self.kind in ("stand-in", "specified")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """In what way a load is wanted."""
+class LoadOptions:
+    """Differences of a workload from the published one."""
 
     intensity: float = 1.0
     """All times are divided by it."""
     changes: Mapping[str, Any] | None = None
-    """Other parameters of a load that a paper specifies."""
+    """Other parameters of a workload that a paper specifies."""
     draw: str | None = None
-    """How stand-ins are drawn, if not as their trace says: one of `standins.KINDS`."""
+    """Kind of references of surrogates, if not as their trace says: one of `standins.KINDS`."""
     channels: str = ""
-    """`published` or `balanced`: how stand-ins load a drive's channels."""
+    """`published` or `balanced`: distribution of surrogates over a device's channels."""
     burst: float | None = None
-    """Requests of a stand-in's burst on average, if not as its trace says; 1: no bursts."""
+    """Mean requests of a surrogate's burst, if not as its trace says; 1: no bursts."""
     most_requests: int | None = None
 
 
 class Loads:
-    """Finds, checks and opens the loads of one run of the evaluation."""
+    """Finds, checks and opens the workloads of one evaluation."""
 
     def __init__(
         self,
@@ -105,31 +99,19 @@ class Loads:
     ) -> None:
         """Look into `traces` for originals and excerpts, into `recordings` for our recordings.
 
-        `scale` is of stand-ins and recordings, `shorten` of loads that a paper specifies; without
-        `recorded` there are no recordings.
+        `scale` is of surrogates and recordings, `shorten` of workloads that a paper specifies;
+        without `recorded` there are no recordings.
         """
         self.catalogue = catalogue_ or catalogue()
-        self.scale = scale
-        self.shorten = shorten
-        self.with_recordings = recorded
-        self.traces = _walk(traces)
-        self.folder = traces
-        self.recordings = _walk(recordings)
-        self.checked: set[str] = set()
+        self.scale, self.shorten, self.with_recordings = scale, shorten, recorded
+        self.traces, self.recordings = _files_below(traces), _files_below(recordings)
         self.fits: dict[str, list[Fit]] = {}
-        self.made: dict[str, dict[str, Any]] = {}
-        """What each made load was made of, by name: as `destage trace synth` takes it if a paper
-        specifies it, as `standins.recipe` gives it if it is a stand-in."""
-        self.opened: dict[tuple[Any, ...], Trace] = {}
-        self.ahead = Ahead()
-        self.drawn: dict[tuple[Any, ...], StandIn] = {}
-        """The stand-in that was drawn last."""
+        """The fit of each trace to its published counts, by name."""
+        self.made: dict[str, Mapping[str, Any]] = {}
+        """Parameters of each generated workload, by name."""
 
     def load(self, name: str, paper: Paper) -> Load:
-        """Return the load of a name as a paper means it.
-
-        Raises `DataError` for a name that nothing is known of.
-        """
+        """Return the workload of a name as a paper means it. Raises `DataError`."""
         for own in paper.workloads:
             if own.name == name:
                 return Load(name, "specified", own.note, "", synth=own.synth)
@@ -144,7 +126,7 @@ class Loads:
         return Load(name, "stand-in", spec.title, note, spec=spec, share=share)
 
     def recorded(self, runs: RunSet) -> list[Load]:
-        """Return the recordings and excerpts that are there, for runs in which a stand-in stands.
+        """Return the recordings and excerpts that are there, for runs with a surrogate.
 
         Excerpts are short: they are run whole.
         """
@@ -179,111 +161,68 @@ class Loads:
             raise DataError(f"{spec.title}: expected one file, found {names}")
         return tuple(found)
 
-    def open(
+    def open(self, load: Load, *, seed: int, drive: Drive | None = None) -> Trace:
+        """Open a workload for a device, or for pages of 4 KiB. Raises as `check`."""
+        return self.recipe(load, seed, drive).open()
+
+    def recipe(
         self,
         load: Load,
-        *,
         seed: int,
         drive: Drive | None = None,
-        asked: Asked | None = None,
+        options: LoadOptions | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Trace:
-        """Open a load for a drive, or for pages of 4 KiB; originals are checked the first time.
-
-        Raises `DataError` for an original that is damaged or something else than its name says.
-        """
-        asked = asked or Asked()
-        page = drive.page_bytes if drive else None
-        size = (drive.logical_pages, drive.block_bytes) if drive else 0
-        drawn = seed if load.random else 0
-        on = _channels(load, drive, asked)
-        key = (load.name, load.kind, drawn, page, size, repr(asked), on)
-        if key not in self.opened:
-            # A few at a time: those of other sets of runs on the same load and drive.
-            while len(self.opened) >= OPENED:
-                del self.opened[next(iter(self.opened))]
-            self.opened[key] = self._open(load, seed, drive, asked, on, progress)
-        return self.opened[key]
-
-    def _open(
-        self,
-        load: Load,
-        seed: int,
-        drive: Drive | None,
-        asked: Asked,
-        on: Channels | None,
-        progress: ProgressCallback | None,
-    ) -> Trace:
-        wrap = "extend" if drive else None
+    ) -> TraceRecipe:
+        """Return the recipe of a workload: files are opened now, generated ones when they run."""
+        options = options or LoadOptions()
         if load.paths:
             self.check(load, progress)
-            return open_trace(
-                list(load.paths), drive=drive, wrap=wrap, progress=progress, **load.options
-            )
+            paths, wrap = list(load.paths), "extend" if drive else None
+            trace = open_trace(paths, drive=drive, wrap=wrap, progress=progress, **load.options)
+            return TraceRecipe.of(trace, keep=True)
+        page = drive.page_bytes if drive else None
         if load.synth is None:
-            return self._standin(load, seed, drive, asked, on, progress)
+            made = self._surrogate(load, drive, options)
+            if options.intensity == 1:
+                self.made.setdefault(load.name, {"seed": seed, **made})
+            channels = _channels(load, drive, options)
+            return Generated.surrogate(made, seed, channels, options.intensity, page)
         parameters = dict(load.synth)
         if self.shorten != 1:
             whole = int(parameters.get("requests", PRESET_REQUESTS))
             parameters["requests"] = max(FEWEST, round(whole * self.shorten))
-        if drive is not None:
-            parameters.setdefault("page_bytes", drive.page_bytes)
-        parameters |= dict(asked.changes or {})
-        _hasten(parameters, asked.intensity)
-        if asked == Asked():
+        if page is not None:
+            parameters.setdefault("page_bytes", page)
+        parameters |= options.changes or {}
+        if options.intensity != 1:
+            parameters.setdefault("gap_ns", 1_000_000)
+            for key in ("gap_ns", "on_ns", "off_ns"):
+                if key in parameters:
+                    parameters[key] = max(1, round(parameters[key] / options.intensity))
+        if options == LoadOptions():
             self.made.setdefault(load.name, dict(parameters))
         if parameters.pop("apart", False):
-            drawn = draw(apart(parameters), seed, progress)
-            return opened(drawn, drive=drive, progress=progress)
-        kind = parameters.pop("preset", None) or parameters.pop("kind")
-        parameters["seed"] = seed
-        return synth(kind, drive=drive, wrap=wrap, progress=progress, **parameters)
+            return Generated.surrogate(apart(parameters), seed, None, 1.0, page)
+        return Generated.synth(parameters, seed, page)
 
-    def prepare(self, load: Load, seed: int, drive: Drive | None, asked: Asked) -> None:
-        """Begin to draw what will be opened soon, beside the runs that go on."""
-        if load.spec is not None and not load.paths and load.synth is None:
-            self.ahead.begin(self._recipe(load, drive, asked), seed)
-
-    def _recipe(self, load: Load, drive: Drive | None, asked: Asked) -> Recipe:
-        """What a stand-in is made of in front of a drive."""
+    def _surrogate(self, load: Load, drive: Drive | None, options: LoadOptions) -> Recipe:
+        """The parameters of a surrogate in front of a device."""
         assert load.spec is not None
         page = drive.page_bytes if drive else PAGE
-        made = recipe(load.spec, self.scale, page, asked.draw, asked.burst)
-        if asked.most_requests is not None and asked.most_requests < made["requests"]:
-            share = asked.most_requests / made["requests"]
-            pages = max(FEWEST, round(made["unique_pages"] * share))
-            made = {**made, "requests": asked.most_requests, "unique_pages": pages}
+        made = recipe(load.spec, self.scale, page, options.draw, options.burst)
+        most = options.most_requests
+        if most is not None and most < made["requests"]:
+            pages = max(FEWEST, round(made["unique_pages"] * most / made["requests"]))
+            made = {**made, "requests": most, "unique_pages": pages}
         return made
 
-    def _standin(
-        self,
-        load: Load,
-        seed: int,
-        drive: Drive | None,
-        asked: Asked,
-        on: Channels | None,
-        progress: ProgressCallback | None,
-    ) -> Trace:
-        """Draw a stand-in, place it and open it; it is drawn once for all drives."""
-        made = self._recipe(load, drive, asked)
-        assert load.spec is not None
-        key = (load.name, seed, repr(made))
-        if key not in self.drawn:
-            self.drawn = {key: self.ahead.drawn(made, seed)}
-        drawn = self.drawn[key]
-        trace = opened(drawn, on, intensity=asked.intensity, drive=drive, progress=progress)
-        if asked.intensity == 1 and load.name not in self.fits:
-            self.made[load.name] = {"seed": seed, **made}
-            self.fits[load.name] = fits(load.spec, trace.info(), self.scale, trace.page_bytes)
-        return trace
-
     def check(self, load: Load, progress: ProgressCallback | None = None) -> None:
-        """Hold an original against what is published of it; other loads pass.
+        """Compare an original with its published counts; other workloads pass.
 
-        Raises `DataError` for one that is damaged or something else than its name says.
+        Raises `DataError` for one that is damaged or not what its name says.
         """
         spec = load.spec
-        if spec is None or not load.paths or load.name in self.checked:
+        if spec is None or not load.paths or load.name in self.fits:
             return
         try:
             if spec.whole:
@@ -299,22 +238,20 @@ class Loads:
             raise DataError(f"{said}\n  {hint}") from e
         info = trace.info(progress=progress)
         check_counts(spec, load.paths, spec.counts, info)
-        self.fits[spec.name] = fits(spec, info, 1.0, trace.page_bytes)
-        self.checked.add(load.name)
+        self.fits[load.name] = fits(spec, info, 1.0, trace.page_bytes)
 
 
-def _walk(folder: Path | None) -> list[Path]:
+def _files_below(folder: Path | None) -> list[Path]:
     """All files below a folder, in the order of their names."""
     if folder is None:
         return []
     if not folder.is_dir():
         raise MissingFile(f"{folder}: there is no such folder")
-    found = [Path(root) / name for root, _, names in os.walk(folder) for name in names]
-    return sorted(found)
+    return sorted(Path(root) / name for root, _, names in os.walk(folder) for name in names)
 
 
 def _stem(path: Path) -> str:
-    """A file's name in small letters, without what compression adds."""
+    """A file's name in small letters, without the endings of compression."""
     name = path.name.lower()
     while name.endswith(ENDINGS):
         name = name.rsplit(".", 1)[0]
@@ -323,12 +260,12 @@ def _stem(path: Path) -> str:
 
 #: The orders in which docs/spec/device.md 5.2 stripes pages, as SAC numbers them.
 STRIPINGS = ("CWDP", "PCWD", "PDCW", "PDWC")
-#: SAC's drive that places writes where there is room, in its table 1.
+#: SAC's device with dynamic allocation, in its table 1.
 DYNAMIC = "dynamic"
 
 
 def label_of(drive: Drive) -> str:
-    """Return what SAC's table 1 calls a drive: the number of its striping, or `dynamic`."""
+    """Return the name of a device in SAC's table 1: the number of its striping, or `dynamic`."""
     device = drive.record["device"]
     if device["alloc"] == DYNAMIC:
         return DYNAMIC
@@ -336,9 +273,9 @@ def label_of(drive: Drive) -> str:
     return str(STRIPINGS.index(order)) if order in STRIPINGS else order
 
 
-def _channels(load: Load, drive: Drive | None, asked: Asked) -> Channels | None:
-    """How a stand-in is to load the channels of a drive; None: as it comes."""
-    if asked.channels == "" or drive is None or load.kind != "stand-in":
+def _channels(load: Load, drive: Drive | None, options: LoadOptions) -> Channels | None:
+    """The distribution of a surrogate over the channels of a device; None: as generated."""
+    if options.channels == "" or drive is None or load.kind != "stand-in":
         return None
     device = drive.record["device"]
     sizes = {
@@ -352,14 +289,4 @@ def _channels(load: Load, drive: Drive | None, asked: Asked) -> Channels | None:
     before = device["striping"].partition("C")[0]
     stretch = device["stripe_pages"] * math.prod(sizes[letter] for letter in before)
     published = load.spec.deviation.get(label_of(drive), 0.0) if load.spec else 0.0
-    return Channels(sizes["C"], stretch, published if asked.channels == "published" else 0.0)
-
-
-def _hasten(parameters: dict[str, Any], intensity: float) -> None:
-    """Divide all times between requests."""
-    if intensity != 1:
-        if "gap_ns" not in parameters:
-            parameters["gap_ns"] = 1_000_000
-        for key in ("gap_ns", "on_ns", "off_ns"):
-            if key in parameters:
-                parameters[key] = max(1, round(parameters[key] / intensity))
+    return (sizes["C"], stretch, published if options.channels == "published" else 0.0)

@@ -1,4 +1,4 @@
-"""Means and ratios with confidence intervals, and rank correlation."""
+"""Means, ratios and their 95 % confidence intervals by Student's t; rank correlation."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Estimate", "estimate", "ratios", "spearman"]
+__all__ = ["Estimate", "estimate", "ratios", "spearman", "student_t"]
 
-#: Student's t for a two-sided interval of 95 %, by degrees of freedom from 1.
-_T95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-)  # fmt: skip
-_NORMAL95 = 1.960
+#: The 97.5 % quantile of Student's t, by degrees of freedom from 1.
+_T = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+_NORMAL = 1.960
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean, and the 95 % confidence interval around it; of one value the value itself."""
+    """A mean with its 95 % confidence interval; of one value the value itself."""
 
     mean: float
     low: float
@@ -30,12 +31,18 @@ class Estimate:
         """Half the length of the interval."""
         return (self.high - self.low) / 2 if self.high > self.low else 0.0
 
+    def __neg__(self) -> Estimate:
+        """Return the estimate of the negative."""
+        return Estimate(-self.mean, -self.high, -self.low, self.count)
+
+
+def student_t(freedom: int) -> float:
+    """Return the quantile of a 95 % interval; beyond the table that of the normal distribution."""
+    return _T[max(freedom, 1) - 1] if freedom <= len(_T) else _NORMAL
+
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return mean and interval of independent values, by Student's t.
-
-    A mean that is infinite has no interval.
-    """
+    """Return the mean of independent values with its interval; an infinite one has none."""
     n = len(values)
     if any(math.isinf(v) for v in values):
         mean = sum(values) / n
@@ -44,8 +51,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     if n == 1:
         return Estimate(mean, mean, mean, 1)
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
-    t = _T95[n - 2] if n - 2 < len(_T95) else _NORMAL95
-    reach = t * deviation / math.sqrt(n)
+    reach = student_t(n - 1) * deviation / math.sqrt(n)
     return Estimate(mean, mean - reach, mean + reach, n)
 
 
@@ -53,8 +59,7 @@ def ratios(of: Sequence[float], to: Sequence[float]) -> list[float]:
     """Return a value for each pair, so that their mean is the sum of `of` over that of `to`.
 
     They deviate from it as the ratio estimator does (Cochran, Sampling Techniques, 6.4), so that
-    `estimate` gives its interval: a pair with a tiny denominator weighs as little as it is. The sum
-    of `to` is not 0.
+    `estimate` gives its interval: a tiny denominator has little weight. The sum of `to` is not 0.
     """
     n = len(of)
     over, under = math.fsum(of), math.fsum(to)
@@ -73,14 +78,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def _ranks(values: Sequence[float]) -> list[float]:
     """Ranks from 1; equal values share the mean of theirs."""
-    order = sorted(range(len(values)), key=lambda k: values[k])
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
-            end += 1
-        for k in order[start : end + 1]:
-            ranks[k] = (start + end) / 2 + 1
-        start = end + 1
-    return ranks
+    ordered = sorted(values)
+    first = {value: k for k, value in reversed(list(enumerate(ordered)))}
+    last = {value: k for k, value in enumerate(ordered)}
+    return [(first[value] + last[value]) / 2 + 1 for value in values]
