@@ -171,7 +171,11 @@ def test_a_claim_names_loads_and_sizes_that_its_runs_have() -> None:
         ('of = "A"', 'off = "A"', "claim[c].check.off: there is no such key; did you mean of?"),
         ('as = "gain"', 'as = "gains"', "claim[c].check.as: expected one of value"),
         ('kind = "compare"', 'kind = "guess"', "claim[c].check.kind: expected one of compare"),
-        ('says = "A hits', 'sayz = "A hits', "claim[c].sayz: there is no such key; did you mean says?"),
+        (
+            'says = "A hits',
+            'sayz = "A hits',
+            "claim[c].sayz: there is no such key; did you mean says?",
+        ),
         ('title = "Hits"\n', "", "figure[f].title: expected a text, found nothing"),
         ('cache = ["8p"]', 'cache = ["8p"]\ncash = 1', "runs[r].cash: there is no such key"),
         ("[policies]", "[policies", "small.toml: "),

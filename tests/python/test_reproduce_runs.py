@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
 import hashlib
+import importlib
 import json
 import re
-from collections.abc import Sequence
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Destage
+from msgspec.structs import replace
 
 import destage as ds
+from destage.experiment.experiment import Experiment
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import document
-from destage.reproduce.experiments import _each
 from destage.reproduce.pages import html, markdown, write
-from destage.reproduce.published import catalogue, load_catalogue, requests_of
+from destage.reproduce.published import catalogue, fits, load_catalogue, requests_of
+from destage.reproduce.runs import MissingRuns
 from destage.reproduce.workloads import Loads
 
 CATALOGUE = """
@@ -256,10 +260,11 @@ def test_a_missing_original_has_a_stand_in_that_says_so(tmp_path: Path) -> None:
     loads = loads_of(tmp_path, None)
     load = loads.load("vol_0", any_paper())
     assert (load.kind, load.note) == ("stand-in", "to be had from the shelf")
+    catalogued = loads.catalogue.traces["vol_0"]
     trace = loads.open(load, seed=1)
     # So small a trace is made longer: what is asked for less than a thousand requests is nothing.
     assert trace.requests == 1000
-    rows = {row.what: row for row in loads.fits["vol_0"]}
+    rows = {row.what: row for row in fits(catalogued, trace.info(), 1.0, trace.page_bytes)}
     assert rows["write_ratio"].published == 0.2667
     assert rows["write_ratio"].has == pytest.approx(0.2667, abs=0.06)
 
@@ -340,16 +345,19 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     pytest.importorskip("altair")
     found = {}
     for name, jobs in (("one", 1), ("two", 2)):
-        stages: list[str] = []
-        evaluation = evaluate(tiny, Options(scale=0.5, jobs=jobs), began=stages.append)
+        stages: list[tuple[int, int | None]] = []
+        evaluation = evaluate(
+            tiny,
+            Options(scale=0.5, jobs=jobs),
+            progress=lambda done, total, _, s=stages: s.append((done, total)),  # type: ignore[misc]
+        )
         verdicts = {v.claim.id: v.verdict for v in evaluation.verdicts}
         assert verdicts.pop("never") == "does not hold"
         assert verdicts == {"more": "holds", "fast": "holds", "slower": "holds"}
-        # Three seeds of each load, and once for each value of the knob.
-        assert sum(": counts zipf 1," in s for s in stages) == 3 + 2 * 3
-        # Two loads, three draws, one of them on two drives.
-        assert stages[0] == "tiny 1/12: counts zipf 0.5, seed 1"
-        assert stages[11].startswith("tiny 12/12: timed zipf 1 slow")
+        # In page accesses, of a total that is known at once.
+        assert stages
+        assert len({total for _, total in stages}) == 1
+        assert stages == sorted(stages)
         write(evaluation, tmp_path / name)
         found[name] = hashes(tmp_path / name)
     assert found["one"] == found["two"]
@@ -404,7 +412,9 @@ def test_the_most_faithful_set_up_is_a_verdict_of_its_own(tmp_path: Path) -> Non
     )
     assert evaluate(one, Options(seeds=1, sensitivity=False)).faithful == {}
     path.write_text(PAPER + FAITHFUL.replace('warmup = "50%"', ""))
-    with pytest.raises(ds.DataError, match=r"faithful.policies: expected what differs"):
+    with pytest.raises(
+        ds.DataError, match=r"faithful.policies: expected a difference from the default"
+    ):
         load_paper(path)
 
 
@@ -459,17 +469,81 @@ def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path:
     assert {load["kind"] for load in data["loads"]} >= {"stand-in", "recording"}
 
 
-def test_a_policy_that_fills_a_drive_is_left_out_and_named() -> None:
-    trace = ds.synth("zipf", requests=500, pages=100, seed=1)
-    told: list[str] = []
+def test_a_policy_that_fills_a_drive_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PAPER)
+    tiny = load_paper(path)
+    execute = importlib.import_module("destage.experiment.execute")
+    whole = execute.result_set
 
-    def compared(labels: Sequence[str]) -> ds.Results:
-        if "B" in labels:
-            raise ds.UsageError("bast: operation 7: device full")
-        return ds.compare(trace, ["lru"] * len(labels), cache="10p")
+    def filled(task: Any, *more: Any) -> Any:
+        if task.device == "slow" and any(e.policy.name == "arc" for e in task.entries):
+            raise ds.UsageError("arc: operation 7: device full")
+        return whole(task, *more)
 
-    found = _each(compared, ["A", "B", "C"], 1, "here", told)
-    assert [one is None for one in found] == [False, True, False]
-    assert told == ["B, here: bast: operation 7: device full"]
+    monkeypatch.setattr(execute, "result_set", filled)
+    evaluation = evaluate(tiny, Options(seeds=1, sensitivity=False))
+    assert evaluation.failed == ("ARC, timed zipf 1 slow: arc: operation 7: device full",)
+    places = {(r.device, r.policy) for r in evaluation.sets["timed"].rows}
+    assert places == {("SSD", "LRU"), ("SSD", "ARC"), ("slow", "LRU")}
+
+    def always(task: Any, *_: Any) -> Any:
+        raise ds.UsageError("device full")
+
+    monkeypatch.setattr(execute, "result_set", always)
     with pytest.raises(ds.UsageError, match="device full"):
-        _each(compared, ["B"], 1, "here", told)
+        evaluate(tiny, Options(seeds=1, sensitivity=False))
+
+
+# -- Stores ---------------------------------------------------------------------------------------
+
+
+def test_an_evaluation_killed_at_ten_moments_gives_the_same_page(
+    tmp_path: Path, tiny: Paper
+) -> None:
+    pytest.importorskip("altair")
+    options = Options(scale=0.5, jobs=2)
+    write(evaluate(tiny, options), tmp_path / "whole")
+    store = tmp_path / "store"
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from destage.experiment import store\n"
+        "from destage.experiment.experiment import Experiment\n"
+        "from destage.reproduce import Options, evaluate, load_paper\n"
+        "left = [int(sys.argv[3])]\n"
+        "whole = store.Store.add_part\n"
+        "def killed(self, data):\n"
+        "    left[0] -= 1\n"
+        "    if left[0] == 0:\n"
+        "        os.kill(os.getpid(), 9)\n"
+        "    return whole(self, data)\n"
+        "store.Store.add_part = killed\n"
+        "experiment = Experiment(sys.argv[2], jobs=2)\n"
+        "paper = load_paper(Path(sys.argv[1]))\n"
+        "evaluate(paper, Options(scale=0.5, jobs=2), experiment=experiment)\n"
+    )
+    parts = []
+    for _ in range(10):
+        # Each time two parts are kept, and the process ends before the third.
+        command = [sys.executable, "-c", script, str(tmp_path / "tiny.toml"), str(store), "3"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == -9, done.stderr
+        parts.append(len(list(store.glob("part-*.parquet"))))
+    assert parts == [2 * k for k in range(1, 11)]
+    write(evaluate(tiny, options, experiment=Experiment(store, jobs=2)), tmp_path / "resumed")
+    assert hashes(tmp_path / "resumed") == hashes(tmp_path / "whole")
+    assert len(list(store.glob("part-*.parquet"))) > 20
+
+
+def test_shards_together_give_the_same_page(tmp_path: Path, tiny: Paper) -> None:
+    pytest.importorskip("altair")
+    options, store = Options(scale=0.5, seeds=2), tmp_path / "store"
+    write(evaluate(tiny, options), tmp_path / "whole")
+    for number in (1, 2):
+        with pytest.raises(MissingRuns, match=r"\d+ of \d+ runs are missing"):
+            evaluate(tiny, options, experiment=Experiment(store, shard=(number, 3)))
+    write(evaluate(tiny, options, experiment=Experiment(store, shard="3/3")), tmp_path / "merged")
+    assert hashes(tmp_path / "merged") == hashes(tmp_path / "whole")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import destage as ds
 from destage.device import open_device
+from destage.experiment.experiment import Experiment
 from destage.reproduce import paper
-from destage.reproduce.ahead import Ahead
-from destage.reproduce.experiments import Runner
 from destage.reproduce.published import catalogue, requests_of
+from destage.reproduce.runs import Request, Runner
 from destage.reproduce.scaling import scaled_drive, scaled_size
-from destage.reproduce.standins import PRESET, Channels, apart, draw, opened, recipe
-from destage.reproduce.workloads import Asked, Loads
+from destage.reproduce.standins import PRESET, Generated, apart, recipe
+from destage.reproduce.workloads import LoadOptions, Loads
 
 #: A plain recipe; tests change what they are about.
 PLAIN: dict[str, Any] = {
@@ -41,7 +43,7 @@ INDEPENDENT = {**PLAIN, "kind": "independent", "alpha": 0.8}
 
 
 def trace_of(made: dict[str, Any], seed: int = 1) -> ds.Trace:
-    return opened(draw(made, seed))
+    return Generated.surrogate(made, seed).open()
 
 
 @pytest.mark.parametrize("made", [PLAIN, INDEPENDENT], ids=["recency", "independent"])
@@ -99,22 +101,21 @@ def test_the_drive_measures_the_imbalance_that_table_1_publishes() -> None:
     load = loads.load("USR", paper("sac"))
     for striping, published in (("0", 0.785), ("1", 1.730), ("3", 2.631)):
         drive = scaled_drive(f"sac[striping={striping}]", "", load.share)
-        trace = loads.open(load, seed=1, drive=drive, asked=Asked(channels="published"))
+        trace = loads.recipe(load, 1, drive, LoadOptions(channels="published")).open()
         run = ds.compare(trace, "none", cache="1p", device=drive.extended(trace.end_page))[0]
         assert run["max_deviation_reads"] == pytest.approx(published, rel=0.15), striping
-        even = loads.open(load, seed=1, drive=drive, asked=Asked(channels="balanced"))
+        even = loads.recipe(load, 1, drive, LoadOptions(channels="balanced")).open()
         run = ds.compare(even, "none", cache="1p", device=drive.extended(even.end_page))[0]
         assert run["max_deviation_reads"] < 0.3
 
 
 def test_a_load_is_placed_anew_for_a_drive_and_asks_for_the_same() -> None:
-    drawn = draw(PLAIN, 1)
-    traces = [opened(drawn, on) for on in (None, Channels(8, 2, 1.0))]
+    traces = [Generated.surrogate(PLAIN, 1, on).open() for on in (None, (8, 2, 1.0))]
     assert traces[0].fingerprint != traces[1].fingerprint
     assert traces[0].requests == traces[1].requests
     assert traces[0].accesses == traces[1].accesses
     assert traces[0].unique_pages == traces[1].unique_pages == 4_000
-    faster = opened(drawn, intensity=10.0)
+    faster = Generated.surrogate(PLAIN, 1, intensity=10.0).open()
     assert (faster.duration_ns or 0) == pytest.approx((traces[0].duration_ns or 0) / 10, rel=1e-3)
 
 
@@ -161,7 +162,9 @@ def test_a_source_without_a_fit_is_drawn_independently_and_any_can_be() -> None:
     assert recipe(traces["hm_0"], 0.01, 4096, "independent")["alpha"] == 1.0
 
 
-def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted() -> None:
+def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted(
+    tmp_path: Path,
+) -> None:
     one = paper("sac")
     runs = replace(
         one.run_set("heavy"),
@@ -169,8 +172,9 @@ def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted() 
         devices={"SSD3": "sac[striping=3]"},
         policies=("none", "LRU"),
     )
-    runner = Runner(one, Loads(scale=0.002), seeds=(1,))
-    rows = {row.policy: row.numbers for row in runner.rows(runs).rows}
+    runner = Runner(one, seeds=(1,), experiment=Experiment(tmp_path / "store"))
+    request = Request(runs, Loads(scale=0.002))
+    rows = {row.policy: row.numbers for row in runner.rows([request])[request].rows}
     assert rows["none"]["utilisation_max"] == pytest.approx(0.8, abs=0.1)
     assert rows["none"]["intensity"] == rows["LRU"]["intensity"] > 1
     assert rows["none"]["max_deviation_reads"] > 1.5
@@ -212,20 +216,20 @@ def test_bursts_leave_the_rate_as_it_is() -> None:
 def test_hot_sets_that_are_apart_are_those_of_the_paper() -> None:
     made = apart({"preset": "t4", "requests": 40_000})
     assert (made["write_ratio"], made["access_share"], made["page_share"]) == (0.2, 0.8, 0.2)
-    trace = opened(draw(made, 1))
+    trace = trace_of(dict(made))
     assert (trace.page_bytes, trace.requests) == (2048, 40_000)
     assert 1 - trace.info().read_share == pytest.approx(0.2, abs=0.01)
     with pytest.raises(ds.UsageError, match="two hot sets of 60 pages do not fit 100 pages"):
-        draw(apart({**PRESET["t4"], "pages": 100, "requests": 10, "page_share": 0.6}), 1)
+        trace_of(dict(apart({**PRESET["t4"], "pages": 100, "requests": 10, "page_share": 0.6})))
 
 
 def test_a_recipe_out_of_range_is_refused() -> None:
     with pytest.raises(ds.UsageError, match=r"write_ratio: expected a share, 0 to 1, found 1\.5"):
-        draw({**PLAIN, "write_ratio": 1.5}, 1)
+        trace_of({**PLAIN, "write_ratio": 1.5})
     with pytest.raises(ds.UsageError, match="unknown field `colour`"):
-        draw({**PLAIN, "colour": 1}, 1)
+        trace_of({**PLAIN, "colour": 1})
     with pytest.raises(ds.UsageError, match="intensity: expected a number above 0, found 0"):
-        opened(draw(PLAIN, 1), intensity=0.0)
+        Generated.surrogate(PLAIN, 1, intensity=0.0).open()
 
 
 def test_the_presets_of_acr_are_those_of_the_generator() -> None:
@@ -239,36 +243,32 @@ def test_hot_sets_are_a_knob_of_acr() -> None:
     loads = Loads(shorten=0.01)
     load = loads.load("T1", paper("acr"))
     shared = loads.open(load, seed=1)
-    other = loads.open(load, seed=1, asked=Asked(changes={"apart": True}))
+    other = loads.recipe(load, 1, options=LoadOptions(changes={"apart": True})).open()
     assert other.requests == shared.requests == 30_000
     assert other.fingerprint != shared.fingerprint
 
 
-def test_what_is_drawn_ahead_is_the_same_and_can_be_left_off() -> None:
-    ahead = Ahead()
-    ahead.begin(PLAIN, 1)
-    ahead.begin(PLAIN, 1)
-    assert len(ahead.begun) == 1
-    ahead.begin(PLAIN, 2)
-    for seed in (1, 2, 3):
-        found, drawn = opened(ahead.drawn(PLAIN, seed)), trace_of(PLAIN, seed)
-        assert found.fingerprint == drawn.fingerprint
-    # Hours of work: stopping does not wait for them, and the next load is drawn as any.
-    ahead.begin({**PLAIN, "requests": 1 << 40}, 1)
-    ahead.stop()
-    assert not ahead.begun
-    ahead.begin(PLAIN, 1)
-    assert opened(ahead.drawn(PLAIN, 1)).fingerprint == trace_of(PLAIN).fingerprint
-    ahead.stop()
+def test_a_generated_trace_travels_as_a_description() -> None:
+    one = Generated.surrogate(PLAIN, 1, (8, 2, 1.0), 2.0, 2048)
+    there = pickle.loads(pickle.dumps(one))
+    assert there == one
+    assert there.open().fingerprint == one.open().fingerprint
+    assert one.open() is one.open(), "neighbours share it"
+    others = [Generated.surrogate(PLAIN, 2), Generated.surrogate({**PLAIN, "near": 0.2}, 1)]
+    assert len({r.fingerprint for r in (one, there, *others)}) == 3
+    assert (one.page_bytes, one.accesses) == (2048, 80_000)
 
 
-def test_threads_change_no_number() -> None:
+def test_threads_change_no_number(tmp_path: Path) -> None:
     one = paper("gcar")
     runs = replace(
         one.run_set("traces"), workloads=("Wdev_0", "Mds_0"), recordings=(), policies=("LRU",)
     )
-    rows = [
-        Runner(one, Loads(scale=0.002), seeds=(1, 2), jobs=jobs).rows(runs).rows for jobs in (1, 2)
-    ]
+    rows = []
+    for jobs in (1, 2):
+        experiment = Experiment(tmp_path / f"store{jobs}", jobs=jobs)
+        request = Request(runs, Loads(scale=0.002))
+        runner = Runner(one, seeds=(1, 2), experiment=experiment)
+        rows.append(runner.rows([request])[request].rows)
     assert rows[0] == rows[1]
     assert [row.seed for row in rows[0]] == [1, 2, 1, 2]

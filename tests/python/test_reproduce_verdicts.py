@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from msgspec.structs import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from destage.model.estimates import estimate, ratios, spearman
 from destage.reproduce.claims import Check, Claim, Condition, Expectation, RunSet
@@ -448,9 +448,7 @@ def test_a_place_without_any_run_is_a_case_without_a_number() -> None:
     rows = [row(w, c, p, v) for w in "vw" for c in ("8p", "9p") for p, v in (("A", 1), ("B", 2))]
     runs = RunSet("r", ("v", "w"), ("A", "B"), ("8p", "9p"), {"d": "small"}, {})
     gone = [r for r in rows if (r.workload, r.cache) != ("w", "9p")]
-    found = decide(
-        Claim("c", "section 1", "", compared(">0")), {"r": Rows(runs, gone)}
-    )
+    found = decide(Claim("c", "section 1", "", compared(">0")), {"r": Rows(runs, gone)})
     assert [c.status for c in found.cases] == ["met", "met", "met", "undefined"]
     assert found.verdict == "partly"
     assert cases_in_words(found.claim, found.own) == "undefined: w 9p (no number of A)"

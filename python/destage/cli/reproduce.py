@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ import click
 from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
+from destage.cli.store import JOBS, STORE, experiment_of
 from destage.errors import UsageError
+from destage.experiment.experiment import Experiment
 from destage.io.files import folder_to_fill
+from destage.options import ProgressCallback
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, check_originals
+from destage.reproduce.runs import MissingRuns
 from destage.reproduce.words import count_of, load_words, verdicts_in_words
 from destage.tables.table import Cell, Column, Table
 
@@ -29,6 +34,7 @@ Examples:
   destage reproduce all --scale 0.1
   destage reproduce ecr --figure 6 --figure 11 --scale 0.1
   destage reproduce ecr --traces ~/traces/msr
+  destage reproduce all --store runs --shard 1/4
 
 Originals are recognised by name and checked; where one is not there, a stand-in is used and
 called so. docs/reproduce.md says where originals are to be had.
@@ -75,13 +81,12 @@ WHAT = [
     flag("--table", type=int, multiple=True, metavar="N", help="Only this table; repeatable."),
     flag("--no-sensitivity", is_flag=True, help="Leave out other readings of the papers."),
     flag("--no-beyond", is_flag=True, help="With all: leave out the table beyond the papers."),
-    flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]"),
 ]
 
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("name", nargs=-1, required=True, metavar="PAPER...")
-@apply(WHAT, LOADS, RESULTS, COMMON)
+@apply(WHAT, JOBS, LOADS, RESULTS, STORE, COMMON)
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
     from destage.io.extras import need_extra
@@ -107,25 +112,36 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
         raise UsageError("figure, table: they are of one paper; name one")
     papers = [narrowed(p, options.figures, options.tables) for p in papers]
     quiet = arguments["quiet"]
-    done = []
+    experiment = experiment_of(arguments)
+    done, missing = [], []
     with folder_to_fill(arguments["out"]) as out:
-        if len(papers) > 1:
-            with progress(quiet) as callback:
-                check_originals(papers, options, progress=callback)
+        with progress(quiet) as callback:
+            check_originals(papers, options, progress=callback)
         for paper in papers:
-            with progress(quiet) as callback:
-                evaluation = evaluate(
-                    paper, options, progress=callback, began=_teller(quiet, callback is not None)
-                )
+            try:
+                with progress(quiet) as callback:
+                    told = callback or _teller(paper.name, quiet)
+                    evaluation = evaluate(paper, options, experiment=experiment, progress=told)
+            except MissingRuns as e:
+                missing.append(f"{paper.name}: {e}")
+                continue
             write(evaluation, out, indexed="all" in name)
             _say_stand_ins(evaluation, quiet)
             done.append(evaluation)
             if not quiet:
                 note(f"{out / paper.name}.html: {_counts(evaluation)}")
-        if "all" in name:
-            if not arguments["no_beyond"]:
-                _beyond(options, out, quiet)
-            write_index([document(e) for e in done], not arguments["no_beyond"], out)
+        with_beyond = "all" in name and not arguments["no_beyond"]
+        if with_beyond:
+            try:
+                _beyond(options, experiment, out, quiet)
+            except MissingRuns as e:
+                missing.append(f"beyond: {e}")
+        if "all" in name and not missing:
+            write_index([document(e) for e in done], with_beyond, out)
+    for text in missing:
+        note(f"{text}: other shards have to do them; without --shard the same command goes on")
+    if not done:
+        return
     print_table(_table(done))
     if arguments["strict"] and any(
         v.verdict in ("partly", "does not hold") for e in done for v in e.verdicts
@@ -133,12 +149,14 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
         click.get_current_context().exit(1)
 
 
-def _beyond(options: Options, out: Path, quiet: bool) -> None:
-    """The table that none of the papers has."""
-    from destage.reproduce.beyond import beyond, write_beyond
+def _beyond(options: Options, experiment: Experiment, out: Path, quiet: bool) -> None:
+    """Write the tables that no paper has."""
+    from destage.reproduce.beyond import beyond
+    from destage.reproduce.beyond_pages import write_beyond
 
     with progress(quiet) as callback:
-        found = beyond(options, progress=callback, began=_teller(quiet, callback is not None))
+        told = callback or _teller("beyond", quiet)
+        found = beyond(options, experiment=experiment, progress=told)
     write_beyond(found, out)
     if not quiet:
         note(f"{out / 'beyond.html'}: every policy over every FTL")
@@ -148,9 +166,19 @@ def _folder(given: str | None) -> Path | None:
     return Path(given) if given else None
 
 
-def _teller(quiet: bool, drawn: bool) -> Any:
-    """Without a terminal for a bar, a line for every comparison is the progress."""
-    return None if quiet or drawn else note
+def _teller(name: str, quiet: bool) -> ProgressCallback | None:
+    """Progress without a terminal: a line for each tenth of the work, with the time left."""
+    began, told = time.monotonic(), 0
+
+    def tell(done: int, total: int | None, _stage: str) -> None:
+        nonlocal told
+        tenths = 10 * done // total if total else 0
+        if tenths > told:
+            told = tenths
+            left = (time.monotonic() - began) * (10 - tenths) / tenths
+            note(f"{name}: {10 * tenths} % replayed" + (f", {left:.0f} s left" if left else ""))
+
+    return None if quiet else tell
 
 
 def _say_stand_ins(evaluation: Evaluation, quiet: bool) -> None:

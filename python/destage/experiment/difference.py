@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev, variance
+from statistics import fmean, variance
 from typing import Any
 
 from destage.errors import UsageError
@@ -22,6 +22,7 @@ from destage.experiment.rows import DONE
 from destage.experiment.store import is_store
 from destage.io.files import Destination
 from destage.model.choice import metric_named
+from destage.model.estimates import estimate, student_t
 from destage.model.metrics import Metric, metrics
 from destage.model.words import cell, counted
 from destage.results import Results
@@ -29,14 +30,6 @@ from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["Difference", "Differences", "diff"]
-
-#: Quantiles of Student's t at 97.5 %, by degrees of freedom; beyond them that of the normal one.
-#: Any table of the distribution has them.
-_T = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
 
 #: What runs are held against each other by: the names in a row.
 SHARED = ("trace", "device", "ftl", "queue_depth", "label", "cache", "options")
@@ -251,10 +244,8 @@ def _interval(
 ) -> tuple[float, float] | tuple[None, None]:
     """Where the mean of B less that of A lies: paired by seed, else by Welch's formula."""
     if a.keys() == b.keys() and len(a) > 1:
-        gaps = [b[seed] - a[seed] for seed in a]
-        half = _t(len(gaps) - 1) * stdev(gaps) / math.sqrt(len(gaps))
-        middle = fmean(gaps)
-        return middle - half, middle + half
+        gaps = estimate([b[seed] - a[seed] for seed in a])
+        return gaps.low, gaps.high
     if len(a) < 2 or len(b) < 2:
         return None, None
     parts = [variance(one.values()) / len(one) for one in (a, b)]
@@ -262,12 +253,8 @@ def _interval(
     if spread == 0:
         return middle, middle
     freedom = spread**2 / sum(p**2 / (len(o) - 1) for p, o in zip(parts, (a, b), strict=True))
-    half = _t(math.floor(freedom)) * math.sqrt(spread)
+    half = student_t(math.floor(freedom)) * math.sqrt(spread)
     return middle - half, middle + half
-
-
-def _t(freedom: int) -> float:
-    return _T[max(freedom, 1) - 1] if freedom <= len(_T) else 1.960
 
 
 def _table(found: Differences) -> Table:

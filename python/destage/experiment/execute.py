@@ -49,7 +49,9 @@ def result_set(
 
     `keep` is called with the runs that had ended when a signal came. Raises what a run raises.
     """
-    trace, drive = task.trace.open(), None if task.drive is None else task.drive.open()
+    trace = task.trace.open()
+    # A trace that is generated here may need a larger drive.
+    drive = None if task.drive is None else task.drive.open().extended(trace.end_page)
     check_in_front([trace], drive)
     specs = {entry.policy.label: _spec(entry.policy, task.seed) for entry in task.entries}
     sets: list[dict[str, Any]] = []

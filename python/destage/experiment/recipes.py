@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from destage.device import Drive, restored
 from destage.trace import Trace, reopened, sources_of
 
-__all__ = ["DriveRecipe", "TraceRecipe"]
+__all__ = ["DriveRecipe", "Recent", "TraceRecipe"]
 
 T = TypeVar("T")
 
@@ -24,14 +24,16 @@ T = TypeVar("T")
 _KEPT = 4
 
 
-class _Kept:
+class Recent:
     """The last few that were made, each made once, whoever asks for it first."""
 
     def __init__(self) -> None:
+        """Keep nothing yet."""
         self.lock = Lock()
         self.made: dict[str, tuple[Lock, list[Any]]] = {}
 
     def get(self, key: str, make: Callable[[], T]) -> T:
+        """Return what `make` makes of a key, or has made of it before."""
         with self.lock:
             held = self.made.pop(key) if key in self.made else (Lock(), [])
             self.made[key] = held
@@ -45,7 +47,7 @@ class _Kept:
             return found
 
 
-_traces, _drives = _Kept(), _Kept()
+_traces, _drives = Recent(), Recent()
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def run_here(
 
     A signal, or what `deliver` raises, stops all of them.
     """
-    waiting = sorted(tasks, key=lambda task: (-task.cost, task.number))
+    waiting = sorted(tasks, key=lambda task: (task.order, -task.cost, task.number))
     whole = sum(task.trace.accesses * task.runs for task in tasks)
     done = 0
 

@@ -85,6 +85,8 @@ class Task:
     seed: int | None
     entries: tuple[Entry, ...]
     number: int = 0
+    order: int = 0
+    """Tasks of a lower order begin first, those of the same order by their size."""
     question: Question | None = None
 
     @classmethod

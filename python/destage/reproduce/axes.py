@@ -196,11 +196,12 @@ def agree(look: Look) -> list[Case]:
             cases.append(Case(label, UNDEFINED, None, e.text, why))
             continue
         ranks = [spearman(row[::2], row[1::2]) for row in rows.values()]
+        known: dict[int | None, float]
         known = {k: rank for k, rank in enumerate(ranks) if rank is not None}
         if len(known) < len(ranks):
             cases.append(Case(label, UNDEFINED, None, e.text, "one of the two does not vary"))
             continue
-        case = judged(label, Quantity(dict(known)), e, check, form="value")
+        case = judged(label, Quantity(known), e, check, form="value")
         note = f"rank correlation of {count} points"
         cases.append(Case(case.label, case.status, case.measured, case.expected, note))
     return cases

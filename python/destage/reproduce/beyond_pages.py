@@ -82,9 +82,9 @@ def reversal_rows(data: Mapping[str, Any]) -> Cells:
     for table in data["tables"]:
         ranks = _ranks(table, list(data["ftls"]))
         apart = sorted(ranks, key=lambda p: (min(ranks[p]) - max(ranks[p]), p))
-        for policy in apart[:NAMED]:
-            if max(ranks[policy]) > min(ranks[policy]):
-                rows.append([table["load"], policy, *(str(rank) for rank in ranks[policy])])
+        for name in apart[:NAMED]:
+            if max(ranks[name]) > min(ranks[name]):
+                rows.append([table["load"], name, *(str(rank) for rank in ranks[name])])
     return rows
 
 

@@ -41,6 +41,11 @@ PolicyAxis = Literal["workload", "device", "ftl", "cache", "policy"]
 PairAxis = Literal["workload", "device", "ftl", "cache", "policy", "to", "of"]
 Form = Literal["value", "ratio", "reduction", "gain", "difference", "share"]
 Sense = Literal["lower", "higher"]
+# fmt: off
+Kind = Literal[
+    "compare", "order", "trend", "extreme", "spread", "agree", "near", "rank", "steady", "none"
+]
+# fmt: on
 Drawn = Literal["recency", "independent"]
 Positive = Annotated[float, Meta(gt=0)]
 Whole = Annotated[int, Meta(ge=0)]
@@ -160,7 +165,7 @@ else:
     Expectations = Any
 
 
-class Condition(Declared, rename={"is_": "is"}):
+class Condition(Declared, frozen=True, rename={"is_": "is"}):
     """A precondition of a claim: a fact of a workload that the runs measure."""
 
     metric: str
@@ -172,18 +177,18 @@ class Condition(Declared, rename={"is_": "is"}):
     """The runs that measure it; empty: those of the claim."""
 
     @property
-    def bounds(self) -> Expectation | None:
-        """The bounds of the fact."""
-        return Expectation.parse(self.is_)
+    def bounds(self) -> Expectation:
+        """The bounds of the fact. Raises `ValueError`."""
+        found = Expectation.parse(self.is_)
+        if found is None or found.of_the_paper:
+            raise ValueError("bounds such as >0.3 or 0.2..0.5")
+        return found
 
 
-class Check(Declared, rename={"form": "as", "with_": "with"}):
+class Check(Declared, frozen=True, rename={"form": "as", "with_": "with"}):
     """How a claim is decided."""
 
-    kind: Literal[
-        *("compare", "order", "trend", "extreme", "spread"),
-        *("agree", "near", "rank", "steady", "none"),
-    ]
+    kind: Kind
     runs: Texts = ()
     base: str | None = None
     """Runs that `to` is taken from, if they are not those of `of`."""
@@ -198,8 +203,8 @@ class Check(Declared, rename={"form": "as", "with_": "with"}):
     """Axis whose values keep a case each under `over`."""
     by: PairAxis | None = None
     """Axis whose value chooses the expectation."""
-    at: Places = {}
-    skip: Places = {}
+    at: Mapping[Axis, Texts] = {}
+    skip: Mapping[Axis, Texts] = {}
     order: tuple[Texts, ...] = ()
     among: Texts = ()
     sense: Sense = "lower"
@@ -238,7 +243,7 @@ class Check(Declared, rename={"form": "as", "with_": "with"}):
         return tuple(dict.fromkeys([*found, *(condition.of for condition in self.when)]))
 
 
-class Claim(Declared):
+class Claim(Declared, frozen=True):
     """A statement of the paper, in our words."""
 
     id: str
@@ -249,7 +254,7 @@ class Claim(Declared):
     headline: bool = False
 
 
-class Series(Declared):
+class Series(Declared, frozen=True):
     """Workloads that differ in one parameter."""
 
     key: str
@@ -257,7 +262,7 @@ class Series(Declared):
     at: Parameters
 
 
-class OwnWorkload(Declared):
+class OwnWorkload(Declared, frozen=True):
     """A workload that the paper specifies exactly."""
 
     name: str
@@ -268,7 +273,7 @@ class OwnWorkload(Declared):
     """The place on the axis, for one of a series."""
 
 
-class RunSet(Declared):
+class RunSet(Declared, frozen=True):
     """Runs of every policy on every workload, device, FTL and cache size."""
 
     id: str
@@ -298,7 +303,7 @@ class RunSet(Declared):
     """The adaptive state depends on the device."""
 
 
-class Figure(Declared, rename={"form": "as"}):
+class Figure(Declared, frozen=True, rename={"form": "as"}):
     """A figure or table of the paper, drawn from our runs in its axes."""
 
     id: str
@@ -321,10 +326,10 @@ class Figure(Declared, rename={"form": "as"}):
     y_title: str = ""
     unit: Literal["", "s", "ms", "us"] = ""
     note: str = ""
-    at: Places = {}
+    at: Mapping[Axis, Texts] = {}
 
 
-class Composite(Declared, rename={"among": "from"}):
+class Composite(Declared, frozen=True, rename={"among": "from"}):
     """The best of some policies, case by case: what a paper tuned by hand."""
 
     among: Texts
@@ -332,7 +337,7 @@ class Composite(Declared, rename={"among": "from"}):
     sense: Sense
 
 
-class Variant(Declared):
+class Variant(Declared, frozen=True):
     """The changes of one value of a knob; none: the value of the main runs."""
 
     policies: Mapping[str, str] = {}
@@ -341,7 +346,7 @@ class Variant(Declared):
     intensity: Positive | None = None
     warmup: str | None = None
     fetch_on_write_miss: bool | None = None
-    synth: Parameters = {}
+    synth: Mapping[str, Any] = {}
     draw: Drawn | None = None
     """How surrogate traces are generated."""
     burst: Positive | None = None
@@ -360,7 +365,7 @@ class Variant(Declared):
         return bool(self.synth) or any(value is not None for value in changed)
 
 
-class Sensitivity(Declared):
+class Sensitivity(Declared, frozen=True):
     """A detail that the paper leaves open, and the claims that may depend on it."""
 
     knob: str
@@ -369,14 +374,14 @@ class Sensitivity(Declared):
     values: Mapping[str, Variant]
 
 
-class Faithful(Variant, kw_only=True):
+class Faithful(Variant, frozen=True, kw_only=True):
     """All interpretations at once that are closest to the paper's text and to its simulator."""
 
     readings: Texts
     """The differences from the default, one sentence each."""
 
 
-class Head(Declared):
+class Head(Declared, frozen=True):
     """A paper, and the question of its evaluation."""
 
     name: str
@@ -390,6 +395,7 @@ class Head(Declared):
 
 class Paper(
     Declared,
+    frozen=True,
     rename={
         "head": "paper",
         "composites": "best",

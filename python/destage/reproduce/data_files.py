@@ -78,7 +78,11 @@ def _explained(place: str, data: Any, kind: Any, error: ValidationError) -> str:
             place, data, kind = _joined(place, name), data[name], _fields(kind)[name]
         elif index != "...":
             data, kind = data[int(index)], get_args(kind)[0]
-            called = (data.get(key) for key in ("id", "name", "knob")) if isinstance(data, Mapping) else ()
+            called = (
+                (data.get(key) for key in ("id", "name", "knob"))
+                if isinstance(data, Mapping)
+                else ()
+            )
             place += f"[{next((one for one in called if one), int(index) + 1)}]"
         else:
             # The entry of a table, without its key: the first one that is wrong.

@@ -132,9 +132,7 @@ class _Evaluated:
         self.runner = Runner(
             paper, seeds=options.draws, experiment=experiment, progress=experiment.progress
         )
-        self.scale = min(
-            options.scale, max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE)
-        )
+        self.scale = min(options.scale, max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE))
         self.loads = loads_of(options)
         self.main = {runs.id: Request(runs, self.loads) for runs in paper.runs}
         self.faithful: dict[str, Request] = {}
@@ -188,7 +186,9 @@ class _Evaluated:
         return Evaluation(
             paper=paper,
             options=self.options,
-            loads=tuple({load.name: load for rows in sets.values() for load in rows.loads}.values()),
+            loads=tuple(
+                {load.name: load for rows in sets.values() for load in rows.loads}.values()
+            ),
             loading=self.loads,
             sets=sets,
             drawings=tuple(drawing(f, sets[f.runs], paper) for f in paper.figures),

@@ -6,10 +6,10 @@ import math
 
 from msgspec import Struct
 
-from destage.reproduce.claims import AXES, Check, Figure, Paper
-from destage.reproduce.rows import Cell, Rows
-from destage.reproduce.quantities import quantity
 from destage.model.estimates import estimate
+from destage.reproduce.claims import AXES, Check, Figure, Paper
+from destage.reproduce.quantities import quantity
+from destage.reproduce.rows import Cell, Rows
 
 __all__ = ["SUFFIX", "Drawing", "Point", "drawing"]
 

@@ -51,7 +51,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Positive = Annotated[float, Meta(gt=0)]
 
 
-class Counts(Declared):
+class Counts(Declared, frozen=True):
     """Counts of a trace."""
 
     requests: float | None = None
@@ -67,11 +67,13 @@ class Counts(Declared):
     @property
     def numbers(self) -> dict[str, float]:
         """The counts that are given, by name."""
-        found = {name: getattr(self, name) for name in self.__struct_fields__ if name != "published"}
+        found = {
+            name: getattr(self, name) for name in self.__struct_fields__ if name != "published"
+        }
         return {name: value for name, value in found.items() if value is not None}
 
 
-class Shape(Declared):
+class Shape(Declared, frozen=True):
     """Parameters of a surrogate trace that are not published."""
 
     pages: float
@@ -84,7 +86,7 @@ class Shape(Declared):
     most_requests: float = math.inf
 
 
-class Recency(Declared):
+class Recency(Declared, frozen=True):
     """Recency of page references, fitted to a real trace."""
 
     near: Share
@@ -96,7 +98,7 @@ class Recency(Declared):
     """The trace that it was fitted to."""
 
 
-class Source(Declared):
+class Source(Declared, frozen=True):
     """An archive of traces."""
 
     get: str
@@ -104,7 +106,7 @@ class Source(Declared):
     recency: Recency | None = None
 
 
-class TraceSpec(Declared, rename={"count_table": "counts", "whole_table": "whole"}):
+class TraceSpec(Declared, frozen=True, rename={"count_table": "counts", "whole_table": "whole"}):
     """A published trace, and the parameters of its surrogate."""
 
     title: str
@@ -150,7 +152,7 @@ class TraceSpec(Declared, rename={"count_table": "counts", "whole_table": "whole
         return self.origin.recency
 
 
-class Recording(Declared):
+class Recording(Declared, frozen=True):
     """A real trace that no paper used: our own, or an excerpt that circulates."""
 
     title: str
@@ -163,7 +165,7 @@ class Recording(Declared):
     """Reader options."""
 
 
-class _File(Declared):
+class _File(Declared, frozen=True):
     schema: Literal[1]
     source: Mapping[str, Source]
     trace: Mapping[str, TraceSpec]

@@ -58,7 +58,11 @@ class _Checked:
 
     def paper(self) -> Paper:
         found = self.found
-        for kind, items in (("runs", found.runs), ("figure", found.figures), ("claim", found.claims)):
+        for kind, items in (
+            ("runs", found.runs),
+            ("figure", found.figures),
+            ("claim", found.claims),
+        ):
             ids = [item.id for item in items]
             for one in ids:
                 if ids.count(one) > 1:
@@ -145,8 +149,10 @@ class _Checked:
         for condition in check.when:
             if condition.runs:
                 self.chosen(f"{place}.when.runs", condition.runs)
-            if condition.bounds is None or condition.bounds.of_the_paper:
-                raise self.wrong(f"{place}.when.is", "bounds such as >0.3 or 0.2..0.5", condition.is_)
+            try:
+                _ = condition.bounds
+            except ValueError as e:
+                raise self.wrong(f"{place}.when.is", str(e), condition.is_) from e
         if check.form != "value" and not check.to:
             raise self.wrong(f"{place}.to", f"policies that {check.form} compares with", "nothing")
         if check.form == "share" and check.than is None:

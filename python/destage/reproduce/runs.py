@@ -323,9 +323,7 @@ class Runner:
             raise failures[0]
 
 
-def _rate_key(
-    request: Request, load: Load, device: str, options: LoadOptions
-) -> tuple[Any, ...]:
+def _rate_key(request: Request, load: Load, device: str, options: LoadOptions) -> tuple[Any, ...]:
     return (id(request.loads), request.runs.busiest, load.name, device, repr(options))
 
 

@@ -17,7 +17,15 @@ from destage.device import Drive, open_device
 from destage.reproduce.claims import RunSet, Variant
 from destage.reproduce.workloads import Load
 
-__all__ = ["NO_DEVICE", "OWN_FTL", "drives_of", "frames_of", "scaled_drive", "scaled_size", "with_keys"]
+__all__ = [
+    "NO_DEVICE",
+    "OWN_FTL",
+    "drives_of",
+    "frames_of",
+    "scaled_drive",
+    "scaled_size",
+    "with_keys",
+]
 
 #: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
 NO_DEVICE = "none"

@@ -142,7 +142,13 @@ class Generated(TraceRecipe):
 
     @classmethod
     def _by(
-        cls, how: Mapping[str, Any], seed: int, page: int, requests: int, accesses: float, pages: int
+        cls,
+        how: Mapping[str, Any],
+        seed: int,
+        page: int,
+        requests: int,
+        accesses: float,
+        pages: int,
     ) -> Generated:
         # Another version may generate another trace.
         text = json.dumps([_destage.VERSION, how, seed], sort_keys=True)

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from destage.model.estimates import Estimate
 from destage.reproduce.claims import Figure
 from destage.reproduce.digits import is_share, number
 from destage.reproduce.figures import SUFFIX, Drawing
 from destage.reproduce.looking import MET, Case
-from destage.model.estimates import Estimate
 from destage.reproduce.verdicts import FAILS, HOLDS, ORDER, PART, PARTLY, Verdict
 from destage.reproduce.words import verb
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from destage.reproduce.cases import KINDS_OF_CHECK
 from destage.reproduce.claims import Check, Claim, Condition
-from destage.reproduce.rows import Cell, Rows
 from destage.reproduce.looking import MET, UNDECIDED, Case, Look
 from destage.reproduce.published import RECORDED
+from destage.reproduce.rows import Cell, Rows
 
 __all__ = ["ORDER", "UNTESTED", "Judgement", "Verdict", "decide"]
 
@@ -165,9 +165,7 @@ def _fact(condition: Condition, rows: Rows, cell: Cell) -> float | None:
     return None
 
 
-def _supposed(
-    conditions: Sequence[tuple[Condition, Rows | None]], looks: Collection[Look]
-) -> str:
+def _supposed(conditions: Sequence[tuple[Condition, Rows | None]], looks: Collection[Look]) -> str:
     """The conditions in words, where they are fulfilled, and what was measured."""
     places = [(look.rows, cell) for look in looks for cell in (*look.cells, *look.refused)]
     fulfilled = [look.label(cell) for look in looks for cell in look.cells]
