@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Destage
+from conftest import DATA, Destage
 
 import destage as ds
 
@@ -227,3 +228,20 @@ def test_a_run_that_failed_is_told_again_until_it_is_retried(tmp_path: Path) -> 
             ds.compare(trace, f"lru,{own}:Mine", cache="10p", store=store)
     found = ds.load_results(store)
     assert sorted(row["status"] for row in found) == ["done", "failed"]
+
+
+def test_a_store_and_results_of_0_2_0_load_and_go_on(tmp_path: Path) -> None:
+    """Made by the command of 0.2.0, with the table that it printed of the store."""
+    store = tmp_path / "runs"
+    shutil.copytree(DATA / "results" / "store-0.2.0", store)
+    found = ds.load_results(store)
+    assert found.to_csv() == (DATA / "results" / "store-0.2.0.csv").read_text()
+    assert found.damaged == 0
+    assert found.missing == ()
+    assert ds.rerun(found.where("seed == 1").results()).same
+    trace = {"synth": "loop", "requests": 200, "pages": 40, "loop_pages": 20}
+    policies = ["lru", {"name": "2q", "in_fraction": [0.25, 0.5]}]
+    sweep = {"traces": [trace], "policies": policies, "cache": ["5p", "25%"], "repeat": 2}
+    assert ds.sweep({"sweep": sweep}, store, resume=True).done == 0
+    assert ds.sweep({"sweep": sweep | {"repeat": 3}}, store).done == 6
+    assert ds.rerun(DATA / "results" / "results-0.2.0.json").same

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from destage import _destage
 from destage.errors import UsageError
-from destage.experiment.cluster import need_dask, run_dask
 from destage.experiment.execute import result_set
 from destage.experiment.memory import memory_text
 from destage.experiment.rows import CONTEXT, DONE, RECORD, Row, key_of_row
@@ -132,6 +131,8 @@ class Experiment:
             if self.engine != "local":
                 raise UsageError("engine dask: results need a store: add store (--store DIR)")
         if self.engine == "dask":
+            from destage.experiment.cluster import need_dask
+
             need_dask()
         self.folder: Store | None = None
 
@@ -209,6 +210,8 @@ class Experiment:
             self._deliver(ended, kept, tell)
 
         if self.engine == "dask":
+            from destage.experiment.cluster import run_dask
+
             run_dask(
                 tasks,
                 scheduler=self.scheduler,
