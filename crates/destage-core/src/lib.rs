@@ -14,6 +14,7 @@
 //!  table     the same with one small value per page in place of a node
 //!  queue     FIFOs in an array, from which a page may be taken in the middle
 //!  random    numbers drawn from a seed
+//!  stack_distance  exact LRU stack distances of accesses to dense page ids
 //! ```
 
 pub mod any;
@@ -28,6 +29,7 @@ pub mod policy;
 pub mod queue;
 pub mod random;
 pub mod request;
+pub mod stack_distance;
 pub mod table;
 pub mod types;
 

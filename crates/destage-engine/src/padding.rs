@@ -92,8 +92,8 @@ impl Observer for Seen {
 mod tests {
     use super::*;
     use destage_replay::observe::Unobserved;
+    use destage_synth::Workload;
     use destage_trace::decode::{DecodeOptions, NoHooks};
-    use destage_trace::synth::Workload;
     use destage_trace::{Trace, decode_records};
     use serde_json::json;
     use std::sync::Arc;

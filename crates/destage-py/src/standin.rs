@@ -1,28 +1,30 @@
-//! Stand-ins for traces that are not at hand: drawn once, placed and opened for each drive.
+//! Surrogate traces: generated once, placed and opened for each drive.
 
 use crate::errors::{raise, usage};
 use crate::interruptible::{Watch, follow};
 use crate::trace::{Trace, decode_options, decoded_with};
+use destage_synth::surrogate::{
+    Channels, Placement, Recipe, SurrogateSource, SurrogateTrace, generate, place,
+};
 use destage_trace::decode_records;
-use destage_trace::standin::{Channels, Drawn, Placed, Recipe, StandInSource, draw, place};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How channels are loaded, and where everything lies then.
-type Place = (Option<Channels>, Arc<Placed>);
+type Place = (Option<Channels>, Arc<Placement>);
 
 /// A load without addresses.
 #[pyclass(frozen, module = "destage._destage")]
 pub struct StandIn {
-    drawn: Arc<Drawn>,
+    drawn: Arc<SurrogateTrace>,
     seed: u64,
-    /// Placed once for all rates, and for all drives of the same channels.
+    /// Placement once for all rates, and for all drives of the same channels.
     placed: Mutex<Vec<Place>>,
 }
 
 impl StandIn {
-    fn placed(&self, channels: Option<Channels>) -> Arc<Placed> {
+    fn placed(&self, channels: Option<Channels>) -> Arc<Placement> {
         let mut placed = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = placed.iter().find(|(on, _)| *on == channels) {
             return found.clone();
@@ -68,7 +70,7 @@ impl StandIn {
         let watch = Watch::default();
         let opened = follow(py, progress.as_ref(), &watch, |mut watch| {
             let placed = self.placed(channels);
-            let mut source = StandInSource::new(&self.drawn, &placed, intensity);
+            let mut source = SurrogateSource::new(&self.drawn, &placed, intensity);
             decode_records(&mut source, "stand-in", &decode, &mut watch)
         })?;
         let trace = raise(py, opened)?;
@@ -90,6 +92,7 @@ pub fn draw_standin(
     let recipe: Recipe =
         serde_json::from_str(recipe).map_err(|e| usage(py, format!("a stand-in's recipe: {e}")))?;
     let watch = Watch::default();
-    let drawn = follow(py, progress.as_ref(), &watch, |mut watch| draw(&recipe, seed, &mut watch))?;
+    let drawn =
+        follow(py, progress.as_ref(), &watch, |mut watch| generate(&recipe, seed, &mut watch))?;
     Ok(StandIn { drawn: raise(py, drawn)?, seed, placed: Mutex::default() })
 }

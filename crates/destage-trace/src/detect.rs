@@ -7,24 +7,25 @@
 
 use std::sync::Arc;
 
-use crate::device_table::{DeviceTable, printable};
-use crate::error::{Place, Result, TraceError};
-use crate::fields::{Fields, parse_u64};
-use crate::format::{Candidate, Format, Kind, Opening};
+use crate::error::{Location, Result, TraceError};
+use crate::format::{
+    Candidate, Format, FormatKind, Opening, Sample, Tally, Verdict,
+    fields::{Fields, parse_u64},
+};
 use crate::formats::FORMATS;
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
+use crate::record::DeviceTable;
+use destage_keys::printable;
 
-/// What all formats together say.
+/// Verdict of all formats together.
 #[derive(Clone, Debug)]
 pub enum Detected {
-    /// It is this one.
+    /// One format.
     Known(&'static Format, String),
     /// Two yeses, or only maybes: best first.
     Open(Vec<Candidate>),
-    /// Nothing fits.
+    /// No format fits.
     Unknown,
     /// Known, and not a trace that can be read: a message and a hint.
     Refused(&'static str, &'static str),
@@ -40,7 +41,7 @@ pub fn detect(sample: &Sample) -> Detected {
         match (format.detect)(sample) {
             Verdict::Yes(why) => yes.push((format, why)),
             // Whatever its numbers would be: what people can read is not a guess at binary records.
-            Verdict::Maybe(_) if format.kind != Kind::Text && is_prose(sample) => {}
+            Verdict::Maybe(_) if format.kind != FormatKind::Text && is_prose(sample) => {}
             Verdict::Maybe(why) => maybe.push((format, why)),
             Verdict::No => {}
         }
@@ -74,12 +75,7 @@ fn says_yes(format: &Format, sample: &Sample) -> bool {
 /// [`detect`], with everything but a known format as an error.
 pub fn require(sample: &Sample) -> Result<Candidate> {
     let refuse = |message: String, hint: &str| {
-        Err(TraceError::Data {
-            file: sample.name.to_owned(),
-            place: Place::File,
-            message,
-            hint: Some(hint.to_owned()),
-        })
+        Err(TraceError::data(sample.name, Location::File, message).with_hint(hint.to_owned()))
     };
     match detect(sample) {
         Detected::Known(format, why) => Ok((format, why)),
@@ -169,7 +165,7 @@ fn refused(sample: &Sample) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// What the beginning looks like, for a message.
+/// Description of the beginning, for a message.
 fn looks_like(sample: &Sample) -> String {
     if sample.bytes.is_empty() {
         return "the file is empty".to_owned();
@@ -188,7 +184,7 @@ fn looks_like(sample: &Sample) -> String {
     }
 }
 
-/// How many fields a line has, by what most of them stand between; nothing if it has one.
+/// Number of fields of a line, by the most frequent separator; empty if it has one.
 fn columns_of(line: &[u8]) -> String {
     let marks = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs"), (b'|', "bars")];
     let counted = marks.map(|(mark, word)| (Fields::<1>::separated(line, mark).count, word));
@@ -206,12 +202,14 @@ pub fn closest(sample: &Sample, except: &str) -> Vec<Candidate> {
         let rank = match (format.detect)(sample) {
             Verdict::Yes(why) => Some((0, 0, why)),
             Verdict::Maybe(why) => Some((1, 0, why)),
-            Verdict::No if text && format.kind == Kind::Text => match share_read(sample, format) {
-                0 => None,
-                percent => {
-                    Some((2, 100 - percent, format!("takes {percent} % of the first lines")))
+            Verdict::No if text && format.kind == FormatKind::Text => {
+                match share_read(sample, format) {
+                    0 => None,
+                    percent => {
+                        Some((2, 100 - percent, format!("takes {percent} % of the first lines")))
+                    }
                 }
-            },
+            }
             Verdict::No => None,
         };
         ranked.extend(rank.map(|(class, misses, why)| (class, misses, format, why)));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::device_table::printable;
+use destage_keys::printable;
 
 /// Why a record was not taken (`docs/spec/trace-formats.md` section 3).
 #[derive(
@@ -30,9 +30,9 @@ pub enum Category {
     TruncatedRecord,
 }
 
-/// Where in a file: what a message names.
+/// Location in a file, for a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Location {
     /// Text: line from 1 in the decompressed text, byte column of the field from 1.
     Line {
         /// Line, from 1.
@@ -53,7 +53,7 @@ pub enum Place {
     File,
 }
 
-/// What can go wrong with a trace.
+/// Error of reading, decoding or writing a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file is not there (exit status 66).
@@ -67,7 +67,7 @@ pub enum TraceError {
     Io {
         /// As given.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The data are wrong (exit status 65). `message` is whole but for the place.
@@ -75,8 +75,8 @@ pub enum TraceError {
     Data {
         /// File, with the member of an archive as `outer.tar!inner.csv.gz`.
         file: String,
-        /// Where in it.
-        place: Place,
+        /// Location in the file.
+        place: Location,
         /// `Offset: expected a whole number of bytes, found "9x437184"`.
         message: String,
         /// A line that says what would help, e.g. which option.
@@ -100,7 +100,7 @@ pub enum TraceError {
     /// More malformed records than `max_errors` allows (exit status 65).
     #[error("{message}\n  the last was {last}")]
     TooManyErrors {
-        /// How many, of how many, and the rule.
+        /// Message with the count, the total and the rule.
         message: String,
         /// Message of the latest.
         last: String,
@@ -120,7 +120,7 @@ pub enum TraceError {
     Write {
         /// The file that was to be written.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The user asked to stop (exit status 130).
@@ -129,6 +129,24 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// A wrong or missing option.
+    pub fn usage(message: impl Into<String>) -> Self {
+        TraceError::Usage { message: message.into() }
+    }
+
+    /// Wrong data at a place of a file.
+    pub fn data(file: impl Into<String>, place: Location, message: impl Into<String>) -> Self {
+        TraceError::Data { file: file.into(), place, message: message.into(), hint: None }
+    }
+
+    /// Adds a line that says what would help.
+    pub fn with_hint(mut self, text: impl Into<String>) -> Self {
+        if let TraceError::Data { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
     /// Exit status of the command line (`docs/command-line.md`).
     pub fn exit_status(&self) -> u8 {
         match self {
@@ -146,14 +164,14 @@ impl TraceError {
     fn located(&self) -> String {
         let TraceError::Data { file, place, message, hint } = self else { return String::new() };
         let mut text = match place {
-            Place::Line { line, column: 0, .. } => format!("{file}:{line}: {message}"),
-            Place::Line { line, column, .. } => format!("{file}:{line}:{column}: {message}"),
-            Place::Record { record, byte } => {
+            Location::Line { line, column: 0, .. } => format!("{file}:{line}: {message}"),
+            Location::Line { line, column, .. } => format!("{file}:{line}:{column}: {message}"),
+            Location::Record { record, byte } => {
                 format!("{file}: record {record} at byte {byte}: {message}")
             }
-            Place::File => format!("{file}: {message}"),
+            Location::File => format!("{file}: {message}"),
         };
-        if let Place::Line { excerpt: Some(excerpt), .. } = place {
+        if let Location::Line { excerpt: Some(excerpt), .. } = place {
             let (line, caret) = &**excerpt;
             text.push_str(&format!("\n  {line}"));
             if !caret.is_empty() {

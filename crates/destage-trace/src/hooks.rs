@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Result, TraceError};
 
-/// What the caller hears and says while a trace is decoded.
+/// Progress and interruption of the decoding of a trace.
 pub trait Hooks {
-    /// How far it has come; called some hundred times a second at most.
+    /// Progress so far; called some hundred times a second at most.
     fn progress(&mut self, _progress: Progress) {}
 
     /// A flag that somebody else sets to stop; asked for once, for work that cannot ask
@@ -30,23 +30,23 @@ pub trait Hooks {
     fn note(&mut self, _text: String) {}
 }
 
-/// Says nothing, hears nothing.
+/// Hooks that ignore progress and never interrupt.
 pub struct NoHooks;
 
 impl Hooks for NoHooks {}
 
-/// How far long work has come.
+/// Progress of long work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
-    /// What is going on.
+    /// Current stage.
     pub stage: Stage,
     /// Done so far, in the stage's unit.
     pub done: u64,
-    /// Of how much, if known.
+    /// Total in the stage's unit, if known.
     pub total: Option<u64>,
 }
 
-/// What is going on.
+/// Stage of long work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// Hashing the sources; bytes.
@@ -61,13 +61,13 @@ pub enum Stage {
     Looking,
 }
 
-/// What a reading of files counts up, for somebody who looks on. Bytes are those on disk, still
+/// Counters of a reading of files, shared with an observer. Bytes are those on disk, still
 /// compressed, of all files.
 #[derive(Debug, Default)]
 pub struct ReadMeter {
     /// Read so far.
     pub done_bytes: AtomicU64,
-    /// In all files; 0 if standard input is among them.
+    /// Bytes of all files; 0 if standard input is among them.
     pub total_bytes: AtomicU64,
     /// Records delivered so far.
     pub records: AtomicU64,
@@ -82,7 +82,7 @@ impl ReadMeter {
     }
 }
 
-/// How somebody else takes part in a reading that goes on without asking: by shared flags and
+/// Shared flags and counters of a reading that runs without calling back: by shared flags and
 /// counters, where [`Hooks`] are called.
 #[derive(Clone, Default)]
 pub struct ReadControls {
@@ -96,12 +96,11 @@ pub struct ReadControls {
 }
 
 /// Tells the hooks how far the work has come, and asks whether to go on.
-pub(crate) fn step(
-    hooks: &mut dyn Hooks,
-    stage: Stage,
-    done: u64,
-    total: Option<u64>,
-) -> Result<()> {
+///
+/// # Errors
+///
+/// `Interrupted`.
+pub fn step(hooks: &mut dyn Hooks, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
     hooks.progress(Progress { stage, done, total });
     if hooks.interrupted() { Err(TraceError::Interrupted) } else { Ok(()) }
 }

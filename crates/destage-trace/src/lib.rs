@@ -1,85 +1,60 @@
 //! From a trace file to columns that a replay can run over.
 //!
 //! ```text
-//!  source    open, peel compression and archives off, from content
-//!  format    what a format is: its row, its reader, what that says of each record
-//!  formats/  one file a format: bytes -> records; one table of all of them
-//!  detect    which format is this, and why
-//!  stream    records of all files in one order, on one clock, in one address space
-//!  decode    records -> page accesses with dense ids; columns in a file
-//!  hooks     progress and interruption of long work
-//!  cache     decoded traces kept: the folder, its limit, its entries
-//!  store     a file of columns, put there or into a temporary file
-//!  open      a trace from the cache, or decoded and put there
-//!  aside     trims and flushes, between the rows
-//!  next_use  the next access of each access, for MIN
-//!  info      what a trace looks like
-//!  profile   the papers' pictures of a workload: heat, distances, blocks
-//!  synth     workloads made from a seed
-//!  convert   records -> other formats
+//!  error, hooks  failures; progress and interruption of long work
+//!  record/       one request, device names, trims and flushes
+//!  options/      how a trace is read: every key, declared once
+//!  files/        room on the disk, temporary files, write-behind, mapping
+//!  input/        a window of bytes over one file
+//!  format/       a format: its row, its reader, and what it says of each record
+//!  text/         the reader that all text formats share
+//!  formats/      one file a format; one table of all of them
+//!  detect        the format of a file, from its first bytes
+//!  source/       the traces in a file or archive; decompression
+//!  stream/       records of all files in one order, on one clock
+//!  columns/      the file of decoded columns
+//!  decode/       records -> page accesses with dense ids
+//!  cache/        decoded traces between runs: the folder, its limit, its entries
+//!  trace/        a decoded trace; opening one; the next use of each access
+//!  convert/      records -> other formats
 //! ```
+//!
+//! Imports point upwards in this list.
 
-mod behind;
 pub mod cache;
 mod columns;
-mod control_command;
 pub mod convert;
 pub mod decode;
 pub mod detect;
-pub mod device_table;
-mod disk;
 pub mod error;
-mod extent;
-pub mod fields;
+mod files;
 pub mod format;
 pub mod formats;
-mod held;
 pub mod hooks;
-pub mod info;
 pub mod input;
-mod json;
-mod mapped;
-pub mod meta;
-pub mod next_use;
-mod open;
 pub mod options;
-mod page_set;
-pub(crate) mod peel;
-pub mod profile;
 pub mod record;
-mod sample;
-pub(crate) mod sorting;
-pub(crate) mod source;
-mod spool;
-pub mod stack_distance;
-pub mod standin;
-mod store;
+mod source;
 pub mod stream;
-pub mod summary;
-pub mod synth;
-pub mod tally;
-mod temporary;
 pub mod text;
 pub mod trace;
 
 pub use cache::{Cache, CacheOptions};
-pub use control_command::{ControlCommand, ControlKind};
+pub use columns::meta;
 pub use decode::{DecodeOptions, RecordSource};
-pub use device_table::DeviceTable;
-pub use error::{Category, Place, Result, TraceError};
-pub use extent::Extent;
-pub use format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
+pub use error::{Category, Location, Result, TraceError};
+pub use files::mapped::report_shrunk_files;
+pub use format::{
+    Facts, Fault, Format, FormatKind, Limits, Opening, Parsed, RecordReader, Sample, Skipped,
+    Tally, Verdict,
+};
 pub use formats::FORMATS;
-pub use hooks::{Hooks, NoHooks, Progress, ReadControls, ReadMeter, Stage};
-pub use info::TraceInfo;
+pub use hooks::{Hooks, NoHooks, Progress, ReadControls, ReadMeter, Stage, step};
 pub use input::Input;
-pub use mapped::report_shrunk_files;
-pub use open::{decode_records, open_trace};
 pub use options::ReaderOptions;
-pub use profile::{ProfileOptions, TraceProfile};
-pub use record::{NO_RESPONSE, Record, RecordOp};
-pub use sample::{Sample, Verdict};
+pub use record::{ControlCommand, ControlKind, DeviceTable, Extent, NO_RESPONSE, Record, RecordOp};
+pub use stream::summary::{FileSummary, Summary};
 pub use stream::{Stream, with_stream};
-pub use summary::{FileSummary, Summary};
-pub use tally::{Limits, Tally};
 pub use trace::Trace;
+pub use trace::next_use;
+pub use trace::open::{decode_records, open_generated, open_trace};

@@ -9,7 +9,7 @@ mod support;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use destage_trace::format::Kind;
+use destage_trace::FormatKind;
 use destage_trace::options::OnError;
 use destage_trace::{
     DeviceTable, FORMATS, Format, Input, Opening, ReaderOptions, Record, RecordOp, Result, Sample,
@@ -111,7 +111,8 @@ fn twins_cut_at_every_byte() {
 
 #[test]
 fn a_text_file_cut_at_any_byte_has_no_more_records_than_the_whole() {
-    for (format, bytes) in twins().into_iter().filter(|(format, _)| format.kind == Kind::Text) {
+    for (format, bytes) in twins().into_iter().filter(|(format, _)| format.kind == FormatKind::Text)
+    {
         let records = |bytes| read(format, bytes, ReaderOptions::default()).map(|r| r.len());
         let Ok(whole) = records(&bytes) else { continue };
         for cut in 0..bytes.len() {

@@ -368,7 +368,7 @@ fn every_binary_format_has_a_twin_and_is_detected_in_it() {
     }
     // Of `bin` only the user knows what it is made of.
     let told = |format: &destage_trace::Format| {
-        format.kind != destage_trace::format::Kind::Text && format.name != "bin"
+        format.kind != destage_trace::FormatKind::Text && format.name != "bin"
     };
     for format in FORMATS.iter().filter(|f| told(f)) {
         assert!(TWINS.iter().any(|(_, name)| name == &format.name), "{} has no twin", format.name);

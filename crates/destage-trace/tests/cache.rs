@@ -7,15 +7,62 @@ use std::time::{Duration, SystemTime};
 
 use destage_trace::cache::{Cache, CacheOptions};
 use destage_trace::decode::{DecodeOptions, Hooks, NoHooks};
-use destage_trace::synth::{Workload, open_workload};
 use destage_trace::trace::Trace;
-use serde_json::json;
+use destage_trace::{
+    DeviceTable, NO_RESPONSE, Record, RecordOp, RecordSource, Result, open_generated,
+};
+use serde_json::{Value, json};
 
-fn workload(seed: u64) -> Workload {
-    serde_json::from_value(json!({
-        "kind": "oltp", "requests": 5000, "pages": 2000, "seed": seed,
-    }))
-    .expect("a good description")
+/// Scattered requests of one to four pages, a third of them writes.
+struct Scattered {
+    random: u64,
+    left: u64,
+    devices: DeviceTable,
+}
+
+impl Scattered {
+    fn new(seed: u64) -> Self {
+        let mut devices = DeviceTable::new();
+        devices.index(b"disk");
+        Scattered { random: seed, left: 5000, devices }
+    }
+}
+
+impl RecordSource for Scattered {
+    fn next_batch(&mut self, batch: &mut Vec<Record>) -> Result<bool> {
+        self.left -= 1;
+        self.random =
+            self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let bits = self.random >> 33;
+        batch.push(Record {
+            time_ns: (5000 - self.left) * 1000,
+            offset_bytes: bits % 2000 * 4096,
+            length_bytes: (1 + bits / 2000 % 4) * 4096,
+            response_ns: NO_RESPONSE,
+            device: 0,
+            op: if bits % 3 == 0 { RecordOp::Write } else { RecordOp::Read },
+        });
+        Ok(self.left > 0)
+    }
+
+    fn devices(&self) -> &DeviceTable {
+        &self.devices
+    }
+
+    fn summary(&self) -> Value {
+        json!({ "format": "scattered" })
+    }
+}
+
+fn open_scattered(
+    seed: u64,
+    decode: &DecodeOptions,
+    options: &CacheOptions,
+    hooks: &mut dyn Hooks,
+) -> Arc<Trace> {
+    let description = json!({ "seed": seed });
+    let make = || Ok(Scattered::new(seed));
+    open_generated("scattered".into(), description, decode, options, hooks, make).expect("opens")
 }
 
 /// Keeps what it is told.
@@ -56,7 +103,7 @@ impl Folder {
 }
 
 fn open(seed: u64, options: &CacheOptions, hooks: &mut dyn Hooks) -> Arc<Trace> {
-    open_workload(&workload(seed), &DecodeOptions::default(), options, hooks).expect("opens")
+    open_scattered(seed, &DecodeOptions::default(), options, hooks)
 }
 
 fn same(a: &Trace, b: &Trace) -> bool {
@@ -77,8 +124,7 @@ fn a_second_opening_maps_what_the_first_decoded() {
     assert!(!folder.open(2).from_cache());
     assert_eq!(folder.files("trace").len(), 2);
     let other = DecodeOptions { page_bytes: Some(8192), ..DecodeOptions::default() };
-    let other =
-        open_workload(&workload(1), &other, &folder.options(), &mut NoHooks).expect("opens");
+    let other = open_scattered(1, &other, &folder.options(), &mut NoHooks);
     assert!(!other.from_cache());
     assert_eq!(other.page_bytes(), 8192);
 }
@@ -229,7 +275,7 @@ fn entries_say_what_they_hold() {
     folder.open(1);
     let entry = folder.cache().entries().expect("readable").remove(0);
     assert_eq!((entry.kind.as_str(), entry.requests, entry.page_bytes), ("trace", 5000, 4096));
-    assert_eq!(entry.sources, ["synth oltp"]);
+    assert_eq!(entry.sources, ["scattered"]);
     assert!(entry.usable);
     fs::write(&entry.path, "rubbish").expect("writes");
     assert!(!folder.cache().entries().expect("readable")[0].usable);

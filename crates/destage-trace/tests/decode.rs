@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use destage_trace::decode::{DecodeOptions, NoHooks, RecordSource};
 use destage_trace::decode_records;
-use destage_trace::device_table::{DeviceTable, natural_cmp};
 use destage_trace::next_use::NextUses;
+use destage_trace::record::{DeviceTable, natural_cmp};
 use destage_trace::{ControlKind, Extent, Trace};
 use destage_trace::{NO_RESPONSE, Record, RecordOp, Result};
 use proptest::prelude::*;

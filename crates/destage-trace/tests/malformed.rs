@@ -492,7 +492,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
         assert!(text.contains(&format!("this is {name}")) && text.contains("repack"), "{text}");
     }
     for format in
-        FORMATS.iter().filter(|f| f.kind == destage_trace::format::Kind::Text && f.name != "csv")
+        FORMATS.iter().filter(|f| f.kind == destage_trace::FormatKind::Text && f.name != "csv")
     {
         let text = error_of(&garbage, &[("format", format.name), TOKEN]);
         assert!(text.contains("t:") || text.contains("t: "), "{}: {text}", format.name);

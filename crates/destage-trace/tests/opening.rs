@@ -1,4 +1,4 @@
-//! Compression and archives: what is peeled, what is selected and left out, and what is said of
+//! Compression and archives: what is unpacked, what is selected and left out, and what is said of
 //! streams that are cut off, damaged, too deep or followed by something else. The records are the
 //! same whatever the packing, the line ends or the byte-order mark.
 

@@ -474,7 +474,7 @@ fn mooncake_twin() {
 #[test]
 fn every_text_format_has_a_twin_and_is_detected_in_it() {
     let text =
-        FORMATS.iter().filter(|f| f.kind == destage_trace::format::Kind::Text && f.name != "csv");
+        FORMATS.iter().filter(|f| f.kind == destage_trace::FormatKind::Text && f.name != "csv");
     for format in text {
         assert!(TEXT_TWINS.iter().any(|(_, name)| *name == format.name), "{}", format.name);
     }

@@ -1,6 +1,6 @@
 """Stand-ins: what loads are made of that are drawn to what is published of a trace.
 
-The drawing, and the placing on the channels of a drive, is in `crates/destage-trace/src/standin`;
+The drawing, and the placing on the channels of a drive, is in `crates/destage-synth/src/surrogate`;
 here are its descriptions. Requests ask for *extents*, stretches of pages that are asked for as a
 whole, drawn in one of two ways:
 
@@ -37,7 +37,7 @@ KINDS = ("recency", "independent")
 
 RECENCY = ("near", "depth", "sequential", "streams", "phases")
 
-#: ACR's table II, which `crates/destage-trace/src/synth/presets.rs` makes with one hot set.
+#: ACR's table II, which `crates/destage-synth/src/workload/presets.rs` makes with one hot set.
 _ACR = {"requests": 3_000_000, "pages": 32_768, "page_bytes": 2048}
 PRESET: Mapping[str, Mapping[str, float]] = {
     "t1": {**_ACR, "read_ratio": 0.9, "access_share": 0.6, "page_share": 0.4},

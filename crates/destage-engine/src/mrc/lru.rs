@@ -22,12 +22,12 @@
 //! Cost. A use waits for two lines of memory, which are asked for ahead: its page's, and that of
 //! the size that it hits from (for a dirty page also that of the size it was written from). Both
 //! are spread over as many lines as there are pages; the depths themselves stay near the processor
-//! ([`Recency`]). 25 bytes per page while it runs, 57 at its end.
+//! ([`StackDistances`]). 25 bytes per page while it runs, 57 at its end.
 
 use super::curve::EverySize;
-use super::stack_distance::{NEVER, Recency};
 use crate::options::RunOptions;
 use destage_core::pages::prefetch;
+use destage_core::stack_distance::{NO_SLOT, StackDistances};
 use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;
@@ -98,7 +98,7 @@ impl LruCurve {
             pass.run(columns, 0, warm, control)?;
             pass.settle();
             pass.forget_counts();
-            warm_pages = pass.recency.live();
+            warm_pages = pass.stack.live();
         }
         pass.run(columns, warm, requests, control)?;
         pass.settle();
@@ -154,7 +154,7 @@ impl LruCurve {
 /// What is kept of a page, in one place: a pass waits for it once.
 #[derive(Clone, Copy)]
 struct Page {
-    /// Of its last use; [`NEVER`] before the first.
+    /// Of its last use; [`NO_SLOT`] before the first.
     slot: u32,
     /// Frames of the smallest cache in which it is dirty.
     dirty_from: u32,
@@ -172,7 +172,7 @@ struct Found {
 
 /// The pass itself.
 struct Pass {
-    recency: Recency,
+    stack: StackDistances,
     pages: Vec<Page>,
     /// The first, without a frame, takes what hits nowhere.
     steps: Vec<Step>,
@@ -187,8 +187,8 @@ struct Pass {
 impl Pass {
     fn new(pages: usize) -> Self {
         Pass {
-            recency: Recency::new(pages),
-            pages: vec![Page { slot: NEVER, dirty_from: CLEAN }; pages],
+            stack: StackDistances::new(pages),
+            pages: vec![Page { slot: NO_SLOT, dirty_from: CLEAN }; pages],
             steps: vec![Step::default(); pages + 1],
             stepped: 0,
             sizes: Vec::new(),
@@ -241,22 +241,22 @@ impl Pass {
             prefetch(&self.pages, far.id as usize);
         }
         if let Some(near) = block.get(at + SLOT_AHEAD) {
-            self.recency.prefetch(self.pages[near.id as usize].slot);
+            self.stack.prefetch(self.pages[near.id as usize].slot);
         }
     }
 
     #[inline(always)]
     fn access(&mut self, access: Access) -> Found {
-        if self.recency.is_full() {
-            self.recency.move_down(self.pages.iter_mut().map(|page| &mut page.slot));
+        if self.stack.is_full() {
+            self.stack.compact(self.pages.iter_mut().map(|page| &mut page.slot));
         }
         let write = access.op().is_write();
         self.writes += u64::from(write);
         let page = &mut self.pages[access.id as usize];
         let distance;
         (page.slot, distance) = match page.slot {
-            NEVER => (self.recency.first(), 0),
-            slot => self.recency.again(slot),
+            NO_SLOT => (self.stack.first_use(), 0),
+            slot => self.stack.reuse(slot),
         };
         let flushed_from = page.dirty_from.min(distance);
         page.dirty_from = if write { 1 } else { page.dirty_from.max(distance) };
@@ -292,8 +292,8 @@ impl Pass {
     /// Counts the evictions that no next use has shown yet.
     fn settle(&mut self) {
         self.add_up();
-        for page in self.pages.iter_mut().filter(|page| page.slot != NEVER) {
-            let depth = self.recency.depth(page.slot);
+        for page in self.pages.iter_mut().filter(|page| page.slot != NO_SLOT) {
+            let depth = self.stack.depth(page.slot);
             if page.dirty_from < depth {
                 let from = &mut self.sizes[page.dirty_from as usize];
                 from.flushes = from.flushes.wrapping_add(1);
@@ -310,7 +310,7 @@ impl Pass {
     }
 
     fn curve(self, warm_pages: u32) -> LruCurve {
-        let Pass { recency, pages, mut sizes, accesses, writes, .. } = self;
+        let Pass { stack, pages, mut sizes, accesses, writes, .. } = self;
         for page in pages.into_iter().filter(|page| page.dirty_from != CLEAN) {
             sizes[page.dirty_from as usize].end_dirty += 1;
         }
@@ -325,6 +325,6 @@ impl Pass {
         }
         sizes[0].flushes = writes;
         let reads = accesses - writes;
-        LruCurve { sizes, reads, writes, warm_pages, pages: recency.live() }
+        LruCurve { sizes, reads, writes, warm_pages, pages: stack.live() }
     }
 }

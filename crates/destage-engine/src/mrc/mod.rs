@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!  curve     what a curve is, and how one is made
-//!  recency   stack distances                 lru    every size in one pass
+//!  lru       every size in one pass
 //!  halving   frames that MIN needs           min    every size of MIN
 //!  sample    a trace of some of the pages    tasks  passes and runs, side by side
 //!  ranks     which pages are sampled first   uncertain  how far a number may be off
@@ -42,7 +42,6 @@ mod naive;
 mod paired_difference;
 mod request;
 mod sample;
-mod stack_distance;
 mod stratified_sample;
 mod tasks;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! A decoded trace in the cache folder, damaged: it is noticed, and the trace is decoded anew.
 
 use crate::Target;
+use destage_synth::{Workload, open_workload};
 use destage_trace::cache::{Cache, CacheOptions};
 use destage_trace::decode::{DecodeOptions, NoHooks};
-use destage_trace::synth::{Workload, open_workload};
 use destage_trace::trace::Trace;
 use serde_json::json;
 use std::path::Path;

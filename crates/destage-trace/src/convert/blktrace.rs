@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{End, Losses, Output, RecordWriter, SECTOR_BYTES, Scene, Setting, Target};
+use super::output::Output;
+use super::writer::{
+    Losses, RecordWriter, SECTOR_BYTES, Target, TraceEnd, WriteContext, WriterSetup,
+};
 use crate::error::Result;
 use crate::record::{Record, RecordOp};
 
@@ -27,7 +30,7 @@ const DISCARD: u32 = 1 << 29;
 /// Longest extent of one record, a multiple of the sector: longer trims become several records.
 const MAX_BYTES: u64 = u32::MAX as u64 / SECTOR_BYTES * SECTOR_BYTES;
 
-fn create(output: Output, _: &Setting) -> Result<Box<dyn RecordWriter>> {
+fn create(output: Output, _: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
     Ok(Box::new(Blktrace { output, sequence: 0, devices: HashMap::new(), used: BTreeSet::new() }))
 }
 
@@ -47,18 +50,18 @@ fn kernel_number(name: &str) -> Option<u32> {
 }
 
 impl Blktrace {
-    fn device(&mut self, device: u32, scene: &mut Scene) -> u32 {
+    fn device(&mut self, device: u32, context: &mut WriteContext) -> u32 {
         if let Some(&number) = self.devices.get(&device) {
             return number;
         }
-        let name = scene.devices.name(device);
+        let name = context.devices.name(device);
         let own = kernel_number(&name).filter(|number| !self.used.contains(number));
         let number = own.unwrap_or_else(|| {
             let free = |number: &u32| !self.used.contains(number);
             (NAMELESS_MAJOR << 20..).find(free).unwrap_or(NAMELESS_MAJOR << 20)
         });
         if own.is_none() {
-            scene.losses.note(format!("device {name} is {}:{}", number >> 20, number & 0xf_ffff));
+            context.losses.note(format!("device {name} is {}:{}", number >> 20, number & 0xf_ffff));
         }
         self.used.insert(number);
         self.devices.insert(device, number);
@@ -87,8 +90,8 @@ impl Blktrace {
 }
 
 impl RecordWriter for Blktrace {
-    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
-        let device = self.device(record.device, scene);
+    fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
+        let device = self.device(record.device, context);
         let action = ISSUE
             | match record.op {
                 RecordOp::Read => READ,
@@ -99,7 +102,7 @@ impl RecordWriter for Blktrace {
                     return Ok(1);
                 }
             };
-        let (mut sector, sectors) = scene.losses.sectors(record)?;
+        let (mut sector, sectors) = context.losses.sectors(record)?;
         let (mut left, mut written) = (sectors * SECTOR_BYTES, 0);
         while left > 0 {
             let bytes = left.min(MAX_BYTES);
@@ -111,7 +114,7 @@ impl RecordWriter for Blktrace {
         Ok(written)
     }
 
-    fn finish(self: Box<Self>, _: &End, _: &mut Losses) -> Result<Output> {
+    fn finish(self: Box<Self>, _: &TraceEnd, _: &mut Losses) -> Result<Output> {
         Ok(self.output)
     }
 }

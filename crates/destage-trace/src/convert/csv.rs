@@ -1,8 +1,9 @@
 //! `csv`: every field of the record, with its unit in the column's name.
 
-use super::{End, Losses, Output, RecordWriter, Scene, Setting, Target};
+use super::output::Output;
+use super::writer::{Losses, RecordWriter, Target, TraceEnd, WriteContext, WriterSetup};
 use crate::error::{Result, TraceError};
-use crate::formats::csv::OWN_COLUMNS;
+use crate::formats::csv::EXPORT_COLUMNS;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
 
 pub(super) static TARGET: Target = Target {
@@ -13,10 +14,10 @@ pub(super) static TARGET: Target = Target {
     create,
 };
 
-fn create(output: Output, _: &Setting) -> Result<Box<dyn RecordWriter>> {
+fn create(output: Output, _: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
     let path = output.path().to_owned();
     let mut writer = Csv { writer: ::csv::Writer::from_writer(output), path };
-    writer.row(OWN_COLUMNS)?;
+    writer.row(EXPORT_COLUMNS)?;
     Ok(Box::new(writer))
 }
 
@@ -36,7 +37,7 @@ impl Csv {
 }
 
 impl RecordWriter for Csv {
-    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
+    fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
         let op = match record.op {
             RecordOp::Read => "read",
             RecordOp::Write => "write",
@@ -50,7 +51,7 @@ impl RecordWriter for Csv {
         let numbers =
             [record.time_ns, record.offset_bytes, record.length_bytes].map(|n| n.to_string());
         let [time, offset, length] = &numbers;
-        let device = scene.devices.bytes(record.device);
+        let device = context.devices.bytes(record.device);
         self.row([
             time.as_bytes(),
             device,
@@ -62,7 +63,7 @@ impl RecordWriter for Csv {
         Ok(1)
     }
 
-    fn finish(self: Box<Self>, _: &End, _: &mut Losses) -> Result<Output> {
+    fn finish(self: Box<Self>, _: &TraceEnd, _: &mut Losses) -> Result<Output> {
         let Csv { writer, path } = *self;
         writer.into_inner().map_err(|error| TraceError::Write { path, source: error.into_error() })
     }

@@ -1,7 +1,8 @@
 //! `disksim`: DiskSim's ascii format, `time_ms device block blocks flags`, flags 1 read, 0 write.
 
-use super::{
-    DeviceNumbers, End, Lines, Loss, Losses, Output, RecordWriter, Scene, Setting, Target,
+use super::output::Output;
+use super::writer::{
+    DeviceNumbers, Lines, Loss, Losses, RecordWriter, Target, TraceEnd, WriteContext, WriterSetup,
 };
 use crate::error::Result;
 use crate::record::{Record, RecordOp};
@@ -14,7 +15,7 @@ pub(super) static TARGET: Target = Target {
     create,
 };
 
-fn create(output: Output, _: &Setting) -> Result<Box<dyn RecordWriter>> {
+fn create(output: Output, _: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
     Ok(Box::new(DiskSim { lines: Lines { output }, numbers: DeviceNumbers::default() }))
 }
 
@@ -24,21 +25,21 @@ struct DiskSim {
 }
 
 impl RecordWriter for DiskSim {
-    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
+    fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
         let flags = match record.op {
             RecordOp::Read => 1,
             RecordOp::Write => 0,
-            RecordOp::Trim => return scene.losses.lose(Loss::Trim).map(|()| 0),
-            RecordOp::Flush => return scene.losses.lose(Loss::Flush).map(|()| 0),
+            RecordOp::Trim => return context.losses.lose(Loss::Trim).map(|()| 0),
+            RecordOp::Flush => return context.losses.lose(Loss::Flush).map(|()| 0),
         };
-        let (block, blocks) = scene.losses.sectors(record)?;
-        let device = self.numbers.number(record.device, scene);
+        let (block, blocks) = context.losses.sectors(record)?;
+        let device = self.numbers.number(record.device, context);
         let (ms, ns) = (record.time_ns / 1_000_000, record.time_ns % 1_000_000);
         self.lines.put(format_args!("{ms}.{ns:06} {device} {block} {blocks} {flags}\n"))?;
         Ok(1)
     }
 
-    fn finish(self: Box<Self>, _: &End, _: &mut Losses) -> Result<Output> {
+    fn finish(self: Box<Self>, _: &TraceEnd, _: &mut Losses) -> Result<Output> {
         Ok(self.lines.output)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{End, Lines, Losses, Output, RecordWriter, Scene, Setting, Target};
+use super::output::Output;
+use super::writer::{Lines, Losses, RecordWriter, Target, TraceEnd, WriteContext, WriterSetup};
 use crate::error::Result;
 use crate::record::{Record, RecordOp};
 
@@ -14,7 +15,7 @@ pub(super) static TARGET: Target = Target {
     create,
 };
 
-fn create(output: Output, _: &Setting) -> Result<Box<dyn RecordWriter>> {
+fn create(output: Output, _: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
     let mut lines = Lines { output };
     lines.put(format_args!("fio version 3 iolog\n"))?;
     Ok(Box::new(Fio {
@@ -38,15 +39,15 @@ struct Fio {
 
 impl Fio {
     /// Gives the device a name that fio can read, without blanks, and opens it.
-    fn open(&mut self, device: u32, time_us: u64, scene: &mut Scene) -> Result<()> {
-        let name = scene.devices.name(device);
+    fn open(&mut self, device: u32, time_us: u64, context: &mut WriteContext) -> Result<()> {
+        let name = context.devices.name(device);
         let mut file: String =
             name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
         while file.is_empty() || !self.used.insert(file.clone()) {
             file.push('_');
         }
         if file != name {
-            scene.losses.note(format!("device {name:?} is file {file}"));
+            context.losses.note(format!("device {name:?} is file {file}"));
         }
         self.lines.put(format_args!("{time_us} {file} add\n{time_us} {file} open\n"))?;
         let index = device as usize;
@@ -59,12 +60,12 @@ impl Fio {
 }
 
 impl RecordWriter for Fio {
-    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
+    fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
         let time_us = record.time_ns / 1_000;
         self.below_us |= !record.time_ns.is_multiple_of(1_000);
         self.last_us = self.last_us.max(time_us);
         if !matches!(self.files.get(record.device as usize), Some(Some(_))) {
-            self.open(record.device, time_us, scene)?;
+            self.open(record.device, time_us, context)?;
         }
         let file = self.files[record.device as usize].as_deref().unwrap_or("");
         let action = match record.op {
@@ -82,7 +83,7 @@ impl RecordWriter for Fio {
         Ok(1)
     }
 
-    fn finish(mut self: Box<Self>, _: &End, losses: &mut Losses) -> Result<Output> {
+    fn finish(mut self: Box<Self>, _: &TraceEnd, losses: &mut Losses) -> Result<Output> {
         for file in self.files.iter().flatten() {
             self.lines.put(format_args!("{} {file} close\n", self.last_us))?;
         }

@@ -1,7 +1,8 @@
 //! `mqsim` (also SSDsim): `time device sector sectors op`, op 0 write, 1 read.
 
-use super::{
-    DeviceNumbers, End, Lines, Loss, Losses, Output, RecordWriter, Scene, Setting, Target,
+use super::output::Output;
+use super::writer::{
+    DeviceNumbers, Lines, Loss, Losses, RecordWriter, Target, TraceEnd, WriteContext, WriterSetup,
 };
 use crate::error::{Result, TraceError};
 use crate::options::TimeUnit;
@@ -15,15 +16,13 @@ pub(super) static TARGET: Target = Target {
     create,
 };
 
-fn create(output: Output, setting: &Setting) -> Result<Box<dyn RecordWriter>> {
-    let unit = match setting.options.time_unit {
+fn create(output: Output, setup: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
+    let unit = match setup.options.time_unit {
         None | Some(TimeUnit::Ns) => Unit::Ns,
         Some(TimeUnit::Us) => Unit::Us,
         Some(TimeUnit::Ps) => Unit::Ps,
         Some(_) => {
-            return Err(TraceError::Usage {
-                message: "mqsim: time_unit: expected ns, us or ps".to_owned(),
-            });
+            return Err(TraceError::usage("mqsim: time_unit: expected ns, us or ps"));
         }
     };
     Ok(Box::new(Mqsim { lines: Lines { output }, unit, numbers: DeviceNumbers::default() }))
@@ -43,15 +42,15 @@ struct Mqsim {
 }
 
 impl RecordWriter for Mqsim {
-    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
+    fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
         let op = match record.op {
             RecordOp::Read => 1,
             RecordOp::Write => 0,
-            RecordOp::Trim => return scene.losses.lose(Loss::Trim).map(|()| 0),
-            RecordOp::Flush => return scene.losses.lose(Loss::Flush).map(|()| 0),
+            RecordOp::Trim => return context.losses.lose(Loss::Trim).map(|()| 0),
+            RecordOp::Flush => return context.losses.lose(Loss::Flush).map(|()| 0),
         };
-        let (sector, sectors) = scene.losses.sectors(record)?;
-        let device = self.numbers.number(record.device, scene);
+        let (sector, sectors) = context.losses.sectors(record)?;
+        let device = self.numbers.number(record.device, context);
         let time = match self.unit {
             Unit::Ns => u128::from(record.time_ns),
             Unit::Us => u128::from(record.time_ns / 1_000),
@@ -61,7 +60,7 @@ impl RecordWriter for Mqsim {
         Ok(1)
     }
 
-    fn finish(self: Box<Self>, _: &End, losses: &mut Losses) -> Result<Output> {
+    fn finish(self: Box<Self>, _: &TraceEnd, losses: &mut Losses) -> Result<Output> {
         match self.unit {
             Unit::Ns => {}
             Unit::Us => {

@@ -9,7 +9,8 @@ use std::io::{BufReader, BufWriter, Read, Seek, Write};
 
 use rustc_hash::FxHashMap;
 
-use super::{End, Loss, Losses, Output, RecordWriter, Scene, Setting, Target};
+use super::output::Output;
+use super::writer::{Loss, Losses, RecordWriter, Target, TraceEnd, WriteContext, WriterSetup};
 use crate::error::{Result, TraceError};
 use crate::record::{Record, RecordOp};
 
@@ -31,12 +32,12 @@ const NEVER: i64 = -1;
 /// Time, id and size of a record.
 const HEAD_BYTES: usize = 16;
 
-fn create(output: Output, setting: &Setting) -> Result<Box<dyn RecordWriter>> {
-    let page_bytes = setting.options.page_bytes.or(setting.page_bytes).unwrap_or(PAGE_BYTES);
+fn create(output: Output, setup: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
+    let page_bytes = setup.options.page_bytes.or(setup.page_bytes).unwrap_or(PAGE_BYTES);
     let Some(size) = u32::try_from(page_bytes).ok().filter(|&size| size > 0) else {
-        let message =
-            format!("oracle-general: page_bytes: expected 1 to 2^32 - 1, found {page_bytes}");
-        return Err(TraceError::Usage { message });
+        return Err(TraceError::usage(format!(
+            "oracle-general: page_bytes: expected 1 to 2^32 - 1, found {page_bytes}"
+        )));
     };
     let heads = tempfile::tempfile()
         .map_err(|source| TraceError::Write { path: std::env::temp_dir(), source })?;
@@ -52,7 +53,7 @@ fn create(output: Output, setting: &Setting) -> Result<Box<dyn RecordWriter>> {
 
 struct OracleGeneral {
     output: Output,
-    /// What comes before the next access in each record.
+    /// Time, id and size of each record, which come before its next access.
     heads: BufWriter<std::fs::File>,
     /// Next access of each access, from 1.
     next: Vec<i64>,
@@ -64,21 +65,20 @@ struct OracleGeneral {
 }
 
 impl RecordWriter for OracleGeneral {
-    fn write(&mut self, record: &Record, scene: &mut Scene) -> Result<u64> {
+    fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
         match record.op {
             RecordOp::Read => {}
-            RecordOp::Write => scene.losses.lose(Loss::Operation)?,
-            RecordOp::Trim => return scene.losses.lose(Loss::Trim).map(|()| 0),
-            RecordOp::Flush => return scene.losses.lose(Loss::Flush).map(|()| 0),
+            RecordOp::Write => context.losses.lose(Loss::Operation)?,
+            RecordOp::Trim => return context.losses.lose(Loss::Trim).map(|()| 0),
+            RecordOp::Flush => return context.losses.lose(Loss::Flush).map(|()| 0),
         }
         let seconds = record.time_ns / 1_000_000_000;
         self.fractions |= !record.time_ns.is_multiple_of(1_000_000_000);
         let Ok(time) = u32::try_from(seconds) else {
-            let message = format!(
+            return Err(TraceError::usage(format!(
                 "oracle-general: request {}: {seconds} s do not fit 32 bits",
-                scene.losses.request
-            );
-            return Err(TraceError::Usage { message });
+                context.losses.request
+            )));
         };
         let page_bytes = u64::from(self.size);
         let first = record.offset_bytes / page_bytes;
@@ -86,13 +86,12 @@ impl RecordWriter for OracleGeneral {
         let base =
             u64::from(record.device).checked_mul(DEVICE_PAGES).filter(|_| last < DEVICE_PAGES);
         let Some(base) = base.filter(|base| *base < 1 << 62) else {
-            let message = format!(
+            return Err(TraceError::usage(format!(
                 "oracle-general: request {}: page {last} of device {} does not fit an object id \
                  of 64 bits",
-                scene.losses.request,
-                scene.devices.name(record.device)
-            );
-            return Err(TraceError::Usage { message });
+                context.losses.request,
+                context.devices.name(record.device)
+            )));
         };
         for page in first..=last {
             let id = base + page;
@@ -110,7 +109,7 @@ impl RecordWriter for OracleGeneral {
         Ok(last - first + 1)
     }
 
-    fn finish(self: Box<Self>, end: &End, losses: &mut Losses) -> Result<Output> {
+    fn finish(self: Box<Self>, end: &TraceEnd, losses: &mut Losses) -> Result<Output> {
         let OracleGeneral { mut output, heads, next, size, fractions, .. } = *self;
         let mut heads = heads.into_inner().map_err(|error| output.failed(error.into_error()))?;
         heads.rewind().map_err(|source| output.failed(source))?;

@@ -16,14 +16,14 @@ use liblzma::write::XzEncoder;
 use tempfile::NamedTempFile;
 
 use crate::error::{Result, TraceError};
-use crate::temporary;
+use crate::files::temporary;
 
 /// Bytes gathered before the system is asked.
 const BUFFER_BYTES: usize = 1 << 16;
 /// Preset of xz, the default of its own program.
 const XZ_PRESET: u32 = 6;
 
-/// Where the bytes wait.
+/// File that receives the bytes.
 enum Raw {
     /// Beside the destination, for its name.
     File(NamedTempFile),
@@ -89,7 +89,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins to write `path`; `-` is standard output.
+    /// Opens `path` for writing; `-` is standard output.
     ///
     /// # Errors
     ///
@@ -97,8 +97,7 @@ impl Output {
     pub fn create(path: &Path) -> Result<Output> {
         let failed = |source| TraceError::Write { path: path.to_owned(), source };
         if path.as_os_str().is_empty() {
-            let message = "an output: expected a path, found an empty one (\"\")".to_owned();
-            return Err(TraceError::Usage { message });
+            return Err(TraceError::usage("an output: expected a path, found an empty one (\"\")"));
         }
         // A name that is too long, or a file where a folder should be, is said before any work.
         match std::fs::metadata(path) {
@@ -146,7 +145,7 @@ impl Output {
         self.write_all(bytes).map_err(|source| self.failed(source))
     }
 
-    /// What the system said, as an error that names the destination.
+    /// An error of the system that names the destination.
     pub fn failed(&self, source: io::Error) -> TraceError {
         TraceError::Write { path: self.path.clone(), source }
     }

@@ -10,7 +10,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
-use super::{End, Losses, Output, RecordWriter, Scene, Setting, Target};
+use super::output::Output;
+use super::writer::{Losses, RecordWriter, Target, TraceEnd, WriteContext, WriterSetup};
 use crate::error::{Result, TraceError};
 use crate::formats::parquet::meta;
 use crate::record::{NO_RESPONSE, Record, RecordOp};
@@ -47,7 +48,7 @@ fn schema() -> std::result::Result<TypePtr, ParquetError> {
     Type::group_type_builder("record").with_fields(fields).build().map(Arc::new)
 }
 
-fn create(output: Output, setting: &Setting) -> Result<Box<dyn RecordWriter>> {
+fn create(output: Output, setup: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
     let path = output.path().to_owned();
     let failed = |error: ParquetError| write_error(&path, error);
     let mut properties = WriterProperties::builder()
@@ -64,8 +65,8 @@ fn create(output: Output, setting: &Setting) -> Result<Box<dyn RecordWriter>> {
         writer,
         path,
         rows: Rows::default(),
-        source_format: setting.options.source_format.clone(),
-        page_bytes: setting.page_bytes,
+        source_format: setup.options.source_format.clone(),
+        page_bytes: setup.page_bytes,
         other_ops: false,
     }))
 }
@@ -161,7 +162,7 @@ impl Parquet {
 }
 
 impl RecordWriter for Parquet {
-    fn write(&mut self, record: &Record, _: &mut Scene) -> Result<u64> {
+    fn write(&mut self, record: &Record, _: &mut WriteContext) -> Result<u64> {
         self.rows.push(record);
         self.other_ops |= record.op != RecordOp::Read;
         if self.rows.time_ns.len() == GROUP_ROWS {
@@ -170,7 +171,7 @@ impl RecordWriter for Parquet {
         Ok(1)
     }
 
-    fn finish(mut self: Box<Self>, end: &End, _: &mut Losses) -> Result<Output> {
+    fn finish(mut self: Box<Self>, end: &TraceEnd, _: &mut Losses) -> Result<Output> {
         if !self.rows.time_ns.is_empty() {
             self.write_group()?;
         }

@@ -10,8 +10,8 @@ use crate::decode::NoHooks;
 use crate::formats::testing::{self, Whole};
 use crate::formats::{self};
 use crate::input::Input;
-use crate::options::{Object, ReaderOptions};
-use crate::record::RecordOp;
+use crate::options::{Object, ReaderOptions, TimeUnit};
+use crate::record::{DeviceTable, RecordOp};
 
 /// Records in memory, in the order of time.
 struct Memory {

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, TraceError};
 
-/// How records become page accesses.
+/// Options of the decoder: how records become page accesses.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct DecodeOptions {
     /// Page size, bytes, 1..=2^40. `None`, the default, is the trace's own unit in a
@@ -10,7 +10,7 @@ pub struct DecodeOptions {
     pub page_bytes: Option<u64>,
     /// `wrap = "modulo"`: page numbers are taken modulo this many logical pages, at least 1.
     pub wrap_pages: Option<u64>,
-    /// What each device's span is rounded up to, bytes: the erase block, or 1 MiB (the default)
+    /// Alignment of each device's span, bytes: the erase block, or 1 MiB (the default)
     /// without a device model.
     pub span_align_bytes: u64,
     /// Keeps times as the format has them (`time_origin = "absolute"`).
@@ -41,7 +41,7 @@ impl DecodeOptions {
     ///
     /// `Usage` for a value out of its range.
     pub fn check(&self) -> Result<()> {
-        let wrong = |message: String| Err(TraceError::Usage { message });
+        let wrong = |message: String| Err(TraceError::usage(message));
         match (self.page_bytes, self.wrap_pages, self.span_align_bytes) {
             (Some(bytes), ..) if !(1..=1 << 40).contains(&bytes) => {
                 wrong(format!("page size: expected 1 byte to 1 TiB, found {bytes} bytes"))

@@ -1,14 +1,14 @@
 //! Rows on their way into the spool: arrivals are written here, the rest of a full chunk is done by
-//! [`Kept`], on another thread while the next rows come.
+//! [`ChunkSink`], on another thread while the next rows come.
 
-use super::kept::{Beside, Kept};
-use crate::columns::{ColumnKind, ColumnWriter, bytes_of};
-use crate::control_command::ControlCommand;
+use super::chunk_sink::{ChunkSink, SinkThread};
+use super::row_spool::{CHUNK_ROWS, Chunk, RowSpool};
+use crate::columns::{
+    ColumnKind, ColumnWriter, bytes_of,
+    meta::{TraceClock, TraceCounts},
+};
 use crate::error::Result;
-use crate::extent::Extent;
-use crate::meta::{Clock, Counts};
-use crate::record::NO_RESPONSE;
-use crate::spool::{CHUNK_ROWS, Chunk, Spool};
+use crate::record::{ControlCommand, Extent, NO_RESPONSE};
 
 /// One row on its way into the spool.
 #[derive(Clone, Copy)]
@@ -28,9 +28,9 @@ pub(super) struct Row {
 /// Takes rows, and keeps them for the passes to come.
 pub(super) struct Rows {
     pub(super) writer: ColumnWriter,
-    /// Of the chunks before; nothing while another thread has it.
-    pub(super) kept: Kept,
-    beside: Option<Beside>,
+    /// Rows of the chunks before; empty while another thread has them.
+    pub(super) sink: ChunkSink,
+    beside: Option<SinkThread>,
     /// Another thread may take chunks: the pass is one over the source.
     may_go_beside: bool,
     /// Threads that may number pages beside this one.
@@ -44,7 +44,7 @@ pub(super) struct Rows {
     pub(super) continuations: Vec<u64>,
     /// Trims and flushes, 40 bytes each.
     pub(super) control_commands: Vec<ControlCommand>,
-    pub(super) clock: Clock,
+    pub(super) clock: TraceClock,
     /// A row had a measured response.
     pub(super) responses: bool,
     /// Arrivals go to the file as chunks are sealed; with wrapping only in its own pass.
@@ -52,7 +52,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// None yet; with `wraps` they are to be cut by the drive's pages later.
+    /// No rows yet; with `wraps` they are to be cut by the drive's pages later.
     pub(super) fn new(
         mut writer: ColumnWriter,
         spool_bytes: usize,
@@ -62,7 +62,7 @@ impl Rows {
         writer.begin(ColumnKind::Arrivals)?;
         Ok(Rows {
             writer,
-            kept: Kept::new(spool_bytes, !wraps),
+            sink: ChunkSink::new(spool_bytes, !wraps),
             beside: None,
             may_go_beside: threads > 0,
             threads,
@@ -71,19 +71,19 @@ impl Rows {
             devices: 0,
             continuations: Vec::new(),
             control_commands: Vec::new(),
-            clock: Clock { first_ns: u64::MAX, ..Clock::default() },
+            clock: TraceClock { first_ns: u64::MAX, ..TraceClock::default() },
             responses: false,
             writes_arrivals: !wraps,
         })
     }
 
-    /// Begins anew, with rows that are cut; gives the spool of those before.
-    pub(super) fn begin_wrapped(&mut self, spool_bytes: usize) -> Spool {
-        self.kept.counts = Counts::default();
-        self.kept.pages.grow(1);
+    /// Starts over with rows that are cut; returns the spool of those before.
+    pub(super) fn begin_wrapped(&mut self, spool_bytes: usize) -> RowSpool {
+        self.sink.counts = TraceCounts::default();
+        self.sink.pages.grow(1);
         self.writes_arrivals = true;
         self.sealed = 0;
-        std::mem::replace(&mut self.kept.spool, Spool::new(spool_bytes))
+        std::mem::replace(&mut self.sink.spool, RowSpool::new(spool_bytes))
     }
 
     /// Rows taken so far.
@@ -112,9 +112,9 @@ impl Rows {
         logical_pages: u64,
     ) -> Result<()> {
         let fits = pages.min(logical_pages - start);
-        self.kept.pages.mark_checked(0, start, start + (fits - 1))?;
+        self.sink.pages.mark_checked(0, start, start + (fits - 1))?;
         if fits < pages {
-            self.kept.pages.mark_checked(0, 0, (pages - fits).min(logical_pages) - 1)?;
+            self.sink.pages.mark_checked(0, 0, (pages - fits).min(logical_pages) - 1)?;
         }
         Ok(())
     }
@@ -181,11 +181,11 @@ impl Rows {
         // A trace of one chunk is done before a thread has begun.
         let is_full = self.chunk.rows() >= CHUNK_ROWS;
         if self.may_go_beside && is_full && self.beside.is_none() {
-            self.beside = Beside::new(&mut self.kept);
+            self.beside = SinkThread::new(&mut self.sink);
             self.may_go_beside = self.beside.is_some();
         }
         match &mut self.beside {
-            None => self.kept.take(&mut self.chunk, self.devices),
+            None => self.sink.take(&mut self.chunk, self.devices),
             Some(beside) => match beside.put(&mut self.chunk, self.devices) {
                 true => Ok(()),
                 // Why it takes no more.
@@ -198,7 +198,7 @@ impl Rows {
     pub(super) fn gather(&mut self) -> Result<()> {
         self.may_go_beside = false;
         if let Some(beside) = self.beside.take() {
-            self.kept = beside.join()?;
+            self.sink = beside.join()?;
         }
         Ok(())
     }

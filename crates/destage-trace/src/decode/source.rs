@@ -1,10 +1,9 @@
 //! Where records come from.
 
-use crate::device_table::DeviceTable;
 use crate::error::Result;
-use crate::record::Record;
+use crate::record::{DeviceTable, Record};
 
-/// Where records come from: a reader's stream, or a synthetic workload.
+/// Source of records: a reader's stream, or a synthetic workload.
 pub trait RecordSource {
     /// Puts the next records into `batch`, which is empty; `false` when there are none left.
     /// Records come in the order of the run, with times that do not decrease.
@@ -13,7 +12,7 @@ pub trait RecordSource {
     /// The devices that records named so far.
     fn devices(&self) -> &DeviceTable;
 
-    /// What reading reported, for the result; asked for after the last batch.
+    /// Report of the reading, for the result; asked for after the last batch.
     fn summary(&self) -> serde_json::Value;
 
     /// Page size that the trace itself counts in, bytes (page-reference traces).
@@ -26,7 +25,7 @@ pub trait RecordSource {
         true
     }
 
-    /// How far reading has come, and of how much, in the source's own unit.
+    /// Position of the reading, and its total, in the source's own unit.
     fn position(&self) -> (u64, Option<u64>) {
         (0, None)
     }

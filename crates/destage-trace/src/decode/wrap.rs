@@ -1,12 +1,11 @@
 //! Wrapping: page numbers modulo those of a drive, before ids are given.
 
 use super::rows::{Row, Rows};
-use crate::disk;
+use crate::columns::meta::{DeviceMeta, WrapCounts};
 use crate::error::Result;
-use crate::extent::Extent;
+use crate::files::disk_space;
 use crate::hooks::{Hooks, Stage, step};
-use crate::meta::{DeviceMeta, Wrap};
-use crate::record::NO_RESPONSE;
+use crate::record::{Extent, NO_RESPONSE};
 
 /// Bytes of a row between the passes and in the file, at least.
 const ROW_BYTES: u64 = 28;
@@ -22,12 +21,12 @@ pub(super) fn wrap(
     logical_pages: u64,
     spool_bytes: usize,
     hooks: &mut dyn Hooks,
-) -> Result<Wrap> {
+) -> Result<WrapCounts> {
     // Every piece but the last of a request ends where the drive does.
-    let pieces = rows.kept.counts.accesses / logical_pages;
+    let pieces = rows.sink.counts.accesses / logical_pages;
     let bytes = pieces.saturating_mul(ROW_BYTES);
-    disk::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the drive")?;
-    let mut wrap = Wrap { logical_pages, ..Wrap::default() };
+    disk_space::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the drive")?;
+    let mut wrap = WrapCounts { logical_pages, ..WrapCounts::default() };
     let mut unwrapped = rows.begin_wrapped(spool_bytes);
     let continued = std::mem::take(&mut rows.continuations);
     let mut next_continued = continued.iter().copied().peekable();

@@ -7,13 +7,7 @@
 //! `count` pages from `first`, all reads, without times. One unit is one page of the cache, as in
 //! the paper: 512 bytes in the published files (`page_bytes`). The third column is not always 0.
 
-use crate::error::Result;
-use crate::fields::{Fields, parse_u64};
-use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -47,7 +41,9 @@ struct Arc {
 }
 
 impl LineParser for Arc {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<5>::blanks(line);
         f.expect(4..=4)?;
         let offset_bytes = f.bytes_in(0, "first", "pages", self.page_bytes)?;
@@ -56,19 +52,7 @@ impl LineParser for Arc {
         f.whole(3, "number", "the request")?;
         let device = context.devices.index(context.file_device.as_bytes());
         context.extent_field = f.at[1].clone();
-        let op = RecordOp::Read;
-        Ok(Parsed::Record(Record {
-            time_ns: 0,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { offset_bytes, length_bytes, device, ..Record::EMPTY }.into())
     }
 
     fn facts(&self) -> Facts {

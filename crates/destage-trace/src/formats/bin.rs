@@ -16,36 +16,22 @@
 mod layout;
 
 use self::layout::{Layout, Part, Value};
-use super::binary::Records;
+use super::binary::*;
 use super::mapping::{Clock, Mapping, usage};
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Place, Result};
-use crate::format::{Facts, Format, Kind, Opening, RecordReader};
-use crate::input::Input;
 use crate::options::{Column, Columns, ReaderOptions, TimeUnit, Unit};
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::Verdict;
-use crate::tally::Tally;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "bin",
-    title: "any table of binary records, by a list of its fields",
-    kind: Kind::Binary,
-    about: "records of one size as the option `fields` says: \"<u32 time,u64 offset,u32 \
-     length,u8 op\", \"<u32 page\"; < or > is the byte order",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
     has_response: true,
-    coarse_ns: None,
-    confirmed: true,
-    name_parts: &[],
-    layered: false,
-    // Any bytes fit some list of fields.
-    detect: |_| Verdict::No,
-    open,
-    siblings: None,
+    ..Format::binary(
+        "bin",
+        "any table of binary records, by a list of its fields",
+        "records of one size as the option `fields` says: \"<u32 time,u64 offset,u32 \
+     length,u8 op\", \"<u32 page\"; < or > is the byte order",
+        // Any bytes fit some list of fields.
+        |_| Verdict::No,
+        open,
+    )
 };
 
 /// A fault in a field: its category and the whole message.
@@ -130,7 +116,7 @@ struct Bin {
     file_device: String,
     /// Every request is one page of this size.
     page_bytes: Option<u64>,
-    /// What was not said and is noted with the first record.
+    /// Assumptions that are noted with the first record.
     assumed: Vec<String>,
 }
 
@@ -169,7 +155,7 @@ impl RecordReader for Bin {
 
 impl Bin {
     #[cold]
-    fn reject(&self, (category, message): Wrong, place: Place, tally: &mut Tally) -> Result<()> {
+    fn reject(&self, (category, message): Wrong, place: Location, tally: &mut Tally) -> Result<()> {
         self.records.reject(tally, place, category, message)
     }
 

@@ -1,12 +1,13 @@
-//! What the binary readers share: fixed-width fields, and a window that moves record by record and
+//! Parts shared by the binary readers: fixed-width fields, and a window that moves record by record
+//! and
 //! knows the place of each.
 
-use crate::error::{Category, Place, Result, TraceError};
-use crate::input::Input;
-use crate::record::Record;
-use crate::tally::{Ruling, Tally};
-
-use crate::format::{BATCH_RECORDS, Opening};
+pub(super) use crate::error::{Category, Location, Result, TraceError};
+pub(super) use crate::format::{
+    BATCH_RECORDS, Facts, Format, Opening, RecordReader, Ruling, Sample, Tally, Verdict,
+};
+pub(super) use crate::input::Input;
+pub(super) use crate::record::{DeviceTable, NO_RESPONSE, Record, RecordOp};
 
 /// Bytes that a batch of large records takes at most, but for a record that is larger.
 const MOST_WINDOW_BYTES: usize = 4 << 20;
@@ -54,19 +55,19 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Begins where `input` stands.
+    /// Records from where `input` stands.
     pub(crate) fn new(input: Input, opening: &Opening) -> Records {
         Records { name: input.name().to_owned(), input, number: 0, hint: opening.hint() }
     }
 
-    /// What messages call the file.
+    /// Name of the file in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The place of the record `ahead` records and `bytes` bytes after the window's begin.
-    pub(crate) fn place(&self, ahead: usize, bytes: usize) -> Place {
-        Place::Record {
+    pub(crate) fn place(&self, ahead: usize, bytes: usize) -> Location {
+        Location::Record {
             record: self.number + ahead as u64,
             byte: self.input.position() + bytes as u64,
         }
@@ -120,7 +121,7 @@ impl Records {
     pub(crate) fn take(
         &self,
         record: Record,
-        place: Place,
+        place: Location,
         out: &mut Vec<Record>,
         tally: &mut Tally,
     ) -> Result<()> {
@@ -140,7 +141,7 @@ impl Records {
     pub(crate) fn reject(
         &self,
         tally: &mut Tally,
-        place: Place,
+        place: Location,
         category: Category,
         message: impl Into<String>,
     ) -> Result<()> {
@@ -152,7 +153,7 @@ impl Records {
     #[cold]
     pub(crate) fn lost(
         &self,
-        place: Place,
+        place: Location,
         message: impl Into<String>,
         hint: Option<&str>,
     ) -> TraceError {

@@ -9,13 +9,7 @@
 //! are of 512 bytes; T other than R and W is an ignored event. `Possibly lost N samples` becomes a
 //! warning.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, time, unexpected, whole};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table. No real file was at hand: unconfirmed.
 pub static FORMAT: Format = Format {
@@ -26,13 +20,9 @@ pub static FORMAT: Format = Format {
         "biosnoop (bcc)",
         "TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms); arrival = TIME - LAT - QUE",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, BioSnoop { queue: None }),
     )
 };
-
-const SECTOR_BYTES: u64 = 512;
-const SECOND_NS: u64 = 1_000_000_000;
-const MILLISECOND_NS: u64 = 1_000_000;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "biosnoop's header or TIME COMM PID DISK T SECTOR BYTES LAT", |line| {
@@ -46,7 +36,7 @@ fn is_header(line: &[u8]) -> bool {
 
 /// Whether a line can be read with (or without) a QUE column.
 fn fits(line: &[u8], queue: bool) -> bool {
-    let columns = columns(line);
+    let columns = blank_columns(line);
     let tail = 3 + usize::from(queue);
     let Some(op) = columns.len().checked_sub(tail + 1).filter(|&op| op >= 4) else { return false };
     let text = |i: usize| &line[columns[i].clone()];
@@ -56,17 +46,6 @@ fn fits(line: &[u8], queue: bool) -> bool {
         && (op + 3..columns.len()).chain([0]).all(|i| parse_decimal(text(i), 1).is_ok())
 }
 
-fn columns(line: &[u8]) -> Vec<std::ops::Range<usize>> {
-    const MOST: usize = 64;
-    let fields = Fields::<MOST>::blanks(line);
-    let count = fields.count.min(MOST);
-    fields.at.into_iter().take(count).collect()
-}
-
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, BioSnoop { queue: None })
-}
-
 #[derive(Clone)]
 struct BioSnoop {
     /// Whether there is a QUE column; `None` until the header or the first line tells.
@@ -74,13 +53,13 @@ struct BioSnoop {
 }
 
 impl LineParser for BioSnoop {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if is_header(line) {
             self.queue = Some(memchr::memmem::find(line, b"QUE(ms)").is_some());
             return Ok(Parsed::Skip(Skipped::Header));
         }
         if memchr::memmem::find(line, b"ossibly lost").is_some() {
-            let text = crate::device_table::printable(line.trim_ascii());
+            let text = destage_keys::printable(line.trim_ascii());
             context.tally.warn(format!("biosnoop lost events: {text}"));
             return Ok(Parsed::Skip(Skipped::Comment));
         }
@@ -88,7 +67,7 @@ impl LineParser for BioSnoop {
             Some(queue) => queue,
             None => *self.queue.insert(!fits(line, false) && fits(line, true)),
         };
-        let columns = columns(line);
+        let columns = blank_columns(line);
         let least = 8 + usize::from(queue);
         if columns.len() < least {
             let message = format!("expected at least {least} fields, got {}", columns.len());
@@ -109,13 +88,8 @@ impl LineParser for BioSnoop {
             }
             _ => return Err(unexpected(line, op_at, Category::UnknownOp, "T", "one letter")),
         };
-        let sector = whole(line, right(3 + shift), "SECTOR", "sectors", Category::BadNumber)?;
+        let offset_bytes = whole_bytes(line, right(3 + shift), "SECTOR", "sectors", SECTOR_BYTES)?;
         let length_bytes = whole(line, right(2 + shift), "BYTES", "bytes", Category::BadNumber)?;
-        let offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or_else(|| Fault {
-            category: Category::OutOfRange,
-            field: right(3 + shift),
-            message: "SECTOR: does not fit 64 bits as bytes".to_owned(),
-        })?;
         let response_ns = latency_ns.saturating_add(queued_ns);
         if response_ns > done_ns {
             context
@@ -125,6 +99,6 @@ impl LineParser for BioSnoop {
         let device = context.devices.index(&line[right(5 + shift)]);
         context.extent_field = right(2 + shift);
         let time_ns = done_ns.saturating_sub(response_ns);
-        Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
     }
 }

@@ -18,14 +18,7 @@
 //! were lost. Remaps (A) between two devices that both carry requests become a warning: each
 //! request is then there twice.
 
-use crate::device_table::printable;
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, parse_u64, unexpected};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -39,9 +32,6 @@ pub static FORMAT: Format = Format {
         open,
     )
 };
-
-const SECTOR_BYTES: u64 = 512;
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Most pairs of devices kept for the double-counting warning.
 const MOST_REMAPS: usize = 64;
@@ -119,7 +109,7 @@ struct BlkParse {
     remaps: Vec<[Vec<u8>; 2]>,
 }
 
-/// What the rwbs column asks for.
+/// Request of the rwbs column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rwbs {
     Op { op: RecordOp, flush: bool },
@@ -153,7 +143,7 @@ fn rwbs(field: &[u8]) -> Option<Rwbs> {
 }
 
 impl LineParser for BlkParse {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<7>::blanks(line);
         if !is_device(f.bytes(0)) {
             if is_summary(line) {
@@ -210,7 +200,7 @@ impl LineParser for BlkParse {
     }
 }
 
-/// Where a request goes, and which field says how long it is.
+/// Extent of a request, and the field of its length.
 struct Extent {
     offset_bytes: u64,
     length_bytes: u64,
@@ -228,7 +218,7 @@ fn extent(line: &[u8], f: &Fields<7>) -> std::result::Result<Option<Extent>, Fau
     }
     let at = |i: usize| tail.at[i].start + first..tail.at[i].end + first;
     let number = |i: usize, name: &str| {
-        let sectors = crate::fields::whole(line, at(i), name, "sectors", Category::BadNumber)?;
+        let sectors = whole(line, at(i), name, "sectors", Category::BadNumber)?;
         sectors.checked_mul(SECTOR_BYTES).ok_or_else(|| {
             unexpected(line, at(i), Category::OutOfRange, name, "sectors within 2^64 bytes")
         })
@@ -241,12 +231,7 @@ fn extent(line: &[u8], f: &Fields<7>) -> std::result::Result<Option<Extent>, Fau
 }
 
 impl BlkParse {
-    fn request(
-        &self,
-        line: &[u8],
-        f: &Fields<7>,
-        context: &mut Context,
-    ) -> std::result::Result<Parsed, Fault> {
+    fn request(&self, line: &[u8], f: &Fields<7>, context: &mut Context) -> Line {
         f.whole(1, "cpu", "the CPU")?;
         let time_ns = f.time(3, "time", "seconds", SECOND_NS)?;
         if f.count < 7 {
@@ -280,12 +265,12 @@ impl BlkParse {
             op: RecordOp::Flush,
         };
         if op == RecordOp::Flush {
-            return Ok(Parsed::Record(record));
+            return Ok(record.into());
         }
         let Some(extent) = extent(line, f)? else {
             // A write of nothing is what is left of a flush: C  WS 0 [0].
             let nothing = flush || op == RecordOp::Write;
-            return if nothing { Ok(Parsed::Record(record)) } else { event("without an extent") };
+            return if nothing { Ok(record.into()) } else { event("without an extent") };
         };
         record.offset_bytes = extent.offset_bytes;
         record.length_bytes = extent.length_bytes;
@@ -295,7 +280,7 @@ impl BlkParse {
         } else {
             record.offset_bytes = 0; // FWS 0 + 0: nothing but the pre-flush
         }
-        Ok(Parsed::Record(record))
+        Ok(record.into())
     }
 
     /// `A rwbs sector + sectors <- (maj,min) sector`

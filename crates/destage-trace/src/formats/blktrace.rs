@@ -23,15 +23,8 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::binary::{Records, field};
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Result};
-use crate::format::{BATCH_RECORDS, Format, Kind, Opening, RecordReader};
-use crate::input::Input;
+use super::binary::*;
 use crate::options;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
 
 /// Bytes of a record without its payload.
 const HEAD_BYTES: usize = 48;
@@ -74,7 +67,7 @@ impl Event {
     }
 }
 
-/// What an event that makes no request is called in the table of ignored events: blkparse's letter
+/// Name of an event that makes no request, in the table of ignored events: blkparse's letter
 /// and a word.
 fn event_name(action: u32) -> Cow<'static, str> {
     let name = match (action & category::NOTIFY != 0, action & 0xffff) {
@@ -121,25 +114,17 @@ impl Endian {
             .map(|(endian, word)| (endian, word & 0xff))
     }
 
-    fn u16(self, bytes: &[u8], at: usize) -> u16 {
-        match self {
-            Endian::Little => u16::from_le_bytes(field(bytes, at)),
-            Endian::Big => u16::from_be_bytes(field(bytes, at)),
+    /// The `N` bytes from `at` on, the lowest first.
+    fn field<const N: usize>(self, bytes: &[u8], at: usize) -> [u8; N] {
+        let mut field = field(bytes, at);
+        if self == Endian::Big {
+            field.reverse();
         }
+        field
     }
 
     fn u32(self, bytes: &[u8], at: usize) -> u32 {
-        match self {
-            Endian::Little => u32::from_le_bytes(field(bytes, at)),
-            Endian::Big => u32::from_be_bytes(field(bytes, at)),
-        }
-    }
-
-    fn u64(self, bytes: &[u8], at: usize) -> u64 {
-        match self {
-            Endian::Little => u64::from_le_bytes(field(bytes, at)),
-            Endian::Big => u64::from_be_bytes(field(bytes, at)),
-        }
+        u32::from_le_bytes(self.field(bytes, at))
     }
 }
 
@@ -161,13 +146,13 @@ impl Head {
     fn parse(bytes: &[u8], endian: Endian) -> Head {
         Head {
             sequence: endian.u32(bytes, 4),
-            time_ns: endian.u64(bytes, 8),
-            sector: endian.u64(bytes, 16),
+            time_ns: u64::from_le_bytes(endian.field(bytes, 8)),
+            sector: u64::from_le_bytes(endian.field(bytes, 16)),
             bytes: endian.u32(bytes, 24),
             action: endian.u32(bytes, 28),
             device: endian.u32(bytes, 36),
             cpu: endian.u32(bytes, 40),
-            pdu_len: endian.u16(bytes, 46),
+            pdu_len: u16::from_le_bytes(endian.field(bytes, 46)),
         }
     }
 
@@ -182,7 +167,7 @@ impl Head {
             && self.action & 0xffff == event.number()
     }
 
-    /// What it is called in the table of ignored events.
+    /// Name in the table of ignored events.
     fn ignored_name(&self) -> Cow<'static, str> {
         let name = event_name(self.action);
         if self.action & category::PC != 0 && self.action & category::NOTIFY == 0 {
@@ -217,22 +202,17 @@ impl Head {
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "blktrace",
-    title: "Linux blktrace, binary",
-    kind: Kind::Binary,
-    about: "records of 48 bytes and a payload, one file per CPU or one merged dump; time in ns, \
-     512-byte sectors",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
-    has_response: false,
-    coarse_ns: None,
-    confirmed: true,
     name_parts: &[".blktrace."],
     layered: true,
-    detect,
-    open,
     siblings: Some(siblings),
+    ..Format::binary(
+        "blktrace",
+        "Linux blktrace, binary",
+        "records of 48 bytes and a payload, one file per CPU or one merged dump; time in ns, \
+     512-byte sectors",
+        detect,
+        open,
+    )
 };
 
 /// The files of the other CPUs beside `<dev>.blktrace.<n>`, itself included, in the order of their
@@ -289,7 +269,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
             options::Event::C => Event::Complete,
         },
         known: FxHashMap::default(),
-        held: Vec::new(),
+        pending: Vec::new(),
     }))
 }
 
@@ -325,7 +305,7 @@ fn expect_magic(records: &Records, magic: [u8; 4], before: Option<Endian>) -> Re
 }
 
 /// A request that waits until no other of its stamp can come.
-struct Held {
+struct PendingRequest {
     cpu: u32,
     sequence: u32,
     record: Record,
@@ -338,7 +318,7 @@ struct Blktrace {
     /// Kernel device number to index in the table of names.
     known: FxHashMap<u32, u32>,
     /// Requests of one stamp, the latest.
-    held: Vec<Held>,
+    pending: Vec<PendingRequest>,
 }
 
 impl RecordReader for Blktrace {
@@ -412,7 +392,7 @@ impl Blktrace {
             let message = format!("sector: {} lies past 2^64 bytes", head.sector);
             return self.records.reject(tally, place, Category::OutOfRange, message);
         };
-        if self.held.first().is_some_and(|held| held.record.time_ns != record.time_ns) {
+        if self.pending.first().is_some_and(|pending| pending.record.time_ns != record.time_ns) {
             self.release(out);
         }
         // Judged now, while the place is known, and put aside.
@@ -420,15 +400,15 @@ impl Blktrace {
         self.records.take(record, place, out, tally)?;
         if out.len() > before {
             out.pop();
-            self.held.push(Held { cpu: head.cpu, sequence: head.sequence, record });
+            self.pending.push(PendingRequest { cpu: head.cpu, sequence: head.sequence, record });
         }
         Ok(())
     }
 
     /// Hands on the requests of the latest stamp, by CPU, then sequence, then place.
     fn release(&mut self, out: &mut Vec<Record>) {
-        self.held.sort_by_key(|held| (held.cpu, held.sequence));
-        out.extend(self.held.drain(..).map(|held| held.record));
+        self.pending.sort_by_key(|pending| (pending.cpu, pending.sequence));
+        out.extend(self.pending.drain(..).map(|pending| pending.record));
     }
 }
 

@@ -10,33 +10,19 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::mapping::{self, Mapping, Roles};
-use crate::device_table::printable;
-use crate::error::{Category, Result};
-use crate::fields::{self, Misread, quoted};
-use crate::format::{Facts, Fault, Format, Kind, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
+use super::text_format::*;
 use crate::options::{Column, Columns, ReaderOptions, Unit};
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "csv",
-    title: "any table of text, by a mapping, and our own export",
-    kind: Kind::Text,
-    about: "columns as the option `columns` says, with units; delimiter and header are found out",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
     has_response: true,
-    coarse_ns: None,
-    confirmed: true,
-    name_parts: &[],
-    layered: false,
-    detect,
-    open,
-    siblings: None,
+    ..Format::text(
+        "csv",
+        "any table of text, by a mapping, and our own export",
+        "columns as the option `columns` says, with units; delimiter and header are found out",
+        detect,
+        open,
+    )
 };
 
 /// Delimiters in the order in which they are tried.
@@ -45,27 +31,27 @@ const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 const LOOK_LINES: usize = 20;
 
 /// The header of our own export.
-pub(crate) const OWN_COLUMNS: [&str; 6] =
+pub(crate) const EXPORT_COLUMNS: [&str; 6] =
     ["time_ns", "device", "op", "offset_bytes", "length_bytes", "response_ns"];
 
-/// What a column of any other table means cannot be seen.
+/// Only our own export is detected: the columns of other tables have no known meaning.
 fn detect(sample: &Sample) -> Verdict {
     match sample.lines(1).first() {
-        Some(first) if is_own(first) => Verdict::Yes("the header of our own export".to_owned()),
+        Some(first) if is_export(first) => Verdict::Yes("the header of our own export".to_owned()),
         _ => Verdict::No,
     }
 }
 
-fn is_own(first: &[u8]) -> bool {
-    first.trim_ascii_end().split(|&c| c == b',').eq(OWN_COLUMNS.map(str::as_bytes))
+fn is_export(first: &[u8]) -> bool {
+    first.trim_ascii_end().split(|&c| c == b',').eq(EXPORT_COLUMNS.map(str::as_bytes))
 }
 
 fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let sample = Sample::of(&mut input)?;
     let lines = sample.lines(LOOK_LINES);
-    let is_own = lines.first().is_some_and(|first| is_own(first));
-    let own = (is_own && opening.options.columns == Columns::default())
-        .then(|| mapping::own_export(&opening.options));
+    let is_export = lines.first().is_some_and(|first| is_export(first));
+    let own = (is_export && opening.options.columns == Columns::default())
+        .then(|| mapping::export_mapping(&opening.options));
     let options = own.as_ref().unwrap_or(&opening.options);
     let delimiter = options.delimiter.unwrap_or_else(|| find_delimiter(&lines));
     let mapping = Mapping::new(FORMAT.name, options, false)?;
@@ -227,7 +213,9 @@ struct CsvLines {
 }
 
 impl LineParser for CsvLines {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if self.header.as_deref() == Some(line) {
             return Ok(Parsed::Skip(Skipped::Header));
         }
@@ -269,7 +257,7 @@ impl LineParser for CsvLines {
             }
         }
         if op == RecordOp::Flush {
-            return Ok(Parsed::Record(record)); // whatever stands in the extent's columns
+            return Ok(record.into()); // whatever stands in the extent's columns
         }
         if let Some(i) = self.roles.offset {
             record.offset_bytes = self.bytes(line, i, "offset", self.mapping.offset_bytes)?;
@@ -281,11 +269,7 @@ impl LineParser for CsvLines {
                 self.bytes(line, i, "length", self.mapping.length_bytes)?
             }
         };
-        Ok(Parsed::Record(record))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(record.into())
     }
 
     fn facts(&self) -> Facts {

@@ -8,13 +8,7 @@
 //! the device. The number may restart. A decimal comma, as localised Windows writes it, is accepted
 //! in this format only.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
-use crate::record::{Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -24,12 +18,9 @@ pub static FORMAT: Format = Format {
         "Sysinternals DiskMon",
         "number, seconds, duration, disk, Read|Write, sector, sectors; tab separated",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, DiskMon),
     )
 };
-
-const SECTOR_BYTES: u64 = 512;
-const SECOND_NS: u64 = 1_000_000_000;
 
 fn op_of(field: &[u8]) -> Option<RecordOp> {
     if field.eq_ignore_ascii_case(b"read") {
@@ -53,10 +44,6 @@ fn split(line: &[u8]) -> Fields<'_, 8> {
     Fields::separated(line.trim_ascii_end(), b'\t')
 }
 
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, DiskMon)
-}
-
 #[derive(Clone)]
 struct DiskMon;
 
@@ -76,25 +63,21 @@ fn seconds(f: &Fields<8>, i: usize, name: &str) -> std::result::Result<u64, Faul
 }
 
 impl LineParser for DiskMon {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = split(line);
         f.expect(7..=7)?;
         f.whole(0, "number", "the record")?;
         let time_ns = seconds(&f, 1, "time")?;
         let response_ns = seconds(&f, 2, "duration")?;
-        let disk = f
-            .whole(3, "disk", "the disk")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let disk = f.whole_device(3, "disk", "the disk")?;
         let op = op_of(f.bytes(4))
             .ok_or_else(|| f.unexpected(4, Category::UnknownOp, "operation", "Read or Write"))?;
         let offset_bytes = f.bytes_in(5, "sector", "sectors", SECTOR_BYTES)?;
         let length_bytes = f.bytes_in(6, "length", "sectors", SECTOR_BYTES)?;
         let device = context.devices.index(disk.to_string().as_bytes());
         context.extent_field = f.at[6].clone();
-        Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
     }
 }

@@ -9,13 +9,7 @@
 //! (DiskSim's "batch") are accepted, the sixth ignored. Other flag bits (synchronous, ordered, ...)
 //! are ignored.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, parse_hex, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format::text(
@@ -26,8 +20,6 @@ pub static FORMAT: Format = Format::text(
     detect,
     open,
 );
-
-const MILLISECOND_NS: u64 = 1_000_000;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(
@@ -58,7 +50,9 @@ struct DiskSim {
 }
 
 impl LineParser for DiskSim {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<7>::blanks(line);
         if f.count < 5 {
             f.expect(5..=5)?;
@@ -68,9 +62,7 @@ impl LineParser for DiskSim {
             context.tally.note("disksim: the sixth column (batch) is ignored");
         }
         let time_ns = f.time(0, "time", "milliseconds", MILLISECOND_NS)?;
-        let unit = f
-            .whole(1, "device", "the device")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let unit = f.whole_device(1, "device", "the device")?;
         let offset_bytes = f.bytes_in(2, "block", "blocks", self.block_bytes)?;
         let length_bytes = f.bytes_in(3, "length", "blocks", self.block_bytes)?;
         let flags = parse_hex(f.bytes(4), false)
@@ -81,17 +73,6 @@ impl LineParser for DiskSim {
         let op = if flags & 1 == 1 { RecordOp::Read } else { RecordOp::Write };
         let device = context.devices.index(unit.to_string().as_bytes());
         context.extent_field = f.at[3].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

@@ -14,13 +14,7 @@
 //! wait before. fio itself writes the file's name before `wait`; without it is accepted. A
 //! version-2 log without `wait` has no times.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, unexpected};
-use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -30,11 +24,11 @@ pub static FORMAT: Format = Format {
         "fio I/O log, version 2 and 3",
         "[time_us] file action [offset length]; bytes; first line \"fio version N iolog\"",
         detect,
-        open,
+        |input, opening| {
+            TextReader::boxed(input, opening, Iolog { version: 0, clock_ns: 0, waited: false })
+        },
     )
 };
-
-const MICROSECOND_NS: u64 = 1_000;
 
 fn detect(sample: &Sample) -> Verdict {
     match sample.lines(1).first() {
@@ -50,11 +44,7 @@ fn version(line: &[u8]) -> Option<u64> {
     let f = Fields::<4>::blanks(line);
     let named =
         f.count == 4 && f.bytes(0) == b"fio" && f.bytes(1) == b"version" && f.bytes(3) == b"iolog";
-    named.then(|| crate::fields::parse_u64(f.bytes(2)).ok()).flatten()
-}
-
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, Iolog { version: 0, clock_ns: 0, waited: false })
+    named.then(|| parse_u64(f.bytes(2)).ok()).flatten()
 }
 
 #[derive(Clone)]
@@ -68,7 +58,7 @@ struct Iolog {
 
 impl Iolog {
     /// Version 2: the clock goes on by field `at`.
-    fn wait(&mut self, f: &Fields<6>, at: usize) -> std::result::Result<Parsed, Fault> {
+    fn wait(&mut self, f: &Fields<6>, at: usize) -> Line {
         if f.at.get(at).is_none_or(|at| at.is_empty()) {
             f.expect(3..=4)?;
         }
@@ -81,7 +71,7 @@ impl Iolog {
 }
 
 impl LineParser for Iolog {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if self.version == 0 {
             return self.first_line(line);
         }
@@ -126,14 +116,7 @@ impl LineParser for Iolog {
             length_bytes = f.whole(action + 2, "length", "bytes")?;
             context.extent_field = f.at[action + 2].clone();
         }
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 
     fn facts(&self) -> Facts {
@@ -154,7 +137,7 @@ impl LineParser for Iolog {
 }
 
 impl Iolog {
-    fn first_line(&mut self, line: &[u8]) -> std::result::Result<Parsed, Fault> {
+    fn first_line(&mut self, line: &[u8]) -> Line {
         match version(line) {
             Some(known @ (2 | 3)) => {
                 self.version = known;
@@ -168,7 +151,7 @@ impl Iolog {
             None => {
                 // Version 1 had no such line: `rw, offset, length`.
                 let f = Fields::<3>::commas(line);
-                let number = |i: usize| crate::fields::parse_u64(f.bytes(i)).is_ok();
+                let number = |i: usize| parse_u64(f.bytes(i)).is_ok();
                 if f.count == 3 && number(0) && number(1) && number(2) {
                     let message = "this looks like a fio iolog of version 1 (rw, offset, length); \
                      versions 2 and 3 are read";

@@ -8,13 +8,7 @@
 //! from the left and the last six from the right. Conversions that drop the hash, the device
 //! numbers or both are accepted; without numbers the device is the file's name.
 
-use crate::error::{Category, Result};
-use crate::fields::{is_blank, parse_u64, unexpected, whole};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format::text(
@@ -22,10 +16,8 @@ pub static FORMAT: Format = Format::text(
     "FIU I/O deduplication, SRCMap",
     "time_ns pid process lba sectors W|R major minor md5; sectors; device major:minor",
     detect,
-    open,
+    |input, opening| TextReader::boxed(input, opening, Fiu),
 );
-
-const SECTOR_BYTES: u64 = 512;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "time pid process lba sectors W|R ...", |line| {
@@ -35,13 +27,9 @@ fn detect(sample: &Sample) -> Verdict {
     })
 }
 
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, Fiu)
-}
-
 type At = std::ops::Range<usize>;
 
-/// Where the columns of a line are, found from both ends.
+/// Columns of a line, found from both ends.
 struct Tail {
     left: [At; 2],
     extent: [At; 2],
@@ -49,29 +37,11 @@ struct Tail {
     device: Option<[At; 2]>,
 }
 
-/// Columns of a line, by runs of blanks; long process names make many.
-fn columns(line: &[u8]) -> Vec<At> {
-    let mut columns = Vec::with_capacity(12);
-    let mut start = None;
-    for (i, &c) in line.iter().enumerate() {
-        match (is_blank(c), start) {
-            (true, Some(from)) => {
-                columns.push(from..i);
-                start = None;
-            }
-            (false, None) => start = Some(i),
-            _ => {}
-        }
-    }
-    columns.extend(start.map(|from| from..line.len()));
-    columns
-}
-
 impl Tail {
     /// `None` if no column near the end is the operation with the right columns behind it: device
     /// numbers and a hash, either alone, or nothing.
     fn of(line: &[u8]) -> Option<Tail> {
-        let columns = columns(line);
+        let columns = blank_columns(line);
         let text = |i: usize| &line[columns[i].clone()];
         let number = |i: usize| parse_u64(text(i)).is_ok();
         let hash = |i: usize| text(i).len() == 32 && text(i).iter().all(u8::is_ascii_hexdigit);
@@ -105,9 +75,11 @@ impl Tail {
 struct Fiu;
 
 impl LineParser for Fiu {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let Some(tail) = Tail::of(line) else {
-            let count = columns(line).len();
+            let count = blank_columns(line).len();
             if count < 6 {
                 let message = format!("expected at least 6 fields, got {count}");
                 return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
@@ -118,17 +90,10 @@ impl LineParser for Fiu {
                     .to_owned();
             return Err(Fault { category: Category::UnknownOp, field: 0..0, message });
         };
-        let number =
-            |at: &At, name: &str, of: &str| whole(line, at.clone(), name, of, Category::BadNumber);
         let time_ns = whole(line, tail.left[0].clone(), "time", "nanoseconds", Category::BadTime)?;
-        number(&tail.left[1], "pid", "the process")?;
-        let scaled = |at: &At, name: &str| {
-            number(at, name, "sectors")?.checked_mul(SECTOR_BYTES).ok_or_else(|| Fault {
-                category: Category::OutOfRange,
-                field: at.clone(),
-                message: format!("{name}: does not fit 64 bits as bytes"),
-            })
-        };
+        whole(line, tail.left[1].clone(), "pid", "the process", Category::BadNumber)?;
+        let scaled =
+            |at: &At, name: &str| whole_bytes(line, at.clone(), name, "sectors", SECTOR_BYTES);
         let offset_bytes = scaled(&tail.extent[0], "lba")?;
         let length_bytes = scaled(&tail.extent[1], "length")?;
         let op = match &line[tail.op.clone()] {
@@ -143,17 +108,6 @@ impl LineParser for Fiu {
             None => context.devices.index(context.file_device.as_bytes()),
         };
         context.extent_field = tail.extent[1].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

@@ -7,13 +7,7 @@
 //! Time in seconds with a fraction, offset and length in bytes, the volume is the device. No sample
 //! was at hand, so the reader is strict and the format marked unconfirmed.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -24,7 +18,7 @@ pub static FORMAT: Format = Format {
         "Fujitsu K5 cloud",
         "volume,seconds,R|W,offset,length; bytes",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, K5),
     )
 };
 
@@ -38,41 +32,23 @@ fn detect(sample: &Sample) -> Verdict {
     })
 }
 
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, K5)
-}
-
 #[derive(Clone)]
 struct K5;
 
 impl LineParser for K5 {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<6>::commas(line);
         f.expect(5..=5)?;
-        let volume = f
-            .whole(0, "volume", "the volume")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let volume = f.whole_device(0, "volume", "the volume")?;
         let time_ns = f.time(1, "time", "seconds", 1_000_000_000)?;
-        let op = match f.bytes(2) {
-            b"R" => RecordOp::Read,
-            b"W" => RecordOp::Write,
-            _ => return Err(f.unexpected(2, Category::UnknownOp, "operation", "R or W")),
-        };
+        let op =
+            f.op(2, "operation", &[(b"R", RecordOp::Read), (b"W", RecordOp::Write)], "R or W")?;
         let offset_bytes = f.whole(3, "offset", "bytes")?;
         let length_bytes = f.whole(4, "length", "bytes")?;
         let device = context.devices.index(volume.to_string().as_bytes());
         context.extent_field = f.at[4].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

@@ -13,34 +13,22 @@
 //! The operation is in bits 0..7 of its word, the tenant in bits 8..31. Clock, ids and operations
 //! are those of `oracle-general`; the statistics and next accesses are not used.
 
-use super::binary::{Records, field, u32_le, u64_le};
-use super::object::{self, Objects, Tenants};
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Place, Result, TraceError};
-use crate::format::{Facts, Format, Kind, Opening, RecordReader};
-use crate::input::Input;
-use crate::record::{Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
+use super::binary::*;
+use super::object::{self, Layout, ObjectReader, OpField};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "lcs",
-    title: "libCacheSim lcs",
-    kind: Kind::Binary,
-    about: "a header of 8192 bytes, then records of 24 to 100 bytes by version 1 to 8; time in \
-     whole seconds",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
-    has_response: false,
     coarse_ns: Some(object::TICK_NS),
     confirmed: false,
     name_parts: &[".lcs"],
-    layered: false,
-    detect,
-    open,
-    siblings: None,
+    ..Format::binary(
+        "lcs",
+        "libCacheSim lcs",
+        "a header of 8192 bytes, then records of 24 to 100 bytes by version 1 to 8; time in \
+     whole seconds",
+        detect,
+        open,
+    )
 };
 
 /// First and last word of the header.
@@ -50,41 +38,16 @@ const HEADER_BYTES: usize = 8192;
 /// Bytes of the header of an early layout, which has a format string where the version stands now.
 const EARLY_HEADER_BYTES: usize = 1024;
 
-/// The layout of one version's records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Layout {
-    version: u64,
-    record_bytes: usize,
-}
-
-impl Layout {
-    fn of(version: u64) -> Option<Layout> {
-        let record_bytes = match version {
-            1 => 24,
-            2 => 28,
-            3 => 36,
-            4..=8 => 36 + 4 * (1 << (version - 4)),
-            _ => return None,
-        };
-        Some(Layout { version, record_bytes })
-    }
-
-    /// Where the word of operation and tenant stands; version 1 has none.
-    fn op_at(self) -> Option<usize> {
-        match self.version {
-            1 => None,
-            2 => Some(16),
-            _ => Some(20),
-        }
-    }
-
-    /// Size of the object; `None` if it is negative.
-    fn size_bytes(self, record: &[u8]) -> Option<u64> {
-        if self.version < 3 {
-            return Some(u64::from(u32_le(record, 12)));
-        }
-        u64::try_from(i64::from_le_bytes(field(record, 12))).ok()
-    }
+/// The layout of one version's records; `None` of an unknown one.
+fn layout_of(version: u64) -> Option<Layout> {
+    let (record_bytes, op) = match version {
+        1 => (24, OpField::None),
+        2 => (28, OpField::Word(16)),
+        3 => (36, OpField::Word(20)),
+        4..=8 => (36 + 4 * (1 << (version - 4)), OpField::Word(20)),
+        _ => return None,
+    };
+    Some(Layout { record_bytes, wide_size: version > 2, op })
 }
 
 /// Whether `bytes` begin with the early layout's header.
@@ -102,12 +65,12 @@ fn detect(sample: &Sample) -> Verdict {
     })
 }
 
-/// What the header says of the records behind it.
+/// Layout of the records, from the header.
 fn layout(input: &mut Input) -> Result<Layout> {
     input.ensure(HEADER_BYTES)?;
     let wrong = |byte: u64, message: String, hint: Option<&str>| TraceError::Data {
         file: input.name().to_owned(),
-        place: Place::Record { record: 0, byte },
+        place: Location::Record { record: 0, byte },
         message: format!("header: {message}"),
         hint: hint.map(str::to_owned),
     };
@@ -126,7 +89,7 @@ fn layout(input: &mut Input) -> Result<Layout> {
         ));
     }
     let version = u64_le(header, 8);
-    let Some(layout) = Layout::of(version) else {
+    let Some(layout) = layout_of(version) else {
         let early = is_early(header);
         let message = if early {
             "the early lcs layout, with a format string instead of a version, is not read"
@@ -154,78 +117,9 @@ fn layout(input: &mut Input) -> Result<Layout> {
 
 fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let layout = layout(&mut input)?;
-    let options = &opening.options;
-    let tenants =
-        Tenants::new(input.device_name(), options.tenant_is_device && layout.op_at().is_some());
     input.consume(HEADER_BYTES);
-    Ok(Box::new(Lcs {
-        layout,
-        objects: Objects::new(options),
-        tenants,
-        plain_op: options.default_op.unwrap_or(RecordOp::Read),
-        records: Records::new(input, opening),
-    }))
-}
-
-struct Lcs {
-    records: Records,
-    layout: Layout,
-    objects: Objects,
-    tenants: Tenants,
-    /// Operation of version 1, which has none.
-    plain_op: RecordOp,
-}
-
-impl RecordReader for Lcs {
-    fn fill(
-        &mut self,
-        out: &mut Vec<Record>,
-        devices: &mut DeviceTable,
-        tally: &mut Tally,
-    ) -> Result<bool> {
-        let size = self.layout.record_bytes;
-        let count = self.records.whole(size, tally)?;
-        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate()
-        {
-            let place = self.records.place(i, i * size);
-            let (op, device) = match self.layout.op_at() {
-                None => (self.plain_op, self.tenants.file(devices)),
-                Some(at) => {
-                    let word = u32_le(bytes, at);
-                    let Some(op) = object::operation(word as u8) else {
-                        let message = object::unknown(word as u8);
-                        self.records.reject(tally, place, Category::UnknownOp, message)?;
-                        continue;
-                    };
-                    (op, self.tenants.device(word >> 8, devices))
-                }
-            };
-            let Some(size_bytes) = self.layout.size_bytes(bytes) else {
-                let found = i64::from_le_bytes(field(bytes, 12));
-                let message = format!("size: expected a number of bytes, found {found}");
-                self.records.reject(tally, place, Category::OutOfRange, message)?;
-                continue;
-            };
-            let access = object::Access {
-                time_s: u32_le(bytes, 0),
-                id: u64_le(bytes, 4),
-                size_bytes,
-                device,
-                op,
-            };
-            object::take(access, &mut self.objects, &self.records, place, out, tally)?;
-        }
-        self.records.advance(count, count * size, tally);
-        Ok(count > 0)
-    }
-
-    fn facts(&self) -> Facts {
-        Facts {
-            has_ops: Some(self.layout.op_at().is_some()),
-            page_bytes: self.objects.page_bytes(),
-            ..Facts::default()
-        }
-    }
+    let facts = Facts { has_ops: Some(layout.op != OpField::None), ..Facts::default() };
+    Ok(ObjectReader::boxed(input, opening, layout, facts))
 }
 
 #[cfg(test)]
@@ -253,7 +147,7 @@ mod tests {
         bytes.extend((op | tenant << 8).to_le_bytes());
         bytes.extend(3600u32.to_le_bytes());
         bytes.extend((-1i64).to_le_bytes());
-        bytes.resize(Layout::of(version).unwrap().record_bytes, 0xaa);
+        bytes.resize(layout_of(version).unwrap().record_bytes, 0xaa);
         bytes
     }
 
@@ -268,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_version_has_its_record_size() {
-        let sizes: Vec<_> = (0..=9).map(|v| Layout::of(v).map(|l| l.record_bytes)).collect();
+        let sizes: Vec<_> = (0..=9).map(|v| layout_of(v).map(|l| l.record_bytes)).collect();
         let sized = |n| Some(n);
         assert_eq!(
             sizes,

@@ -4,7 +4,7 @@
 //! question to the user that names the key and the columns that are there.
 
 use crate::error::{Result, TraceError};
-use crate::fields::{self, Misread};
+use crate::format::fields::{self, Misread};
 use crate::options::{Column, Columns, ReaderOptions, TimeUnit, Unit};
 use crate::record::RecordOp;
 
@@ -13,10 +13,10 @@ const PAGE_BYTES: u64 = 4096;
 
 /// A question to the user: an option is missing or makes no sense.
 pub(crate) fn usage(message: impl Into<String>) -> TraceError {
-    TraceError::Usage { message: message.into() }
+    TraceError::usage(message.into())
 }
 
-/// How the numbers of a time column become nanoseconds.
+/// Unit of a time column, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Clock {
     /// Each is this many nanoseconds.
@@ -90,7 +90,7 @@ pub(crate) struct Roles<T> {
 }
 
 /// The mapping of the columns that we export ourselves, the rest as the user wants it.
-pub(crate) fn own_export(given: &ReaderOptions) -> ReaderOptions {
+pub(crate) fn export_mapping(given: &ReaderOptions) -> ReaderOptions {
     let column = |name: &str| Some(Column::Name(name.to_owned()));
     let list = |name: &str| vec![name.to_owned()];
     ReaderOptions {
@@ -184,7 +184,7 @@ pub(crate) struct Mapping {
     ops: Vec<(Vec<u8>, RecordOp)>,
 }
 
-/// What the values of the op column mean.
+/// Meaning of the values of the op column.
 fn ops_of(format: &str, options: &ReaderOptions) -> Result<Vec<(Vec<u8>, RecordOp)>> {
     let ops: Vec<_> = [
         (&options.op_read, RecordOp::Read),
@@ -226,11 +226,11 @@ fn missing(format: &str, key: &str, values: &str) -> TraceError {
 }
 
 impl Mapping {
-    /// What the options say about the columns that are mapped.
+    /// Units and operations of the mapped columns, from the options.
     ///
-    /// `own_clock`: the time column brings its own unit, as timestamps of Parquet do. Errors: a
+    /// `has_clock`: the time column brings its own unit, as timestamps of Parquet do. Errors: a
     /// unit or a meaning that is missing, or given for nothing.
-    pub(crate) fn new(format: &str, options: &ReaderOptions, own_clock: bool) -> Result<Mapping> {
+    pub(crate) fn new(format: &str, options: &ReaderOptions, has_clock: bool) -> Result<Mapping> {
         let columns = &options.columns;
         let page_bytes = options.page_bytes.unwrap_or(PAGE_BYTES);
         let bytes = |unit: Unit| match unit {
@@ -244,7 +244,7 @@ impl Mapping {
         const SIZES: &str = "byte, sector, page, or a number of bytes";
 
         let time_unit = match (&columns.time, options.time_unit) {
-            (Some(_), None) if !own_clock => return Err(missing("time_unit", TIMES)),
+            (Some(_), None) if !has_clock => return Err(missing("time_unit", TIMES)),
             (_, unit) => unit,
         };
         let time = columns.time.as_ref().and(time_unit.and_then(Clock::of));
@@ -275,7 +275,7 @@ impl Mapping {
         })
     }
 
-    /// What a value of the op column means, if anything.
+    /// Meaning of a value of the op column, if it has one.
     pub(crate) fn op(&self, value: &[u8]) -> Option<RecordOp> {
         self.ops.iter().find(|(text, _)| text == value).map(|&(_, op)| op)
     }

@@ -36,6 +36,7 @@ pub mod systor17;
 pub mod tencent;
 #[cfg(test)]
 pub(crate) mod testing;
+mod text_format;
 pub mod vscsi;
 pub mod vscsi_text;
 

@@ -18,13 +18,7 @@
 use std::ops::Range;
 
 use super::mapping::usage;
-use crate::error::{Category, Result};
-use crate::fields::{self, is_blank, parse_u64, unexpected};
-use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -43,7 +37,6 @@ pub static FORMAT: Format = Format {
 
 /// Tokens of a block.
 const BLOCK_TOKENS: u64 = 512;
-const MILLISECOND_NS: u64 = 1_000_000;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "JSON objects with timestamp and hash_ids", |line| {
@@ -63,7 +56,7 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     TextReader::boxed(input, opening, Mooncake { block_bytes, default_op, warned: false })
 }
 
-/// Where the values that matter stand in a line.
+/// Positions of the values used in a line.
 #[derive(Default)]
 struct Object {
     timestamp: Option<Range<usize>>,
@@ -171,7 +164,7 @@ impl Json<'_> {
         Ok(start..self.at)
     }
 
-    /// From the opening quote of a text to its closing one.
+    /// Skips from the opening quote of a text to its closing one.
     fn text(&mut self, start: usize) -> std::result::Result<(), Fault> {
         self.at += 1;
         loop {
@@ -196,7 +189,7 @@ struct Mooncake {
 }
 
 impl LineParser for Mooncake {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let object = Object::of(line)?;
         let missing = |key: &str| Fault {
             category: Category::TooFewFields,
@@ -247,7 +240,7 @@ impl LineParser for Mooncake {
     }
 }
 
-/// Where the ids of a list stand.
+/// Positions of the ids of a list.
 fn blocks_of(line: &[u8], list: Range<usize>) -> std::result::Result<Vec<Range<usize>>, Fault> {
     let inside = match &line[list.clone()] {
         [b'[', .., b']'] => list.start + 1..list.end - 1,

@@ -9,14 +9,8 @@
 //! MQSim, the device column is heeded, addresses are not wrapped, and a short line is malformed
 //! rather than the end of the trace.
 
-use crate::error::{Category, Result, TraceError};
-use crate::fields::{Fields, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
+use super::text_format::*;
 use crate::options::TimeUnit;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -29,8 +23,6 @@ pub static FORMAT: Format = Format {
         open,
     )
 };
-
-const SECTOR_BYTES: u64 = 512;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "time device sector sectors 0|1, all whole numbers", |line| {
@@ -50,9 +42,9 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         TimeUnit::S => (Scale::Multiply(1_000_000_000), "seconds"),
         TimeUnit::Filetime => (Scale::Multiply(100), "100-ns ticks"),
         TimeUnit::None => {
-            let message =
-                "time_unit: format mqsim has times; expected ns, us, ps, ms or s".to_owned();
-            return Err(TraceError::Usage { message });
+            return Err(TraceError::usage(
+                "time_unit: format mqsim has times; expected ns, us, ps, ms or s",
+            ));
         }
     };
     let assumed = opening.options.time_unit.is_none().then_some(opening.detected);
@@ -74,7 +66,9 @@ struct MqSim {
 }
 
 impl LineParser for MqSim {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         match self.assumed.take() {
             Some(true) => context.tally.warn(
                 "mqsim: times taken as ns; files in microseconds circulate, and DiskSim files may \
@@ -93,36 +87,17 @@ impl LineParser for MqSim {
             Scale::Multiply(by) => ticks.checked_mul(by).ok_or_else(|| f.too_large(0, "time"))?,
             Scale::Divide(by) => ticks / by,
         };
-        let unit = f
-            .whole(1, "device", "the device")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let unit = f.whole_device(1, "device", "the device")?;
         let offset_bytes = f.bytes_in(2, "sector", "sectors", SECTOR_BYTES)?;
         let length_bytes = f.bytes_in(3, "length", "sectors", SECTOR_BYTES)?;
-        let op = match f.bytes(4) {
-            b"0" => RecordOp::Write,
-            b"1" => RecordOp::Read,
-            _ => {
-                return Err(f.unexpected(
-                    4,
-                    Category::UnknownOp,
-                    "operation",
-                    "0 (write) or 1 (read)",
-                ));
-            }
-        };
+        let op = f.op(
+            4,
+            "operation",
+            &[(b"0", RecordOp::Write), (b"1", RecordOp::Read)],
+            "0 (write) or 1 (read)",
+        )?;
         let device = context.devices.index(unit.to_string().as_bytes());
         context.extent_field = f.at[3].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

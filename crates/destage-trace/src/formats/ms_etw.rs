@@ -17,14 +17,8 @@
 //! in absolute time; without it every file starts at 0. FileName is last, quoted and may contain
 //! commas: a line is split only as far as the columns need.
 
-use crate::error::{Category, Result};
-use crate::fields::{self, parse_hex, parse_u64, trim, unexpected, whole};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
+use super::text_format::*;
 use crate::options::EtwTime;
-use crate::record::{Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
 
 /// The row of the table. No real file was at hand: unconfirmed.
 pub static FORMAT: Format = Format {
@@ -40,15 +34,12 @@ pub static FORMAT: Format = Format {
     )
 };
 
-const MICROSECOND_NS: u64 = 1_000;
-const TICK_NS: u64 = 100;
-
 /// Columns of the oldest exports, behind the event's name.
 const OLD_ORDER: Wanted = Wanted { time: 1, elapsed: Some(7), disk: Some(8), extent: Some([5, 6]) };
 
 type At = std::ops::Range<usize>;
 
-/// Where the columns that count are, from 0, the event's name included.
+/// Positions of the columns used, from 0, the event's name included.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     time: usize,
@@ -65,7 +56,7 @@ impl Wanted {
         columns.into_iter().flatten().max().unwrap_or(0)
     }
 
-    /// From a line of the header.
+    /// Positions named by a line of the header.
     fn named(line: &[u8]) -> Option<Wanted> {
         let names: Vec<&[u8]> = line.split(|&c| c == b',').map(<[u8]>::trim_ascii).collect();
         let find = |name: &[u8]| names.iter().position(|n| n.eq_ignore_ascii_case(name));
@@ -115,7 +106,7 @@ struct Etw {
     stage: Stage,
     /// Columns of DiskRead, DiskWrite, DiskFlush.
     columns: [Option<Wanted>; 3],
-    /// Of `Trace Start`.
+    /// Time of `Trace Start`, ns.
     start_ns: u64,
     completion: bool,
     flushes: bool,
@@ -124,7 +115,7 @@ struct Etw {
 const EVENTS: [&[u8]; 3] = [b"DiskRead", b"DiskWrite", b"DiskFlush"];
 
 impl LineParser for Etw {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let text = line.trim_ascii();
         if text == b"BeginHeader" {
             self.stage = Stage::Header;
@@ -165,7 +156,7 @@ impl LineParser for Etw {
 }
 
 impl Etw {
-    fn trace_start(&mut self, line: &[u8], from: usize) -> std::result::Result<Parsed, Fault> {
+    fn trace_start(&mut self, line: &[u8], from: usize) -> Line {
         let to = line[from..].iter().position(|&c| c == b',').map_or(line.len(), |n| from + n);
         let at = trim(line, from..to);
         let ticks = whole(line, at.clone(), "Trace Start", "FILETIME ticks", Category::BadTime)?;
@@ -202,13 +193,7 @@ impl Etw {
         Ok((done_ns.saturating_sub(elapsed_ns), elapsed_ns))
     }
 
-    fn request(
-        &self,
-        line: &[u8],
-        event: usize,
-        wanted: Wanted,
-        context: &mut Context,
-    ) -> std::result::Result<Parsed, Fault> {
+    fn request(&self, line: &[u8], event: usize, wanted: Wanted, context: &mut Context) -> Line {
         let cells = cells(line, wanted.last() + 1);
         if cells.len() <= wanted.last() {
             let message =
@@ -262,7 +247,7 @@ fn hexadecimal(line: &[u8], at: At, name: &str) -> std::result::Result<u64, Faul
 }
 
 /// Any event but those read. A name is letters, digits and few signs; anything else is no event.
-fn other_event(line: &[u8], name: At, first_comma: usize) -> std::result::Result<Parsed, Fault> {
+fn other_event(line: &[u8], name: At, first_comma: usize) -> Line {
     let text = &line[name.clone()];
     let plain = |c: &u8| c.is_ascii_alphanumeric() || b"-_/. :()".contains(c);
     if first_comma == line.len() {

@@ -11,13 +11,7 @@
 //! Readings. Copies converted to other units (times from 0, in ms or s) circulate: a time below
 //! 10^16 is refused with a hint at `csv`.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, eight, parse_u64, quick_number, sum_lanes, unexpected};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -27,13 +21,12 @@ pub static FORMAT: Format = Format {
         "Microsoft Research Cambridge",
         "FILETIME,host,disk,Read|Write,offset,size,response; bytes; device host_disk",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, Msr::default()),
     )
 };
 
 /// FILETIME ticks below this are another unit.
 const LEAST_TICKS: u64 = 10_000_000_000_000_000;
-const TICK_NS: u64 = 100;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "FILETIME,host,disk,Read|Write,...", |line| {
@@ -45,10 +38,6 @@ fn detect(sample: &Sample) -> Verdict {
         let time = parse_u64(f.bytes(0)).is_ok_and(|t| f.count == 7 || t >= LEAST_TICKS);
         time && matches!(f.count, 6 | 7) && op(3) && !f.bytes(1).is_empty()
     })
-}
-
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, Msr::default())
 }
 
 /// Text `host,disk,` of a device that was met, for the quick path.
@@ -147,7 +136,7 @@ impl LineParser for Msr {
         Some((Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }, end))
     }
 
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<8>::commas(line);
         if f.bytes(0).eq_ignore_ascii_case(b"timestamp") {
             return Ok(Parsed::Skip(Skipped::Header));
@@ -199,10 +188,10 @@ impl LineParser for Msr {
         let device = context.devices.index(&[f.bytes(1), b"_", disk].concat());
         self.learn(line, &f, device);
         context.extent_field = f.at[5].clone();
-        Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
     }
 
-    fn beside(&self) -> Option<Self> {
+    fn parallel(&self) -> Option<Self> {
         Some(Msr::default())
     }
 }
@@ -212,8 +201,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::device_table::DeviceTable;
-    use crate::tally::Tally;
+    use crate::format::Tally;
+    use crate::record::DeviceTable;
 
     proptest! {
         #[test]

@@ -1,4 +1,4 @@
-//! What the libCacheSim formats `oracle-general` and `lcs` share: object ids, operations, tenants.
+//! Reader of the libCacheSim formats `oracle-general` and `lcs`: object ids, operations, tenants.
 //!
 //! They name what is accessed by a 64-bit id. What the id is depends on who converted the trace,
 //! and nothing in the file says it: `object = "page"` (it counts blocks of 4 KiB), `"sector"`, or
@@ -7,12 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::binary::Records;
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Place, Result, TraceError};
+use super::binary::*;
 use crate::options::{Object, ReaderOptions};
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::tally::Tally;
 
 /// The clock of these formats.
 pub(crate) const TICK_NS: u64 = 1_000_000_000;
@@ -43,14 +39,9 @@ pub(crate) fn operation(code: u8) -> Option<RecordOp> {
     }
 }
 
-/// What to say of a code without a meaning.
-pub(crate) fn unknown(code: u8) -> String {
-    format!("op: expected 0 (none) to 14 (update), found {code}")
-}
-
 /// Turns ids and sizes into extents.
 #[derive(Debug)]
-pub(crate) struct Objects {
+struct Objects {
     object: Option<Object>,
     page_bytes: u64,
     max_request_bytes: u64,
@@ -59,7 +50,7 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// As the options `object` and `page_bytes` say.
-    pub(crate) fn new(options: &ReaderOptions) -> Objects {
+    fn new(options: &ReaderOptions) -> Objects {
         Objects {
             object: options.object,
             page_bytes: options.page_bytes.unwrap_or(PAGE_BYTES),
@@ -70,13 +61,13 @@ impl Objects {
     }
 
     /// Size of one reference, where a reference is one page.
-    pub(crate) fn page_bytes(&self) -> Option<u64> {
+    fn page_bytes(&self) -> Option<u64> {
         (self.object == Some(Object::Opaque)).then_some(self.page_bytes)
     }
 
     /// Whether `simple_extent` gives the extent of this access and every rule holds for it.
     #[inline]
-    pub(crate) fn is_simple(&self, id: u64, size_bytes: u32) -> bool {
+    fn is_simple(&self, id: u64, size_bytes: u32) -> bool {
         match self.object {
             None => {
                 size_bytes == PAGE_BYTES as u32
@@ -98,7 +89,7 @@ impl Objects {
 
     /// Offset and length of an access that `is_simple`.
     #[inline]
-    pub(crate) fn simple_extent(&self, id: u64, size_bytes: u32) -> (u64, u64) {
+    fn simple_extent(&self, id: u64, size_bytes: u32) -> (u64, u64) {
         match self.object {
             None | Some(Object::Page) => (id * PAGE_BYTES, u64::from(size_bytes)),
             Some(Object::Sector) => (id * SECTOR_BYTES, u64::from(size_bytes)),
@@ -126,83 +117,190 @@ impl Objects {
     }
 }
 
-/// Which device an access belongs to.
-#[derive(Debug)]
-pub(crate) struct Tenants {
+/// Position of a record's operation and tenant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OpField {
+    /// Nowhere.
+    None,
+    /// A byte and the 16 bits behind it.
+    Byte(usize),
+    /// Bits 0..7 and 8..31 of a word.
+    Word(usize),
+}
+
+/// Layout of a record: u32 time (s) at 0, u64 object id at 4, size at 12.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    pub(crate) record_bytes: usize,
+    /// The size has 64 bits and a sign, not 32 without.
+    pub(crate) wide_size: bool,
+    pub(crate) op: OpField,
+}
+
+/// Reads records of one layout.
+pub(crate) struct ObjectReader {
+    records: Records,
+    decoder: Decoder,
+    facts: Facts,
+}
+
+/// Turns the bytes of one record into a request.
+struct Decoder {
+    layout: Layout,
+    objects: Objects,
+    /// Operation of records that carry none.
+    plain_op: RecordOp,
     file_name: String,
     by_tenant: bool,
     file: Option<u32>,
-    known: FxHashMap<u32, u32>,
+    tenants: FxHashMap<u32, u32>,
 }
 
-impl Tenants {
-    /// One device named after the file, or one for each tenant.
-    pub(crate) fn new(file_name: String, by_tenant: bool) -> Tenants {
-        Tenants { file_name, by_tenant, file: None, known: FxHashMap::default() }
+impl ObjectReader {
+    /// A reader of the records from where `input` stands; `facts` holds what the layout says.
+    pub(crate) fn boxed(
+        input: Input,
+        opening: &Opening,
+        layout: Layout,
+        facts: Facts,
+    ) -> Box<dyn RecordReader> {
+        let options = &opening.options;
+        let decoder = Decoder {
+            layout,
+            objects: Objects::new(options),
+            plain_op: options.default_op.unwrap_or(RecordOp::Read),
+            file_name: input.device_name(),
+            by_tenant: options.tenant_is_device && layout.op != OpField::None,
+            file: None,
+            tenants: FxHashMap::default(),
+        };
+        Box::new(ObjectReader { records: Records::new(input, opening), decoder, facts })
     }
+}
 
+impl Decoder {
     /// The device of an access without a tenant.
-    pub(crate) fn file(&mut self, devices: &mut DeviceTable) -> u32 {
+    fn file_device(&mut self, devices: &mut DeviceTable) -> u32 {
         *self.file.get_or_insert_with(|| devices.index(self.file_name.as_bytes()))
     }
 
     /// The device of an access of `tenant`.
-    pub(crate) fn device(&mut self, tenant: u32, devices: &mut DeviceTable) -> u32 {
+    fn device(&mut self, tenant: u32, devices: &mut DeviceTable) -> u32 {
         if !self.by_tenant {
-            return self.file(devices);
+            return self.file_device(devices);
         }
-        *self.known.entry(tenant).or_insert_with(|| devices.index(tenant.to_string().as_bytes()))
+        *self.tenants.entry(tenant).or_insert_with(|| devices.index(tenant.to_string().as_bytes()))
+    }
+
+    /// Whether every record of a batch `is_simple`.
+    fn are_simple(&self, batch: &[u8]) -> bool {
+        self.layout.op == OpField::None
+            && !self.layout.wide_size
+            && batch
+                .chunks_exact(self.layout.record_bytes)
+                .all(|r| self.objects.is_simple(u64_le(r, 4), u32_le(r, 12)))
+    }
+
+    /// Takes, counts or refuses one record, by every rule.
+    fn careful(
+        &mut self,
+        bytes: &[u8],
+        records: &Records,
+        place: Location,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let coded = match self.layout.op {
+            OpField::None => None,
+            OpField::Byte(at) => Some((bytes[at], u32::from(u16_le(bytes, at + 1)))),
+            OpField::Word(at) => Some((bytes[at], u32_le(bytes, at) >> 8)),
+        };
+        let (op, device) = match coded {
+            None => (self.plain_op, self.file_device(devices)),
+            Some((code, tenant)) => match operation(code) {
+                Some(op) => (op, self.device(tenant, devices)),
+                None => {
+                    let message = format!("op: expected 0 (none) to 14 (update), found {code}");
+                    return records.reject(tally, place, Category::UnknownOp, message);
+                }
+            },
+        };
+        let size_bytes = match self.layout.wide_size {
+            false => u64::from(u32_le(bytes, 12)),
+            true => match u64::try_from(i64::from_le_bytes(field(bytes, 12))) {
+                Ok(size_bytes) => size_bytes,
+                Err(_) => {
+                    let found = i64::from_le_bytes(field(bytes, 12));
+                    let message = format!("size: expected a number of bytes, found {found}");
+                    return records.reject(tally, place, Category::OutOfRange, message);
+                }
+            },
+        };
+        if self.objects.object.is_none() && size_bytes != PAGE_BYTES && size_bytes != 0 {
+            return Err(ask(records, place, size_bytes));
+        }
+        let id = u64_le(bytes, 4);
+        let Some((offset_bytes, length_bytes)) = self.objects.extent(id, size_bytes) else {
+            let message = format!(
+                "object id: {id} lies past 2^63 bytes; --object opaque takes ids as names of pages"
+            );
+            return records.reject(tally, place, Category::OutOfRange, message);
+        };
+        let time_ns = u64::from(u32_le(bytes, 0)) * TICK_NS;
+        let record = Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY };
+        records.take(record, place, out, tally)
     }
 }
 
-/// One access as a record says it.
-pub(crate) struct Access {
-    pub(crate) time_s: u32,
-    pub(crate) id: u64,
-    pub(crate) size_bytes: u64,
-    pub(crate) device: u32,
-    pub(crate) op: RecordOp,
-}
-
-/// Takes, counts or refuses one access.
-pub(crate) fn take(
-    access: Access,
-    objects: &mut Objects,
-    records: &Records,
-    place: Place,
-    out: &mut Vec<Record>,
-    tally: &mut Tally,
-) -> Result<()> {
-    let Access { time_s, id, size_bytes, device, op } = access;
-    if objects.object.is_none() && size_bytes != PAGE_BYTES && size_bytes != 0 {
-        return Err(ask(records, place, size_bytes));
+impl RecordReader for ObjectReader {
+    fn fill(
+        &mut self,
+        out: &mut Vec<Record>,
+        devices: &mut DeviceTable,
+        tally: &mut Tally,
+    ) -> Result<bool> {
+        let (records, decoder) = (&mut self.records, &mut self.decoder);
+        let size = decoder.layout.record_bytes;
+        let count = records.whole(size, tally)?;
+        let batch = &records.input.window()[..count * size];
+        if count > 0 && decoder.are_simple(batch) {
+            // Nothing in this batch can be wrong, so that it is converted in one sweep.
+            let (device, op) = (decoder.file_device(devices), decoder.plain_op);
+            out.extend(batch.chunks_exact(size).map(|r| {
+                let (offset_bytes, length_bytes) =
+                    decoder.objects.simple_extent(u64_le(r, 4), u32_le(r, 12));
+                let time_ns = u64::from(u32_le(r, 0)) * TICK_NS;
+                Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }
+            }));
+        } else {
+            for (i, bytes) in batch.chunks_exact(size).enumerate() {
+                let place = records.place(i, i * size);
+                decoder.careful(bytes, records, place, out, devices, tally)?;
+            }
+        }
+        self.records.advance(count, count * size, tally);
+        Ok(count > 0)
     }
-    let Some((offset_bytes, length_bytes)) = objects.extent(id, size_bytes) else {
-        let message = format!(
-            "object id: {id} lies past 2^63 bytes; --object opaque takes ids as names of pages"
-        );
-        return records.reject(tally, place, Category::OutOfRange, message);
-    };
-    let time_ns = u64::from(time_s) * TICK_NS;
-    let record =
-        Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device, op };
-    records.take(record, place, out, tally)
+
+    fn facts(&self) -> Facts {
+        Facts { page_bytes: self.decoder.objects.page_bytes(), ..self.facts }
+    }
 }
 
 /// The question that only the user can answer.
-fn ask(records: &Records, place: Place, size_bytes: u64) -> TraceError {
-    let question = TraceError::Data {
-        file: records.name().to_owned(),
+fn ask(records: &Records, place: Location, size_bytes: u64) -> TraceError {
+    let question = TraceError::data(
+        records.name(),
         place,
-        message: format!("size: {size_bytes} bytes, so that it must be said what an object id is"),
-        hint: Some(
-            "--object page (it counts 4096-byte blocks), sector (it is a sector number) or opaque \
+        format!("size: {size_bytes} bytes, so that it must be said what an object id is"),
+    )
+    .with_hint(
+        "--object page (it counts 4096-byte blocks), sector (it is a sector number) or opaque \
              (each id is \
-             one page, sizes are ignored)"
-                .to_owned(),
-        ),
-    };
-    TraceError::Usage { message: question.to_string() }
+             one page, sizes are ignored)",
+    );
+    TraceError::usage(question.to_string())
 }
 
 #[cfg(test)]

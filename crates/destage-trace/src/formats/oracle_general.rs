@@ -14,91 +14,54 @@
 //! or 2^63 - 1; it helps detection and is not trusted for anything else. `oracle-general` has no
 //! operation: all are reads unless `default_op` says otherwise.
 
-use super::binary::{Records, u16_le, u32_le, u64_le};
-use super::object::{self, Objects};
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Result};
-use crate::format::{Facts, Format, Kind, Opening, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
+use super::binary::*;
+use super::object::{self, Layout, ObjectReader, OpField};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "oracle-general",
-    title: "libCacheSim oracleGeneral",
-    kind: Kind::Binary,
-    about: "records of 24 bytes: time in whole seconds, object id, size, next access; no operation",
-    has_times: true,
     has_ops: false,
     has_devices: false,
-    has_response: false,
     coarse_ns: Some(object::TICK_NS),
-    confirmed: true,
     name_parts: &["oraclegeneral"],
-    layered: false,
-    detect: |sample| detect(sample, Layout::Plain),
-    open: |input, opening| open(input, opening, Layout::Plain),
-    siblings: None,
+    ..Format::binary(
+        "oracle-general",
+        "libCacheSim oracleGeneral",
+        "records of 24 bytes: time in whole seconds, object id, size, next access; no operation",
+        |sample| detect(sample, LAYOUT),
+        |input, opening| open(input, opening, LAYOUT),
+    )
 };
 
 /// The row of the table.
 pub static FORMAT_OP: Format = Format {
-    name: "oracle-general-op",
-    title: "libCacheSim oracleGeneral with operations",
-    kind: Kind::Binary,
-    about: "records of 27 bytes: time in whole seconds, object id, size, operation, namespace, \
-     next access",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
-    has_response: false,
     coarse_ns: Some(object::TICK_NS),
     confirmed: false,
-    name_parts: &[],
-    layered: false,
-    detect: |sample| detect(sample, Layout::WithOp),
-    open: |input, opening| open(input, opening, Layout::WithOp),
-    siblings: None,
+    ..Format::binary(
+        "oracle-general-op",
+        "libCacheSim oracleGeneral with operations",
+        "records of 27 bytes: time in whole seconds, object id, size, operation, namespace, \
+     next access",
+        |sample| detect(sample, LAYOUT_WITH_OP),
+        |input, opening| open(input, opening, LAYOUT_WITH_OP),
+    )
 };
 
-/// Which of the two layouts a file has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Layout {
-    Plain,
-    WithOp,
-}
-
-impl Layout {
-    const fn record_bytes(self) -> usize {
-        match self {
-            Layout::Plain => 24,
-            Layout::WithOp => 27,
-        }
-    }
-
-    const fn next_at(self) -> usize {
-        match self {
-            Layout::Plain => 16,
-            Layout::WithOp => 19,
-        }
-    }
-}
+const LAYOUT: Layout = Layout { record_bytes: 24, wide_size: false, op: OpField::None };
+const LAYOUT_WITH_OP: Layout = Layout { record_bytes: 27, wide_size: false, op: OpField::Byte(16) };
 
 /// Records that detection looks at.
 const DETECT_RECORDS: usize = 1000;
 
 fn detect(sample: &Sample, layout: Layout) -> Verdict {
-    let size = layout.record_bytes();
+    let size = layout.record_bytes;
     let (mut seen, mut last_time) = (0, 0);
     // A size below 16 MiB has a zero byte; text has none, and its digits look plausible.
     if sample.is_text() {
         return Verdict::No;
     }
     for record in sample.bytes.chunks_exact(size).take(DETECT_RECORDS) {
-        let (time, next) = (u32_le(record, 0), u64_le(record, layout.next_at()) as i64);
-        let op_is_one = layout == Layout::Plain || object::operation(record[16]).is_some();
+        let (time, next) = (u32_le(record, 0), u64_le(record, size - 8) as i64);
+        let op_is_one = layout == LAYOUT || object::operation(record[16]).is_some();
         let plausible = time >= last_time
             && u32_le(record, 12) < 1 << 31
             && (next == -1 || next > seen)
@@ -123,103 +86,7 @@ fn detect(sample: &Sample, layout: Layout) -> Verdict {
 }
 
 fn open(input: Input, opening: &Opening, layout: Layout) -> Result<Box<dyn RecordReader>> {
-    let options = &opening.options;
-    let device_name = input.device_name();
-    Ok(Box::new(OracleGeneral {
-        layout,
-        objects: Objects::new(options),
-        tenants: object::Tenants::new(
-            device_name,
-            options.tenant_is_device && layout == Layout::WithOp,
-        ),
-        plain_op: options.default_op.unwrap_or(RecordOp::Read),
-        records: Records::new(input, opening),
-    }))
-}
-
-struct OracleGeneral {
-    records: Records,
-    layout: Layout,
-    objects: Objects,
-    tenants: object::Tenants,
-    plain_op: RecordOp,
-}
-
-impl RecordReader for OracleGeneral {
-    fn fill(
-        &mut self,
-        out: &mut Vec<Record>,
-        devices: &mut DeviceTable,
-        tally: &mut Tally,
-    ) -> Result<bool> {
-        let size = self.layout.record_bytes();
-        let count = self.records.whole(size, tally)?;
-        let window = &self.records.input.window()[..count * size];
-        let simple = self.layout == Layout::Plain
-            && window
-                .chunks_exact(size)
-                .all(|r| self.objects.is_simple(u64_le(r, 4), u32_le(r, 12)));
-        if simple {
-            // Nothing in this batch can be wrong, so that it is converted in one sweep.
-            let (device, op) = (self.tenants.file(devices), self.plain_op);
-            let objects = &self.objects;
-            out.extend(window.chunks_exact(size).map(|r| {
-                let (offset_bytes, length_bytes) =
-                    objects.simple_extent(u64_le(r, 4), u32_le(r, 12));
-                let time_ns = u64::from(u32_le(r, 0)) * object::TICK_NS;
-                Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device, op }
-            }));
-        } else {
-            self.careful(count, out, devices, tally)?;
-        }
-        self.records.advance(count, count * size, tally);
-        Ok(count > 0)
-    }
-
-    fn facts(&self) -> Facts {
-        Facts { page_bytes: self.objects.page_bytes(), ..Facts::default() }
-    }
-}
-
-impl OracleGeneral {
-    /// The `count` records at hand one by one, each by every rule.
-    fn careful(
-        &mut self,
-        count: usize,
-        out: &mut Vec<Record>,
-        devices: &mut DeviceTable,
-        tally: &mut Tally,
-    ) -> Result<()> {
-        let size = self.layout.record_bytes();
-        for (i, bytes) in self.records.input.window()[..count * size].chunks_exact(size).enumerate()
-        {
-            let place = self.records.place(i, i * size);
-            let (op, device) = match self.layout {
-                Layout::Plain => (self.plain_op, self.tenants.file(devices)),
-                Layout::WithOp => match object::operation(bytes[16]) {
-                    Some(op) => (op, self.tenants.device(u32::from(u16_le(bytes, 17)), devices)),
-                    None => {
-                        self.records.reject(
-                            tally,
-                            place,
-                            Category::UnknownOp,
-                            object::unknown(bytes[16]),
-                        )?;
-                        continue;
-                    }
-                },
-            };
-            let access = object::Access {
-                time_s: u32_le(bytes, 0),
-                id: u64_le(bytes, 4),
-                size_bytes: u64::from(u32_le(bytes, 12)),
-                device,
-                op,
-            };
-            object::take(access, &mut self.objects, &self.records, place, out, tally)?;
-        }
-        Ok(())
-    }
+    Ok(ObjectReader::boxed(input, opening, layout, Facts::default()))
 }
 
 #[cfg(test)]

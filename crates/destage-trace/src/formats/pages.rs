@@ -9,13 +9,7 @@
 //! column `r` or `w` is the operation; without it all are reads. A page is `page_bytes`, 4096
 //! unless given.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_u64};
-use crate::format::{Facts, Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -60,7 +54,7 @@ struct Pages {
 }
 
 impl LineParser for Pages {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<3>::blanks(line);
         if f.bytes(0) == b"*" && f.count == 1 {
             return Ok(Parsed::Skip(Skipped::Comment));
@@ -76,14 +70,7 @@ impl LineParser for Pages {
         let device = context.devices.index(context.file_device.as_bytes());
         context.extent_field = f.at[0].clone();
         let length_bytes = self.page_bytes;
-        Ok(Parsed::Record(Record {
-            time_ns: 0,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
+        Ok(Record { offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 
     fn facts(&self) -> Facts {

@@ -20,41 +20,35 @@ use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 
 use self::cursor::{Cursor, RowFault};
-use self::table::{Own, Table};
+use self::table::{ExportMetadata, Table};
 use super::mapping::{self, Roles};
 use super::parquet_column::{Cell, ColumnType};
-use crate::device_table::{DeviceTable, printable};
-use crate::error::{Category, Place, Result, TraceError};
-use crate::fields::quoted;
-use crate::format::{BATCH_RECORDS, Facts, Format, Kind, Opening, RecordReader};
-use crate::held::Held;
-use crate::input::Input;
+use crate::error::{Category, Location, Result, TraceError};
+use crate::format::{
+    BATCH_RECORDS, Facts, Format, FormatKind, Opening, RecordReader, Ruling, Sample, Tally,
+    Verdict, fields::quoted,
+};
+use crate::input::{Input, stream_spool::SpooledStream};
 use crate::options::Columns;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::{Ruling, Tally};
+use crate::record::{DeviceTable, NO_RESPONSE, Record, RecordOp};
+use destage_keys::printable;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "parquet",
-    title: "Apache Parquet, by a mapping, and our own export",
-    kind: Kind::Columnar,
-    about: "columns as the option `columns` says, with units; a file of `trace convert` needs no \
-     mapping",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
+    kind: FormatKind::Columnar,
     has_response: true,
-    coarse_ns: None,
-    confirmed: true,
     name_parts: &[".parquet"],
-    layered: false,
-    detect,
-    open,
-    siblings: None,
+    ..Format::binary(
+        "parquet",
+        "Apache Parquet, by a mapping, and our own export",
+        "columns as the option `columns` says, with units; a file of `trace convert` needs no \
+         mapping",
+        detect,
+        open,
+    )
 };
 
-/// How a file begins and ends.
+/// First and last bytes of a file.
 const MAGIC: &[u8] = b"PAR1";
 
 fn detect(sample: &Sample) -> Verdict {
@@ -65,7 +59,7 @@ fn detect(sample: &Sample) -> Verdict {
     }
 }
 
-/// What the library says about a file, as an error of the file.
+/// An error of the library, as an error of the file.
 fn broken(file: &str, error: &ParquetError) -> TraceError {
     let message = match error {
         ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::NYI(text) => {
@@ -73,12 +67,7 @@ fn broken(file: &str, error: &ParquetError) -> TraceError {
         }
         other => other.to_string(),
     };
-    TraceError::Data {
-        file: file.to_owned(),
-        place: Place::File,
-        message: format!("not a whole Parquet file: {message}"),
-        hint: None,
-    }
+    TraceError::data(file, Location::File, format!("not a whole Parquet file: {message}"))
 }
 
 /// A call into the library as an error of the file. Of some damage the library has an assertion
@@ -129,12 +118,11 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     input.ensure(MAGIC.len())?;
     if !input.window().starts_with(MAGIC) {
         let found: String = input.window().iter().take(4).map(|b| format!("{b:02x}")).collect();
-        return Err(TraceError::Data {
-            file: name,
-            place: Place::Record { record: 0, byte: 0 },
-            message: format!("expected the magic number PAR1, found the bytes {found}"),
-            hint: None,
-        });
+        return Err(TraceError::data(
+            name,
+            Location::Record { record: 0, byte: 0 },
+            format!("expected the magic number PAR1, found the bytes {found}"),
+        ));
     }
     let file: Box<dyn FileReader> = match input.plain_path().map(ToOwned::to_owned) {
         Some(path) => {
@@ -147,24 +135,24 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
             })?
         }
         None => {
-            let (held, bytes) = input.into_held()?;
+            let (held, bytes) = input.into_spooled()?;
             guarded(&name, || {
                 let file: Box<dyn FileReader> = match held {
-                    Held::Memory(content) => {
+                    SpooledStream::Memory(content) => {
                         Box::new(SerializedFileReader::new(Bytes::from(content))?)
                     }
-                    Held::Disk(file) => Box::new(SerializedFileReader::new(file)?),
+                    SpooledStream::Disk(file) => Box::new(SerializedFileReader::new(file)?),
                 };
                 check_layout(&*file, bytes).map(|()| file)
             })?
         }
     };
     let metadata = file.metadata().file_metadata();
-    let own = Own::of(&name, metadata.key_value_metadata())?;
-    let table = match own {
-        Some(own) if opening.options.columns == Columns::default() => {
-            let options = mapping::own_export(&opening.options);
-            Table::new(FORMAT.name, metadata.schema_descr(), &options, Some(own))?
+    let export = ExportMetadata::of(&name, metadata.key_value_metadata())?;
+    let table = match export {
+        Some(export) if opening.options.columns == Columns::default() => {
+            let options = mapping::export_mapping(&opening.options);
+            Table::new(FORMAT.name, metadata.schema_descr(), &options, Some(export))?
         }
         _ => Table::new(FORMAT.name, metadata.schema_descr(), &opening.options, None)?,
     };
@@ -177,7 +165,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         next_group: 0,
         group: None,
         row: 0,
-        own_devices: Vec::new(),
+        export_devices: Vec::new(),
     }))
 }
 
@@ -185,7 +173,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
 struct Group {
     columns: Roles<Cursor>,
     rows_left: usize,
-    /// Where its offset column begins in the file.
+    /// Offset of its offset column in the file.
     byte: u64,
 }
 
@@ -200,7 +188,7 @@ struct ParquetRows {
     /// Rows read so far.
     row: u64,
     /// Indices, in the run's table, of the devices that our own export lists.
-    own_devices: Vec<u32>,
+    export_devices: Vec<u32>,
 }
 
 impl RecordReader for ParquetRows {
@@ -210,11 +198,14 @@ impl RecordReader for ParquetRows {
         devices: &mut DeviceTable,
         tally: &mut Tally,
     ) -> Result<bool> {
-        if let Some(own) =
-            self.table.own.as_ref().filter(|own| self.own_devices.len() < own.devices.len())
+        if let Some(export) = self
+            .table
+            .export
+            .as_ref()
+            .filter(|export| self.export_devices.len() < export.devices.len())
         {
-            self.own_devices =
-                own.devices.iter().map(|name| devices.index(name.as_bytes())).collect();
+            self.export_devices =
+                export.devices.iter().map(|name| devices.index(name.as_bytes())).collect();
         }
         let Some(mut group) =
             self.group.take().map_or_else(|| self.open_group(), |group| Ok(Some(group)))?
@@ -224,7 +215,7 @@ impl RecordReader for ParquetRows {
         let rows = group.rows_left.min(BATCH_RECORDS);
         self.load(&mut group.columns, rows)?;
         for i in 0..rows {
-            let place = Place::Record { record: self.row, byte: group.byte };
+            let place = Location::Record { record: self.row, byte: group.byte };
             self.row += 1;
             tally.lines += 1;
             match self.record(&group.columns, i, devices) {
@@ -245,8 +236,8 @@ impl RecordReader for ParquetRows {
     }
 
     fn facts(&self) -> Facts {
-        match &self.table.own {
-            Some(own) => own.facts,
+        match &self.table.export {
+            Some(export) => export.facts,
             None => Facts {
                 has_times: Some(self.table.has_times()),
                 has_ops: Some(self.table.roles.op.is_some()),
@@ -350,7 +341,7 @@ impl ParquetRows {
         if let Some(column) = &columns.time
             && self.table.has_times()
         {
-            let origin_ns = self.table.own.as_ref().map_or(0, |own| own.origin_ns);
+            let origin_ns = self.table.export.as_ref().map_or(0, |export| export.origin_ns);
             record.time_ns = column.time_ns(i, "time", mapping.time, origin_ns)?;
         }
         record.device = match &columns.device {
@@ -383,12 +374,12 @@ impl ParquetRows {
                 format!("device: expected {expected}, found \"{}\"", printable(&name)),
             )
         };
-        if let Some(own) = &self.table.own {
+        if let Some(export) = &self.table.export {
             let index = std::str::from_utf8(&name).ok().and_then(|text| text.parse::<usize>().ok());
-            let known = index.and_then(|index| self.own_devices.get(index));
+            let known = index.and_then(|index| self.export_devices.get(index));
             return known
                 .copied()
-                .ok_or_else(|| bad(&format!("an index into the {} names", own.devices.len())));
+                .ok_or_else(|| bad(&format!("an index into the {} names", export.devices.len())));
         }
         if name.is_empty() {
             return Err(bad("a name"));
@@ -399,7 +390,7 @@ impl ParquetRows {
     fn reject(
         &self,
         tally: &mut Tally,
-        place: Place,
+        place: Location,
         category: Category,
         message: String,
     ) -> Result<()> {

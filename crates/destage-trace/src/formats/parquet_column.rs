@@ -13,7 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::mapping::Clock;
-use crate::fields::{Misread, quoted};
+use crate::format::fields::{Misread, quoted};
 
 /// The Julian day of 1970-01-01, from which an INT96 timestamp counts its days.
 const JULIAN_DAY_OF_1970: i128 = 2_440_588;
@@ -63,7 +63,7 @@ impl From<Misread> for NumberFault {
     }
 }
 
-/// What the values of a column are.
+/// Kind of the values of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Values {
     /// Whole numbers, signed or not.
@@ -292,7 +292,7 @@ impl ColumnType {
         }
     }
 
-    /// What to say where [`ColumnType::time_ns`] has none.
+    /// Message where [`ColumnType::time_ns`] has none.
     pub(super) fn time_message(&self, name: &str, cell: &Cell, why: NumberFault) -> String {
         let found = self.show(cell);
         match (why, self.values) {

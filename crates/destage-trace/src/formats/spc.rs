@@ -9,13 +9,7 @@
 //! bytes, need not be a multiple of 512 and may be 0. Time is in seconds. Fields after the fifth
 //! are allowed and ignored.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -61,16 +55,16 @@ struct Spc {
 }
 
 impl LineParser for Spc {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<5>::commas(line);
         if f.count > 5 {
             context.tally.note("spc: fields after the fifth are ignored");
         } else {
             f.expect(5..=5)?;
         }
-        let asu = f
-            .whole(0, "ASU", "the unit")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let asu = f.whole_device(0, "ASU", "the unit")?;
         let offset_bytes = f.bytes_in(1, "LBA", "blocks", self.block_bytes)?;
         let length_bytes = f.whole(2, "Size", "bytes")?;
         let op = op_of(f.bytes(3))
@@ -78,17 +72,6 @@ impl LineParser for Spc {
         let time_ns = f.time(4, "Timestamp", "seconds", 1_000_000_000)?;
         let device = context.devices.index(asu.to_string().as_bytes());
         context.extent_field = f.at[2].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

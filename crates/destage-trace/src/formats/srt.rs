@@ -18,38 +18,25 @@
 
 use std::collections::BTreeMap;
 
-use super::binary::{Records, u32_be};
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Place, Result, TraceError};
-use crate::format::{BATCH_RECORDS, Format, Kind, Opening, RecordReader};
-use crate::input::Input;
-use crate::record::{Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
+use super::binary::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "srt",
-    title: "HP Labs SRT (Cello, snake, hplajw)",
-    kind: Kind::Binary,
-    about: "a text header, then big-endian records of 52 to 60 bytes; sectors as large as the \
-     header says",
-    has_times: true,
-    has_ops: true,
-    has_devices: true,
     has_response: true,
-    coarse_ns: None,
-    confirmed: true,
     name_parts: &[".srt"],
-    layered: false,
-    detect,
-    open,
-    siblings: None,
+    ..Format::binary(
+        "srt",
+        "HP Labs SRT (Cello, snake, hplajw)",
+        "a text header, then big-endian records of 52 to 60 bytes; sectors as large as the \
+     header says",
+        detect,
+        open,
+    )
 };
 
-/// How a header begins.
+/// First bytes of a header.
 const MAGIC: &[u8] = b"$$TR_IOREC-";
-/// What ends it.
+/// Last byte of a header.
 const FORM_FEED: u8 = 0x0c;
 /// Longest header believed.
 const HEADER_LIMIT_BYTES: usize = 1 << 20;
@@ -95,7 +82,7 @@ fn detect(sample: &Sample) -> Verdict {
     ))
 }
 
-/// What the header says that is needed.
+/// Fields of the header that are used.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Header {
     /// Nanoseconds since 1970, read as UTC; 0 if there is no date.
@@ -191,7 +178,7 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     } else if options.sector_bytes.is_none() {
         let message = "srt: without a header the size of a sector must be given: --sector-bytes \
          256, 512, ...";
-        return Err(TraceError::Usage { message: message.to_owned() });
+        return Err(TraceError::usage(message.to_owned()));
     }
     Ok(Box::new(reader))
 }
@@ -288,7 +275,7 @@ impl Srt {
     /// The short I/O record that the window begins with.
     fn request(
         &mut self,
-        place: Place,
+        place: Location,
         out: &mut Vec<Record>,
         devices: &mut DeviceTable,
         tally: &mut Tally,
@@ -309,7 +296,7 @@ impl Srt {
                  256, 512, ...",
                 self.records.name()
             );
-            return Err(TraceError::Usage { message });
+            return Err(TraceError::usage(message));
         };
         let since_start_ns = seconds * 1_000_000_000 + microseconds * 1_000;
         let record = Record {

@@ -9,13 +9,7 @@
 //! that no answer was seen, so the direction is unknown: an ignored event, `no response`. The
 //! header may be missing or, in concatenated files, come again.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_decimal, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -25,11 +19,9 @@ pub static FORMAT: Format = Format {
         "SYSTOR '17 enterprise VDI",
         "Timestamp,Response,IOType,LUN,Offset,Size; Unix seconds, bytes; device LUN",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, Systor),
     )
 };
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "Timestamp,Response,R|W,LUN,Offset,Size", |line| {
@@ -47,15 +39,13 @@ fn is_header(f: &Fields<6>) -> bool {
     f.bytes(0).eq_ignore_ascii_case(b"timestamp") && f.bytes(1).eq_ignore_ascii_case(b"response")
 }
 
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, Systor)
-}
-
 #[derive(Clone)]
 struct Systor;
 
 impl LineParser for Systor {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<6>::commas(line);
         if is_header(&f) {
             return Ok(Parsed::Skip(Skipped::Header));
@@ -73,17 +63,11 @@ impl LineParser for Systor {
         } else {
             f.time(1, "Response", "seconds", SECOND_NS)?
         };
-        let lun = f
-            .whole(3, "LUN", "the unit")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let lun = f.whole_device(3, "LUN", "the unit")?;
         let offset_bytes = f.whole(4, "Offset", "bytes")?;
         let length_bytes = f.whole(5, "Size", "bytes")?;
         let device = context.devices.index(lun.to_string().as_bytes());
         context.extent_field = f.at[5].clone();
-        Ok(Parsed::Record(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
     }
 }

@@ -8,13 +8,7 @@
 //! 512-byte sectors; IOType 0 is a read, 1 a write; the volume is the device. Neighbouring lines
 //! step back by a second.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -24,12 +18,9 @@ pub static FORMAT: Format = Format {
         "Tencent Cloud Block Storage 2018",
         "Timestamp,Offset,Size,0|1,VolumeID; whole Unix seconds, sectors; 0 read, 1 write",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, Tencent),
     )
 };
-
-const SECOND_NS: u64 = 1_000_000_000;
-const SECTOR_BYTES: u64 = 512;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "seconds,offset,size,0|1,volume", |line| {
@@ -40,15 +31,13 @@ fn detect(sample: &Sample) -> Verdict {
     })
 }
 
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, Tencent)
-}
-
 #[derive(Clone)]
 struct Tencent;
 
 impl LineParser for Tencent {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let f = Fields::<6>::commas(line);
         if f.bytes(0).eq_ignore_ascii_case(b"timestamp") {
             return Ok(Parsed::Skip(Skipped::Header));
@@ -57,34 +46,15 @@ impl LineParser for Tencent {
         let time_ns = f.time(0, "Timestamp", "seconds", SECOND_NS)?;
         let offset_bytes = f.bytes_in(1, "Offset", "sectors", SECTOR_BYTES)?;
         let length_bytes = f.bytes_in(2, "Size", "sectors", SECTOR_BYTES)?;
-        let op = match f.bytes(3) {
-            b"0" => RecordOp::Read,
-            b"1" => RecordOp::Write,
-            _ => {
-                return Err(f.unexpected(
-                    3,
-                    Category::UnknownOp,
-                    "IOType",
-                    "0 (read) or 1 (write)",
-                ));
-            }
-        };
-        let volume = f
-            .whole(4, "VolumeID", "the volume")
-            .map_err(|fault| Fault { category: Category::BadDevice, ..fault })?;
+        let op = f.op(
+            3,
+            "IOType",
+            &[(b"0", RecordOp::Read), (b"1", RecordOp::Write)],
+            "0 (read) or 1 (write)",
+        )?;
+        let volume = f.whole_device(4, "VolumeID", "the volume")?;
         let device = context.devices.index(volume.to_string().as_bytes());
         context.extent_field = f.at[2].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

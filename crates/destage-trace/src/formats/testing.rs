@@ -3,15 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::device_table::DeviceTable;
 use crate::error::{Category, Result, TraceError};
-use crate::format::Facts;
-use crate::format::{Format, Opening};
+use crate::format::{Facts, Format, Opening, Sample, Tally, Verdict};
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
+use crate::record::{DeviceTable, NO_RESPONSE, Record, RecordOp};
 
 /// What a file holds.
 #[derive(Debug)]
@@ -60,7 +56,7 @@ pub(crate) fn read(format: &'static Format, bytes: impl Into<Vec<u8>>, name: &st
     read_with(format, bytes, name, |_| ())
 }
 
-/// The same with options.
+/// Reads a file of these bytes with options.
 pub(crate) fn read_with(
     format: &'static Format,
     bytes: impl Into<Vec<u8>>,

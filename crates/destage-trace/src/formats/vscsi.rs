@@ -12,14 +12,7 @@
 //! on the first two records, then version 1. Serial numbers wrap near 2^31 and are not used; the
 //! time is the host's uptime. One file is one virtual disk.
 
-use super::binary::{Records, u16_le, u32_le, u64_le};
-use crate::device_table::DeviceTable;
-use crate::error::{Category, Result};
-use crate::format::{Format, Kind, Opening, RecordReader};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict};
-use crate::tally::Tally;
+use super::binary::*;
 
 /// Unit of `lbn`.
 const SECTOR_BYTES: u64 = 512;
@@ -41,7 +34,7 @@ impl Version {
         }
     }
 
-    /// Where the high byte of `ver` stands, and what it holds.
+    /// Position of the high byte of `ver`, and its value.
     const fn mark(self) -> (usize, u8) {
         match self {
             Version::One => (15, 1),
@@ -60,7 +53,7 @@ impl Version {
     }
 }
 
-/// What a SCSI operation code asks for; `None` for commands that carry no data of the disk.
+/// Operation of a SCSI code; `None` for commands that carry no data of the disk.
 fn operation(code: u8) -> Option<RecordOp> {
     match code {
         // READ (6), (10), (16), (12)
@@ -130,7 +123,7 @@ impl Fields {
         })
     }
 
-    /// What to say where [`Fields::record`] has none.
+    /// Message where [`Fields::record`] has none.
     fn overflow(&self) -> String {
         if self.time_us.checked_mul(1_000).is_none() {
             format!("time: {} us lies past 2^64 ns", self.time_us)
@@ -142,22 +135,17 @@ impl Fields {
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "vscsi",
-    title: "VMware vscsiStats, CloudPhysics",
-    kind: Kind::Binary,
-    about: "records of 32 (version 1) or 40 bytes (version 2): SCSI command, 512-byte block, \
-     length, time in us",
-    has_times: true,
-    has_ops: true,
     has_devices: false,
     has_response: true,
-    coarse_ns: None,
-    confirmed: true,
     name_parts: &[".vscsi"],
-    layered: false,
-    detect,
-    open,
-    siblings: None,
+    ..Format::binary(
+        "vscsi",
+        "VMware vscsiStats, CloudPhysics",
+        "records of 32 (version 1) or 40 bytes (version 2): SCSI command, 512-byte block, \
+     length, time in us",
+        detect,
+        open,
+    )
 };
 
 /// Records that detection looks at.

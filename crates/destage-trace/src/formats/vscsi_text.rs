@@ -8,13 +8,7 @@
 //! Length in bytes, lbn in 512-byte sectors, time in microseconds of host uptime. Serial numbers
 //! wrap and say nothing about order. One file is one virtual disk: the device is the file's name.
 
-use crate::error::{Category, Result};
-use crate::fields::{Fields, parse_u64};
-use crate::format::{Fault, Format, Opening, Parsed, RecordReader, Skipped};
-use crate::input::Input;
-use crate::record::{NO_RESPONSE, Record, RecordOp};
-use crate::sample::{Sample, Verdict, most_lines};
-use crate::text::{Context, LineParser, TextReader};
+use super::text_format::*;
 
 /// The row of the table. No real file was at hand: unconfirmed.
 pub static FORMAT: Format = Format {
@@ -25,12 +19,9 @@ pub static FORMAT: Format = Format {
         "VMware vscsiStats, text",
         "serial,length,nSG,read|write,lbn,time_us; length in bytes, lbn in sectors",
         detect,
-        open,
+        |input, opening| TextReader::boxed(input, opening, VscsiText),
     )
 };
-
-const SECTOR_BYTES: u64 = 512;
-const MICROSECOND_NS: u64 = 1_000;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "comments or serial,length,nSG,read|write,lbn,time_us", |line| {
@@ -43,15 +34,13 @@ fn detect(sample: &Sample) -> Verdict {
     })
 }
 
-fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    TextReader::boxed(input, opening, VscsiText)
-}
-
 #[derive(Clone)]
 struct VscsiText;
 
 impl LineParser for VscsiText {
-    fn line(&mut self, line: &[u8], context: &mut Context) -> std::result::Result<Parsed, Fault> {
+    const PARALLEL: bool = true;
+
+    fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if line.starts_with(b"#") {
             return Ok(Parsed::Skip(Skipped::Comment));
         }
@@ -69,17 +58,6 @@ impl LineParser for VscsiText {
         let time_ns = f.time(5, "time", "microseconds", MICROSECOND_NS)?;
         let device = context.devices.index(context.file_device.as_bytes());
         context.extent_field = f.at[1].clone();
-        Ok(Parsed::Record(Record {
-            time_ns,
-            offset_bytes,
-            length_bytes,
-            response_ns: NO_RESPONSE,
-            device,
-            op,
-        }))
-    }
-
-    fn beside(&self) -> Option<Self> {
-        Some(self.clone())
+        Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
     }
 }

@@ -3,11 +3,11 @@
 use destage_keys::IfAbsent::{Bool, From, Nothing, Word};
 use destage_keys::{AsValue, Field, Kind, field};
 
-use super::values::*;
-use super::{
-    Columns, Devices, EtwTime, Event, Object, OnError, Order, ReaderOptions as O, Spread,
-    TimeOrigin, TimeUnit,
+use super::choices::{
+    Columns, Devices, EtwTime, Event, Object, OnError, Order, Spread, TimeOrigin, TimeUnit,
 };
+use super::reader_options::ReaderOptions as O;
+use super::values::*;
 
 const SIZE: Kind = Kind::Form("a size such as 256MiB");
 const DURATION: Kind = Kind::Form("a duration such as 90s, 30m, 1h");
@@ -23,7 +23,7 @@ const SEPARATOR: Kind = Kind::Form("one character, tab or blank");
 const RESPONSE_UNITS: &[&str] = &["s", "ms", "us", "ns", "ps", "filetime"];
 
 const MAPPED: &[&str] = &["csv", "parquet"];
-/// What says its units by options.
+/// Formats whose units are options.
 const UNITS: &[&str] = &["csv", "parquet", "bin"];
 const OBJECTS: &[&str] = &["oracle-general", "oracle-general-op", "lcs"];
 const EVENTS: &[&str] = &["blkparse", "blktrace"];

@@ -2,7 +2,7 @@
 
 use destage_keys::{AsValue, Value, Word, unit_bytes};
 
-use super::{Column, Columns, Unit, Wrap};
+use super::choices::{Column, Columns, Unit, Wrap};
 use crate::record::RecordOp;
 
 /// The value of this word, in any case.
@@ -30,7 +30,7 @@ pub(super) fn optional_size(value: &Value) -> Option<Option<u64>> {
     optional(value, size)
 }
 
-/// More than none.
+/// At least one byte.
 pub(super) fn some_bytes(value: &Value) -> Option<u64> {
     size(value).filter(|&bytes| bytes > 0)
 }

@@ -1,9 +1,9 @@
-//! What is found in archives: which members are to be looked into, and what became of the others.
+//! Members of archives: those to be read, and those left out with the reason.
 
 use wildmatch::WildMatch;
 
-use crate::device_table::printable;
-use crate::held::Budget;
+use crate::input::stream_spool::SpoolBudget;
+use destage_keys::printable;
 
 /// Members that a message names where none was the one meant.
 const NAMED: usize = 10;
@@ -18,13 +18,13 @@ pub(super) struct Catalogue {
     /// The first members that the glob does not name.
     passed: Vec<String>,
     passed_more: bool,
-    /// What archives may still take.
-    pub(super) budget: Budget,
+    /// Memory and disk that archives may still take.
+    pub(super) budget: SpoolBudget,
 }
 
 impl Catalogue {
-    /// Of the members of `file`, or of those that `glob` names.
-    pub(super) fn new(file: &str, glob: Option<&str>, budget: Budget) -> Self {
+    /// An empty catalogue of the members of `file`, or of those that `glob` names.
+    pub(super) fn new(file: &str, glob: Option<&str>, budget: SpoolBudget) -> Self {
         Catalogue {
             file: file.to_owned(),
             glob: glob.map(WildMatch::new),
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn globs_match_names_at_once() {
         let wanted = |glob: &str, name: &str| {
-            Catalogue::new("t.zip", Some(glob), Budget::default()).wanted("t.zip", name)
+            Catalogue::new("t.zip", Some(glob), SpoolBudget::default()).wanted("t.zip", name)
         };
         for (glob, name, hit) in [
             ("*.csv", "a/b.csv", true),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_glob_that_names_nothing_is_answered_with_the_names_there_are() {
-        let mut catalogue = Catalogue::new("t.zip", Some("x*"), Budget::default());
+        let mut catalogue = Catalogue::new("t.zip", Some("x*"), SpoolBudget::default());
         for k in 0..12 {
             assert!(!catalogue.wanted("t.zip", &format!("d/m{k}")));
         }

@@ -3,19 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::byte_source::ByteSource;
 use super::catalogue::Catalogue;
-use super::faults::{data_error, io_error};
-use super::held::hold;
-use super::leaf::Leaf;
-use super::root::Root;
+use super::errors::{data_error, io_error};
+use super::found_trace::FoundTrace;
+use super::spooled::spool;
 use super::tar::Archive;
 use super::zip;
 use crate::detect::{self, Detected};
 use crate::error::Result;
+use crate::format::Sample;
 use crate::input::Input;
 use crate::options::ReaderOptions;
-use crate::peel::{Buffered, HEAD_BYTES, Layer, MAX_LAYERS, fault_within, identify, peel_all};
-use crate::sample::Sample;
+use crate::source::unpack::{
+    HEAD_BYTES, Layer, MAX_LAYERS, PeekReader, decompress_all, fault_within, identify,
+};
 
 /// Finds the traces of one file.
 pub(super) struct Lister<'a> {
@@ -24,7 +26,7 @@ pub(super) struct Lister<'a> {
     pub(super) options: &'a ReaderOptions,
     pub(super) catalogue: Catalogue,
     /// The traces found so far.
-    pub(super) leaves: Vec<Leaf>,
+    pub(super) leaves: Vec<FoundTrace>,
     /// An archive was met: what is found is a member.
     in_archive: bool,
 }
@@ -34,12 +36,12 @@ impl<'a> Lister<'a> {
         Lister { path: path.to_owned(), options, catalogue, leaves: Vec::new(), in_archive: false }
     }
 
-    /// Follows one root down to the traces in it; `layers` were peeled before.
-    pub(super) fn expand(&mut self, root: Root, name: String, layers: usize) -> Result<()> {
+    /// Follows one root down to the traces in it; `layers` were unpacked before.
+    pub(super) fn expand(&mut self, root: ByteSource, name: String, layers: usize) -> Result<()> {
         let path = self.path.clone();
         let failed = |e: io::Error| io_error(&name, &path, e);
         let raw = root.open(None).map_err(failed)?;
-        let (mut stream, peeled) = match peel_all(raw) {
+        let (mut stream, unpacked) = match decompress_all(raw) {
             Ok(opened) => opened,
             // Cut off before its first bytes: the reader of this leaf will say so, or take nothing.
             Err(e) if fault_within(&e).is_some_and(|f| f.truncated) => {
@@ -47,7 +49,7 @@ impl<'a> Lister<'a> {
             }
             Err(e) => return Err(failed(e)),
         };
-        let layers = layers + peeled;
+        let layers = layers + unpacked;
         let head = stream.peek(HEAD_BYTES).map_err(failed)?;
         let layer = if is_empty_tar(head, &name) { Layer::Tar } else { identify(head) };
         let archive = matches!(layer, Layer::Tar | Layer::Zip);
@@ -61,40 +63,50 @@ impl<'a> Lister<'a> {
                 let hint = "repack it as gzip, bzip2, xz, zstd, zip or tar";
                 Err(data_error(&name, message, Some(hint)))
             }
-            Layer::Plain | Layer::Packed(_) => self.trace(root, stream, name, peeled),
+            Layer::Plain | Layer::Packed(_) => self.trace(root, stream, name, unpacked),
             Layer::Tar | Layer::Zip => {
-                self.archive(root, stream, &name, peeled, layer == Layer::Zip, layers + 1)
+                self.archive(root, stream, &name, unpacked, layer == Layer::Zip, layers + 1)
             }
         }
     }
 
-    /// What is no archive. A stream that can be had only once goes on from here.
-    fn trace(&mut self, root: Root, stream: Buffered, name: String, peeled: usize) -> Result<()> {
-        if matches!(root, Root::Once(_)) {
-            return self.leaf(Root::once(Box::new(stream)), name, false, None);
+    /// Adds a trace that is no archive. A stream that can be read only once goes on from here.
+    fn trace(
+        &mut self,
+        root: ByteSource,
+        stream: PeekReader,
+        name: String,
+        unpacked: usize,
+    ) -> Result<()> {
+        if matches!(root, ByteSource::Once(_)) {
+            return self.leaf(ByteSource::once(Box::new(stream)), name, false, None);
         }
-        let plain = peeled == 0 && matches!(root, Root::File { .. }) && !self.in_archive;
+        let plain = unpacked == 0 && matches!(root, ByteSource::File { .. }) && !self.in_archive;
         let sample = self.in_archive.then_some(stream);
         self.leaf(root, name, plain, sample)
     }
 
     /// The members of an archive. Where it cannot be read as often, or from the place, that this
-    /// takes, it is held first.
+    /// takes, it is spooled first.
     fn archive(
         &mut self,
-        root: Root,
-        stream: Buffered,
+        root: ByteSource,
+        stream: PeekReader,
         name: &str,
-        peeled: usize,
+        unpacked: usize,
         is_zip: bool,
         layers: usize,
     ) -> Result<()> {
         let path = self.path.clone();
-        let placed = peeled == 0
-            && matches!(root, Root::File { .. } | Root::Part { .. } | Root::Held { .. });
-        let once = matches!(root, Root::Once(_));
-        let held = once || is_zip && !placed;
-        let root = if held { hold(stream, name, &path, &mut self.catalogue.budget)? } else { root };
+        let placed = unpacked == 0
+            && matches!(
+                root,
+                ByteSource::File { .. } | ByteSource::Part { .. } | ByteSource::Spooled { .. }
+            );
+        let once = matches!(root, ByteSource::Once(_));
+        let spooled = once || is_zip && !placed;
+        let root =
+            if spooled { spool(stream, name, &path, &mut self.catalogue.budget)? } else { root };
         self.in_archive = true;
         let before = self.catalogue.left_out.len();
         let members = if is_zip {
@@ -102,7 +114,7 @@ impl<'a> Lister<'a> {
         } else {
             let allow_truncated = self.options.allow_truncated;
             let archive = Archive { name, path: &path, allow_truncated };
-            archive.members(root, held || peeled == 0, &mut self.catalogue)?
+            archive.members(root, spooled || unpacked == 0, &mut self.catalogue)?
         };
         let silent = members.is_empty() && self.catalogue.left_out.len() == before;
         if silent && name != self.catalogue.file && !self.catalogue.is_named() {
@@ -117,12 +129,12 @@ impl<'a> Lister<'a> {
     /// A trace, or a member that is none.
     fn leaf(
         &mut self,
-        root: Root,
+        root: ByteSource,
         name: String,
         plain: bool,
-        sample: Option<Buffered>,
+        sample: Option<PeekReader>,
     ) -> Result<()> {
-        let leaf = Leaf { name, path: self.path.clone(), root, plain };
+        let leaf = FoundTrace { name, path: self.path.clone(), root, plain };
         if let Some(stream) = sample
             && let Some(reason) = self.no_trace(&leaf, stream)
         {
@@ -134,7 +146,7 @@ impl<'a> Lister<'a> {
     }
 
     /// Why a member is left out; `None` if it is to be read. One that was named is always read.
-    fn no_trace(&self, leaf: &Leaf, stream: Buffered) -> Option<String> {
+    fn no_trace(&self, leaf: &FoundTrace, stream: PeekReader) -> Option<String> {
         if self.catalogue.is_named() {
             return None;
         }

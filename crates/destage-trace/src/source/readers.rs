@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::faults::cut_off;
+use super::errors::cut_off;
 use crate::hooks::ReadMeter;
 use crate::input::StreamFault;
-use crate::peel::Peel;
+use crate::source::unpack::Decompressor;
 
 /// Counts the bytes read.
 pub(super) struct Metered {
@@ -57,20 +57,20 @@ impl Read for WholeFile {
 }
 
 /// The first bytes of a reader; an error if it ends before them.
-pub(super) struct Stretch<R> {
+pub(super) struct ExactLength<R> {
     inner: R,
     left: u64,
     whole: u64,
     layer: &'static str,
 }
 
-impl<R> Stretch<R> {
+impl<R> ExactLength<R> {
     pub(super) fn new(inner: R, whole: u64, layer: &'static str) -> Self {
-        Stretch { inner, left: whole, whole, layer }
+        ExactLength { inner, left: whole, whole, layer }
     }
 }
 
-impl<R: Read> Read for Stretch<R> {
+impl<R: Read> Read for ExactLength<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let want = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if want == 0 {
@@ -88,9 +88,9 @@ impl<R: Read> Read for Stretch<R> {
 /// Bytes that can be read at any place, by several readers at once.
 #[derive(Clone)]
 pub(super) enum Store {
-    /// In memory.
+    /// Bytes in memory.
     Memory(Arc<Vec<u8>>),
-    /// In a file.
+    /// Bytes in a file.
     Disk(Arc<File>),
 }
 
@@ -149,12 +149,12 @@ impl Seek for Window {
 }
 
 /// Ends with a fault instead of an end.
-pub(super) struct Cut<R> {
+pub(super) struct Truncated<R> {
     pub(super) inner: R,
     pub(super) fault: StreamFault,
 }
 
-impl<R: Read> Read for Cut<R> {
+impl<R: Read> Read for Truncated<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self.inner.read(out)? {
             0 if !out.is_empty() => Err(self.fault.clone().into()),
@@ -165,13 +165,13 @@ impl<R: Read> Read for Cut<R> {
 
 /// Checks a zip member's checksum at its end.
 pub(super) struct CrcChecked {
-    inner: Peel,
+    inner: Decompressor,
     crc: flate2::Crc,
     expected: u32,
 }
 
 impl CrcChecked {
-    pub(super) fn new(inner: Peel, expected: u32) -> Self {
+    pub(super) fn new(inner: Decompressor, expected: u32) -> Self {
         CrcChecked { inner, crc: flate2::Crc::new(), expected }
     }
 }

@@ -4,14 +4,14 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::byte_source::ByteSource;
 use super::catalogue::Catalogue;
-use super::faults::{cut_off, data_error, io_error};
+use super::errors::{cut_off, data_error, io_error};
 use super::readers::EndNoted;
-use super::root::Root;
-use crate::device_table::printable;
 use crate::error::Result;
 use crate::input::StreamFault;
-use crate::peel::{Buffered, fault_within, peel_all};
+use crate::source::unpack::{PeekReader, decompress_all, fault_within};
+use destage_keys::printable;
 
 /// An archive that is opened: where it lies, and what messages call it.
 pub(super) struct Archive<'a> {
@@ -33,16 +33,17 @@ impl Archive<'_> {
     }
 
     /// The regular members that are wanted. `direct`: the archive's bytes are those of `root`, not
-    /// peeled from them, so that members can be read where they lie.
+    /// unpacked from them, so that members can be read where they lie.
     pub(super) fn members(
         &self,
-        root: Root,
+        root: ByteSource,
         direct: bool,
         catalogue: &mut Catalogue,
-    ) -> Result<Vec<(Root, String)>> {
+    ) -> Result<Vec<(ByteSource, String)>> {
         let unreadable = |e: io::Error| io_error(self.name, self.path, e);
         let raw = root.open(None).map_err(unreadable)?;
-        let stream = if direct { Buffered::new(raw) } else { peel_all(raw).map_err(unreadable)?.0 };
+        let stream =
+            if direct { PeekReader::new(raw) } else { decompress_all(raw).map_err(unreadable)?.0 };
         let (stream, met) = EndNoted::new(stream);
         let failed = |e: io::Error| match (self.cut(&e, met.get(), 0), fault_within(&e)) {
             (Some(cut), _) => io_error(self.name, self.path, cut.into()),
@@ -76,9 +77,9 @@ impl Archive<'_> {
                     let cut_at = |e: &io::Error, at| self.cut(e, met.get(), at);
                     in_memory(&mut entry, skip, length, cut_at).map_err(failed)?
                 }
-                None => Root::Again { outer: Arc::clone(&outer), skip, length },
+                None => ByteSource::Again { outer: Arc::clone(&outer), skip, length },
             };
-            let ended = matches!(&root, Root::Held { cut: Some(_), .. });
+            let ended = matches!(&root, ByteSource::Spooled { cut: Some(_), .. });
             members.push((root, name));
             if ended {
                 break; // nothing can follow; the member's reader says where
@@ -94,7 +95,7 @@ fn in_memory(
     skip: u64,
     length: u64,
     cut_at: impl Fn(&io::Error, u64) -> Option<StreamFault>,
-) -> io::Result<Root> {
+) -> io::Result<ByteSource> {
     let mut bytes = Vec::new();
     let cut = match entry.read_to_end(&mut bytes) {
         Ok(_) if bytes.len() as u64 == length => None,
@@ -106,5 +107,5 @@ fn in_memory(
             (None, None) => return Err(e),
         },
     };
-    Ok(Root::memory(bytes, cut))
+    Ok(ByteSource::memory(bytes, cut))
 }

@@ -8,22 +8,22 @@ use std::sync::Arc;
 use zip::CompressionMethod;
 use zip::result::ZipError;
 
+use super::byte_source::ByteSource;
 use super::catalogue::Catalogue;
-use super::faults::{data_error, io_error};
+use super::errors::{data_error, io_error};
 use super::readers::{Store, Window};
-use super::root::Root;
-use crate::device_table::printable;
 use crate::error::{Result, TraceError};
-use crate::peel::Codec;
+use crate::source::unpack::Codec;
+use destage_keys::printable;
 
 /// The regular members that are wanted, of an archive whose bytes are those of `root`, a file, a
 /// part of one, or what is held of a stream.
 pub(super) fn members(
-    root: &Root,
+    root: &ByteSource,
     name: &str,
     path: &Path,
     catalogue: &mut Catalogue,
-) -> Result<Vec<(Root, String)>> {
+) -> Result<Vec<(ByteSource, String)>> {
     let failed = |e: ZipError| match e {
         ZipError::Io(e) if e.raw_os_error().is_some() => io_error(name, path, e),
         other => data_error(name, format!("the zip archive is damaged or cut off: {other}"), None),
@@ -45,25 +45,25 @@ pub(super) fn members(
 }
 
 /// A reader that can be moved, over the bytes of `root` where they lie.
-fn window(root: &Root) -> io::Result<Window> {
+fn window(root: &ByteSource) -> io::Result<Window> {
     let file = |path: &Path| Ok::<_, io::Error>(Store::Disk(Arc::new(File::open(path)?)));
     Ok(match root {
-        Root::File { path, length } => Window::new(file(path)?, 0, *length),
-        Root::Part { path, start, length, .. } => {
+        ByteSource::File { path, length } => Window::new(file(path)?, 0, *length),
+        ByteSource::Part { path, start, length, .. } => {
             Window::new(file(path)?, *start, start.saturating_add(*length))
         }
-        Root::Held { store, start, end, .. } => Window::new(store.clone(), *start, *end),
-        Root::Once(_) | Root::Again { .. } | Root::Zipped { .. } => {
+        ByteSource::Spooled { store, start, end, .. } => Window::new(store.clone(), *start, *end),
+        ByteSource::Once(_) | ByteSource::Again { .. } | ByteSource::Zipped { .. } => {
             panic!("a zip archive that cannot be read from any place is held first")
         }
     })
 }
 
 fn member_root<R: Read + Seek + ?Sized>(
-    archive: &Root,
+    archive: &ByteSource,
     file: &zip::read::ZipFile<'_, R>,
     name: &str,
-) -> Result<Root> {
+) -> Result<ByteSource> {
     if file.encrypted() {
         let message = "this member is encrypted".to_owned();
         return Err(data_error(name, message, Some("unpack it first")));
@@ -73,12 +73,12 @@ fn member_root<R: Read + Seek + ?Sized>(
         .part(start, file.compressed_size(), "zip")
         .expect("a zip archive lies where it can be read from any place");
     Ok(match codec(file.compression(), name)? {
-        Some(codec) => Root::Zipped { packed: Arc::new(packed), codec, crc: file.crc32() },
+        Some(codec) => ByteSource::Zipped { packed: Arc::new(packed), codec, crc: file.crc32() },
         None => packed,
     })
 }
 
-/// How a member is packed; `None` if it is not.
+/// Compression of a member; `None` if it is stored.
 fn codec(method: CompressionMethod, name: &str) -> std::result::Result<Option<Codec>, TraceError> {
     match method {
         CompressionMethod::Stored => Ok(None),

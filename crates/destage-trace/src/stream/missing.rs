@@ -1,12 +1,12 @@
-//! What is said where nothing, or not what was asked for, was in the files.
+//! Errors of a run without the requests or devices asked for.
 
 use destage_keys::nearest_alone;
 
-use crate::device_table::DeviceTable;
-use crate::error::{Place, TraceError};
+use crate::error::{Location, TraceError};
+use crate::format::Tally;
 use crate::options::ReaderOptions;
-use crate::sorting::Lane;
-use crate::tally::Tally;
+use crate::record::DeviceTable;
+use crate::stream::sorting::SortedFile;
 
 /// Device names that a message lists.
 const NAMED: usize = 20;
@@ -25,18 +25,18 @@ pub(super) fn no_such_device(name: &str, devices: &DeviceTable) -> TraceError {
             names.join(", ")
         ),
     };
-    TraceError::Usage { message }
+    TraceError::usage(message)
 }
 
 /// No request at all: what there was instead.
 pub(super) fn nothing(
-    lanes: &[Lane],
+    files: &[SortedFile],
     tally: &Tally,
     filtered_out: u64,
     options: &ReaderOptions,
 ) -> TraceError {
-    let files: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
-    let format = lanes.first().map_or("", |lane| lane.format.name);
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let format = files.first().map_or("", |file| file.format.name);
     let mut found = Vec::new();
     let mut add = |count: u64, what: &str| {
         if count > 0 {
@@ -56,8 +56,8 @@ pub(super) fn nothing(
     if !found.is_empty() {
         message.push_str(&format!(": {}", found.join(", ")));
     }
-    let layered = lanes.first().is_some_and(|lane| lane.format.layered);
-    let hint = match lanes.iter().map(|lane| lane.records).sum::<u64>() {
+    let layered = files.first().is_some_and(|file| file.format.layered);
+    let hint = match files.iter().map(|file| file.records).sum::<u64>() {
         0 if layered => Some(format!(
             "the requests are the {} events; --event chooses others",
             options.event.letter()
@@ -65,5 +65,5 @@ pub(super) fn nothing(
         0 => None,
         _ => Some("the slice or the filters leave nothing".to_owned()),
     };
-    TraceError::Data { file: files.join(", "), place: Place::File, message, hint }
+    TraceError::Data { file: names.join(", "), place: Location::File, message, hint }
 }

@@ -1,4 +1,4 @@
-//! What the user asked of a run's records: a coarse clock's ticks spread out, and a slice.
+//! Options that change a run's records: ticks of a coarse clock spread out, and a slice.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(super) struct Slice {
     first_ns: Option<u64>,
     /// Requests delivered so far.
     requests: u64,
-    /// Nothing that comes later is in it.
+    /// The slice has ended: no later record is in it.
     pub(super) closed: bool,
     /// Requests left out.
     pub(super) filtered_out: u64,

@@ -1,6 +1,6 @@
-//! What a message shows of a line.
+//! Excerpt of a line, for a message.
 
-use crate::device_table::printable;
+use destage_keys::printable;
 
 /// Bytes of a line that a message shows.
 const EXCERPT_BYTES: usize = 160;

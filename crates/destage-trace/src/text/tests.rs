@@ -6,15 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
-use super::ahead::Ahead;
+use super::parallel::LineThreads;
 use super::{Context, LineParser};
-use crate::format::{Fault, Parsed};
+use crate::format::{Fault, Parsed, Tally};
 use crate::hooks::ReadControls;
 use crate::input::Input;
 use crate::options::{OnError, Order, ReaderOptions};
 use crate::record::Record;
 use crate::stream::with_stream;
-use crate::tally::Tally;
 
 /// Records, devices, and what was counted; or the message.
 type Read = Result<(Vec<Record>, Vec<String>, serde_json::Value), String>;
@@ -72,7 +71,7 @@ impl LineParser for Unasked {
 fn without_a_thread_the_input_comes_back_as_it_was() {
     let text = line(1, "h", 0) + &line(2, "h", 0);
     let input = Input::from_bytes("t", text.as_bytes());
-    let mut ahead = Ahead::new(input, Vec::<Unasked>::new(), "t", &Tally::default());
+    let mut ahead = LineThreads::new(input, Vec::<Unasked>::new(), "t", &Tally::default());
     assert!(ahead.next().is_none());
     let mut shell = Input::from_bytes("t", []);
     ahead.finish(&mut shell);

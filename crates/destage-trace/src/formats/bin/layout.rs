@@ -9,7 +9,7 @@ pub(super) const EXAMPLE: &str = "\"<u32 time,u64 offset,u32 length,u8 op\"";
 /// Most bytes of a record.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How a number is stored.
+/// Storage of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Type {
     U8,
@@ -38,7 +38,7 @@ pub(super) struct Part {
     stored: Type,
 }
 
-/// What stands in a field.
+/// Value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Value {
     /// Any of the whole numbers.
@@ -155,7 +155,7 @@ impl Layout {
         Ok(())
     }
 
-    /// What stands in a field of a whole record.
+    /// Value of a field of a whole record.
     #[inline]
     pub(super) fn value(&self, part: &Part, record: &[u8]) -> Value {
         macro_rules! number {

@@ -2,11 +2,11 @@
 
 /// Version of the layout, [`VERSION`].
 pub const TRACE: &str = "destage.trace";
-/// What is read and written here.
+/// Version of the layout read and written here.
 pub const VERSION: &str = "1";
 /// Device names as a JSON list; the column `device` is an index into it.
 pub const DEVICES: &str = "destage.devices";
-/// What to add to `time_ns` for the time on the source's own clock, nanoseconds.
+/// Difference between `time_ns` and the time on the source's own clock, nanoseconds.
 pub const ORIGIN_NS: &str = "destage.origin_ns";
 /// Format that the records came from.
 pub const SOURCE_FORMAT: &str = "destage.source_format";

@@ -4,7 +4,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::meta;
-use crate::error::{Place, Result, TraceError};
+use crate::error::{Location, Result, TraceError};
 use crate::format::Facts;
 use crate::formats::mapping::{self, Mapping, Roles, usage};
 use crate::formats::parquet_column::ColumnType;
@@ -12,32 +12,36 @@ use crate::options::{ReaderOptions, Unit};
 
 /// The metadata of our own export.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct ExportMetadata {
     pub(super) devices: Vec<String>,
     pub(super) origin_ns: u64,
     pub(super) facts: Facts,
 }
 
-impl Own {
+impl ExportMetadata {
     /// `None` if the file is not of ours.
     ///
     /// # Errors
     ///
     /// `Data` if it is, but of a later version, or damaged.
-    pub(super) fn of(file: &str, metadata: Option<&Vec<KeyValue>>) -> Result<Option<Own>> {
+    pub(super) fn of(
+        file: &str,
+        metadata: Option<&Vec<KeyValue>>,
+    ) -> Result<Option<ExportMetadata>> {
         let value = |key: &str| {
             let entry = metadata?.iter().find(|entry| entry.key == key)?;
             entry.value.as_deref()
         };
         let Some(version) = value(meta::TRACE) else { return Ok(None) };
-        let wrong = |key: &str, expected: &str| TraceError::Data {
-            file: file.to_owned(),
-            place: Place::File,
-            message: format!(
-                "metadata {key}: expected {expected}, found {:?}",
-                value(key).unwrap_or("nothing")
-            ),
-            hint: None,
+        let wrong = |key: &str, expected: &str| {
+            TraceError::data(
+                file,
+                Location::File,
+                format!(
+                    "metadata {key}: expected {expected}, found {:?}",
+                    value(key).unwrap_or("nothing")
+                ),
+            )
         };
         if version != meta::VERSION {
             return Err(wrong(meta::TRACE, meta::VERSION));
@@ -51,7 +55,7 @@ impl Own {
             Some(text) => text.parse().map(Some).map_err(|_| wrong(key, "a whole number")),
         };
         let devices = value(meta::DEVICES).unwrap_or("[]");
-        Ok(Some(Own {
+        Ok(Some(ExportMetadata {
             devices: serde_json::from_str(devices)
                 .map_err(|_| wrong(meta::DEVICES, "a JSON list of names"))?,
             origin_ns: whole(meta::ORIGIN_NS)?.unwrap_or(0),
@@ -69,7 +73,7 @@ pub(super) struct Table {
     pub(super) mapping: Mapping,
     pub(super) roles: Roles<(usize, ColumnType)>,
     /// Metadata, in our own export.
-    pub(super) own: Option<Own>,
+    pub(super) export: Option<ExportMetadata>,
     /// Every request is one page of this size.
     pub(super) page_bytes: Option<u64>,
 }
@@ -82,7 +86,7 @@ impl Table {
         format: &str,
         schema: &SchemaDescriptor,
         options: &ReaderOptions,
-        own: Option<Own>,
+        export: Option<ExportMetadata>,
     ) -> Result<Table> {
         let found: Vec<String> =
             schema.columns().iter().map(|column| column.path().string()).collect();
@@ -118,7 +122,7 @@ impl Table {
         let mapping = Mapping::new(format, options, stamps)?;
         let pages = options.columns.length.is_none() && options.offset_unit == Some(Unit::Page);
         let page_bytes = pages.then_some(mapping.fixed_length_bytes);
-        Ok(Table { mapping, roles, own, page_bytes })
+        Ok(Table { mapping, roles, export, page_bytes })
     }
 
     /// Whether records carry times.

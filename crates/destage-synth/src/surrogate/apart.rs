@@ -1,0 +1,85 @@
+//! A load of locality in which reads and writes have hot sets of their own.
+//!
+//! A share of the reads goes to the first pages, and the same share of the writes to as many pages
+//! behind these; all others go to the other pages.
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+use super::load::{AT_ONCE, Extents, LOOK, Request, RequestTarget, SurrogateTrace};
+use super::recipe::Recipe;
+use crate::random::{below, chance};
+use destage_trace::{Hooks, Result, Stage, TraceError, step};
+
+pub(super) fn generate(
+    recipe: &Recipe,
+    seed: u64,
+    hooks: &mut dyn Hooks,
+) -> Result<SurrogateTrace> {
+    let pages = recipe.unique_pages;
+    let hot = (recipe.page_share * pages as f64).round() as u64;
+    if 2 * hot > pages || hot == 0 || hot == pages {
+        return Err(TraceError::usage(format!(
+            "page_share: two hot sets of {hot} pages do not fit {pages} pages"
+        )));
+    }
+    let mut random = Pcg64::seed_from_u64(seed);
+    let mut requests = Vec::with_capacity(recipe.requests.min(AT_ONCE) as usize);
+    for k in 0..recipe.requests {
+        if k % LOOK == 0 {
+            step(hooks, Stage::Reading, k, Some(recipe.requests))?;
+        }
+        let writes = chance(&mut random, recipe.write_ratio);
+        let first = if writes { hot } else { 0 };
+        let page = if chance(&mut random, recipe.access_share) {
+            first + below(&mut random, hot)
+        } else {
+            (first + hot + below(&mut random, pages - hot)) % pages
+        };
+        let asked = RequestTarget::Extent(page as u32);
+        requests.push(Request { time_ns: k * recipe.gap_ns, asked, pages: 1, writes });
+    }
+    // One group: pages lie in their order.
+    let extents = Extents { pages: vec![1; pages as usize], groups: vec![0; pages as usize] };
+    Ok(SurrogateTrace { recipe: recipe.clone(), requests, extents, log_pages: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::generate::generate;
+    use super::super::generate::tests::plain;
+    use super::super::recipe::RecipeKind;
+    use super::*;
+    use destage_trace::NoHooks;
+
+    fn recipe(page_share: f64) -> Recipe {
+        let kind = RecipeKind::Apart;
+        Recipe { kind, page_share, access_share: 0.8, write_ratio: 0.2, ..plain() }
+    }
+
+    #[test]
+    fn each_hot_set_has_its_share() {
+        let load = generate(&recipe(0.2), 1, &mut NoHooks).unwrap();
+        for (writes, first, share) in [(false, 0, 0.8), (true, 800, 0.2)] {
+            let mine: Vec<u32> = load
+                .requests
+                .iter()
+                .filter(|r| r.writes == writes)
+                .map(|r| match r.asked {
+                    RequestTarget::Extent(page) | RequestTarget::Log(page) => page,
+                })
+                .collect();
+            // Standard deviations: 57 of 20,000, and 26 of 4,000.
+            assert!((mine.len() as f64 / 20_000.0 - share).abs() < 0.015);
+            let hot = mine.iter().filter(|page| (first..first + 800).contains(*page)).count();
+            assert!((hot as f64 / mine.len() as f64 - 0.8).abs() < 0.035);
+            assert!(mine.iter().all(|page| *page < 4_000));
+        }
+    }
+
+    #[test]
+    fn two_hot_sets_have_to_fit() {
+        let error = generate(&recipe(0.6), 1, &mut NoHooks).unwrap_err().to_string();
+        assert_eq!(error, "page_share: two hot sets of 2400 pages do not fit 4000 pages");
+    }
+}
