@@ -117,7 +117,7 @@ pub struct GapProfile {
     pub max_ns: u64,
 }
 
-/// Largest time that the histogram tells apart: a day; longer ones count as a day in percentiles.
+/// Largest time that the histogram distinguishes: a day; longer ones count as a day in percentiles.
 const LONGEST_NS: u64 = 24 * 3600 * 1_000_000_000;
 
 struct GapCounter {
@@ -228,7 +228,7 @@ pub struct Rereference {
 }
 
 impl TraceInfo {
-    /// Looks at every access of a trace.
+    /// Statistics of every access of a trace.
     ///
     /// # Errors
     ///

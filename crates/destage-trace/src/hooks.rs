@@ -10,13 +10,13 @@ pub trait Hooks {
     /// Progress so far; called some hundred times a second at most.
     fn progress(&mut self, _progress: Progress) {}
 
-    /// A flag that somebody else sets to stop; asked for once, for work that cannot ask
+    /// A flag that another thread sets to stop; read once, for work that cannot call
     /// [`interrupted`](Self::interrupted) in between.
     fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
         None
     }
 
-    /// Asked as often as progress is told; `true` ends the work with [`TraceError::Interrupted`].
+    /// Called as often as `progress`; `true` ends the work with [`TraceError::Interrupted`].
     fn interrupted(&mut self) -> bool {
         self.interrupt_flag().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }

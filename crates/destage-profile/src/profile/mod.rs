@@ -95,7 +95,7 @@ pub struct HotBlock {
     pub warm: u32,
     /// Pages accessed less often than `cold_accesses`, but at all.
     pub cold: u32,
-    /// Pages that nobody accessed.
+    /// Pages without an access.
     pub untouched: u32,
 }
 
@@ -119,7 +119,7 @@ struct Block {
 }
 
 impl TraceProfile {
-    /// Looks at every access of a trace.
+    /// Profile of every access of a trace.
     ///
     /// # Errors
     ///

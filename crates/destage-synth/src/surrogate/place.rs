@@ -4,7 +4,7 @@
 //! they are put so that the reads of a drive's channels are as unbalanced as its table 1 says:
 //! channel k gets a share in proportion to r^k, where r is solved for the deviation. The heaviest
 //! units are placed first, each at the channel that lacks most; units are groups, or single extents
-//! where the channels are to be unbalanced. Units that nobody reads are dealt out alike by their
+//! where the channels are to be unbalanced. Units that are never read are dealt out evenly by their
 //! writes. No two lie on the same pages: a channel that has much needs a longer address space.
 
 use rand::SeedableRng;

@@ -1,11 +1,11 @@
-//! Extents by depth in a stack of all that was asked for.
+//! Extents by depth in a stack of all extents requested.
 //!
 //! A share `near` of the depths is among the latest few; the others are n * u^(1/depth) of the n
 //! extents so far, u even in 0..1. A stack of x of all pages then catches of what comes again about
 //! near + (1 - near) * (x + x^d * (1 - x^(1 - d)) / (1 - d)), d being `depth`, since it holds
 //! everything while few pages are known. Requests come in runs over neighbours; new extents are
 //! born on several streams side by side, and most of them early in each phase. So many are born
-//! that the pages touched are as many as asked for.
+//! that the pages touched are as many as the recipe says.
 
 use rand_pcg::Pcg64;
 

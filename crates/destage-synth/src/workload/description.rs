@@ -5,7 +5,7 @@ use destage_trace::{Result, TraceError};
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
 
-/// Which pages are asked for.
+/// Kind of a workload: the popularity of its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WorkloadKind {
     /// Every page alike.

@@ -1,6 +1,6 @@
 //! Workloads made from a seed.
 //!
-//! One description, [`Workload`], says which pages are asked for (the *kind*), how long requests
+//! One description, [`Workload`], says which pages are accessed (the *kind*), how long requests
 //! are, which are reads, and when they come. [`SynthSource`] makes its records in batches, the way
 //! a reader does, so that a made trace is decoded, cached and converted like one that was recorded.
 //!

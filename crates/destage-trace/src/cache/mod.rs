@@ -12,7 +12,7 @@
 //!
 //! The key is a hash of everything the columns depend on: content and name of the sources, options,
 //! and the versions of format and program. Files are written under another name and renamed, so
-//! that none is ever seen half-written. One that is damaged all the same is made anew. The time of
+//! that none is ever seen half-written. A damaged one is decoded again. The time of
 //! the last use is the file's modification time; when the folder outgrows its limit, what was used
 //! longest ago goes. A folder that cannot be written costs speed, not results.
 
@@ -239,7 +239,7 @@ impl Cache {
         Ok(list(&self.dir)?.into_iter().filter(|(path, _)| is_entry(path)).collect())
     }
 
-    /// Hash of a file's content, remembered or read, and what tells that it is still that file.
+    /// Hash of a file's content, remembered or read, and the stamp of that file.
     pub(crate) fn hash(
         &self,
         path: &Path,
@@ -341,8 +341,8 @@ pub(crate) struct FileStamp {
     path: Option<String>,
     bytes: u64,
     modified_ns: u128,
-    /// When anything of it changed last, its times included, which nobody can set: what was written
-    /// over and dated back is noticed.
+    /// When anything of it changed last, its times included, which no program can set: a file
+    /// written over and dated back is noticed.
     changed_ns: i128,
     inode: u64,
     device: u64,

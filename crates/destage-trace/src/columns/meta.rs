@@ -34,7 +34,7 @@ pub struct TraceMeta {
 /// One file of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourceMeta {
-    /// File name without folders, or what stands in for it.
+    /// File name without folders, or the name of a workload.
     pub name: String,
     /// Length as stored (compressed), bytes; 0 if unknown.
     pub bytes: u64,

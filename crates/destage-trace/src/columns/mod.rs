@@ -48,25 +48,25 @@ const MAX_SECTIONS: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub(crate) enum ColumnKind {
-    /// JSON.
+    /// Trace metadata, as JSON.
     Meta = 1,
-    /// u64, arrival of each row.
+    /// Arrival of each row, ns, as u64.
     Arrivals = 2,
-    /// u64, measured response of each row.
+    /// Measured response of each row, ns, as u64.
     Responses = 3,
-    /// u32, dense id of each row's first page.
+    /// Dense id of each row's first page, as u32.
     FirstIds = 4,
-    /// u32, pages, operation and partial ends of each row.
+    /// Pages, operation and partial ends of each row, as u32.
     PagesOps = 5,
-    /// u64, logical page number of each dense id.
+    /// Logical page number of each dense id, as u64.
     Lpns = 6,
-    /// u64, rows that go on with the request of the row before.
+    /// Rows that continue the request of the row before, as u64.
     Continuations = 7,
-    /// u32, next use of each access.
+    /// Next use of each access, as u32.
     NextNarrow = 8,
-    /// u64, next use of each access.
+    /// Next use of each access, as u64.
     NextWide = 9,
-    /// [`ControlCommand`](crate::ControlCommand), trims and flushes; absent if there are none.
+    /// Trims and flushes, as [`ControlCommand`](crate::ControlCommand)s; absent if there are none.
     ControlCommands = 10,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn bytes_of<T: IntoBytes + Immutable>(values: &[T]) -> &[u8] {
     values.as_bytes()
 }
 
-/// Hash of a section that is at hand as a whole.
+/// Hash of a whole section.
 fn section_hash(bytes: &[u8]) -> u64 {
     let mut whole = Xxh3::new();
     for block in bytes.chunks(BLOCK_BYTES) {

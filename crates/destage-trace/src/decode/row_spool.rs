@@ -248,7 +248,7 @@ impl RowSpool {
                     for (chunk, mut of_chunk) in given {
                         make(&chunk, &mut of_chunk);
                         if done.send((chunk, of_chunk)).is_err() {
-                            break; // nobody wants to know
+                            break; // the receiver was dropped
                         }
                     }
                 });

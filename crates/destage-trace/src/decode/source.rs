@@ -12,7 +12,7 @@ pub trait RecordSource {
     /// The devices that records named so far.
     fn devices(&self) -> &DeviceTable;
 
-    /// Report of the reading, for the result; asked for after the last batch.
+    /// Report of the reading, for the result; called after the last batch.
     fn summary(&self) -> serde_json::Value;
 
     /// Page size that the trace itself counts in, bytes (page-reference traces).
@@ -20,7 +20,7 @@ pub trait RecordSource {
         None
     }
 
-    /// Whether records carry times; asked for after the last batch.
+    /// Whether records carry times; called after the last batch.
     fn has_times(&self) -> bool {
         true
     }

@@ -1,7 +1,7 @@
-//! A mapped file that shrinks: a sentence in place of a signal that nobody understands.
+//! A mapped file that shrinks: an error message in place of SIGBUS.
 //!
 //! Files of columns are mapped, which is what lets a second run start at once and a trace be larger
-//! than memory. Where somebody cuts one by hand while it is mapped, or the disk beneath it goes
+//! than memory. Where one is cut while it is mapped, or the disk beneath it goes
 //! away, the page that is asked for next is not there, and the system answers with SIGBUS, whose
 //! default is to kill the process without a word. No check before the access can rule that out, so
 //! a command line lets the signal itself say what happened ([`report_shrunk_files`]).
@@ -22,7 +22,7 @@ use memmap2::Mmap;
 
 use destage_keys::printable;
 
-/// Files that are known to the signal at once; what is mapped beyond that is killed as ever.
+/// Files that are known to the signal at once; beyond it, SIGBUS kills the process as usual.
 const SLOTS: usize = 1024;
 
 /// A slot that is being filled; no file is mapped there.

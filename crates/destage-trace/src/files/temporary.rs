@@ -47,7 +47,8 @@ fn made_by(builder: &tempfile::Builder<'_, '_>, folder: &Path) -> io::Result<Nam
     for _ in 0..ATTEMPTS {
         let named = builder.tempfile_in(folder)?;
         match lock(named.as_file()) {
-            // Between its creation and its lock it looks abandoned: somebody may have removed it.
+            // Between its creation and its lock it looks abandoned: another process may have
+            // removed it.
             Ok(locked) if !locked || !named.path().exists() => {}
             // Without locks its age has to tell.
             Ok(_) | Err(_) => return Ok(named),
@@ -62,7 +63,7 @@ pub(crate) fn remove_abandoned(path: &Path) -> bool {
     matches!(lock(&file), Ok(true)) && std::fs::remove_file(path).is_ok()
 }
 
-/// Locks a file, if nobody else has; an error where the file system has no locks.
+/// Locks a file, unless another process has; an error where the file system has no locks.
 #[cfg(unix)]
 fn lock(file: &File) -> io::Result<bool> {
     use rustix::fs::{FlockOperation, flock};

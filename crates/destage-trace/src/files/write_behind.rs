@@ -1,4 +1,4 @@
-//! Blocks of a file, hashed and written by another thread while the next ones are made.
+//! Write-behind: blocks of a file are hashed and written on a background thread.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -41,7 +41,7 @@ pub(crate) struct WriteBehind {
 }
 
 impl WriteBehind {
-    /// Writes to `file`, which nobody else uses while blocks are under way.
+    /// Writes to `file`, which has no other user while blocks are under way.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl WriteBehind {
             for block in taken {
                 let hash = file.write_all(&block).map(|()| xxh3_64(&block));
                 if done.send(Written { block, hash }).is_err() {
-                    break; // nobody wants to know
+                    break; // the writer was dropped
                 }
             }
         })?;

@@ -1,4 +1,4 @@
-//! The beginning of a trace, from which its format is told.
+//! The beginning of a trace, from which its format is detected.
 
 use crate::error::Result;
 use crate::input::Input;

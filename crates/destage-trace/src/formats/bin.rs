@@ -5,7 +5,7 @@
 //! >u32 page                                     big-endian, a page number each
 //! ```
 //! `<` or `>` is the byte order; then, by commas, `TYPE NAME`: what is read by a mapping (see
-//! `mapping`), or `xN`, N bytes that nobody reads. There is no header, no gap and no name in such a
+//! `mapping`), or `xN`, N bytes that are skipped. There is no header, no gap and no name in such a
 //! file, so that nothing of it can be detected. What is not said is taken as our own records have
 //! it and noted: times in ns, offsets and lengths in bytes, 0 a read and 1 a write. `page` counts
 //! pages (`page_bytes`), each request one of them unless there is a length.

@@ -11,7 +11,7 @@
 
 use super::text_format::*;
 
-/// The row of the table. No real file was at hand: unconfirmed.
+/// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
     has_response: true,
     confirmed: false,
@@ -48,7 +48,7 @@ fn fits(line: &[u8], queue: bool) -> bool {
 
 #[derive(Clone)]
 struct BioSnoop {
-    /// Whether there is a QUE column; `None` until the header or the first line tells.
+    /// Whether there is a QUE column; `None` before the header or the first line.
     queue: Option<bool>,
 }
 

@@ -20,7 +20,7 @@
 use super::text_format::*;
 use crate::options::EtwTime;
 
-/// The row of the table. No real file was at hand: unconfirmed.
+/// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
     has_response: true,
     confirmed: false,

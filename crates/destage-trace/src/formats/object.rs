@@ -1,7 +1,7 @@
 //! Reader of the libCacheSim formats `oracle-general` and `lcs`: object ids, operations, tenants.
 //!
-//! They name what is accessed by a 64-bit id. What the id is depends on who converted the trace,
-//! and nothing in the file says it: `object = "page"` (it counts blocks of 4 KiB), `"sector"`, or
+//! A 64-bit id names the accessed object. Its meaning depends on the converter of the trace,
+//! and the file does not say it: `object = "page"` (it counts blocks of 4 KiB), `"sector"`, or
 //! `"opaque"` (a hash: each id is one page, sizes are ignored). Without the option, files in which
 //! every size is 4096 are taken as pages, and any other size is a question to the user.
 

@@ -308,7 +308,7 @@ impl ParquetRows {
         Ok(())
     }
 
-    /// Row `i` of the cells at hand.
+    /// Row `i` of the loaded cells.
     fn record(
         &self,
         columns: &Roles<Cursor>,

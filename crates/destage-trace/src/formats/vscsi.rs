@@ -8,7 +8,7 @@
 //!                  24 u64 time (us)
 //! ```
 //!
-//! `ver >> 8` is the version, which is also how the two are told apart: version 2 is tried first,
+//! `ver >> 8` is the version, by which the two are distinguished: version 2 is tried first,
 //! on the first two records, then version 1. Serial numbers wrap near 2^31 and are not used; the
 //! time is the host's uptime. One file is one virtual disk.
 

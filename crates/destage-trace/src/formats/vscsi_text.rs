@@ -10,7 +10,7 @@
 
 use super::text_format::*;
 
-/// The row of the table. No real file was at hand: unconfirmed.
+/// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
     has_devices: false,
     confirmed: false,

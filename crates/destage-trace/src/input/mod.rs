@@ -60,9 +60,9 @@ pub struct Input {
     at_end: bool,
     allow_truncated: bool,
     truncated: bool,
-    /// Reading it waits for nobody.
+    /// A read never waits for a writer.
     at_hand: bool,
-    /// Why nothing more can be read, when that is to be told later.
+    /// Error that is reported with the next read.
     fault: Option<TraceError>,
 }
 
@@ -165,7 +165,7 @@ impl Input {
         if stem == "-" { "stdin".to_owned() } else { stem.to_owned() }
     }
 
-    /// The bytes at hand, not yet consumed.
+    /// Bytes read and not yet consumed.
     pub fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -213,7 +213,7 @@ impl Input {
 
     /// Takes whole lines off the head, about as many as `bytes` hold, into a buffer of which they
     /// take this range. `None` if there is no whole line in so many bytes: it is left to
-    /// [`ensure`](Self::ensure), which then also tells of what could not be read.
+    /// [`ensure`](Self::ensure), which then also returns the read error.
     pub(crate) fn take_lines(&mut self, bytes: usize, into: &mut Vec<u8>) -> Option<Range<usize>> {
         self.fault = self.ensure(bytes).err();
         let window = self.window();

@@ -23,7 +23,7 @@ pub struct ControlCommand {
     /// last.
     /// Never between the rows of one request.
     pub row: u64,
-    /// Arrival, ns after the origin; not decreasing among asides, nor against the rows.
+    /// Arrival, ns after the origin; not decreasing among commands, nor against the rows.
     pub arrival_ns: u64,
     /// First page that lies wholly inside the range, as an LPN; in a wrapped trace modulo the
     /// drive's pages, and the pages go on at page 0 where the drive ends.
@@ -37,7 +37,7 @@ pub struct ControlCommand {
 }
 
 impl ControlCommand {
-    /// An aside before a row, of a device.
+    /// A command before a row, of a device.
     pub fn new(kind: ControlKind, row: u64, arrival_ns: u64, device: u32) -> Self {
         ControlCommand { row, arrival_ns, first_lpn: 0, pages: 0, kind: kind as u32, device }
     }

@@ -11,7 +11,7 @@ use crate::hooks::ReadMeter;
 use crate::input::StreamFault;
 use crate::source::unpack::{Codec, Decompressor, PeekReader, decompress_all};
 
-/// A stream that somebody may take, once.
+/// A stream that can be read once.
 pub(super) type OnceStream = Arc<Mutex<Option<Box<dyn Read + Send>>>>;
 
 /// Source of a trace's bytes.

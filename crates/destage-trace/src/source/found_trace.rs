@@ -46,7 +46,7 @@ impl FoundTrace {
         Ok(Input::new(self.name.clone(), self.path.clone(), stream)
             .with_size(size)
             .with_plain_path(self.plain.then(|| self.path.clone()))
-            // Of a stream that can be had once nobody knows how long it is.
+            // The length of a stream that is read once is unknown.
             .with_at_hand(self.root.raw_bytes().is_some())
             .with_allow_truncated(options.allow_truncated))
     }

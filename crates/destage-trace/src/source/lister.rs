@@ -166,7 +166,7 @@ impl<'a> Lister<'a> {
     }
 }
 
-/// A tar archive without members begins with its end, blocks of zeros: only the name tells it.
+/// A tar archive without members begins with its end, blocks of zeros: only the name identifies it.
 fn is_empty_tar(head: &[u8], name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let called = name.contains(".tar") || name.ends_with(".tgz");

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The pipe, if it is one, and there is an interrupt to look for.
 ///
-/// Only where a pipe that nobody has opened to write is not at its end, as on Linux. Elsewhere
+/// Only where a pipe without a writer is not at its end, as on Linux. Elsewhere
 /// opening it waits.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn open(

@@ -1,4 +1,4 @@
-//! Takes compression off a stream, told from content and never from a name.
+//! Decompression of a stream, detected from content and never from a name.
 //!
 //! Each library decodes one gzip member, xz stream, bzip2 stream or zstd frame; what stands behind
 //! it is judged here, once for all of them: another of the same kind continues the stream (`cat

@@ -17,7 +17,7 @@ use crate::source::unpack::Codec;
 use destage_keys::printable;
 
 /// The regular members that are wanted, of an archive whose bytes are those of `root`, a file, a
-/// part of one, or what is held of a stream.
+/// part of one, or a spooled stream.
 pub(super) fn members(
     root: &ByteSource,
     name: &str,

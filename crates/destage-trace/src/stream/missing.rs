@@ -11,7 +11,7 @@ use crate::stream::sorting::SortedFile;
 /// Device names that a message lists.
 const NAMED: usize = 20;
 
-/// A device that was asked for and is not in the trace.
+/// Error of a selected device that is not in the trace.
 pub(super) fn no_such_device(name: &str, devices: &DeviceTable) -> TraceError {
     let mut names = devices.names();
     let near = nearest_alone(name, names.iter().map(String::as_str)).map(str::to_owned);

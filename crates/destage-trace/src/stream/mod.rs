@@ -1,5 +1,5 @@
 //! All files of a run as one stream of records: in one order, with the devices, the time slice and
-//! the operations that were asked for, and with everything counted that a result reports.
+//! the operations selected, and with everything counted that a result reports.
 //!
 //! ```text
 //!  open_files  one reader per file and member, with its format
@@ -46,14 +46,14 @@ pub struct Stream {
     controls: ReadControls,
     shared: SharedState,
     files: Vec<SortedFile>,
-    /// Files with records at hand, by the time of the first: the merge.
+    /// Files with records ready, by the time of the first: the merge.
     heads: BinaryHeap<Reverse<(u64, usize)>>,
     /// Files that have not begun: all at first, and with `concat` those whose turn has not come.
     waiting: VecDeque<usize>,
     /// Time subtracted from and added to a file's times.
     shifts: Vec<Option<(u64, u64)>>,
     concat_at_ns: u64,
-    /// The devices asked for, by their names; and for every device met, its index in the output.
+    /// The selected devices, by their names; and for every device met, its index in the output.
     selected: DeviceTable,
     indices: Vec<Option<u32>>,
     /// `spread = "uniform"`.
@@ -115,12 +115,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// A file is missing or unreadable, its format cannot be told, an option does not fit.
+    /// A file is missing or unreadable, its format cannot be detected, an option does not fit.
     pub fn open(paths: &[PathBuf], options: &ReaderOptions) -> Result<Stream> {
         Stream::open_with(paths, options, ReadControls::default())
     }
 
-    /// [`Stream::open`], with somebody looking on.
+    /// [`Stream::open`], with shared flags and counters.
     pub fn open_with(
         paths: &[PathBuf],
         options: &ReaderOptions,
@@ -191,7 +191,7 @@ impl Stream {
         })
     }
 
-    /// The devices, by `Record::device`. Whole after the end; with `device` only those asked for.
+    /// The devices, by `Record::device`. Whole after the end; with `device` only those selected.
     pub fn devices(&self) -> &DeviceTable {
         if self.options.device.is_empty() { &self.shared.devices } else { &self.selected }
     }
@@ -352,7 +352,7 @@ impl Stream {
         )))
     }
 
-    /// Keeps the devices asked for, under their new indices.
+    /// Keeps the selected devices, under their new indices.
     fn select(&mut self, out: &mut Vec<Record>) {
         if self.options.device.is_empty() {
             return;

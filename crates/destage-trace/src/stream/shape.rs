@@ -64,7 +64,7 @@ impl Slice {
         Slice { options, first_ns: None, requests: 0, closed: false, filtered_out: 0 }
     }
 
-    /// Leaves in `out` what was asked for.
+    /// Leaves the selected requests in `out`.
     pub(super) fn apply(&mut self, out: &mut Vec<Record>) {
         let Some(first) = out.first() else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

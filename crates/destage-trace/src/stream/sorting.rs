@@ -107,22 +107,22 @@ impl SortedFile {
         self.reader.as_ref().map_or(self.facts, |r| r.facts())
     }
 
-    /// The next record, if one is at hand.
+    /// The next record, if one is ready.
     pub(crate) fn peek(&self) -> Option<&Record> {
         self.ready.get(self.at)
     }
 
-    /// The records at hand.
+    /// The records that are ready.
     pub(crate) fn at_hand(&self) -> &[Record] {
         &self.ready[self.at..]
     }
 
-    /// Takes `count` of the records at hand.
+    /// Takes `count` of the ready records.
     pub(crate) fn take(&mut self, count: usize) {
         self.at += count;
     }
 
-    /// Takes all records at hand into an empty `out`, without copying.
+    /// Takes all ready records into an empty `out`, without copying.
     pub(crate) fn take_all(&mut self, out: &mut Vec<Record>) {
         if self.at == 0 {
             std::mem::swap(out, &mut self.ready);
@@ -133,7 +133,7 @@ impl SortedFile {
         self.at = 0;
     }
 
-    /// Makes records be at hand; `false` if there are no more.
+    /// Reads until records are ready; `false` if there are no more.
     pub(crate) fn refill(&mut self, shared: &mut SharedState) -> Result<bool> {
         while self.at == self.ready.len() {
             self.ready.clear();

@@ -5,7 +5,8 @@
 //! [`LineParser::quick`]: it takes one whole, ordinary line straight from the window and leaves
 //! everything that is unusual to the careful [`LineParser::line`]. The two must agree where both
 //! answer; a property test of each format says so. A format whose lines do not lean on each other
-//! says so ([`LineParser::parallel`]), and a long file of it is parsed on several threads (`parallel`).
+//! says so ([`LineParser::parallel`]), and a long file of it is parsed on several threads
+//! (`parallel`).
 
 mod excerpt;
 mod line_parser;

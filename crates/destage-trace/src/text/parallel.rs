@@ -71,7 +71,7 @@ struct State {
     next: u64,
     /// Blocks that the reader has done with.
     done: u64,
-    /// No block is left, or nobody wants any.
+    /// No block is left, or the reader has ended.
     ended: bool,
     /// Blocks to use again: new memory costs more than what is done in it.
     spare: Vec<Block>,
@@ -119,8 +119,9 @@ struct Known {
 impl LineThreads {
     /// Starts threads at the head of `input`, which is at the beginning of a line. `tally` has the
     /// limits,
-    /// and the notes that need not be told again. With as many threads as the system gives: where
-    /// that is none, there is no block, and [`finish`](LineThreads::finish) has the input as it was.
+    /// and the notes that are not repeated. With as many threads as the system gives: where
+    /// that is none, there is no block, and [`finish`](LineThreads::finish) has the input as it
+    /// was.
     pub(super) fn new<P: LineParser>(
         input: Input,
         parsers: Vec<P>,
@@ -230,7 +231,7 @@ impl Drop for LineThreads {
         self.shared.end();
         self.results = None;
         for thread in std::mem::take(&mut self.threads) {
-            // A panic was told by its thread; to tell it here again might be one too many.
+            // The thread has reported its panic; a second one here could abort.
             let _ = thread.join();
         }
     }
@@ -270,7 +271,7 @@ impl<P: LineParser> Worker<P> {
             block.names.extend(new.map(|index| self.devices.bytes(index as u32).to_vec()));
             block.thread = self.thread;
             if self.sender.send(block).is_err() {
-                break; // nobody wants it
+                break; // the reader has ended
             }
         }
     }

@@ -154,7 +154,7 @@ impl<P: LineParser> TextReader<P> {
         }
         self.alone = true;
         if !self.input.is_at_hand() {
-            return; // what was read is told at once, whatever comes next and when
+            return; // records read are delivered at once, whenever the next ones come
         }
         let threads = own.opening.threads.load(Ordering::Relaxed);
         let parsers: Option<Vec<P>> = (0..threads).map(|_| own.parser.parallel()).collect();

@@ -169,12 +169,12 @@ impl Trace {
         self.from_cache
     }
 
-    /// Whether the file of the columns is as it was when it was opened, as far as that can be told
+    /// Whether the file of the columns is as it was when it was opened, as far as is known
     /// without reading it: to be asked before long work.
     ///
     /// # Errors
     ///
-    /// `Data` if somebody has cut it.
+    /// `Data` if it was cut.
     pub fn check_whole(&self) -> Result<()> {
         if self.columns.is_whole() {
             return Ok(());

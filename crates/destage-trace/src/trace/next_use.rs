@@ -46,7 +46,7 @@ pub(crate) struct Trims<'a> {
 }
 
 impl Trims<'_> {
-    /// Calls `f` with the dense ids of the pages that an aside trims.
+    /// Calls `f` with the dense ids of the pages that a command trims.
     fn for_each_id(&self, control_command: &ControlCommand, mut f: impl FnMut(usize)) {
         for pages in
             control_command.ranges(self.logical_pages).into_iter().filter(|p| !p.is_empty())

@@ -34,7 +34,7 @@ fn key_of(sources: &[SourceMeta], what: &[&serde_json::Value], decode: &DecodeOp
     format!("{:032x}", xxh3_128(text.to_string().as_bytes()))
 }
 
-/// Files that are to be opened, and what is known of them before they are read.
+/// Files to be opened, and what identifies them before they are read.
 struct Inputs<'a> {
     /// Files whose content decides; empty for generated records.
     files: &'a [PathBuf],
@@ -140,7 +140,7 @@ fn with_siblings(paths: &[PathBuf], reader: &ReaderOptions) -> Vec<PathBuf> {
     files
 }
 
-/// Decodes records that are at hand into a trace outside the cache.
+/// Decodes the records of a source into a trace outside the cache.
 ///
 /// # Errors
 ///
@@ -209,7 +209,7 @@ fn open_with(
     if let Some((folder, path)) = entry {
         let changed = inputs.files.iter().zip(&stamps).any(|(file, stamp)| !stamp.holds(file));
         if changed || columns.file_bytes() > folder.limit_bytes() {
-            // Read while somebody wrote it, so that the key may not fit, or too large to keep. The
+            // Read while it was written, so that the key may not fit, or too large to keep. The
             // mapping outlives the name.
             let _ = fs::remove_file(&path);
         } else {
