@@ -186,21 +186,17 @@ impl Tally {
         )
     }
 
-    /// Applies the common rules to a binary format's record and keeps or counts it.
-    pub fn take(
+    /// Applies the common rules to a record: keeps it, counts it, or returns its fault.
+    #[inline]
+    pub fn keep(
         &mut self,
         record: Record,
         out: &mut Vec<Record>,
-        file: &str,
-        place: Location,
-    ) -> Result<()> {
+    ) -> std::result::Result<(), (Category, String)> {
         match self.limits.extent(&record) {
             Ruling::Fine => out.push(record),
             Ruling::ZeroLength => self.zero_length += 1,
-            bad => {
-                let (category, message) = self.limits.extent_message(bad, &record);
-                return self.reject_record(file, place, category, message, None);
-            }
+            bad => return Err(self.limits.extent_message(bad, &record)),
         }
         Ok(())
     }

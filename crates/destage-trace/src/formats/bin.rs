@@ -134,10 +134,10 @@ impl RecordReader for Bin {
         let count = self.records.whole(size, tally)?;
         let window = &self.records.input.window()[..count * size];
         for (i, bytes) in window.chunks_exact(size).enumerate() {
-            let place = || self.records.place(i, i * size);
-            match self.record(bytes, devices) {
-                Ok(record) => self.records.take(record, place(), out, tally)?,
-                Err(wrong) => self.reject(wrong, place(), tally)?,
+            let record = self.record(bytes, devices);
+            if let Err((category, message)) = record.and_then(|record| tally.keep(record, out)) {
+                let place = self.records.place(i, i * size);
+                self.records.reject(tally, place, category, message)?;
             }
         }
         self.records.advance(count, count * size, tally);
@@ -154,11 +154,6 @@ impl RecordReader for Bin {
 }
 
 impl Bin {
-    #[cold]
-    fn reject(&self, (category, message): Wrong, place: Location, tally: &mut Tally) -> Result<()> {
-        self.records.reject(tally, place, category, message)
-    }
-
     fn record(
         &self,
         bytes: &[u8],

@@ -4,7 +4,7 @@
 
 pub(super) use crate::error::{Category, Location, Result, TraceError};
 pub(super) use crate::format::{
-    BATCH_RECORDS, Facts, Format, Opening, RecordReader, Ruling, Sample, Tally, Verdict,
+    BATCH_RECORDS, Facts, Format, Opening, RecordReader, Sample, Tally, Verdict,
 };
 pub(super) use crate::input::Input;
 pub(super) use crate::record::{DeviceTable, NO_RESPONSE, Record, RecordOp};
@@ -125,15 +125,10 @@ impl Records {
         out: &mut Vec<Record>,
         tally: &mut Tally,
     ) -> Result<()> {
-        match tally.limits.extent(&record) {
-            Ruling::Fine => out.push(record),
-            Ruling::ZeroLength => tally.zero_length += 1,
-            bad => {
-                let (category, message) = tally.limits.extent_message(bad, &record);
-                return self.reject(tally, place, category, message);
-            }
+        match tally.keep(record, out) {
+            Ok(()) => Ok(()),
+            Err((category, message)) => self.reject(tally, place, category, message),
         }
-        Ok(())
     }
 
     /// Counts a bad record, or ends the run with it.

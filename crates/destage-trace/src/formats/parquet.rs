@@ -25,8 +25,8 @@ use super::mapping::{self, Roles};
 use super::parquet_column::{Cell, ColumnType};
 use crate::error::{Category, Location, Result, TraceError};
 use crate::format::{
-    BATCH_RECORDS, Facts, Format, FormatKind, Opening, RecordReader, Ruling, Sample, Tally,
-    Verdict, fields::quoted,
+    BATCH_RECORDS, Facts, Format, FormatKind, Opening, RecordReader, Sample, Tally, Verdict,
+    fields::quoted,
 };
 use crate::input::{Input, stream_spool::SpooledStream};
 use crate::options::Columns;
@@ -218,16 +218,9 @@ impl RecordReader for ParquetRows {
             let place = Location::Record { record: self.row, byte: group.byte };
             self.row += 1;
             tally.lines += 1;
-            match self.record(&group.columns, i, devices) {
-                Ok(record) => match tally.limits.extent(&record) {
-                    Ruling::Fine => out.push(record),
-                    Ruling::ZeroLength => tally.zero_length += 1,
-                    bad => {
-                        let (category, message) = tally.limits.extent_message(bad, &record);
-                        self.reject(tally, place, category, message)?;
-                    }
-                },
-                Err((category, message)) => self.reject(tally, place, category, message)?,
+            let record = self.record(&group.columns, i, devices);
+            if let Err((category, message)) = record.and_then(|record| tally.keep(record, out)) {
+                self.reject(tally, place, category, message)?;
             }
         }
         group.rows_left -= rows;
