@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from destage.io.files import Destination
 from destage.io.names import printable
 from destage.options import ProgressCallback, run_options, thread_count
 from destage.policy import OwnPolicy
-from destage.results import Results
+from destage.results import Results, together
 from destage.trace import PathLike, Trace, opened_again, paths_of
 from destage.user_policies.trust import from_data, is_in_a_file
 
@@ -152,31 +153,16 @@ def _run_again(
     progress: ProgressCallback | None,
 ) -> dict[str, Any]:
     """Run again; neighbours that differ in size only share a call, and so its threads."""
-    whole: dict[str, Any] | None = None
-    start = 0
-    while start < len(runs):
-        asked = _asked(runs[start])
-        end = start
-        while end < len(runs) and _asked(runs[end]) == asked:
-            end += 1
-        sizes = [
-            {"frames": r["config"]["frames"], "given": r["config"]["cache"]}
-            for r in runs[start:end]
-        ]
-        name, given, options = asked
+    sets = []
+    for (name, given, options), same in groupby(runs, key=_asked):
+        configs = [run["config"] for run in same]
+        sizes = [{"frames": one["frames"], "given": one["cache"]} for one in configs]
         spec = owned.get((name, given)) or _known(name, given)
         task = Task.of(trace, drive, [spec], json.dumps(sizes), options)
-        part = result_set(task, jobs, progress)
-        if whole is None:
-            whole = part
-        else:
-            whole["runs"] += part["runs"]
-        start = end
-    if whole is None:
+        sets.append(result_set(task, jobs, progress))
+    if not sets:
         raise DataError("result: it has no runs")
-    # What follows from all runs together, such as their differences.
-    together: dict[str, Any] = json.loads(_destage.assembled(json.dumps(whole)))
-    return together
+    return together(sets)
 
 
 def _asked(run: Mapping[str, Any]) -> tuple[str, str, str]:

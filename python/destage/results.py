@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -27,7 +27,16 @@ from destage.tables.table import Table
 if TYPE_CHECKING:
     from destage.charts.plots import Plots
 
-__all__ = ["Metric", "Results", "Run", "TraceIdentity", "incomplete", "metrics", "only_so_many"]
+__all__ = [
+    "Metric",
+    "Results",
+    "Run",
+    "TraceIdentity",
+    "incomplete",
+    "metrics",
+    "only_so_many",
+    "together",
+]
 
 
 class Results(Tabled):
@@ -200,10 +209,24 @@ class Results(Tabled):
         return cls.from_json(read_text(path, "a result"), os.fspath(path))
 
 
+def together(
+    sets: Sequence[Mapping[str, Any]], order: Callable[[Mapping[str, Any]], Any] | None = None
+) -> dict[str, Any]:
+    """One result set of several over one trace, with all that follows from its runs made again.
+
+    `order` is what runs are sorted by; without it they stay as they are.
+    """
+    runs = [run for one in sets for run in one["runs"]]
+    if order is not None:
+        runs.sort(key=order)
+    whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**sets[0], "runs": runs})))
+    return whole
+
+
 def incomplete(sets: list[dict[str, Any]], every: int, shard: bool = False) -> list[dict[str, Any]]:
     """Results with a warning in each run that others are missing; an earlier one is replaced."""
     ended = sum(len(one["runs"]) for one in sets)
-    said = only_so_many(ended, every, shard)
+    said = only_so_many(ended, every, shard=shard)
     for one in sets:
         for run in one["runs"]:
             warnings = run.get("warnings") or ()
@@ -212,8 +235,8 @@ def incomplete(sets: list[dict[str, Any]], every: int, shard: bool = False) -> l
     return [one for one in sets if one["runs"]]
 
 
-def only_so_many(ended: int, every: int, shard: bool = False) -> str:
+def only_so_many(ended: int, every: int, what: str = "runs", shard: bool = False) -> str:
     """The warning of what an interrupt, or a shard, left."""
     if shard:
-        return f"{SHARD}{ended} of {every} runs are in the store"
-    return f"{INTERRUPTED}only {ended} of {every} runs had ended"
+        return f"{SHARD}{ended} of {every} {what} are in the store"
+    return f"{INTERRUPTED}only {ended} of {every} {what} had ended"

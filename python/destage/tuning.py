@@ -27,7 +27,7 @@ from destage.model.run import Run
 from destage.model.tuned import Best, Objective, Point, TunedCurve, objective_of
 from destage.options import ProgressCallback, RunOptions
 from destage.policy import OwnPolicy, PolicyLike, policy_specs
-from destage.results import Results, incomplete
+from destage.results import Results, incomplete, together
 from destage.runs import Interrupted, compare
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
@@ -211,12 +211,10 @@ def _interrupted(
     """What to raise: the curve of what had ended, which `before` is if a search was interrupted."""
     found = e.results if isinstance(e, Interrupted) else Results([])
     if trials is not None:
-        runs = [dict(run) for one in (*before, *found.sets) for run in one["runs"]]
-        if not runs:
+        sets = [one for one in (*before, *found.sets) if one["runs"]]
+        if not sets:
             return Interrupted(blank)
-        whole = {**(before or found.sets)[0], "runs": runs}
-        (marked,) = incomplete([whole], trials)
-        found = Results([json.loads(_destage.assembled(json.dumps(marked)))])
+        found = Results([together(incomplete([together(sets)], trials))])
     points = _points(found, [dict.fromkeys(blank.ranges, 0)], blank.objective)
     return Interrupted(replace(blank, points=tuple(points), results=found))
 
@@ -367,8 +365,7 @@ def _search(run: _Run, blank: Tuned, trials: int, seed: int) -> Tuned:
                 study.tell(trial, known[_name(values)].objective)
     except KeyboardInterrupt as e:
         raise _interrupted(e, blank, sets, trials) from None
-    whole = {**sets[0], "runs": [run for s in sets for run in s["runs"]]}
-    results = Results([json.loads(_destage.assembled(json.dumps(whole)))])
+    results = Results([together(sets)])
     return replace(blank, points=tuple(points), results=results)
 
 

@@ -245,3 +245,21 @@ def test_a_store_and_results_of_0_2_0_load_and_go_on(tmp_path: Path) -> None:
     assert ds.sweep({"sweep": sweep}, store, resume=True).done == 0
     assert ds.sweep({"sweep": sweep | {"repeat": 3}}, store).done == 6
     assert ds.rerun(DATA / "results" / "results-0.2.0.json").same
+
+
+def test_a_table_tells_answers_to_questions_from_runs(tmp_path: Path) -> None:
+    trace = ds.synth("zipf", requests=5_000, pages=500, seed=1)
+    store = tmp_path / "runs"
+    ran = ds.compare(trace, "lru,arc", cache="10%", store=store)
+    ds.mrc(trace, "lru,arc", cache="10%", store=store)
+    ds.mrc(trace, "lru,arc", cache="10%", sample=0.5, store=store)
+    found = ds.load_results(store)
+    assert len(found) == 6
+    assert found.where("question == none").results() == ran
+    assert found.results() == ran
+    exact, sampled = (
+        [row["hit_ratio"] for row in found.where(f"question == 'mrc' and share == {share}")]
+        for share in ("none", "0.5")
+    )
+    assert exact == [run.hit_ratio for run in sorted(ran, key=lambda run: run.label)]
+    assert sampled == [None, None]

@@ -17,7 +17,7 @@ from destage.model.goals import Goal
 from destage.model.metrics import WRITES
 from destage.model.run import Run
 from destage.policy import OwnPolicy, Spec, policy_specs, spec_label
-from destage.results import Results
+from destage.results import Results, together
 from destage.runs import compare
 from destage.trace import Trace
 
@@ -54,29 +54,9 @@ class Runner:
     def joined(self, known: Results, specs: Sequence[Spec], frames: Sequence[int]) -> Results:
         """The runs that are there with those of the same policies at more sizes, as one result."""
         more = self.runs(specs, frames)
+        place = {spec_label(spec): k for k, spec in enumerate(specs)}
         sets = (known.sets[0], more.sets[0])
-        order = []
-        for k in range(len(specs)):
-            here = []
-            for number, one in enumerate(sets):
-                each = len(one["runs"]) // len(specs)
-                here += [(number, place) for place in range(k * each, (k + 1) * each)]
-            order += sorted(
-                here, key=lambda at: int(sets[at[0]]["runs"][at[1]]["config"]["frames"])
-            )
-        whole = {**sets[0], "runs": [sets[number]["runs"][place] for number, place in order]}
-        places = {at: k for k, at in enumerate(order)}
-        groups = [
-            {**group, "runs": [places[(number, place)] for place in group["runs"]]}
-            for number, one in enumerate(sets)
-            for group in (one.get("differences") or {}).get("groups", ())
-        ]
-        if groups:
-            # Runs differ within their size alone: nothing has to be drawn again.
-            groups.sort(key=lambda group: int(group["frames"]))
-            told = sets[0].get("differences") or sets[1]["differences"]
-            whole["differences"] = {**told, "groups": groups}
-        joined = Results([whole])
+        joined = Results([together(sets, lambda r: (place[r["label"]], r["config"]["frames"]))])
         return joined if self.pe_cycles is None else joined.enduring(self.pe_cycles)
 
     def without(self, specs: Sequence[Spec], frames: Sequence[int]) -> Results:

@@ -105,17 +105,24 @@ def _of_the_table(task: Task, experiment: Experiment, later: int) -> Curves:
         told["mrc"]["warnings"].append(only_so_many(ended, planned + later))
         known.append(told)
 
+    # Without a sample no curve depends on another: each is kept when it is known.
+    alone = "share" not in json.loads(task.question.asked)
+    tasks = [replace(task, entries=(e,)) for e in task.entries] if alone else [task]
     try:
         if experiment.store is None:
-            known.append(_drawn(task, experiment.threads, experiment.progress, keep))
-        else:
-            # Without a sample no curve depends on another: each is kept when it is known.
-            alone = "share" not in json.loads(task.question.asked)
-            tasks = [replace(task, entries=(e,)) for e in task.entries] if alone else [task]
-            answers = experiment.answers(tasks)
-            known += [answer for answer in answers if answer is not None]
+            return _curves(task, [_drawn(task, experiment.threads, experiment.progress, keep)])
+        answers = experiment.answers(tasks)
     except KeyboardInterrupt:
+        if experiment.store is not None:
+            known = [answer for answer in experiment.kept_answers(tasks) if answer is not None]
+            if known:
+                known[0]["mrc"]["warnings"].append(only_so_many(len(known), len(tasks), "curves"))
         raise Interrupted(_curves(task, known)) from None
+    known = [answer for answer in answers if answer is not None]
+    if known and len(known) < len(tasks):
+        known[0]["mrc"]["warnings"].append(
+            only_so_many(len(known), len(tasks), "curves", shard=True)
+        )
     return _curves(task, known)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from destage import _destage
 from destage.checks import asked, one_trace
 from destage.curves.calls import mrc
 from destage.curves.drawn import Curves
@@ -20,7 +19,7 @@ from destage.model.winners import winner
 from destage.model.words import counted, join
 from destage.options import ProgressCallback, RunOptions
 from destage.policy import PolicyLike, spec_label
-from destage.results import Results, incomplete
+from destage.results import Results, incomplete, together
 from destage.runs import Interrupted, compare
 from destage.trace import Trace
 
@@ -163,13 +162,12 @@ def _may_be_best(points: ResultSet, frames: int) -> list[Run]:
 
 def _together(sets: Sequence[Mapping[str, Any]], points: ResultSet) -> Results:
     """One result set: sizes ascending and called as asked for, policies as they were asked for."""
-    runs = [run for one in sets for run in one["runs"]]
-    if not runs:
+    some = [one for one in sets if one["runs"]]
+    if not some:
         return Results([])
     given = {point.frames: point.cache for point in points.runs}
     place = {label: k for k, label in enumerate(points.labels)}
-    for run in runs:
+    for run in (run for one in some for run in one["runs"]):
         run["config"]["cache"] = given[run["config"]["frames"]]
-    runs.sort(key=lambda run: (run["config"]["frames"], place[run["label"]]))
-    text = _destage.assembled(json.dumps({**sets[0], "runs": runs}))
-    return Results([json.loads(text)])
+    whole = together(some, lambda run: (run["config"]["frames"], place[run["label"]]))
+    return Results([whole])

@@ -24,6 +24,7 @@ from destage.experiment.task import Entry, Task
 from destage.model.results import ResultSet
 from destage.options import ProgressCallback
 from destage.policy import OwnPolicy, Spec, params_json, spec_label
+from destage.results import together
 from destage.trace import Trace
 from destage.user_policies.processes import side_by_side
 
@@ -91,9 +92,7 @@ def _together(sets: Sequence[dict[str, Any]], specs: Iterable[Spec]) -> dict[str
     if len(sets) == 1:
         return sets[0]
     place = {spec_label(spec): k for k, spec in enumerate(specs)}
-    runs = sorted((r for one in sets for r in one["runs"]), key=lambda run: place[run["label"]])
-    whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**sets[0], "runs": runs})))
-    return whole
+    return together(sets, lambda run: place[run["label"]])
 
 
 def _spec(policy: PolicyAsked, seed: int | None) -> Spec:

@@ -180,14 +180,15 @@ class Experiment:
         if self.store is None:
             return [dict(t.question.answer(t, self.threads, self.progress)) for t in _asked(tasks)]
         self.keep(Plan.of(tasks), _asked(tasks)[0].question.kind)
-        return [None if row is None else json.loads(row[CONTEXT]) for row in self._answers(tasks)]
+        return self.kept_answers(tasks)
 
-    def _answers(self, tasks: Sequence[Task]) -> list[Row | None]:
+    def kept_answers(self, tasks: Sequence[Task]) -> list[dict[str, Any] | None]:
+        """The answers that the store has by now. Raises `UsageError` for one that failed."""
         rows = self._rows(tasks)
         found = [rows.get(next(task.every_key())) for task in tasks]
         for row in found:
             _check_done(row)
-        return found
+        return [None if row is None else json.loads(row[CONTEXT]) for row in found]
 
     def keep(self, plan: Plan, called: str) -> SweepResult:
         """Do what the store has not, and keep it; `called` is how the store calls the experiment.

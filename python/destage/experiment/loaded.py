@@ -230,11 +230,12 @@ class StoredResults(Tabled):
     def results(self) -> Results:
         """The runs as `Results`: a set for each trace, drive, options and seed.
 
-        Runs that failed are in none. Raises `DataError` for a store that has not kept them.
+        Runs that failed, and answers to questions such as curves, are in none. Raises `DataError`
+        for a store that has not kept them.
         """
         sets: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in self._whole_rows():
-            if row["status"] != DONE:
+            if row["status"] != DONE or row[RECORD] is None:
                 continue
             names = ("trace", "device", "ftl", "queue_depth", "options", "seed", CONTEXT)
             key = tuple(row[name] for name in names)
@@ -330,7 +331,7 @@ def _values(row: Row) -> dict[str, Any]:
     params = json.loads(row["params"] or "{}")
     options = json.loads(row.get("options") or "{}")
     return {
-        **dict.fromkeys(option.name for option in run_options()),
+        **dict.fromkeys(("question", "share", *(option.name for option in run_options()))),
         **options,
         **{name: value for name, value in row.items() if name not in _HEAVY},
         "unique_pages": row["trace_unique_pages"],

@@ -185,7 +185,7 @@ def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
         "label": policy.label,
         "cache": size.given,
         "seed": task.seed,
-        "options": task.options,
+        "options": task.told_options,
     }
 
 

@@ -237,7 +237,7 @@ class Store:
                 "device": task.device,
                 "ftl": task.ftl,
                 "queue_depth": task.queue_depth,
-                "options": task.options,
+                "options": task.told_options,
                 "seed": task.seed,
                 "page_bytes": task.trace.page_bytes,
                 "unique_pages": task.trace.unique_pages,

@@ -119,6 +119,14 @@ class Task:
         )
 
     @property
+    def told_options(self) -> str:
+        """Run options as rows have them; those of a question say which it is."""
+        if self.question is None:
+            return self.options
+        asked = {**json.loads(self.question.asked), "question": self.question.kind}
+        return given_options({**json.loads(self.options), **asked})
+
+    @property
     def runs(self) -> int:
         """Runs of the task."""
         return sum(len(entry.sizes) for entry in self.entries)
