@@ -22,10 +22,20 @@ from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.words import cell, plain, size, time_unit, uncertain
 
-__all__ = ["Charts", "chart_rows", "configure", "finish", "size_axis", "value_domain"]
+__all__ = [
+    "SIZE",
+    "Charts",
+    "Series",
+    "chart_rows",
+    "configure",
+    "finish",
+    "size_axis",
+    "size_ticks",
+    "value_domain",
+]
 
-#: Vega expressions: a byte count as a size, with and without the share of the pages below it.
-_SIZE = (
+#: A byte count as a size, as a Vega expression.
+SIZE = (
     "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '~g') + ' TiB' : "
     "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : "
     "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : "
@@ -35,7 +45,7 @@ _SIZE = (
 
 
 def _size_label(footprint_bytes: float | None) -> str:
-    plain = _SIZE.replace("'~g'", "'.3~r'")
+    plain = SIZE.replace("'~g'", "'.3~r'")
     if not footprint_bytes:
         return plain
     return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~r') + ' %']"
@@ -217,7 +227,35 @@ CHARTED = (
 MARKED_SIZES = 32
 
 
-class Charts:
+class Series:
+    """Policies in charts, each with its look: colour, dash and marker."""
+
+    def __init__(self, labels: Sequence[str], theme: Theme, *, page: bool) -> None:
+        """Take the labels; `page` makes the charts for a page of HTML."""
+        self.labels = list(labels)
+        self.theme = theme
+        self.page = page
+        self.look = styles(self.labels, theme)
+
+    def _scale(self, channel: str) -> alt.Scale:
+        values = [getattr(self.look[label], channel) for label in self.labels]
+        return alt.Scale(domain=self.labels, range=values)
+
+    def _legend(self) -> alt.Legend | None:
+        raise NotImplementedError
+
+    def _color(self) -> Any:
+        return alt.Color("label:N", scale=self._scale("color"), legend=self._legend())
+
+    def _dash(self) -> alt.StrokeDash:
+        # Not in the legend, where it would outline the markers.
+        return alt.StrokeDash("label:N", scale=self._scale("dash"), legend=None)
+
+    def _shape(self) -> alt.Shape:
+        return alt.Shape("label:N", scale=self._scale("marker"), legend=self._legend())
+
+
+class Charts(Series):
     """The charts of one result set, all drawn alike.
 
     `page` makes them for the report's page: no legend, no data, as wide as their place.
@@ -232,11 +270,9 @@ class Charts:
         shown: Sequence[str] = (),
     ) -> None:
         """Take what to draw; `shown` are the policies that the page shows first."""
+        super().__init__(result.labels, theme, page=page)
         self.result = result
-        self.theme = theme
-        self.page = page
         self.shown = list(shown)
-        self.look = styles(result.labels, theme)
 
     def over_size(self, metric: Metric) -> Any:
         """A line a policy over cache sizes; bars if there is only one size."""
@@ -419,10 +455,6 @@ class Charts:
             return "indexof(shown, datum.label) >= 0 || focus === datum.label"
         return "true"
 
-    def _scale(self, channel: str) -> alt.Scale:
-        values = [getattr(self.look[label], channel) for label in self.result.labels]
-        return alt.Scale(domain=list(self.result.labels), range=values)
-
     def _legend(self, *, lines: bool = False) -> alt.Legend | None:
         """A legend off the page; `lines` need one where bars have their names beside them."""
         barred = len(self.result.sizes) == 1 and not lines
@@ -439,13 +471,6 @@ class Charts:
         if self.page:
             return alt.when(self._in_colour()).then(color).otherwise(alt.value(self.theme.muted))
         return color
-
-    def _dash(self) -> alt.StrokeDash:
-        # Not in the legend, where it would outline the markers.
-        return alt.StrokeDash("label:N", scale=self._scale("dash"), legend=None)
-
-    def _shape(self) -> alt.Shape:
-        return alt.Shape("label:N", scale=self._scale("marker"), legend=self._legend())
 
     def _finish(self, chart: Any, name: str, about: str, height: int) -> Any:
         if self.page:

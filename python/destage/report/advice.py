@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from altair.utils.schemapi import debug_mode
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from destage.charts.advice import best_chart, front_chart
 from destage.charts.comparison import CHARTED, Charts, chart_rows
-from destage.charts.theme import LIGHT, PAGE, variables
+from destage.charts.theme import PAGE
 from destage.model.advice import Choice, SizePoint
 from destage.model.advised import Advised
 from destage.model.results import ResultSet
-from destage.model.words import printable
 from destage.report.comparison import Part, chart_part, chips, highlighted
 from destage.report.contents import with_contents
-from destage.report.page import asset, script_json, style_variables, vega
-from destage.report.plain import points, policy
+from destage.report.layout import drawn, page_of
+from destage.report.plain import points
 from destage.report.provenance import made
 from destage.tables.advice import (
     NEAREST,
@@ -48,11 +44,10 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
         choices = [_choice(k, c, advised, groups) for k, c in enumerate(advised.choices)]
         front = _front(advised, groups) if len(advised.goals) > 1 else None
         policies = _policies(advised, result, groups)
-    style = f"{style_variables()}\n{asset('report.css')}"
-    scripts = [vega(), asset("report.js")]
-    model = {"groups": [_drawn(group) for group in groups], "paper": variables(LIGHT)}
-    runs = results_table(result.runs)
-    html: str = _template().render(
+    html = page_of(
+        "advice.html.j2",
+        ["report.js"],
+        {"groups": drawn(groups)},
         title=f"{advised.trace.name}: which cache",
         lead=head_of(advised),
         joint=joint_line(advised) if len(advised.goals) > 1 else "",
@@ -64,21 +59,12 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
         nearest=NEAREST,
         typed=typed_lines(advised),
         notes=advised.notes,
-        runs=_table(runs),
+        runs=_table(results_table(result.runs)),
         made=made(result),
         version=str(result.source.get("version", "")),
-        command=printable(command) if command else None,
-        policy=policy([style], scripts),
-        style=Markup(style),
-        scripts=[Markup(script) for script in scripts],
-        model=Markup(script_json(model)),
+        command=command,
     )
-    return with_contents(html).encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _drawn(group: Part) -> Part:
-    charts = [{k: v for k, v in chart.items() if k != "points"} for chart in group["charts"]]
-    return group | {"charts": charts}
+    return with_contents(html)
 
 
 def _table(table: Table) -> Part:
@@ -159,11 +145,3 @@ def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part |
     drawn[-1]["points"] = points(chart_rows(result))
     groups.append(_group("p", drawn, chart_rows(result), shown))
     return {"id": "p", "charts": drawn, "chips": chips(result, shown)}
-
-
-@cache
-def _template() -> Any:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(asset("advice.html.j2"))

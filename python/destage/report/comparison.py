@@ -29,7 +29,7 @@ from destage.model.winners import winners
 from destage.model.words import number, size
 from destage.report.plain import lines, means, points
 
-__all__ = ["Part", "chart_part", "chips", "comparison", "highlighted"]
+__all__ = ["Part", "chart_part", "chips", "comparison", "highlighted", "looks"]
 
 #: Up to so many policies are all drawn in colour unasked.
 FEW = 8
@@ -399,16 +399,19 @@ def highlighted(result: ResultSet) -> list[str]:
 
 def chips(result: ResultSet, shown: Sequence[str]) -> list[Part]:
     """The legend: one a policy, to be switched."""
-    look = styles(result.labels, PAGE)
+    return [look | {"shown": look["label"] in shown} for look in looks(result.labels)]
+
+
+def looks(labels: Sequence[str]) -> list[Part]:
+    """Colour, dash and marker of policies, as style sheets and SVG have them."""
     return [
         {
             "label": label,
-            "shown": label in shown,
             "color": style.color,
             "dash": "" if style.dash == [1, 0] else " ".join(map(str, style.dash)),
             "marker": MARKERS[style.marker],
         }
-        for label, style in look.items()
+        for label, style in styles(labels, PAGE).items()
     ]
 
 

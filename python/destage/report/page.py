@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from altair.utils.schemapi import debug_mode
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from destage.charts.comparison import Charts, chart_rows
-from destage.charts.engine import engine
 from destage.charts.series_plots import series_chart, series_title
-from destage.charts.theme import DARK, LIGHT, PAGE, VEGA_LITE, variables
+from destage.charts.theme import PAGE
 from destage.model.metrics import METRICS
 from destage.model.profile import warnings_of
 from destage.model.results import ResultSet
@@ -26,9 +20,10 @@ from destage.model.words import cell, counted, duration, join, number, percent, 
 from destage.report.comparison import Part, chart_part, chips, comparison, highlighted
 from destage.report.contents import with_contents
 from destage.report.drive import drive_facts, drive_name
+from destage.report.layout import drawn, page_of
 from destage.report.parts import parts_table
 from destage.report.phases import phases_table
-from destage.report.plain import points, policy
+from destage.report.plain import points
 from destage.report.provenance import made
 from destage.report.tables import runs_table, wins_table
 from destage.report.trace import facts, profile_charts
@@ -37,7 +32,7 @@ from destage.tables.curves import curves_summary
 from destage.tables.summary import summary
 from destage.tables.verdict import verdict
 
-__all__ = ["asset", "page", "script_json", "style_variables", "vega"]
+__all__ = ["page"]
 
 #: What goes with a result set, if anything.
 Given = Mapping[str, Any] | None
@@ -70,31 +65,17 @@ def page(
         title = f"{names[0]}: {len(names)} drives"
         for section, drive in zip(sections, drives, strict=True):
             section["name"] = drive
-    version = next((str(r.source.get("version", "")) for r in results), "")
-    style = f"{style_variables()}\n{asset('report.css')}"
-    scripts = [vega(), asset("report.js")]
-    html: str = _template().render(
+    html = page_of(
+        "report.html.j2",
+        ["report.js"],
+        {"groups": drawn(groups)},
         title=title if names else "No results",
         lead=sections[0]["lead"] if len(sections) == 1 else "",
-        version=version,
+        version=next((str(r.source.get("version", "")) for r in results), ""),
         sections=sections,
-        command=printable(command) if command else None,
-        policy=policy([style], scripts),
-        style=Markup(style),
-        scripts=[Markup(script) for script in scripts],
-        model=Markup(script_json({"groups": _drawn(groups), "paper": variables(LIGHT)})),
+        command=command,
     )
-    html = with_contents(html)
-    # Lone surrogates, which file names may hold, have no place in UTF-8.
-    return html.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _drawn(groups: Sequence[Part]) -> list[Part]:
-    """What the page's script draws; the points of tables are for where none runs."""
-    return [
-        group | {"charts": [{k: v for k, v in c.items() if k != "points"} for c in group["charts"]]}
-        for group in groups
-    ]
+    return with_contents(html)
 
 
 def _matched(
@@ -284,50 +265,3 @@ def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
         "chips": chips(curved, shown),
         "note": note,
     }
-
-
-def asset(name: str) -> str:
-    """A file of the page's own, as text."""
-    return (files("destage") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Any:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(asset("report.html.j2"))
-
-
-@cache
-def vega() -> str:
-    """Vega-Embed, which brings Vega, as one script, from vl-convert's own copy."""
-    script: str = engine().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def style_variables() -> str:
-    """The colours, light and dark, as style sheet."""
-
-    def block(selector: str, scheme: str, colors: Mapping[str, str]) -> str:
-        body = "; ".join(f"{name}: {color}" for name, color in colors.items())
-        return f"{selector} {{ color-scheme: {scheme}; {body}; }}"
-
-    light, dark = variables(LIGHT), variables(DARK)
-    return "\n".join(
-        [
-            block(":root", "light", light),
-            "@media screen and (prefers-color-scheme: dark) {",
-            block(':root:not([data-theme="light"])', "dark", dark),
-            "}",
-            "@media screen {",
-            block(':root[data-theme="dark"]', "dark", dark),
-            "}",
-        ]
-    )
-
-
-def script_json(data: object) -> str:
-    """JSON that can stand in a script element."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,8 +1,9 @@
 """The page of a store: thousands of runs that a reader filters, in one file.
 
-The rows travel by column, and the page's own scripts draw them: with thousands of points to redraw
-at each press of a key, Vega would be the slowest and the largest part of the page. What failed,
-what is missing and what a run has no number for stays in sight: it is counted, and drawn as such.
+The rows travel by column. The page's script takes the means of those that the reader chooses and
+gives them to the charts of `charts.stored`: a press of a key redraws hundreds of marks and not
+thousands. Runs that failed, are missing or have no such number stay in sight: they are counted,
+and drawn as such.
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
 from destage import _destage
-from destage.charts.theme import LIGHT, MARKERS, PAGE, styles, variables
-from destage.model.metrics import BASELINE, Metric, offline
+from destage.charts.stored import StoredCharts
+from destage.charts.theme import PAGE
+from destage.model.metrics import Metric, offline
 from destage.model.settings import (
     DIMENSIONS,
     cache_order,
@@ -25,8 +24,8 @@ from destage.model.settings import (
     usual_pair,
 )
 from destage.model.words import NONE, cell, counted, join, number, printable, size, time_unit
-from destage.report.page import asset, script_json, style_variables
-from destage.report.plain import policy
+from destage.report.comparison import looks
+from destage.report.layout import page_of
 
 __all__ = ["Missing", "stored_page"]
 
@@ -59,29 +58,21 @@ def stored_page(
     runs = [*rows, *({**dict(run), "status": "missing"} for run in missing)]
     known = _sized(runs)
     metrics = known_metrics(rows)
-    style = f"{style_variables()}\n{asset('report.css')}\n{asset('store.css')}"
-    names = ("store_data.js", "store_draw.js", "store_charts.js", "store_views.js", "store_page.js")
-    scripts = [asset(name) for name in names]
-    html: str = (
-        Environment(
-            autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-        .from_string(asset("store.html.j2"))
-        .render(
-            title=printable(title),
-            lead=_lead(runs),
-            notices=[printable(text) for text in _notices(rows, missing, damaged)],
-            version=_destage.VERSION,
-            command=printable(command) if command else None,
-            policy=policy([style], scripts),
-            style=Markup(style),
-            scripts=[Markup(script) for script in scripts],
-            model=Markup(script_json(_model(runs, known, metrics, title))),
-            table=_table(runs, known, metrics),
-        )
+    labels = sorted({str(run["label"]) for run in runs}, key=label_order)
+    model = _model(runs, known, metrics, labels)
+    return page_of(
+        "store.html.j2",
+        ["store.js"],
+        model | {"file": re.sub(r"[^\w.-]+", "-", title).strip("-") or "store"},
+        styles=["store.css"],
+        title=printable(title),
+        lead=_lead(runs),
+        notices=[printable(text) for text in _notices(rows, missing, damaged)],
+        version=_destage.VERSION,
+        command=command,
+        looks=looks(labels),
+        table=_table(runs, known, metrics),
     )
-    # Lone surrogates, which file names may hold, have no place in UTF-8.
-    return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _sized(runs: Sequence[Row]) -> list[dict[str, Any]]:
@@ -154,11 +145,10 @@ def _model(
     runs: Sequence[Row],
     known: Sequence[Mapping[str, Any]],
     metrics: Sequence[Metric],
-    title: str,
+    labels: Sequence[str],
 ) -> dict[str, Any]:
     """What the page's scripts draw."""
-    labels = sorted({str(run["label"]) for run in runs}, key=label_order)
-    look = styles(labels, PAGE)
+    charts = StoredCharts(labels, PAGE, page=True)
     frames = {str(run["cache"]): some["frames"] for run, some in zip(runs, known, strict=True)}
     order: dict[str, Any] = {
         "label": label_order,
@@ -168,8 +158,6 @@ def _model(
     }
     return {
         "runs": len(runs),
-        "title": printable(title),
-        "file": re.sub(r"[^\w.-]+", "-", title).strip("-") or "store",
         "status": [STATUS.index(run["status"]) for run in runs],
         "dimensions": [
             {"name": name, "title": one, "several": several}
@@ -191,18 +179,9 @@ def _model(
             }
             for m in metrics
         ],
-        "looks": [
-            {
-                "color": look[label].color,
-                "dash": "" if look[label].dash == [1, 0] else " ".join(map(str, look[label].dash)),
-                "marker": MARKERS[look[label].marker],
-                "offline": label.partition("[")[0] in offline(),
-            }
-            for label in labels
-        ],
-        "baseline": BASELINE,
+        "looks": [{"offline": label.partition("[")[0] in offline()} for label in labels],
         "pair": usual_pair(metrics),
-        "paper": variables(LIGHT),
+        "charts": {name: charts.spec(name) for name in charts.NAMES},
     }
 
 

@@ -433,7 +433,7 @@ def style() -> Any:
     """Return the style sheet of these pages."""
     from markupsafe import Markup
 
-    from destage.report.page import asset, style_variables
+    from destage.report.layout import asset, style_variables
 
     return Markup(style_variables() + asset("report.css") + asset("reproduce.css"))
 
