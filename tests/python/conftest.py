@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -106,17 +106,18 @@ def destage(tmp_path: Path, destage_process: Destage) -> Destage:
         if env or stdin is not None:
             return destage_process(*args, env=env, stdin=stdin)
         with _streams() as (out, err):
-            with _as_a_shell(tmp_path):
-                status = streams.finish(invoke([str(arg) for arg in args]))
+            with _as_a_shell(tmp_path, args):
+                status = streams.finish(invoke(sys.argv[1:]))
             return Done(status, *(os.pread(file, 1 << 30, 0) for file in (out, err)))
 
     return run
 
 
 @contextmanager
-def _as_a_shell(folder: Path) -> Iterator[None]:
-    """The folder, the width and the warnings that a command has which a shell runs."""
-    before, columns = Path.cwd(), os.environ.get("COLUMNS")
+def _as_a_shell(folder: Path, args: Sequence[object]) -> Iterator[None]:
+    """The folder, the words, the width and the warnings that a command has which a shell runs."""
+    before, columns, argv = Path.cwd(), os.environ.get("COLUMNS"), sys.argv
+    sys.argv = ["destage", *map(str, args)]
     os.chdir(folder)
     os.environ["COLUMNS"] = "80"
     try:
@@ -125,6 +126,7 @@ def _as_a_shell(folder: Path) -> Iterator[None]:
             yield
     finally:
         os.chdir(before)
+        sys.argv = argv
         os.environ.pop("COLUMNS") if columns is None else os.environ.update(COLUMNS=columns)
 
 

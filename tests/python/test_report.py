@@ -399,7 +399,7 @@ def test_names_from_outside_stay_text() -> None:
     )
     page = Page(html)
     tags = [tag for tag, _ in page.elements]
-    assert tags.count("script") == 3
+    assert tags.count("script") == 4
     assert "img" not in tags
     assert not any(name.startswith("on") for _, a in page.elements for name in a)
     assert "<script>alert(1)<_script>" in page.texts["h1"][0]
