@@ -1,12 +1,12 @@
 """Charts of results in a notebook, and figures for a paper, each with its data beside it.
 
-    results.plot.hit_ratio()              # an Altair chart: shown, changed, saved as one likes
+    results.plot.hit_ratio()              # an Altair chart, to change and to save
     results.plot.response_cdf("read")     # with a drive: how long reads took
     results.plot.over_size("gc_runs")     # any metric
     results.plot.save("figures")          # hit_ratio.svg, .png and .csv, and so on
 
-Figures are drawn without a browser, and the same results give the same bytes. Needs the extra
-`report`.
+Charts and figures are drawn without a browser or a network, and the same results give the same
+bytes. Needs the extra `report`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from destage.charts.theme import VEGA_LITE
 from destage.errors import DataError, UsageError
@@ -36,7 +36,16 @@ if TYPE_CHECKING:
 
     from destage.charts.host_interface import HostInterfaceCharts
 
-__all__ = ["PNG_SCALE", "Plots", "numbered", "rows_text", "save_figures", "write_figure"]
+__all__ = [
+    "PNG_SCALE",
+    "Plots",
+    "drawn",
+    "numbered",
+    "offline",
+    "rows_text",
+    "save_figures",
+    "write_figure",
+]
 
 #: Metrics that have a figure of their own, in the order of the files.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "running_time")
@@ -59,7 +68,8 @@ _TIMED_FIGURES = (
 #: The same of policies that write pages back in groups, with a drive or without.
 _GROUPED_FIGURES = ("destages", "mean_destage_pages", "padding_writes")
 
-#: Which requests a distribution is of.
+T = TypeVar("T")
+#: Requests that a distribution is of.
 Kind = Literal["all", "read", "write"]
 
 #: PNG pixels per CSS pixel: 300 dots per inch at the figure's natural width of some 7 inches.
@@ -100,6 +110,47 @@ class Figures(ABC):
         ]
 
 
+def drawn(name: str, about: str) -> Callable[[Any], LayerChart]:
+    """The method that draws the chart of this name."""
+
+    def draw(plots: Any) -> LayerChart:
+        return offline(cast("LayerChart", plots._chart(name)))
+
+    draw.__name__, draw.__doc__ = name, about
+    return draw
+
+
+def _at_one_size(name: str, about: str) -> Callable[..., LayerChart]:
+    """The method that draws a chart that looks at one cache size (`frames=`, in pages)."""
+
+    def draw(plots: Plots, *, frames: int | None = None) -> LayerChart:
+        return plots._detail(name, frames)
+
+    draw.__name__, draw.__doc__ = name, about
+    return draw
+
+
+def offline(chart: T) -> T:
+    """The chart, which a notebook shows as SVG: Altair's own way loads scripts from the network.
+
+    It stays an Altair chart, to be changed and saved. What is made of it by another call
+    (`chart.properties(...)`) is shown in the same way.
+    """
+    kind = type(chart)
+    if not hasattr(kind, "_drawn_offline"):
+        ways = {"_repr_mimebundle_": _mimebundle, "_drawn_offline": True}
+        # A plain assignment would be a key of the specification.
+        object.__setattr__(chart, "__class__", type(kind.__name__, (kind,), ways))
+    return chart
+
+
+def _mimebundle(chart: Any, *_: object, **__: object) -> dict[str, str]:
+    from destage.charts.engine import engine
+
+    svg = numbered(engine().vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE))
+    return {"image/svg+xml": svg, "text/plain": f"<{type(chart).__name__}>"}
+
+
 class Plots(Figures):
     """The charts of one result set; a metric that no run has raises `DataError`."""
 
@@ -127,85 +178,46 @@ class Plots(Figures):
             names += ["response_over_hits"] if result.timed and "hit_ratio" in known else []
         return (*names, *(name for name, detail in _DETAILS.items() if detail.rows(result)))
 
-    def hit_ratio(self) -> LayerChart:
-        """Hit ratio over cache size, one line a policy; bars if there is only one size."""
-        return self._chart("hit_ratio")
-
-    def mrc(self) -> LayerChart:
-        """The same as `hit_ratio`: the name by which such curves are known."""
-        return self._chart("hit_ratio")
-
-    def physical_reads(self) -> LayerChart:
-        """Pages read from flash, over cache size."""
-        return self._chart("physical_reads")
-
-    def physical_writes(self) -> LayerChart:
-        """Pages written to flash, over cache size."""
-        return self._chart("physical_writes")
-
-    def physical_writes_incl_owed(self) -> LayerChart:
-        """Pages written to flash, and those that are owed at the end, over cache size."""
-        return self._chart(WRITES)
-
-    def running_time(self) -> LayerChart:
-        """The cost model's running time, over cache size."""
-        return self._chart("running_time")
-
-    def writes_vs_lru(self) -> LayerChart:
-        """Flash writes over those of lru at the same cache size, as bars."""
-        return self._chart("writes_vs_lru")
-
-    def response_ns_mean(self) -> LayerChart:
-        """Mean response over cache size."""
-        return self._chart("response_ns_mean")
-
-    def read_response_ns_mean(self) -> LayerChart:
-        """Mean response of reads over cache size."""
-        return self._chart("read_response_ns_mean")
-
-    def write_response_ns_mean(self) -> LayerChart:
-        """Mean response of writes over cache size."""
-        return self._chart("write_response_ns_mean")
-
-    def response_ns_p99(self) -> LayerChart:
-        """Response within which 99 % were answered, over cache size."""
-        return self._chart("response_ns_p99")
-
-    def response_ns_p999(self) -> LayerChart:
-        """Response within which 99.9 % were answered, over cache size."""
-        return self._chart("response_ns_p999")
-
-    def eviction_wait_ns_mean(self) -> LayerChart:
-        """Mean wait for the write-back of a dirty victim, over cache size."""
-        return self._chart("eviction_wait_ns_mean")
-
-    def victim_in_gc_ratio(self) -> LayerChart:
-        """Share of dirty victims whose unit was collecting, over cache size."""
-        return self._chart("victim_in_gc_ratio")
-
-    def waf(self) -> LayerChart:
-        """Write amplification over cache size."""
-        return self._chart("waf")
-
-    def erases(self) -> LayerChart:
-        """Blocks erased, over cache size."""
-        return self._chart("erases")
-
-    def gc_moves(self) -> LayerChart:
-        """Pages moved by collections, over cache size."""
-        return self._chart("gc_moves")
-
-    def destages(self) -> LayerChart:
-        """Destages, whatever their size, over cache size."""
-        return self._chart("destages")
-
-    def mean_destage_pages(self) -> LayerChart:
-        """Mean pages of a destage over cache size."""
-        return self._chart("mean_destage_pages")
-
-    def padding_writes(self) -> LayerChart:
-        """Pages written to complete blocks, over cache size."""
-        return self._chart("padding_writes")
+    hit_ratio = drawn(
+        "hit_ratio", "Hit ratio over cache size, one line a policy; bars if there is only one size."
+    )
+    mrc = drawn(
+        "hit_ratio", "Hit ratio over cache size, under the name by which such curves are known."
+    )
+    physical_reads = drawn("physical_reads", "Pages read from flash, over cache size.")
+    physical_writes = drawn("physical_writes", "Pages written to flash, over cache size.")
+    physical_writes_incl_owed = drawn(
+        WRITES, "Pages written to flash, and those that are owed at the end, over cache size."
+    )
+    running_time = drawn("running_time", "The cost model's running time, over cache size.")
+    writes_vs_lru = drawn(
+        "writes_vs_lru", "Flash writes over those of lru at the same cache size, as bars."
+    )
+    response_ns_mean = drawn("response_ns_mean", "Mean response over cache size.")
+    read_response_ns_mean = drawn(
+        "read_response_ns_mean", "Mean response of reads over cache size."
+    )
+    write_response_ns_mean = drawn(
+        "write_response_ns_mean", "Mean response of writes over cache size."
+    )
+    response_ns_p99 = drawn(
+        "response_ns_p99", "Response within which 99 % were answered, over cache size."
+    )
+    response_ns_p999 = drawn(
+        "response_ns_p999", "Response within which 99.9 % were answered, over cache size."
+    )
+    eviction_wait_ns_mean = drawn(
+        "eviction_wait_ns_mean", "Mean wait for the write-back of a dirty victim, over cache size."
+    )
+    victim_in_gc_ratio = drawn(
+        "victim_in_gc_ratio", "Share of dirty victims whose unit was collecting, over cache size."
+    )
+    waf = drawn("waf", "Write amplification over cache size.")
+    erases = drawn("erases", "Blocks erased, over cache size.")
+    gc_moves = drawn("gc_moves", "Pages moved by collections, over cache size.")
+    destages = drawn("destages", "Destages, whatever their size, over cache size.")
+    mean_destage_pages = drawn("mean_destage_pages", "Mean pages of a destage over cache size.")
+    padding_writes = drawn("padding_writes", "Pages written to complete blocks, over cache size.")
 
     def over_size(self, metric: str) -> LayerChart:
         """Any metric of `destage.metrics()` over cache size.
@@ -220,12 +232,12 @@ class Plots(Figures):
             raise DataError(f"these results have no {metric}")
         if found.name == "writes_vs_lru":
             return self.writes_vs_lru()
-        return cast("LayerChart", self._charts(None).over_size(found))
+        return offline(cast("LayerChart", self._charts(None).over_size(found)))
 
-    def response_over_hits(self) -> LayerChart:
-        """Mean response over hit ratio: whether hits are what makes a policy fast."""
-        self._must_have("response_over_hits")
-        return cast("LayerChart", self._charts(None).response_over_hits())
+    response_over_hits = drawn(
+        "response_over_hits",
+        "Mean response over hit ratio: whether hits are the cause of a policy's speed.",
+    )
 
     def response_cdf(self, kind: Kind = "all", *, frames: int | None = None) -> LayerChart:
         """Share of the requests that took at most so long; time is logarithmic.
@@ -239,41 +251,32 @@ class Plots(Figures):
         """The slow half of the requests, by percentile, on an axis of nines."""
         return self._detail("response_tail", frames, kind=_kind(kind))
 
-    def response_over_time(self, *, frames: int | None = None) -> LayerChart:
-        """Mean response of each period of the run."""
-        return self._detail("response_over_time", frames)
-
-    def longest_over_time(self, *, frames: int | None = None) -> LayerChart:
-        """Longest response of each period of the run."""
-        return self._detail("longest_over_time", frames)
-
-    def collections_over_time(self, *, frames: int | None = None) -> LayerChart:
-        """Share of the units' time that went to collections, over the run."""
-        return self._detail("collections_over_time", frames)
-
-    def unbalance_cdf(self, *, frames: int | None = None) -> LayerChart:
-        """Share of the dirty evictions with at most such an unbalance of the queues."""
-        return self._detail("unbalance_cdf", frames)
-
-    def destage_cdf(self, *, frames: int | None = None) -> LayerChart:
-        """Share of the destages with at most so many pages, of policies that write in groups."""
-        return self._detail("destage_cdf", frames)
-
-    def wear(self, *, frames: int | None = None) -> LayerChart:
-        """Erases of a block: mean, one deviation to each side, least and most worn."""
-        return self._detail("wear", frames)
-
-    def throughput_over_time(self, *, frames: int | None = None) -> LayerChart:
-        """What was programmed for the host in each period: where an SLC cache is full, less."""
-        return self._detail("throughput_over_time", frames)
-
-    def slc_over_time(self, *, frames: int | None = None) -> LayerChart:
-        """How far the SLC cache is filled, over the run."""
-        return self._detail("slc_over_time", frames)
-
-    def handle_wafs(self, *, frames: int | None = None) -> LayerChart:
-        """WAF of each placement handle, as bars."""
-        return self._detail("handle_wafs", frames)
+    response_over_time = _at_one_size(
+        "response_over_time", "Mean response of each period of the run."
+    )
+    longest_over_time = _at_one_size(
+        "longest_over_time", "Longest response of each period of the run."
+    )
+    collections_over_time = _at_one_size(
+        "collections_over_time", "Share of the units' time that went to collections, over the run."
+    )
+    unbalance_cdf = _at_one_size(
+        "unbalance_cdf",
+        "Share of the dirty evictions with at most such an unbalance of the queues.",
+    )
+    destage_cdf = _at_one_size(
+        "destage_cdf",
+        "Share of the destages with at most so many pages, of policies that write in groups.",
+    )
+    wear = _at_one_size(
+        "wear", "Erases of a block: mean, one deviation to each side, least and most worn."
+    )
+    throughput_over_time = _at_one_size(
+        "throughput_over_time",
+        "What was programmed for the host in each period: where an SLC cache is full, less.",
+    )
+    slc_over_time = _at_one_size("slc_over_time", "How far the SLC cache is filled, over the run.")
+    handle_wafs = _at_one_size("handle_wafs", "WAF of each placement handle, as bars.")
 
     def units(self, label: str | None = None, *, frames: int | None = None) -> VConcatChart:
         """What each unit of the drive was busy with over time, as heat maps.
@@ -307,9 +310,10 @@ class Plots(Figures):
         self._must_have(name)
         if name in _DETAILS:
             return self._detail(name, None)
+        charts = self._charts(None)
         if name == "response_over_hits":
-            return self.response_over_hits()
-        charts, metric = self._charts(None), _metric(name)
+            return cast("LayerChart", charts.response_over_hits())
+        metric = _metric(name)
         relative = name == "writes_vs_lru"
         chart = charts.relative_writes(metric) if relative else charts.over_size(metric)
         return cast("LayerChart", chart)
@@ -317,7 +321,7 @@ class Plots(Figures):
     def _detail(self, name: str, frames: int | None, **how: str | None) -> LayerChart:
         """A chart that looks at one cache size."""
         self._must_have(name)
-        return cast("LayerChart", _DETAILS[name].draw(self._charts(frames), **how))
+        return offline(cast("LayerChart", _DETAILS[name].draw(self._charts(frames), **how)))
 
     def _csv(self, name: str) -> str:
         """The data of a chart: all cache sizes, also of one that shows one of them."""

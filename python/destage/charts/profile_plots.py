@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from destage.charts.plots import Figures, rows_text
+from destage.charts.plots import Figures, drawn, rows_text
 from destage.errors import DataError
 from destage.io.extras import need_extra
 from destage.model.profile import FIGURES, rows_of
@@ -30,57 +30,33 @@ class ProfilePlots(Figures):
         """The charts that this trace has, by the names of their methods."""
         return [n for n in FIGURES if n not in _UNDRAWN and rows_of(self._data, n)]
 
-    def block_heat(self) -> LayerChart:
-        """Heat of erase blocks over time (BPAC, figure 2)."""
-        return self._chart("block_heat")
-
-    def unique_blocks(self) -> LayerChart:
-        """Erase blocks that hold the hottest pages (BPAC, figure 3)."""
-        return self._chart("unique_blocks")
-
-    def pird_deviation(self) -> LayerChart:
-        """Pages by the standard deviation of their PIRDs (BPAC, figure 4a)."""
-        return self._chart("pird_deviation")
-
-    def bird_deviation(self) -> LayerChart:
-        """Blocks by the standard deviation of their BIRDs (BPAC, figure 4b)."""
-        return self._chart("bird_deviation")
-
-    def pird_distribution(self) -> LayerChart:
-        """How often each PIRD occurs (BPAC, figure 5a)."""
-        return self._chart("pird_distribution")
-
-    def bird_distribution(self) -> LayerChart:
-        """How often each BIRD occurs."""
-        return self._chart("bird_distribution")
-
-    def pird_frequency(self) -> LayerChart:
-        """Pages by references and mean PIRD (BPAC, figure 5b)."""
-        return self._chart("pird_frequency")
-
-    def pird_sparseness(self) -> LayerChart:
-        """Sparseness of the PIRDs, with the inflection point."""
-        return self._chart("pird_sparseness")
-
-    def bird_sparseness(self) -> LayerChart:
-        """Sparseness of the BIRDs, with the inflection point (BPAC, figure 6)."""
-        return self._chart("bird_sparseness")
-
-    def read_ratio(self) -> LayerChart:
-        """Share of reads, period by period (AALRU, figure 1)."""
-        return self._chart("read_ratio")
-
-    def hottest_blocks(self) -> LayerChart:
-        """Hot and cold pages of the most accessed blocks (AALRU, figure 2)."""
-        return self._chart("hottest_blocks")
-
-    def padding(self) -> LayerChart:
-        """Pages that padding adds to a destage (AALRU, figure 3a)."""
-        return self._chart("padding")
-
-    def padding_writes(self) -> LayerChart:
-        """Pages written by padding, and dirty ones (AALRU, figure 3b)."""
-        return self._chart("padding_writes")
+    block_heat = drawn("block_heat", "Heat of erase blocks over time (BPAC, figure 2).")
+    unique_blocks = drawn(
+        "unique_blocks", "Erase blocks that hold the hottest pages (BPAC, figure 3)."
+    )
+    pird_deviation = drawn(
+        "pird_deviation", "Pages by the standard deviation of their PIRDs (BPAC, figure 4a)."
+    )
+    bird_deviation = drawn(
+        "bird_deviation", "Blocks by the standard deviation of their BIRDs (BPAC, figure 4b)."
+    )
+    pird_distribution = drawn("pird_distribution", "How often each PIRD occurs (BPAC, figure 5a).")
+    bird_distribution = drawn("bird_distribution", "How often each BIRD occurs.")
+    pird_frequency = drawn("pird_frequency", "Pages by references and mean PIRD (BPAC, figure 5b).")
+    pird_sparseness = drawn(
+        "pird_sparseness", "Sparseness of the PIRDs, with the inflection point."
+    )
+    bird_sparseness = drawn(
+        "bird_sparseness", "Sparseness of the BIRDs, with the inflection point (BPAC, figure 6)."
+    )
+    read_ratio = drawn("read_ratio", "Share of reads, period by period (AALRU, figure 1).")
+    hottest_blocks = drawn(
+        "hottest_blocks", "Hot and cold pages of the most accessed blocks (AALRU, figure 2)."
+    )
+    padding = drawn("padding", "Pages that padding adds to a destage (AALRU, figure 3a).")
+    padding_writes = drawn(
+        "padding_writes", "Pages written by padding, and dirty ones (AALRU, figure 3b)."
+    )
 
     def _spec(self, name: str) -> dict[str, Any]:
         return self._chart(name).to_dict()

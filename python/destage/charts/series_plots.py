@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from destage.charts.plots import Figures, rows_text
+from destage.charts.plots import Figures, offline, rows_text
 from destage.charts.theme import LIGHT, Theme
 from destage.errors import DataError, UsageError
 from destage.io.extras import need_extra
@@ -103,7 +103,7 @@ class SeriesPlots(Figures):
             raise DataError("no series was recorded: run(..., series=N) records one")
         if name not in self.names():
             raise UsageError(f"there is no {name!r} over time; there are {', '.join(self.names())}")
-        return cast("Chart", series_chart(self._periods, name))
+        return offline(cast("Chart", series_chart(self._periods, name)))
 
     def _spec(self, name: str) -> dict[str, Any]:
         return self(name).to_dict()

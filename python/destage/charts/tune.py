@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from destage.charts.plots import rows_text, write_figure
+from destage.charts.plots import offline, rows_text, write_figure
 from destage.charts.theme import LIGHT, styles
 from destage.io.extras import need_extra
 from destage.io.files import Destination, made_folder
@@ -83,7 +83,7 @@ def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
     title_of = alt.TitleParams(said, subtitle="the axis does not begin at zero" if cut else "")
     layered = alt.layer(*under, line, best).properties(width=520, height=280, title=title_of)
     configured: LayerChart = configure(layered, LIGHT, page=False)
-    return configured
+    return offline(configured)
 
 
 def save(tuned: TunedCurve, folder: Destination) -> list[Path]:
