@@ -77,7 +77,7 @@ macro_rules! passed_on {
         impl Policy for AnyPolicy {
             type Miss = ();
 
-            /// It may have one: only who built it knows.
+            /// An erased policy may have an order: only its builder knows.
             const ORDERED: bool = true;
 
             fn requirements(&self) -> Requirements {

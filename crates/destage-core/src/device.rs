@@ -1,4 +1,4 @@
-//! What a policy may ask the device when it must evict (`docs/spec/device-policies.md` 2.1).
+//! Questions that a policy may ask the device at an eviction (`docs/spec/device-policies.md` 2.1).
 //!
 //! Decisions take no time, so the answers hold from the choice of a victim to its write-back.
 

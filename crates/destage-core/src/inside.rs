@@ -1,6 +1,6 @@
-//! What a policy shows of its inside: for conformance, for plots, for whoever is curious.
+//! Snapshot of a policy's state, for conformance and plots.
 //!
-//! Nothing here is asked for while a run goes on, and nothing of it decides anything.
+//! It is not taken during a run and decides nothing.
 
 use crate::types::Page;
 

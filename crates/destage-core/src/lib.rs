@@ -1,4 +1,4 @@
-//! What every part of Destage shares, and nothing else: no I/O, no clock, no policy.
+//! Types that all parts of Destage share: no I/O, no clock, no policy.
 //!
 //! ```text
 //!  huge      tables with an entry per page, in huge pages of memory

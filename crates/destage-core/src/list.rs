@@ -41,7 +41,7 @@ impl List {
         self.len == 0
     }
 
-    /// What the nodes of this list carry in `list`.
+    /// Tag that the nodes of this list carry in `list`.
     #[inline(always)]
     pub fn tag(&self) -> u8 {
         self.tag

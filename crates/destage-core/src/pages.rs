@@ -15,7 +15,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::ops::{Index, IndexMut};
 
-/// What is known of one page: its list, its dirty bit, and room for a policy's own bits.
+/// State of one page: its list, its dirty bit, and room for a policy's own bits.
 ///
 /// Four bytes, beside eight of links: the replay of a large trace is bound by how many of these the
 /// processor's caches hold, and none of them may lie across two cache lines.
@@ -42,7 +42,7 @@ pub(crate) struct Links {
     pub(crate) older: u32,
 }
 
-/// How a page finds its slot.
+/// Mapping of pages to slots.
 pub trait Directory {
     /// The page is the slot, so that look-ahead can name the node without a look-up.
     const DENSE: bool;
@@ -74,7 +74,7 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// For pages `0..pages`; at most 2^32 - 256, to leave room for list heads.
+    /// A directory of the pages `0..pages`; at most 2^32 - 256, to leave room for list heads.
     pub fn new(pages: u32) -> Self {
         assert!(pages <= u32::MAX - 256, "dense ids leave room for list heads");
         Dense { pages }
@@ -259,7 +259,7 @@ impl<D: Directory> Pages<D> {
         self.nodes.len()
     }
 
-    /// What is known of every slot, as it lies in memory.
+    /// State of every slot, as it lies in memory.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -320,12 +320,12 @@ impl<D> IndexMut<Slot> for Pages<D> {
 pub struct PerSlot<T>(Vec<T>);
 
 impl<T: Copy + Default> PerSlot<T> {
-    /// As long as the node table is now.
+    /// A column as long as the node table is now.
     pub fn new<D: Directory>(pages: &Pages<D>) -> Self {
         PerSlot::with_slots(pages.slots())
     }
 
-    /// For this many slots.
+    /// A column of this many slots.
     pub fn with_slots(slots: usize) -> Self {
         PerSlot(huge::table(T::default(), slots))
     }

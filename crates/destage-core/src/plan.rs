@@ -1,4 +1,4 @@
-//! What a policy gives up: a buffer that the engine owns, clears and reuses.
+//! Evictions and destages of one decision: a buffer that the engine owns, clears and reuses.
 
 use crate::types::{Lpn, Page};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Evicted {
     /// The page as the directory names it.
     pub page: Page,
-    /// It was newer than flash, and so is in a flush group of this plan.
+    /// Newer than flash, and so in a flush group of this plan.
     pub dirty: bool,
 }
 
@@ -17,18 +17,18 @@ pub struct Evicted {
 pub struct Pad {
     /// By LPN: such a page may never occur in the trace and then has no id.
     pub lpn: Lpn,
-    /// Its newest content is in the buffer (a clean copy): it need not be read from flash first.
+    /// A clean copy is in the buffer: the page need not be read from flash first.
     pub in_buffer: bool,
 }
 
 /// Padding pages that follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PadRun {
-    /// The first of them.
+    /// First LPN of the run of padding pages.
     pub first: Lpn,
-    /// How many, at least 1.
+    /// Number of pages, at least 1.
     pub pages: u64,
-    /// As [`Pad::in_buffer`], of all of them.
+    /// [`Pad::in_buffer`] of all pages of the run.
     pub in_buffer: bool,
 }
 
@@ -108,7 +108,7 @@ impl Plan {
         self.evict_labelled(page, dirty, 0);
     }
 
-    /// The same, from a list that has a label: what a drive with placement handles may go by
+    /// Evicts a page of a list with a label, by which a device may place it
     /// (`docs/spec/device-today.md` 8.4). It never changes a decision.
     #[inline]
     pub fn evict_labelled(&mut self, page: Page, dirty: bool, label: u8) {
@@ -200,7 +200,7 @@ impl Plan {
         Pads { runs: &self.pad_runs }
     }
 
-    /// The same as runs.
+    /// Padding pages, as runs.
     #[inline]
     pub fn pad_runs(&self) -> &[PadRun] {
         &self.pad_runs
@@ -214,7 +214,7 @@ impl Plan {
         })
     }
 
-    /// Where a group's pages are in [`flushed`](Plan::flushed), and its padding in
+    /// Ranges of a group's pages in [`flushed`](Plan::flushed), and its padding in
     /// [`pad_runs`](Plan::pad_runs).
     #[inline]
     pub fn group_ranges(&self, group: usize) -> (Range<usize>, Range<usize>) {

@@ -16,8 +16,8 @@
 
 use crate::{DeviceView, Lookup, Nanos, Page, Part, Plan, Request, Slot, UnitId};
 
-/// What a policy needs beyond the access itself; a run that cannot supply it is refused when it
-/// is built.
+/// Requirements of a policy beyond the access itself; a run that cannot supply them is refused when
+/// it is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Requirements(u8);
 
@@ -28,12 +28,12 @@ impl Requirements {
     pub const NEXT_USE: Requirements = Requirements(1);
     /// The page's units, in [`Request::units`].
     pub const UNITS: Requirements = Requirements(2);
-    /// Which units collect, from [`DeviceView::in_gc`].
+    /// The units in garbage collection, from [`DeviceView::in_gc`].
     pub const GC_STATE: Requirements = Requirements(4);
     /// The stream of submissions and completions, in [`Policy::fetched`] and [`Policy::destaged`].
     pub const COMPLETIONS: Requirements = Requirements(8);
-    /// The same, but only where there is a device: without one the policy assumes nominal times,
-    /// and a result says so.
+    /// Latencies of operations where there is a device: without one the policy assumes nominal
+    /// times, and a result says so.
     pub const LATENCIES: Requirements = Requirements(16);
     /// The instants in which a unit of the device is idle, in [`Policy::idle`], where there is a
     /// device.
@@ -49,7 +49,7 @@ impl Requirements {
         self.0 & other.0 == other.0
     }
 
-    /// It is told of submissions and completions, if there is a device.
+    /// Whether the policy gets submissions and completions, if there is a device.
     pub const fn completions(self) -> bool {
         self.0 & (Requirements::COMPLETIONS.0 | Requirements::LATENCIES.0) != 0
     }
@@ -82,21 +82,21 @@ pub struct Completion {
 /// else: no clock, and no counter of what the engine counts for every policy alike. Randomness
 /// comes from a seed in its parameters.
 pub trait Policy {
-    /// What a miss remembers from the look-up to the admission.
+    /// State of a miss, from the look-up to the admission.
     type Miss;
 
-    /// What a run must supply. A constant, so that the replay loop leaves out what is not needed.
+    /// Requirements of a run. A constant, so that the replay loop leaves out what is not needed.
     const REQUIREMENTS: Requirements = Requirements::NONE;
 
-    /// [`REQUIREMENTS`](Policy::REQUIREMENTS) of this policy: what the loops ask, so that one whose type is not
-    /// known ([`AnyPolicy`](crate::AnyPolicy)) can answer too.
+    /// [`REQUIREMENTS`](Policy::REQUIREMENTS) of this policy: what the loops ask, so that one whose
+    /// type is not known ([`AnyPolicy`](crate::AnyPolicy)) can answer too.
     #[inline(always)]
     fn requirements(&self) -> Requirements {
         Self::REQUIREMENTS
     }
 
-    /// It reads [`Request::lpn`] of most accesses: the replay loop then brings the LPNs near. A
-    /// policy that does not say so may read it all the same.
+    /// Whether it reads [`Request::lpn`] of most accesses: the replay loop then brings the LPNs
+    /// near. A policy without this flag may read it, too.
     const READS_LPN: bool = false;
 
     /// Looks the page up; a hit also runs the policy's hit rule. Never evicts.
@@ -132,8 +132,8 @@ pub trait Policy {
         false
     }
 
-    /// It will ask for [`DeviceView::unfinished`]. A device counts operations by kind only if told
-    /// to before its first: that takes a queue per unit.
+    /// Whether it asks for [`DeviceView::unfinished`]. A device counts operations by kind only if
+    /// told to before its first: that takes a queue per unit.
     fn counts_operations(&self) -> bool {
         false
     }
@@ -145,7 +145,7 @@ pub trait Policy {
     /// A flash program that the buffer caused has ended.
     fn destaged(&mut self, _: &Completion) {}
 
-    /// It has an order of eviction: [`next_victims`](Policy::next_victims) shows it, and
+    /// Whether it has an order of eviction: [`next_victims`](Policy::next_victims) shows it, and
     /// [`cleaned`](Policy::cleaned) may be called. A constant, so that who needs it can refuse the
     /// others when a run is built.
     const ORDERED: bool = false;
@@ -165,7 +165,7 @@ pub trait Policy {
     /// the next one after those that were cleaned since it was.
     fn cleaned(&mut self, _: Page) {}
 
-    /// With [`Requirements::IDLE`]: a unit of the device has nothing to do at this instant
+    /// Called with [`Requirements::IDLE`] when a unit of the device has nothing to do
     /// (`docs/spec/writer.md`, 5). The policy may write back pages that stay
     /// ([`Plan::flush_and_keep`]); it evicts none and pads none.
     fn idle(&mut self, _: UnitId, _: &dyn DeviceView, _: &mut Plan) {}
@@ -181,7 +181,7 @@ pub trait Policy {
         None
     }
 
-    /// It does what [`forget`](Policy::forget) says. Every policy of the table does; one of the
+    /// Whether [`forget`](Policy::forget) works. It does for every policy of the table; one of the
     /// user's own may not, and a run with trims refuses it.
     fn forgets(&self) -> bool {
         true
@@ -194,13 +194,13 @@ pub trait Policy {
     #[inline(always)]
     fn prefetch(&self, _: Page) {}
 
-    /// Hint, a few accesses ahead and after [`prefetch`](Policy::prefetch): fetch what hangs on the page's
-    /// node, such as its neighbours in a list.
+    /// Hint, a few accesses ahead and after [`prefetch`](Policy::prefetch): fetch what hangs on the
+    /// page's node, such as its neighbours in a list.
     #[inline(always)]
     fn prefetch_links(&self, _: Page) {}
 
-    /// Hint, the last before the access: fetch what [`prefetch_links`](Policy::prefetch_links) has brought
-    /// the way to.
+    /// Hint, the last before the access: fetch what [`prefetch_links`](Policy::prefetch_links) has
+    /// brought the way to.
     #[inline(always)]
     fn prefetch_neighbours(&self, _: Page) {}
 
@@ -211,18 +211,18 @@ pub trait Policy {
         None
     }
 
-    /// What only this policy counts, such as hits by list; each under its name, since the start.
+    /// Counters that only this policy has, such as hits by list, by name, since the start.
     fn counters(&self, _count: &mut dyn FnMut(&'static str, u64)) {}
 
-    /// Where it has adapted to by now, such as ARC's p; each under its name, always the same names
-    /// in the same order. What a plot over time shows.
+    /// Current values that it adapts, such as ARC's p, by name; always the same names
+    /// in the same order, for plots over time.
     fn gauges(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
 
     /// Keeps from now on what [`inside`](Policy::inside) shows of past periods. Called before the
     /// first access, if at all: such a record grows with the run.
     fn keep_periods(&mut self) {}
 
-    /// Its lists and what else it goes by, each under its name; newest first where there is an
+    /// Its lists and other state, each under its name; newest first where there is an
     /// order.
     fn inside(&self) -> Vec<(&'static str, Part)> {
         Vec::new()

@@ -1,6 +1,6 @@
 //! The one generator of random numbers: small, seeded, the same on every machine.
 
-/// What SplitMix64 adds to its state for each output.
+/// Increment of SplitMix64's state for each output.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
@@ -8,7 +8,7 @@ const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// From a seed.
+    /// A generator from a seed.
     pub fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }

@@ -1,4 +1,4 @@
-//! What a policy is told of an access, and what its look-up answers.
+//! A page access, and the answers of a policy's look-up.
 
 use crate::types::{Lpn, NEVER, Op, Page, Slot, UnitId};
 
@@ -15,7 +15,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// Without a device: one unit for everything.
+    /// Units without a device: one for everything.
     pub const NONE: Units = Units { clean: UnitId(0), dirty: UnitId(0) };
 }
 
@@ -27,18 +27,19 @@ impl Units {
 pub struct Request {
     /// The page as the policy's directory names it.
     pub page: Page,
-    /// Its logical page number: what clusters and stripes. Equal to `page` in live use.
+    /// Logical page number, by which policies cluster and devices stripe. Equal to `page` in live
+    /// use.
     pub lpn: Lpn,
     /// Read or write.
     pub op: Op,
     /// First page of its host request.
     pub first_of_request: bool,
-    /// With [`Requirements::NEXT_USE`](crate::Requirements): number of the next access to this page, counted in
-    /// accesses from 0; [`NEVER`] if there is none, and without that need.
+    /// Number of the next access to this page ([`Requirements::NEXT_USE`](crate::Requirements)),
+    /// counted in accesses from 0; [`NEVER`] if there is none, and without that need.
     pub next_use: u64,
-    /// With [`Requirements::UNITS`](crate::Requirements): the page's units; else [`Units::NONE`].
+    /// Units of the page with [`Requirements::UNITS`](crate::Requirements); else [`Units::NONE`].
     pub units: Units,
-    /// In `admit` after a fetch: the submission number of the flash read that fills the page,
+    /// Submission number of the flash read that fills the page, in `admit` after a fetch;
     /// counted over all host flash operations of the run; else [`NEVER`].
     pub fetch: u64,
 }
@@ -59,7 +60,7 @@ impl Request {
     }
 }
 
-/// What the look-up found.
+/// Result of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lookup<M> {
     /// Resident; its slot.

@@ -9,7 +9,7 @@ use crate::pages::{Directory, prefetch};
 use crate::types::{Page, Slot};
 use std::ops::{Index, IndexMut};
 
-/// What a [`Table`] keeps of a page. The default stands for a page that is not known.
+/// State of a page in a [`Table`]. The default stands for a page that is not known.
 pub trait Entry: Copy + Default {
     /// The page is known, resident or ghost.
     fn known(&self) -> bool;
@@ -76,7 +76,7 @@ impl<D: Directory, T: Entry> Table<D, T> {
         known.map(|(slot, _)| Slot(slot as u32))
     }
 
-    /// What is kept of a page, known or not, for a hint that follows it; `None` where finding it
+    /// State of a page, known or not, for a hint that follows it; `None` where finding it
     /// costs more than the hint hides, and for a page that a run does not have.
     #[inline(always)]
     pub fn near(&self, page: Page) -> Option<&T> {

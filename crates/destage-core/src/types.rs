@@ -28,7 +28,7 @@ pub type Nanos = u64;
 /// Next use of a page that is never used again; also a stamp that was never given.
 pub const NEVER: u64 = u64::MAX;
 
-/// What an access does to its page.
+/// Operation of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// The page is wanted.

@@ -5,15 +5,15 @@ use std::fmt;
 
 /// A key of which `T` holds the value. [`field!`](crate::field) makes one.
 pub struct Field<T: 'static> {
-    /// Its declaration.
+    /// Declaration of the key.
     pub key: Key,
     put: fn(&mut T, &Value) -> Option<()>,
     get: fn(&T) -> Value,
 }
 
 impl<T> Field<T> {
-    /// From a declaration, and how a checked value is put into `T` and got out of it. `put` may
-    /// still refuse: `None`.
+    /// A field from its declaration, and how a checked value is put into `T` and got out of it.
+    /// `put` may still refuse: `None`.
     pub const fn new(
         key: Key,
         put: fn(&mut T, &Value) -> Option<()>,
@@ -22,19 +22,19 @@ impl<T> Field<T> {
         Field { key, put, get }
     }
 
-    /// With this unit.
+    /// The field with this unit.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> Field<T> {
         Field { key: self.key.unit(unit), ..self }
     }
 
-    /// With this line about it.
+    /// The field with this description.
     #[must_use]
     pub const fn about(self, about: &'static str) -> Field<T> {
         Field { key: self.key.about(about), ..self }
     }
 
-    /// With this source of the default.
+    /// The field with this source of its default.
     #[must_use]
     pub const fn source(self, source: &'static str) -> Field<T> {
         Field { key: self.key.source(source), ..self }
@@ -51,12 +51,12 @@ impl<T> Field<T> {
         self.set_as(self.key.kind, target, value, typing)
     }
 
-    /// The same with a narrower kind than declared, where other keys narrow it.
+    /// Sets the field by a narrower type than declared, where other keys narrow it.
     pub fn set_as(&self, kind: Kind, target: &mut T, value: &Value, typing: Typing) -> Option<()> {
         (self.put)(target, &kind.read(value, typing)?)
     }
 
-    /// Its value, such as [`set`](Field::set) takes.
+    /// Value of the field, such as [`set`](Field::set) takes.
     pub fn get(&self, target: &T) -> Value {
         (self.get)(target)
     }
@@ -91,7 +91,7 @@ pub trait AsValue: Sized {
     /// Out of a value that its key has checked.
     fn of(value: &Value) -> Option<Self>;
 
-    /// As a value.
+    /// The field's content as a value.
     fn value(&self) -> Value;
 }
 

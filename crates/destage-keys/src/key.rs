@@ -20,12 +20,12 @@ pub enum IfAbsent {
     Bool(bool),
     /// A word, or a text that the key's form reads.
     Word(&'static str),
-    /// It follows from other keys or from the input; this says how.
+    /// Derived from other keys or from the input, as this text says.
     From(&'static str),
 }
 
 impl IfAbsent {
-    /// As a value; `None` where there is none to be had from the declaration alone.
+    /// The default as a value; `None` where the declaration alone has none.
     pub fn value(self) -> Option<Value> {
         Some(match self {
             IfAbsent::Nothing | IfAbsent::From(_) => return None,
@@ -40,7 +40,7 @@ impl IfAbsent {
 }
 
 impl fmt::Display for IfAbsent {
-    /// As a user would type it.
+    /// The default as a user types it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             IfAbsent::None(meaning) => write!(f, "none = {meaning}"),
@@ -53,7 +53,7 @@ impl fmt::Display for IfAbsent {
 /// A key: all that help, documentation and checks know of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Key {
-    /// As users write it.
+    /// Name, as users write it.
     pub name: &'static str,
     /// The source's letter for it; empty if it has none.
     pub symbol: &'static str,
@@ -63,11 +63,11 @@ pub struct Key {
     pub default: IfAbsent,
     /// Unit of the value; empty for pure numbers, words and truth values.
     pub unit: &'static str,
-    /// What it does, in a line.
+    /// Effect, in a line.
     pub about: &'static str,
-    /// Where the default comes from; empty if `about` says so.
+    /// Source of the default; empty if `about` names it.
     pub source: &'static str,
-    /// To what it belongs: formats, kinds of workloads; empty for all that there are.
+    /// Formats or workload types that have the key; empty for all.
     pub of: &'static [&'static str],
 }
 
@@ -89,19 +89,19 @@ impl Key {
         Key { name, kind, default, ..Key::BLANK }
     }
 
-    /// With this unit.
+    /// The key with this unit.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> Key {
         Key { unit, ..self }
     }
 
-    /// With this line about it.
+    /// The key with this description.
     #[must_use]
     pub const fn about(self, about: &'static str) -> Key {
         Key { about, ..self }
     }
 
-    /// With this source of the default.
+    /// The key with this source of its default.
     #[must_use]
     pub const fn source(self, source: &'static str) -> Key {
         Key { source, ..self }
@@ -113,7 +113,7 @@ impl Key {
         Key { of, ..self }
     }
 
-    /// It belongs to this one, as to all if it names none.
+    /// Whether this format or workload type has the key.
     pub fn applies_to(&self, name: &str) -> bool {
         self.of.is_empty() || self.of.contains(&name)
     }
@@ -126,7 +126,7 @@ impl Key {
 
 /// A row of a list of keys.
 pub trait Declared {
-    /// Its key.
+    /// Key of the declaration.
     fn key(&self) -> &Key;
 }
 
@@ -159,7 +159,7 @@ where
 /// A name that no row has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unknown {
-    /// As given.
+    /// Name, as given.
     pub name: String,
     /// Names of all rows, in their order.
     pub known: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! What a key takes: type and range.
+//! Type and range of a key's values.
 
 use crate::Value;
 use std::fmt;
@@ -32,7 +32,7 @@ pub enum Kind {
     Form(&'static str),
 }
 
-/// How strictly a value's type is taken.
+/// Strictness in a value's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Typing {
     /// A number is a number and a word is spelled as listed: TOML, JSON.
@@ -41,14 +41,14 @@ pub enum Typing {
     Loose,
 }
 
-/// From here on, the end of a range is no bound that anyone meets, and goes unmentioned.
+/// Upper ends from here on are not mentioned in messages: no value comes near them.
 const ENDLESS: u64 = u64::MAX / 4;
 
 impl Kind {
     /// Any whole number that is not negative.
     pub const WHOLE: Kind = Kind::int(0, u64::MAX);
 
-    /// The same, or `none`.
+    /// Any whole number that is not negative, or `none`.
     pub const OPTIONAL_WHOLE: Kind = Kind::OptionalInt { min: 0, max: u64::MAX };
 
     /// A whole number, both ends included.
@@ -66,7 +66,7 @@ impl Kind {
         Kind::Real { min, max }
     }
 
-    /// The same, where another key raises the smallest whole number.
+    /// The type with a larger smallest number, where another key raises it.
     #[must_use]
     pub fn at_least(self, least: u64) -> Kind {
         match self {
@@ -111,7 +111,7 @@ impl Kind {
         }
     }
 
-    /// What a text stands for where this kind is expected.
+    /// The value that a text stands for where this type is expected.
     fn loosen(&self, text: &str) -> Value {
         let given = || Value::from(text);
         let plain = text.trim();
@@ -149,7 +149,7 @@ fn real(value: &Value) -> Option<f64> {
 }
 
 impl fmt::Display for Kind {
-    /// As it stands in a message after "expected".
+    /// The type as messages name it after "expected".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Kind::Int { min, max } => integers(f, "integer", min, max),

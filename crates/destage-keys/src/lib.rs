@@ -46,7 +46,7 @@
 //! assert_eq!(format!("no key ordre{}", unknown.question()), "no key ordre, did you mean order?");
 //! ```
 //!
-//! What is said of a mistake is up to each list: this crate finds the mistake and what was meant,
+//! Messages are up to the owner of a list: this crate finds the mistake and the nearest name,
 //! and its owner words the sentence.
 
 mod bytes;

@@ -9,8 +9,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     closest(word, known).filter(|&(edits, name)| near(edits, name)).min().map(|(_, name)| name)
 }
 
-/// The same for sentences that name it *instead of* the known names: a wrong guess would cost the
-/// reader the list, so that one letter in three may differ, and at least one. Of names equally
+/// Nearest name for sentences that give it *instead of* the known names: a wrong guess would cost
+/// the reader the list, so that one letter in three may differ, and at least one. Of names equally
 /// near, it is the first listed.
 pub fn nearest_alone<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let reach = (word.chars().count() / 3).max(1);

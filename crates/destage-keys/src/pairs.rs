@@ -14,7 +14,7 @@ pub fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
     .filter(|part| !part.trim().is_empty())
 }
 
-/// What was meant where commas stand between keys, as in the list outside of the brackets.
+/// The pairs with semicolons, where commas stand between keys as outside of the brackets.
 pub fn with_semicolons(pair: &str) -> Option<String> {
     let between: Vec<&str> = parts(pair, ',').map(str::trim).collect();
     let is_key = |part: &&str| {

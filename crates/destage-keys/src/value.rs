@@ -42,8 +42,8 @@ impl Value {
         }
     }
 
-    /// As a user types it; [`parse`](Value::parse) reads it back, lists and tables apart. A text
-    /// stands bare, where [`Display`](fmt::Display) quotes it as a message does.
+    /// The value as a user types it; [`parse`](Value::parse) reads it back, lists and tables apart.
+    /// A text stands bare, where [`Display`](fmt::Display) quotes it as a message does.
     pub fn spelled(&self) -> String {
         let joined = |parts: Vec<String>| parts.join(",");
         match self {

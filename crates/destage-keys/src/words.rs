@@ -8,7 +8,7 @@ pub trait Word: Sized {
     /// The value of this word.
     fn parse(text: &str) -> Option<Self>;
 
-    /// As in a table.
+    /// The word, as in a table.
     fn name(self) -> &'static str;
 }
 
@@ -27,7 +27,7 @@ macro_rules! words {
             /// The words, in the order of their meanings.
             pub const NAMES: &'static [&'static str] = &[$($text),*];
 
-            /// As in a table.
+            /// The word, as in a table.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$word => $text,)* }
             }
