@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from destage.experiment.joining import merge_results, pack_results
     from destage.experiment.loaded import StoredResults, load_results
     from destage.experiment.sweep import sweep
-    from destage.options import ProgressCallback, RunOptions
+    from destage.options import DeviceOptions, ProgressCallback, RunOptions
     from destage.policy import (
         BYPASS,
         HIT,
@@ -179,6 +179,7 @@ __all__ = [
     "Param",
     "DeviceInfo",
     "DeviceKey",
+    "DeviceOptions",
     "FtlInfo",
     "FormatInfo",
     "ReaderOption",
@@ -288,6 +289,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "UsageError",
     ),
     "destage.options": (
+        "DeviceOptions",
         "ProgressCallback",
         "RunOptions",
     ),

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from destage import _destage
 from destage.errors import UsageError
-from destage.model.naming import canonical, family_of
+from destage.model.naming import canonical
 
 __all__ = [
     "Counter",
@@ -115,17 +115,14 @@ class PolicyInfo:
     """What it adapts, as `run(..., series=N)` shows it; empty if that is nothing."""
     pads: str = "never"
     """When it pads what it destages to whole blocks: `never`, `always` or `with_device`."""
-
-    @property
-    def family(self) -> str:
-        """What it is one of: `classic`, `flash`, `admission`, `drive`, `over` or `blocks`."""
-        return family_of(
-            flash_aware=self.flash_aware,
-            admission=self.admission,
-            needs_device=self.needs_device,
-            clusters=self.clusters,
-            params=[p.name for p in self.params],
-        )
+    family: str = "classic"
+    """Its family: `classic`, `flash`, `admission`, `drive`, `over` or `blocks`."""
+    baseline: bool = False
+    """Others are measured against it."""
+    compared: int | None = None
+    """Its place among the policies that `compare` runs by default."""
+    advised: int | None = None
+    """Its place among the policies that `advise` tries by default."""
 
     @property
     def year(self) -> int | None:

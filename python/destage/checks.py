@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, TypeVar, Unpack
 
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, ExcludedError, UsageError
 from destage.io.names import shown
-from destage.options import RunOptions, options_json, thread_count
+from destage.model.metrics import BASELINE
+from destage.model.naming import default_policies
+from destage.options import RunOptions, device_options, options_json, thread_count
 from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, is_none, policy_specs
 from destage.trace import Trace
 from destage.user_policies.trust import from_data
@@ -26,7 +29,6 @@ __all__ = [
     "check_in_front",
     "check_request",
     "check_run",
-    "combined",
     "drive_of",
     "drives_of",
     "every_size_asked",
@@ -40,7 +42,7 @@ __all__ = [
 T = TypeVar("T")
 
 #: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
-USUAL = "lru,arc,s3-fifo,cflru"
+USUAL = default_policies("compared")
 
 
 def sizes_json(cache: str | Sequence[str]) -> str:
@@ -66,21 +68,12 @@ def every_size_asked(cache: str | Sequence[str]) -> tuple[bool, str | Sequence[s
     return ("all" in sizes), (",".join(named) or "auto") if "all" in sizes else cache
 
 
-def drive_of(
-    device: DeviceLike | None,
-    ftl: str | None,
-    queue_depth: int | None,
-    placement: str | None = None,
-    flush: str | None = None,
-) -> Drive | None:
-    """The drive of a run, if it has one."""
-    of_a_drive = {"ftl": ftl, "queue_depth": queue_depth, "placement": placement, "flush": flush}
-    if device is not None:
-        return open_device(device, **of_a_drive)  # type: ignore[arg-type]
-    for what, value in of_a_drive.items():
-        if value is not None:
-            raise UsageError(f"{what}: it is of a drive: add a device")
-    return None
+def drive_of(device: DeviceLike | None, options: Mapping[str, Any]) -> Drive | None:
+    """The drive of a single run, with its `DeviceOptions`, if it has one."""
+    drives = drives_of(device, options)
+    if len(drives) > 1:
+        raise UsageError(f"expected one drive, got {len(drives)}: compare takes several")
+    return drives[0]
 
 
 @dataclass
@@ -105,51 +98,41 @@ class Exclusions:
         return [f"left out: {why}" for why in self.why]
 
 
-def combined(
-    devices: Sequence[T],
-    layers: Sequence[str | None],
-    placements: Sequence[str | None],
-    made: Callable[[T, str | None, str | None], Drive | None],
-    left: Exclusions,
+def drives_of(
+    device: DeviceLike | Sequence[DeviceLike] | None,
+    options: Mapping[str, Any],
+    left: Exclusions | None = None,
+    opened: Callable[..., Drive] = open_device,
 ) -> list[Drive | None]:
-    """Each device with each FTL and each placement policy, but for those that exclude themselves.
+    """The drives of a grid: each device with each value of its options; no drive is one as well.
 
-    Only where placement policies are asked for is anything left out (`docs/spec/device-today.md`
-    2); elsewhere it is an error.
+    Only where placement policies are given are combinations left out that exclude each other
+    (`docs/spec/device-today.md` 2); elsewhere they are an error.
     """
+    left = Exclusions() if left is None else left
+    given = {o: options[o.name] for o in device_options() if options.get(o.name) is not None}
+    axes = [_listed(device, "device")] + [
+        _listed(value, o.name) if o.several else [value] for o, value in given.items()
+    ]
+    if None in axes[0] and given:
+        raise UsageError(f"{next(iter(given)).name}: it is of a drive: add a device")
     drives: list[Drive | None] = []
-    for device in devices:
-        for layer in layers:
-            for placement in placements:
-                try:
-                    drives.append(made(device, layer, placement))
-                except ExcludedError as e:
-                    if placement is None:
-                        raise
-                    left.out(e)
+    for one, *values in product(*axes):
+        chosen = dict(zip((option.name for option in given), values, strict=True))
+        try:
+            drives.append(None if one is None else opened(one, **chosen))
+        except ExcludedError as e:
+            if options.get("placement") is None:
+                raise
+            left.out(e)
     return left.kept(drives)
 
 
-def drives_of(
-    device: DeviceLike | Sequence[DeviceLike] | None,
-    ftl: str | Sequence[str] | None,
-    queue_depth: int | None,
-    placement: str | Sequence[str] | None = None,
-    flush: str | None = None,
-    left: Exclusions | None = None,
-) -> list[Drive | None]:
-    """The drives of a grid: devices, FTLs, placement policies; no drive is one as well."""
-    devices: list[Any] = list(device) if isinstance(device, (list, tuple)) else [device]
-    layers: list[Any] = list(ftl) if isinstance(ftl, (list, tuple)) else [ftl]
-    placements: list[Any] = list(placement) if isinstance(placement, (list, tuple)) else [placement]
-    for what, given in (("device", devices), ("ftl", layers), ("placement", placements)):
-        if not given:
-            raise UsageError(f"{what}: expected at least one, got an empty list")
-
-    def made(one: Any, layer: str | None, policy: str | None) -> Drive | None:
-        return drive_of(one, layer, queue_depth, policy, flush)
-
-    return combined(devices, layers, placements, made, Exclusions() if left is None else left)
+def _listed(given: Any, what: str) -> list[Any]:
+    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not listed:
+        raise UsageError(f"{what}: expected at least one, got an empty list")
+    return listed
 
 
 def suiting(specs: Sequence[Spec], drive: Drive | None, left: Exclusions) -> list[Spec]:
@@ -262,7 +245,7 @@ def check_request(
 ) -> None:
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
     if curves:
-        asked_curves("lru" if policies is None else policies)
+        asked_curves(BASELINE if policies is None else policies)
     _, sizes = asked(policies, cache, device)
     check_in_front((), device)
     thread_count(jobs)

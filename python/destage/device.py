@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Unpack
 
 from destage import _destage
 from destage.errors import DataError, ExcludedError, UsageError
@@ -14,7 +14,7 @@ from destage.io.names import path_of, shown
 from destage.io.path_conflicts import reading
 from destage.model.card import Card
 from destage.model.words import percent, size
-from destage.options import ProgressCallback
+from destage.options import DeviceOptions, ProgressCallback, json_of
 
 __all__ = ["DeviceLike", "Drive", "open_device", "restored"]
 
@@ -112,45 +112,14 @@ class Drive:
         """`modulo` or `error` if the drive's file says what becomes of pages beyond it."""
         return {"wrap": "modulo", "error": "error"}.get(self.raw.address_mode or "")
 
-    def closed(self, queue_depth: int) -> Drive:
-        """Return the same drive in a closed loop with so many requests outstanding, from 1.
+    def with_options(self, **options: Unpack[DeviceOptions]) -> Drive:
+        """Return the same drive with other options; `open_device` documents them.
 
-        Raises `UsageError` where that cannot be (`sched = read_first`).
+        Raises `UsageError` for an option or a value that there is not, and `ExcludedError` where
+        the drive and an option exclude each other.
         """
-        if isinstance(queue_depth, bool) or not isinstance(queue_depth, int):
-            raise UsageError(f"queue_depth: expected a whole number from 1, got {queue_depth!r}")
-        if not 1 <= queue_depth < 1 << 32:
-            raise UsageError(f"queue_depth: expected 1..{(1 << 32) - 1}, got {queue_depth}")
-        return Drive(self.raw.closed(queue_depth), self.allow_code)
-
-    def with_ftl(self, ftl: str) -> Drive:
-        """Return the same drive with another flash translation layer: `"NAME[key=value]"`.
-
-        `ftls()` lists them. Raises `UsageError` for one that there is not, for a parameter that it
-        has not, and where it cannot work on this drive.
-        """
-        if not isinstance(ftl, str):
-            raise UsageError(f"ftl: expected a name such as 'page', got {ftl!r}")
-        return Drive(self.raw.with_ftl(ftl), self.allow_code)
-
-    def with_placement(self, placement: str) -> Drive:
-        """Return the same drive with another placement policy: `"sepbit"`, `"NAME[key=value]"`.
-
-        Raises `UsageError` for one that there is not, for a key that it has not, and
-        `ExcludedError` where the drive and it exclude each other.
-        """
-        if not isinstance(placement, str):
-            raise UsageError(f"placement: expected a name such as 'sepbit', got {placement!r}")
-        return Drive(self.raw.with_placement(placement), self.allow_code)
-
-    def with_flush(self, flush: str) -> Drive:
-        """Return the same drive with the trace's flushes waited for (`"drain"`), or `"ignore"`.
-
-        Raises `UsageError` for another word, and `ExcludedError` where that cannot be.
-        """
-        if not isinstance(flush, str):
-            raise UsageError(f"flush: expected 'ignore' or 'drain', got {flush!r}")
-        return Drive(self.raw.with_flush(flush), self.allow_code)
+        given = {name: value for name, value in options.items() if value is not None}
+        return Drive(self.raw.with_options(json_of(given)), self.allow_code) if given else self
 
     def extended(self, pages: int) -> Drive:
         """Return the same drive with as many more blocks per plane as `pages` logical pages take.
@@ -213,7 +182,7 @@ def open_shared(
     return _opened(lambda spec: _destage.open_shared_drive(spec, keys, cache), path, placement)
 
 
-def _opened(opener: Callable[[str], _destage.Drive], spec: str, placement: str | None) -> Drive:
+def _opened(opener: Callable[[str], _destage.Drive], spec: str, placement: object) -> Drive:
     """A drive by name, which is to have this placement policy.
 
     With `isolation = assigned` there is no drive but with a policy: then it has it already.
@@ -254,49 +223,33 @@ CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "read_wait")
 def open_device(
     spec: DeviceLike,
     *,
-    ftl: str | None = None,
-    queue_depth: int | None = None,
-    placement: str | None = None,
-    flush: str | None = None,
     cache: bool = True,
     allow_code: bool = False,
+    **options: Unpack[DeviceOptions],
 ) -> Drive:
     """Open a preset or a TOML file as a drive.
 
     Parameters:
         spec: `"small"`, `"ecr[gc_mode=background]"`, `"my.toml"`, `"my.toml[cache.hit_ns=100]"`;
             `devices()` and `device_keys()` list presets and keys. An open drive is taken as it is.
-        ftl: flash translation layer, one of `ftls()`, with or without parameters: `"bast"`,
-            `"dftl[cmt_entries=8192]"`; by default the drive's.
-        queue_depth: requests outstanding in a closed loop; by default the drive's host section
-            decides, and without one requests come when the trace says so.
-        placement: who assigns the handle of a written page, on a drive with several: `"sepbit"`,
-            `"by-size[thresholds=[65536]]"`; by default the drive's.
-        flush: what the trace's flushes do: nothing (`"ignore"`), or wait for the host's programs
-            (`"drain"`); by default the drive's.
         cache: keep the filled drive for the next time if filling it takes long
             (`$DESTAGE_CACHE`).
         allow_code: run the policy in a Python file that the drive's file may name as its own.
+        options: `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`; one value each.
 
-    Raises `UsageError` for a preset or a change that cannot be, `MissingFile`, and `DataError` with
-    line and column of what is wrong in a file.
+    Raises `UsageError` for a preset, a change or an option that cannot be, `MissingFile`, and
+    `DataError` with line and column of what is wrong in a file.
 
-    >>> open_device("small").logical_bytes >> 30
-    16
+    >>> open_device("small", queue_depth=8).queue_depth
+    8
     """
     if isinstance(spec, Drive):
         drive = spec
     elif isinstance(spec, (str, os.PathLike)) and isinstance(os.fspath(spec), str):
         reading("the drive", path_of(spec, "device"))
         opener = partial(_destage.open_drive, keep=bool(cache))
-        drive = _opened(opener, os.fspath(spec), placement)
+        drive = _opened(opener, os.fspath(spec), options.get("placement"))
         drive.allow_code = bool(allow_code)
     else:
         raise UsageError(f"device: expected a preset, a TOML file or a drive, got {shown(spec)}")
-    if ftl is not None:
-        drive = drive.with_ftl(ftl)
-    if placement is not None:
-        drive = drive.with_placement(placement)
-    if flush is not None:
-        drive = drive.with_flush(flush)
-    return drive if queue_depth is None else drive.closed(queue_depth)
+    return drive.with_options(**options)

@@ -16,7 +16,7 @@ from destage.experiment.experiment import StoreLike, experiment_of, with_context
 from destage.experiment.task import Question, Task
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.options import ProgressCallback, RunOptions, options_json
+from destage.options import DeviceRunOptions, ProgressCallback, RunOptions, divided, options_json
 from destage.policy import OwnPolicy, PolicyLike, is_none
 from destage.results import Results
 from destage.runs import run
@@ -139,14 +139,10 @@ def why(
     *,
     cache: str | None = None,
     device: DeviceLike | None = None,
-    ftl: str | None = None,
-    queue_depth: int | None = None,
-    placement: str | None = None,
-    flush: str | None = None,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[DeviceRunOptions],
 ) -> Why:
     """Run two policies at one size, and say where they part and what it cost.
 
@@ -166,14 +162,15 @@ def why(
     (10, 0, True)
     """
     one_trace("why", trace, a)
-    drive = drive_of(device, ftl, queue_depth, placement, flush)
-    check_why(a, b, cache=cache, device=drive, **options)
+    of_device, of_runs = divided(options)
+    drive = drive_of(device, of_device)
+    check_why(a, b, cache=cache, device=drive, **of_runs)
     check_in_front([trace], drive)
     experiment = experiment_of(store, jobs, progress)
     experiment.refuse_shards("why")
     (spec_a, sizes), (spec_b, _) = (asked_once(policy, cache, drive) for policy in (a, b))
     question = Question("why", "{}", _answer, _numbers)
-    task = Task.of(trace, drive, [spec_a, spec_b], sizes, options_json("run", options), question)
+    task = Task.of(trace, drive, [spec_a, spec_b], sizes, options_json("run", of_runs), question)
     (answer,) = experiment.answers([task])
     assert answer is not None
     first = answer["first"]

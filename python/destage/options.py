@@ -1,15 +1,14 @@
-"""What every run can be asked for: the options that `compare`, `run`, `mrc` and `tune` share.
+"""Options of runs and of the device behind the cache: one TypedDict each, one table each in Rust.
 
-A run option is five things: a field of the engine's `RunOptions`, its row in the engine's list
-(name, flag, help: the command line has its flag from there), what it does in a run, its key in
-`RunOptions` here, and a test of what it does.
+`compare`, `run`, `mrc`, `tune`, `why` and `advise` share them. CONTRIBUTING.md lists the places
+of a new one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypedDict
@@ -18,9 +17,15 @@ from destage import _destage
 from destage.errors import UsageError
 
 __all__ = [
+    "DeviceOption",
+    "DeviceOptions",
+    "DeviceRunOptions",
     "ProgressCallback",
     "RunOption",
     "RunOptions",
+    "device_options",
+    "divided",
+    "json_of",
     "options_json",
     "page_size_text",
     "reader_json",
@@ -30,6 +35,22 @@ __all__ = [
 
 #: Called some ten times a second with what is done, of how much (None: unknown), and of what.
 ProgressCallback = Callable[[int, int | None, str], object]
+
+
+class DeviceOptions(TypedDict, total=False):
+    """Options of the device, by keyword; one that is left out, or None, is as the device says."""
+
+    ftl: str | Sequence[str] | None
+    """Flash translation layer, one of `ftls()`, with or without parameters: `"bast"`,
+    `"dftl[cmt_entries=8192]"`."""
+    queue_depth: int | None
+    """Outstanding requests of a closed loop, which ignores timestamps."""
+    placement: str | Sequence[str] | None
+    """Data placement (FDP), how writes get a handle on a device with several: `"sepbit"`,
+    `"by-size[thresholds=[65536]]"`."""
+    flush: str | None
+    """Effect of the trace's flushes: none (`"ignore"`), or they wait for the host's programs
+    (`"drain"`)."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -56,6 +77,52 @@ class RunOptions(TypedDict, total=False):
     """Assert every law of caching at every access; some ten times slower."""
     profile: bool
     """With a drive, keep how the run developed (`Run.profile`): what a report draws."""
+
+
+class DeviceRunOptions(DeviceOptions, RunOptions, total=False):
+    """Options of a run, and those of the device that it may have."""
+
+
+@dataclass(frozen=True)
+class DeviceOption:
+    """An option of a device as Rust declares it (`DEVICE_OPTIONS`)."""
+
+    name: str
+    """Key of `DeviceOptions`."""
+    key: str
+    """Key of a device's file that it sets: `host.queue_depth`."""
+    axis: str
+    """Axis of a sweep."""
+    several: bool
+    """`compare` takes several values: they are a grid."""
+    metavar: str
+    """Placeholder of the value in the help."""
+    about: str
+    """Help of the flag."""
+    kind: str
+    """`text` or `whole`."""
+
+    @property
+    def flag(self) -> str:
+        """The command line's flag."""
+        return "--" + self.name.replace("_", "-")
+
+
+@cache
+def device_options() -> tuple[DeviceOption, ...]:
+    """Every option of a device, in the order of the help.
+
+    >>> [option.flag for option in device_options()]
+    ['--ftl', '--queue-depth', '--placement', '--flush']
+    """
+    return tuple(DeviceOption(**row) for row in json.loads(_destage.device_options()))
+
+
+def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the device, and the others."""
+    names = {option.name for option in device_options()}
+    of_device = {name: value for name, value in options.items() if name in names}
+    return of_device, {name: value for name, value in options.items() if name not in names}
 
 
 @dataclass(frozen=True)
@@ -97,12 +164,17 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
             near = _destage.nearest(name, known)
             meant = f", did you mean {near}?" if near else f" (known: {', '.join(known)})"
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}{meant}")
-    try:
-        text = json.dumps(dict(options), allow_nan=False)
-    except (TypeError, ValueError) as e:
-        raise UsageError(f"options: {e}") from e
+    text = json_of(options)
     _destage.check_run("[]", text)
     return text
+
+
+def json_of(options: Mapping[str, Any]) -> str:
+    """Options as JSON. Raises `UsageError` for values that JSON does not have."""
+    try:
+        return json.dumps(dict(options), allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"options: {e}") from e
 
 
 def reader_json(options: Mapping[str, Any]) -> str:

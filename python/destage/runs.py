@@ -34,7 +34,14 @@ from destage.model.card import Card
 from destage.model.planned import Planned
 from destage.model.run import Run
 from destage.model.words import counted
-from destage.options import ProgressCallback, RunOptions, options_json
+from destage.options import (
+    DeviceOptions,
+    DeviceRunOptions,
+    ProgressCallback,
+    RunOptions,
+    divided,
+    options_json,
+)
 from destage.policy import OwnPolicy, PolicyLike, Spec, spec_label
 from destage.results import Results, incomplete
 from destage.trace import Trace
@@ -73,17 +80,16 @@ def plan(
     *,
     cache: str | Sequence[str] | None = None,
     device: DeviceLike | Sequence[DeviceLike] | None = None,
-    ftl: str | Sequence[str] | None = None,
-    placement: str | Sequence[str] | None = None,
+    **options: Unpack[DeviceOptions],
 ) -> list[Planned]:
     """Return what `compare` would run, in its order, without running it.
 
     Parameters and errors as in `compare`.
     """
     in_order("plan", trace, policies)
-    drives = drives_of(device, ftl, None, placement)
+    drives = drives_of(device, options)
     pairs = [(one, drive) for one in traces_of(trace) for drive in drives]
-    return plan_pairs(pairs, policies, cache, grid=placement is not None)
+    return plan_pairs(pairs, policies, cache, grid=options.get("placement") is not None)
 
 
 #: A trace, and the drive that it runs in front of.
@@ -142,14 +148,10 @@ def compare(
     *,
     cache: str | Sequence[str] | None = None,
     device: DeviceLike | Sequence[DeviceLike] | None = None,
-    ftl: str | Sequence[str] | None = None,
-    queue_depth: int | None = None,
-    placement: str | Sequence[str] | None = None,
-    flush: str | None = None,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[DeviceRunOptions],
 ) -> Results:
     """Run every policy at every cache size over a trace.
 
@@ -164,15 +166,16 @@ def compare(
         device: the drive behind the cache: a preset, a TOML file or what `open_device` returns. It
             gives response times, and what the drive did; the trace must have been opened with its
             page size (`open_trace(..., drive=...)`). Several are a grid, with each of the FTLs.
-        ftl, queue_depth, placement, flush: as in `open_device`; several FTLs are a grid too, and so
-            are several placement policies. A `UserWarning` says what they exclude, and why.
         store: a folder that keeps each run: those that it has are not done again, and a call that
             was killed goes on. Or an `Experiment`, which also says who does the work. Policies of
             your own are then named `"FILE.py:CLASS"`.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
-            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`.
+            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`; and `DeviceOptions`:
+            `ftl`, `queue_depth`, `placement`, `flush`. Several FTLs or placement policies are a
+            grid. Combinations of placement policies that exclude each other are skipped with a
+            `UserWarning`.
 
     Returns the runs in the order of traces, drives, policies, sizes. Raises `UsageError` for what
     cannot be, `CheckFailed` for a policy that breaks a law, and `Interrupted` on Ctrl-C, which has
@@ -187,15 +190,16 @@ def compare(
     """
     in_order("compare", trace, policies)
     traces, left = traces_of(trace), Exclusions()
-    drives = drives_of(device, ftl, queue_depth, placement, flush, left)
+    of_device, of_runs = divided(options)
+    drives = drives_of(device, of_device, left)
     pairs = [(one, drive) for one in traces for drive in drives]
-    grid = placement is not None
+    grid = of_device.get("placement") is not None
     _parts(pairs, policies, cache, left, grid)
     for sentence in left.sentences:
         warnings.warn(sentence, stacklevel=2)
     shared: Any = {"cache": cache, "grid": grid, "store": store, "jobs": jobs}
     shared["progress"] = progress
-    return compare_pairs(pairs, policies, **shared, **options)
+    return compare_pairs(pairs, policies, **shared, **of_runs)
 
 
 def compare_pairs(
@@ -294,20 +298,16 @@ def run(
     *,
     cache: str | None = None,
     device: DeviceLike | None = None,
-    ftl: str | None = None,
-    queue_depth: int | None = None,
-    placement: str | None = None,
-    flush: str | None = None,
     decisions: Destination | None = None,
     timeline: Destination | None = None,
     series: int | None = None,
     progress: ProgressCallback | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[DeviceRunOptions],
 ) -> Recorded:
     """Run one policy at one size and record it.
 
     Parameters:
-        trace, device, ftl, queue_depth, placement, flush, progress, options: as in `compare`.
+        trace, device, progress, options: as in `compare`.
         policy: one policy, as in `compare`; needed unless the drive's file names one.
         cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
         decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
@@ -328,10 +328,11 @@ def run(
     20
     """
     one_trace("run", trace, policy)
-    drive = drive_of(device, ftl, queue_depth, placement, flush)
+    of_device, of_run = divided(options)
+    drive = drive_of(device, of_device)
     spec, size = asked_once(policy, cache, drive)
     _check_recording(spec, drive, series, timeline)
-    asked_for = options_json("run", options)
+    asked_for = options_json("run", of_run)
     check_in_front([trace], drive)
 
     _apart(trace, decisions=decisions, timeline=timeline)

@@ -15,6 +15,7 @@ from destage.errors import DataError, MissingFile, UsageError
 from destage.io.names import PathLike, paths_of
 from destage.io.path_conflicts import reading
 from destage.model.card import Card
+from destage.model.naming import default_padding
 from destage.model.run import trace_name
 from destage.model.words import duration, percent, size
 from destage.options import page_size_text, reader_json
@@ -157,7 +158,7 @@ class Trace:
         hottest_blocks: int = 24,
         hot_accesses: int = 10_000,
         cold_accesses: int = 100,
-        padding: str | None = "bplru",
+        padding: str | None = default_padding(),
         cache: str = "8MiB",
         progress: Progress | None = None,
     ) -> TraceProfile:

@@ -25,7 +25,7 @@ from destage.model.metrics import Metric
 from destage.model.ranges import LARGEST_GRID, Range, Value, range_of
 from destage.model.run import Run
 from destage.model.tuned import Best, Objective, Point, TunedCurve, objective_of
-from destage.options import ProgressCallback, RunOptions
+from destage.options import DeviceRunOptions, ProgressCallback, divided
 from destage.policy import OwnPolicy, PolicyLike, policy_specs
 from destage.results import Results, incomplete, together
 from destage.runs import Interrupted, compare
@@ -139,16 +139,12 @@ def tune(
     *,
     cache: str | Sequence[str] | None = None,
     device: DeviceLike | None = None,
-    ftl: str | None = None,
-    queue_depth: int | None = None,
-    placement: str | None = None,
-    flush: str | None = None,
     trials: int | None = None,
     seed: int = 1,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[DeviceRunOptions],
 ) -> Tuned:
     """Find the best values of a policy's parameters for a trace.
 
@@ -175,7 +171,8 @@ def tune(
     _check_goal(goal.metric, device is not None, options.get("cost") is not None)
     own, name, fixed = _policy(policy)
     ranges = _ranges(own or name, fixed, params)
-    drive = drive_of(device, ftl, queue_depth, placement, flush)
+    of_device, of_runs = divided(options)
+    drive = drive_of(device, of_device)
 
     experiment = experiment_of(store, jobs, progress)
     if trials is not None:
@@ -183,7 +180,7 @@ def tune(
 
     def run(combinations: Sequence[Mapping[str, Value]]) -> tuple[Results, list[Point]]:
         asked = [(own or name, {**fixed, **values}) for values in combinations]
-        where: Any = {"cache": cache, "device": drive, **options}
+        where: Any = {"cache": cache, "device": drive, **of_runs}
         results = compare(trace, asked, store=experiment, **where)
         return results, _points(results, combinations, goal)
 

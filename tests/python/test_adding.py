@@ -44,8 +44,8 @@ SHARED_MODELS = {
 }
 #: Where single policies have a shorter way, which none needs: many sizes in one pass.
 SHORTER = {
-    "crates/destage-engine/src/shared/clock_multi_size.rs",
-    "crates/destage-engine/src/shared/mod.rs",
+    "crates/destage-replay/src/shared/clock_multi_size.rs",
+    "crates/destage-replay/src/shared/mod.rs",
 }
 
 

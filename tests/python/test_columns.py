@@ -179,7 +179,7 @@ def test_the_metrics_of_a_run_stand_in_groups_each_with_a_word(destage: Destage,
     assert [g.title for g, _ in groups if g.about] == [
         line.split(":")[0] for line in done.out.splitlines()[1:] if re.match(r"[A-Z].*: \w", line)
     ]
-    assert "Unbalance (ECR) is how" in " ".join(done.out.split())
+    assert "Unbalance (ECR) is the" in " ".join(done.out.split())
     times = re.findall(r"^  response_ns_(\w+)", done.out, re.MULTILINE)
     assert times == ["mean", "std", "p50", "p90", "p95", "p99", "p999", "p9999", "max"]
     shown = re.findall(r"^  (\w+) ", done.out, re.MULTILINE)

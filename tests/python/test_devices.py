@@ -247,7 +247,9 @@ def test_flags_that_need_or_exclude_a_drive(destage: Destage, msr: Path) -> None
     refused(with_args("-p", "none"), 2, "add a device")
     refused(with_args("--ftl", "page"), 2, "--ftl is of a drive")
     refused(with_args("--queue-depth", 4), 2, "--queue-depth is of a drive")
-    refused(with_args("-d", TINY, "--queue-depth", 0), 2, "queue_depth: expected 1..")
+    refused(
+        with_args("-d", TINY, "--queue-depth", 0), 2, "queue_depth: expected a whole number 1.."
+    )
     refused(with_args("-d", TINY, "--ftl", "pagee"), 2, "did you mean page?")
     refused(with_args("-d", TINY, "--ftl", "page[x=1]"), 2, 'unknown key "x"')
     refused(with_args("-d", TINY, "--page-size", "8KiB"), 2, "pages of 4096 bytes")
@@ -473,7 +475,7 @@ def test_what_python_refuses(msr: Path) -> None:
         ds.compare(large, "lru", cache="4p", device=TINY.replace("128", "16"))
     assert ds.compare(large, "lru", cache="4p", device=large.drive)
     with pytest.raises(ds.UsageError, match='unknown FTL "dtfl", did you mean dftl'):
-        ds.open_device("small").with_ftl("dtfl")
+        ds.open_device("small").with_options(ftl="dtfl")
     with pytest.raises(ds.UsageError, match="pages: expected"):
         ds.open_device("small").extended(-1)
 
@@ -483,8 +485,8 @@ def test_what_a_drive_says_of_itself() -> None:
     assert small.logical_bytes == 16 << 30
     assert small.size["units"] == 32
     assert small.queue_depth is None
-    assert small.closed(7).queue_depth == 7
-    assert small.with_ftl("page").record["device"] == small.record["device"]
+    assert small.with_options(queue_depth=7).queue_depth == 7
+    assert small.with_options(ftl="page").record["device"] == small.record["device"]
     assert small.extended(small.logical_pages) is small
     assert small.extended(5_000_000).logical_pages >= 5_000_000
     assert ds.open_device("sac").cache == ("131072p", "262144p", "393216p", "524288p", "655360p")

@@ -286,7 +286,7 @@ def test_a_drive_that_does_not_keep_up_is_named() -> None:
     assert said(run(1_000, drive), words) == ["none", "lru"]
     assert said(run(10_000_000, drive), words) == []
     # In a closed loop nothing comes before something is done.
-    assert said(run(1_000, drive.closed(4)), words) == []
+    assert said(run(1_000, drive.with_options(queue_depth=4)), words) == []
 
 
 def test_reads_of_what_nobody_wrote_are_named() -> None:

@@ -389,7 +389,7 @@ def test_what_a_policy_is_told_with_a_drive_and_without(
             view.in_gc(units)
     assert any(view.in_gc(u) for view in seen for u in range(units))
     told.clear()
-    ds.compare(busy, Curious, cache="64p", device=drive.with_ftl("page-ideal"))
+    ds.compare(busy, Curious, cache="64p", device=drive.with_options(ftl="page-ideal"))
     assert {dirty for _, dirty in told} == {None}
     assert None not in {clean for clean, _ in told}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -363,18 +364,20 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
         "crates/destage-policies/src/my_own.rs",
         "crates/destage-policies/src/lib.rs",
         "crates/destage-policies/tests/it/reference.rs",
+        "crates/destage-policies/tests/it/trims.rs",
         "crates/destage-reference/src/my_own.rs",
         "crates/destage-reference/src/lib.rs",
         "crates/destage-reference/tests/it/lists.rs",
         "tests/vectors/page-policies.jsonl",
         "README.md",
     }
-    row = "    my_own::INFO => my_own::MyOwn::build;"
+    row = "    my_own::INFO => plain(my_own::MyOwn::new);"
     assert row in after["crates/destage-policies/src/lib.rs"]
     for path in ("crates/destage-policies/src/my_own.rs", "crates/destage-reference/src/my_own.rs"):
         assert "MyOwn" in after[path]
         assert "Fifo" not in after[path]
         assert '"fifo"' not in after[path]
+        assert not re.search(r"interval_frames|multi_size|advised", after[path])
         rustfmt = shutil.which("rustfmt")
         if rustfmt:
             config = ["--config-path", str(ROOT), "--edition", "2024", "--check"]
@@ -386,6 +389,38 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
     again = destage("new-policy", "My_Own", "--rust")
     assert again.status == 2
     assert contents() == after
+    page = (ROOT / "docs/add-a-policy.md").read_text(encoding="utf-8")
+    for path in changed:
+        assert f"| `{path.replace('my_own', 'NAME')}` |" in page, path
+
+
+@pytest.mark.slow
+def test_a_policy_that_was_begun_passes_the_tests_of_every_policy(
+    tmp_path: Path, destage: Destage
+) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "Cargo.*", "crates", "tests/vectors", "docs/spec", "README.md"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).exists():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+    done = destage("new-policy", "My_Own", "--rust")
+    assert done.status == 0, done
+    target = {"CARGO_TARGET_DIR": str(ROOT / "target" / "added"), "CARGO_INCREMENTAL": "0"}
+    for crate in ("destage-policies", "destage-reference"):
+        tested = subprocess.run(
+            ["cargo", "test", "--offline", "-p", crate, "--test", "it"],
+            cwd=tmp_path,
+            env={**os.environ, **target, "PROPTEST_CASES": "8"},
+            capture_output=True,
+            check=False,
+        )
+        said = tested.stdout.decode()[-4000:] + tested.stderr.decode()[-2000:]
+        assert tested.returncode == 0, said
 
 
 def test_a_policy_in_rust_is_only_begun_in_the_repository(destage: Destage, tmp_path: Path) -> None:

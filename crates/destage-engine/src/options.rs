@@ -132,7 +132,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "read=R,write=W",
         default: "none",
         about: "Cost of a page read and a page write in any unit (whole numbers): adds the running \
-                time, and is what ACR decides by.",
+                time; default of the cost parameters of policies.",
         commands: EVERY,
     },
     RunOption {

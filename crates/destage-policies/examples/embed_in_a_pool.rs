@@ -64,7 +64,7 @@ impl<P: Policy> Pool<P> {
         self.disk.get(&number).cloned().unwrap_or_else(zeros)
     }
 
-    /// What a shutdown writes.
+    /// Destages all dirty pages, as at a shutdown.
     fn flush(&mut self) {
         let Pool { policy, frames, disk, writes, .. } = self;
         policy.for_each_resident(&mut |page, dirty| {

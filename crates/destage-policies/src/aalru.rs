@@ -56,7 +56,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share};
+use crate::clusters::{Blocks, Chain, Padding, Pair, Share};
 use crate::params::{IfAbsent, Kind, Param, ParamError};
 use crate::{BuildError, Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Setup, Takes};
 use destage_core::{
@@ -181,27 +181,18 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// What AALRU keeps of a page.
+/// AALRU's state of a page.
 #[derive(Clone, Copy)]
-struct PageOwn {
+struct PageState {
     links: Pair, // in RB or WB
     dirty: bool, // in WB
 }
 
-impl Linked<1> for PageOwn {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.links
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
-    }
-}
+linked! { PageState: 1 => links }
 
-/// What AALRU keeps of a block.
+/// AALRU's state of a block.
 #[derive(Clone, Copy, Default)]
-struct BlockOwn {
+struct BlockState {
     dirty: u32, // its pages in WB: N_D when it is written back
 }
 
@@ -253,7 +244,7 @@ impl Latencies {
 
 /// The policy.
 pub struct Aalru<D> {
-    pages: Blocks<D, PageOwn, BlockOwn>, // every resident page, clean or dirty, linked to its block
+    pages: Blocks<D, PageState, BlockState>, // every resident page, clean or dirty, linked to its block
     rb: Chain<1>,
     wb: Chain<1>,
     rb_len: u32, // RL
@@ -274,8 +265,8 @@ pub struct Aalru<D> {
 }
 
 impl<D: Directory> Aalru<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages. An error if
-    /// `initial_tau` is more than the frames.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An error if `initial_tau` is more than the frames.
     pub fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
         let (params, frames) = (&setup.params, setup.frames);
         let tau = params.optional_real("initial_tau").unwrap_or(f64::from(frames) / 2.0);
@@ -369,7 +360,7 @@ impl<D: Directory> Aalru<D> {
         let padding = if pads { Padding::WholeBlock } else { Padding::None };
         // With no clean page in the block, no page has to be asked.
         let has_clean = n_d < self.pages.blocks[block as usize].len;
-        let share = |own: &PageOwn| match has_clean && !own.dirty {
+        let share = |own: &PageState| match has_clean && !own.dirty {
             true => Share::Stays,
             false => Share::Leaves,
         };
@@ -442,7 +433,7 @@ impl<D: Directory> Policy for Aalru<D> {
     #[inline(always)]
     fn admit(&mut self, r: &Request, (): ()) -> Slot {
         let dirty = r.op.is_write();
-        let own = PageOwn { links: Pair::default(), dirty };
+        let own = PageState { links: Pair::default(), dirty };
         let (slot, frame) = self.pages.admit(r.page, r.lpn, own);
         self.pages.link(frame);
         if dirty {
@@ -465,7 +456,7 @@ impl<D: Directory> Policy for Aalru<D> {
         self.d_w.add(self.latency_ns(write));
     }
 
-    in_blocks! { self.pages: |own: &PageOwn| own.dirty; frames: self.frames }
+    in_blocks! { self.pages: |own: &PageState| own.dirty; frames: self.frames }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         let (_, frame) = self.pages.find(page)?;

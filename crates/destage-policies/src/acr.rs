@@ -152,6 +152,7 @@ pub static HYBRID: Info = Info {
     title: "Adaptive Cost-aware Replacement, hybrid",
     about: "Clean and dirty pages share the frames by their physical and logical operations.",
     params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION, FILE_PAGES],
+    advised: Some(13),
     ..CONSERVATIVE
 };
 
@@ -196,7 +197,7 @@ impl Side {
     }
 }
 
-/// Where the look-up found a page that was not resident.
+/// Ghost list in which the look-up found a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ghost {
     /// Nowhere: Case III.
@@ -207,7 +208,7 @@ enum Ghost {
     Dirty,
 }
 
-/// What a miss remembers: all that its access counts in goes into one record, at the admission.
+/// State of a miss: its counts go into one record, at the admission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Miss {
     ghost: Ghost,

@@ -22,7 +22,7 @@
 //! Cost. O(1) amortised: a page goes round only if a hit or its admission has set *ref*.
 
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
 };
@@ -96,7 +96,7 @@ pub struct AdLru<D> {
 }
 
 impl<D: Directory> AdLru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 4);
         let region = |clean, dirty| Region {
@@ -110,10 +110,6 @@ impl<D: Directory> AdLru<D> {
             min_lc: share(setup.params.real("min_lc_fraction"), setup.frames),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(AdLru::new(setup, directory))
     }
 }
 

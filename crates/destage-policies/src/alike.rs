@@ -1,4 +1,4 @@
-//! What many policies answer alike, once: which pages are resident, and where the hints go.
+//! Methods that many policies share: the resident pages, and the targets of hints.
 //!
 //! A policy says in its `impl Policy` what it keeps its pages in; the rest of the answer is here.
 //!
@@ -6,6 +6,9 @@
 //!   on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }      resident: on these lists
 //!   in_blocks! { self.pages: |own| own.dirty; frames: self.frames }   resident: in Blocks
 //!   in_unit_lists! { self.lists; frames: self.frames }                resident: in UnitLists
+//!   in_frames! { self.pages; frames: self.frames }                    resident: in Frames
+//!   counted! { self: self.resident, of self.frames }                  resident: so many
+//!   linked! { ClusterState: 1 => links }                              links of an entry, by list
 //!   hints! { self.pages: prefetch, prefetch_links; beside: self.places }      each hint, in their order
 //! ```
 //!
@@ -16,14 +19,7 @@
 /// lists over one table of nodes.
 macro_rules! on_lists {
     ($self:ident.$pages:ident: [$($list:expr),+]; frames: $frames:expr) => {
-        fn frames(&$self) -> u32 {
-            $frames
-        }
-
-        #[inline(always)]
-        fn resident(&$self) -> u32 {
-            [$($list.len()),+].iter().sum()
-        }
+        counted! { $self: [$($list.len()),+].iter().sum(), of $frames }
 
         fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
             let pages = &$self.$pages;
@@ -62,27 +58,56 @@ macro_rules! forgets_on_lists {
     };
 }
 
-/// The same of a policy that keeps its pages in numbered [`Frames`](crate::frames::Frames).
-macro_rules! forgets_in_frames {
-    ($self:ident.$pages:ident) => {
-        fn forget(&mut $self, page: destage_core::Page) -> Option<bool> {
-            $self.$pages.forget(page).map(|(_, dirty)| dirty)
-        }
-    };
-}
-
-/// The same of a policy that keeps its pages in [`Blocks`](crate::clusters::Blocks); `dirty` says
-/// of what it keeps of a page whether the page is.
-macro_rules! in_blocks {
-    ($self:ident.$pages:ident: $dirty:expr; frames: $frames:expr) => {
+/// Numbers of a policy that keeps neither lists of nodes nor blocks: resident pages, and frames.
+macro_rules! counted {
+    ($self:ident: $resident:expr, of $frames:expr) => {
         fn frames(&$self) -> u32 {
             $frames
         }
 
         #[inline(always)]
         fn resident(&$self) -> u32 {
-            $self.$pages.resident()
+            $resident
         }
+    };
+}
+
+/// Links of an entry, by list: the field that holds them.
+macro_rules! linked {
+    ($entry:ty: $($list:literal => $links:ident),+) => {
+        $(impl crate::clusters::Linked<$list> for $entry {
+            #[inline(always)]
+            fn pair(&self) -> Pair {
+                self.$links
+            }
+            #[inline(always)]
+            fn pair_mut(&mut self) -> &mut Pair {
+                &mut self.$links
+            }
+        })+
+    };
+}
+
+/// Methods of a policy that keeps its pages in numbered [`Frames`](crate::frames::Frames).
+macro_rules! in_frames {
+    ($self:ident.$pages:ident; frames: $frames:expr) => {
+        counted! { $self: $self.$pages.resident(), of $frames }
+
+        fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
+            $self.$pages.for_each_resident(visit);
+        }
+
+        fn forget(&mut $self, page: destage_core::Page) -> Option<bool> {
+            $self.$pages.forget(page).map(|(_, dirty)| dirty)
+        }
+    };
+}
+
+/// Methods of a policy that keeps its pages in [`Blocks`](crate::clusters::Blocks); `dirty` says
+/// of what it keeps of a page whether the page is.
+macro_rules! in_blocks {
+    ($self:ident.$pages:ident: $dirty:expr; frames: $frames:expr) => {
+        counted! { $self: $self.$pages.resident(), of $frames }
 
         fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
             let dirty = $dirty;
@@ -91,17 +116,10 @@ macro_rules! in_blocks {
     };
 }
 
-/// The same of a policy that keeps its pages in [`UnitLists`](crate::unit_lists::UnitLists).
+/// Methods of a policy that keeps its pages in [`UnitLists`](crate::unit_lists::UnitLists).
 macro_rules! in_unit_lists {
     ($self:ident.$lists:ident; frames: $frames:expr) => {
-        fn frames(&$self) -> u32 {
-            $frames
-        }
-
-        #[inline(always)]
-        fn resident(&$self) -> u32 {
-            $self.$lists.resident()
-        }
+        counted! { $self: $self.$lists.resident(), of $frames }
 
         fn for_each_resident(&$self, visit: &mut dyn FnMut(destage_core::Page, bool)) {
             $self.$lists.for_each(visit);

@@ -22,7 +22,8 @@
 //!
 //! Cost. O(1); two links per page, resident or ghost, at most `2c` of them.
 
-use crate::{BuildError, Gauge, Info, Setup};
+use crate::info::INTERVAL_FRAMES_ADAPTIVE;
+use crate::{Gauge, Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -34,6 +35,9 @@ pub static INFO: Info = Info {
     ghosts: true,
     time: "O(1)",
     gauges: &[Gauge { name: "p", title: "p: target of T1", unit: "pages" }],
+    interval_frames: INTERVAL_FRAMES_ADAPTIVE,
+    compared: Some(1),
+    advised: Some(5),
     ..Info::BLANK
 };
 
@@ -42,7 +46,7 @@ const T2: u8 = 2;
 const B1: u8 = 3;
 const B2: u8 = 4;
 
-/// Where a missed page was.
+/// Place of a missed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Miss {
     /// Case II.
@@ -66,7 +70,7 @@ pub struct Arc<D> {
 }
 
 impl<D: Directory> Arc<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 4);
         Arc {
@@ -79,10 +83,6 @@ impl<D: Directory> Arc<D> {
             c: setup.frames,
             forgot: false,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Arc::new(setup, directory))
     }
 
     #[inline(always)]

@@ -60,8 +60,8 @@ mod tests;
 
 use crate::clusters::{Blocks, Chain, Padding, Share};
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Counter, Gauge, Info, Setup};
-use b_list::{BList, Own, Rule};
+use crate::{Counter, Gauge, Info, Setup};
+use b_list::{BList, ClusterState, Rule};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 use knee::Samples;
 
@@ -192,33 +192,33 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// What BPAC keeps of a page: the virtual time of its last write, and whether it is in the p-list.
+/// BPAC's state of a page: the virtual time of its last write, and whether it is in the p-list.
 /// In one word, because two frames then share a line of the processor's caches.
 #[derive(Clone, Copy)]
-struct PageOwn(u64);
+struct PageState(u64);
 
-impl PageOwn {
+impl PageState {
     const HOT: u64 = 1 << 63; // no run has so many writes
 
     #[inline(always)]
     fn new(last_ref: u64, hot: bool) -> Self {
-        PageOwn(last_ref | if hot { PageOwn::HOT } else { 0 })
+        PageState(last_ref | if hot { PageState::HOT } else { 0 })
     }
 
     #[inline(always)]
     fn last_ref(self) -> u64 {
-        self.0 & !PageOwn::HOT
+        self.0 & !PageState::HOT
     }
 
     #[inline(always)]
     fn is_hot(self) -> bool {
-        self.0 & PageOwn::HOT != 0
+        self.0 & PageState::HOT != 0
     }
 }
 
-/// What is counted beside the engine's counters.
+/// Counters of BPAC.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct BpacCounters {
     p_list_hits: u64,
     b_list_hits: u64,
     evictions_full: u64,
@@ -239,7 +239,7 @@ struct Period {
 }
 
 impl Period {
-    /// What CLC calls alpha, and is given (figure 10).
+    /// CLC's parameter alpha, adapted here (figure 10).
     fn alpha(&self) -> f64 {
         self.fresh as f64 / self.clusters.max(1) as f64
     }
@@ -247,7 +247,7 @@ impl Period {
 
 /// The policy.
 pub struct Bpac<D> {
-    pages: Blocks<D, PageOwn, Own>, // every resident page; clusters hold those that are not hot
+    pages: Blocks<D, PageState, ClusterState>, // every resident page; clusters hold those that are not hot
     p_list: Chain<0>,
     p_list_len: u32,
     b_list: BList,
@@ -258,7 +258,7 @@ pub struct Bpac<D> {
     sampling_period: u64,
     period_left: u64, // writes
     sample_all_hits: bool,
-    counts: Counts,
+    counts: BpacCounters,
     last_period: Period,
     alphas: f64, // sum over all periods
     ended_periods: u64,
@@ -267,7 +267,7 @@ pub struct Bpac<D> {
 }
 
 impl<D: Directory> Bpac<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let sampling_period = setup.params.int("sampling_period");
         let threshold = |key| setup.params.optional_int(key).unwrap_or(sampling_period);
@@ -283,7 +283,7 @@ impl<D: Directory> Bpac<D> {
             sampling_period,
             period_left: sampling_period,
             sample_all_hits: setup.params.word("pird_sampling") == "all_hits",
-            counts: Counts::default(),
+            counts: BpacCounters::default(),
             last_period: Period::default(),
             alphas: 0.0,
             ended_periods: 0,
@@ -292,15 +292,11 @@ impl<D: Directory> Bpac<D> {
         }
     }
 
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Bpac::new(setup, directory))
-    }
-
     #[inline(always)]
     fn hit_in_p_list(&mut self, frame: u32) {
         let own = &mut self.pages.frames[frame as usize].own;
         self.pirds.push(self.t - own.last_ref() - 1);
-        *own = PageOwn::new(self.t, true);
+        *own = PageState::new(self.t, true);
         self.p_list.touch(&mut self.pages.frames, frame);
         self.counts.p_list_hits += 1;
     }
@@ -312,7 +308,7 @@ impl<D: Directory> Bpac<D> {
         let p = self.pages.frames[frame as usize].offset;
         let pattern = &mut self.pages.blocks[block as usize].own.pattern;
         pattern.hit(p, self.b_list.seq_min_pages());
-        let becomes_hot = pattern.kind() != pattern::Kind::Loop;
+        let becomes_hot = pattern.kind() != pattern::WritePattern::Loop;
         if becomes_hot {
             self.pages.unlink(frame);
             self.p_list.push_newest(&mut self.pages.frames, frame);
@@ -322,13 +318,13 @@ impl<D: Directory> Bpac<D> {
         if becomes_hot && self.sample_all_hits {
             self.pirds.push(self.t - own.last_ref() - 1);
         }
-        *own = PageOwn::new(self.t, becomes_hot);
+        *own = PageState::new(self.t, becomes_hot);
         self.pages.blocks[block as usize].own.recency = self.t;
         self.b_list.put_newest(&mut self.pages.blocks, block);
         self.counts.b_list_hits += 1;
     }
 
-    /// What ends every write.
+    /// Ends a write.
     #[inline(always)]
     fn end_write(&mut self) {
         while let Some(frame) = self.p_list.oldest()
@@ -350,7 +346,7 @@ impl<D: Directory> Bpac<D> {
         let block = self.pages.block_of(frame);
         self.b_list.before_return(&mut self.pages.blocks, block);
         let held = &mut self.pages.frames[frame as usize];
-        held.own = PageOwn::new(held.own.last_ref(), false);
+        held.own = PageState::new(held.own.last_ref(), false);
         self.pages.blocks[block as usize].own.pattern.return_of(held.offset);
         self.pages.link(frame);
         self.b_list.after_return(&mut self.pages.blocks, block, self.t);
@@ -423,7 +419,7 @@ impl<D: Directory> Policy for Bpac<D> {
         self.b_list.take(&mut self.pages.blocks, block);
         // With no hot page in the block, no page has to be asked.
         let has_hot = self.pages.blocks[block as usize].has_more_than_its_cluster();
-        let share = |own: &PageOwn| match has_hot && own.is_hot() {
+        let share = |own: &PageState| match has_hot && own.is_hot() {
             true => Share::Elsewhere,
             false => Share::Leaves,
         };
@@ -438,7 +434,7 @@ impl<D: Directory> Policy for Bpac<D> {
 
     #[inline(always)]
     fn admit(&mut self, r: &Request, (): ()) -> Slot {
-        let own = PageOwn::new(self.t, false);
+        let own = PageState::new(self.t, false);
         let (slot, frame) = self.pages.admit(r.page, r.lpn, own);
         let block = self.pages.block_of(frame);
         let is_new = self.pages.blocks[block as usize].is_new();
@@ -458,7 +454,7 @@ impl<D: Directory> Policy for Bpac<D> {
         slot
     }
 
-    in_blocks! { self.pages: |_: &PageOwn| true; frames: self.frames }
+    in_blocks! { self.pages: |_: &PageState| true; frames: self.frames }
 
     /// Pattern and recency of the block stay while it has a page, hot or not.
     fn forget(&mut self, page: Page) -> Option<bool> {

@@ -40,7 +40,7 @@
 use crate::clusters::{Blocks, Chain, Linked, NIL, Padding, Pair, Share};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Pads, Setup};
+use crate::{Info, Pads, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Lpn, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -75,28 +75,19 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// What BPLRU keeps of a block.
+/// BPLRU's state of a block.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct ClusterState {
     links: Pair,
     run: u32, // pages written in order from the first one, 0..=b
 }
 
-impl Linked<1> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.links
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
-    }
-}
+linked! { ClusterState: 1 => links }
 
 /// The policy.
 pub struct Bplru<D> {
-    pages: Blocks<D, (), Own>, // every resident page, in its cluster
-    list: Chain<1>,            // the clusters, MRU to LRU
+    pages: Blocks<D, (), ClusterState>, // every resident page, in its cluster
+    list: Chain<1>,                     // the clusters, MRU to LRU
     padding: Padding,
     compensation: bool,
     read_recency: bool,
@@ -104,7 +95,7 @@ pub struct Bplru<D> {
 }
 
 impl<D: Directory> Bplru<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let padding = setup.params.flag("padding");
         Bplru {
@@ -115,10 +106,6 @@ impl<D: Directory> Bplru<D> {
             read_recency: setup.params.flag(READ_RECENCY.name),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Bplru::new(setup, directory))
     }
 
     /// The cluster that is to go.

@@ -27,7 +27,8 @@
 //!
 //! Cost. O(1) amortised; two links per page, resident or ghost, at most `2c` of them.
 
-use crate::{BuildError, Gauge, Info, Setup};
+use crate::info::INTERVAL_FRAMES_ADAPTIVE;
+use crate::{Gauge, Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -39,6 +40,7 @@ pub static INFO: Info = Info {
     ghosts: true,
     time: "O(1) amortised",
     gauges: &[Gauge { name: "p", title: "p: target of T1", unit: "pages" }],
+    interval_frames: INTERVAL_FRAMES_ADAPTIVE,
     ..Info::BLANK
 };
 
@@ -63,7 +65,7 @@ pub struct Car<D> {
 }
 
 impl<D: Directory> Car<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 4);
         Car {
@@ -76,10 +78,6 @@ impl<D: Directory> Car<D> {
             c: setup.frames,
             forgot: false,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Car::new(setup, directory))
     }
 
     #[inline(always)]

@@ -28,8 +28,9 @@
 //!
 //! Cost. O(1); two links per page.
 
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, FromRun, Gauge, Info, Setup, Takes};
+use crate::{FromRun, Gauge, Info, Setup, Takes};
 use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -80,6 +81,7 @@ pub static INFO: Info = Info {
         title: "tau: wanted size of the clean list",
         unit: "pages",
     }],
+    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 
@@ -95,7 +97,7 @@ pub struct Casa<D> {
 }
 
 impl<D: Directory> Casa<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let params = &setup.params;
         let cost = |key| params.int(key) as f64; // exact: at most 2^32
@@ -110,10 +112,6 @@ impl<D: Directory> Casa<D> {
             cost_write: write / (read + write),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Casa::new(setup, directory))
     }
 
     /// A hit on the list where the page already is for the kind of the access: that list deserves

@@ -18,7 +18,7 @@
 //!
 //! Cost. O(1) amortised: only a hit makes a page hot.
 
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -42,7 +42,7 @@ pub struct CcfLru<D> {
 }
 
 impl<D: Directory> CcfLru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 2);
         CcfLru {
@@ -51,10 +51,6 @@ impl<D: Directory> CcfLru<D> {
             pages,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(CcfLru::new(setup, directory))
     }
 
     #[inline(always)]

@@ -47,7 +47,7 @@ mod waiting;
 
 use crate::params::{IfAbsent, Kind, Param};
 use crate::ring::Ring;
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use clusters::Clusters;
 use destage_core::pages::prefetch;
 use destage_core::{
@@ -132,7 +132,7 @@ pub struct Cfdc<D> {
 }
 
 impl<D: Directory> Cfdc<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Table::new(directory);
         let priority = share(setup.params.real("priority_fraction"), setup.frames);
@@ -148,10 +148,6 @@ impl<D: Directory> Cfdc<D> {
             working_max: setup.frames - priority,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Cfdc::new(setup, directory))
     }
 
     #[inline(always)]
@@ -246,14 +242,7 @@ impl<D: Directory> Policy for Cfdc<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.working.len() + self.clean.len() + self.clusters.pages()
-    }
+    counted! { self: self.working.len() + self.clean.len() + self.clusters.pages(), of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.pages.iter() {

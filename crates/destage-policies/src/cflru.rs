@@ -30,8 +30,9 @@
 //!
 //! Cost. O(1).
 
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot, share,
 };
@@ -56,6 +57,9 @@ pub static INFO: Info = Info {
                 AALRU 0.4, ECR 1/x for x = 1..6.",
         ..Param::BLANK
     }],
+    interval_frames: INTERVAL_FRAMES,
+    compared: Some(3),
+    advised: Some(11),
     ..Info::BLANK
 };
 
@@ -76,7 +80,7 @@ pub struct Cflru<D> {
 }
 
 impl<D: Directory> Cflru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 3);
         Cflru {
@@ -89,10 +93,6 @@ impl<D: Directory> Cflru<D> {
             entries: 0,
             entered: None,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Cflru::new(setup, directory))
     }
 
     /// Moves the window's edge towards the MRU end until it holds `w` pages, or all there are.

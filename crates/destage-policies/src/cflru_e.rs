@@ -15,7 +15,8 @@
 //!
 //! Cost. O(1).
 
-use crate::{BuildError, Info, Setup};
+use crate::info::INTERVAL_FRAMES_ADAPTIVE;
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -27,6 +28,7 @@ pub static INFO: Info = Info {
     about: "Evict the oldest clean page, a dirty one only if all are.",
     flash_aware: true,
     time: "O(1)",
+    interval_frames: INTERVAL_FRAMES_ADAPTIVE,
     ..Info::BLANK
 };
 
@@ -39,7 +41,7 @@ pub struct CflruE<D> {
 }
 
 impl<D: Directory> CflruE<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 2);
         CflruE {
@@ -48,10 +50,6 @@ impl<D: Directory> CflruE<D> {
             pages,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(CflruE::new(setup, directory))
     }
 }
 

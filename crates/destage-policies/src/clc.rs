@@ -34,7 +34,7 @@
 use crate::clusters::{Blocks, Chain, Linked, Padding, Pair, Share, Sizes, newer_of};
 use crate::fab::READ_RECENCY;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -63,42 +63,22 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// What CLC keeps of a block.
+/// CLC's state of a block.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct ClusterState {
     links: Pair, // in its region
     sizes: Pair, // among the cold clusters of its size
     cold: bool,  // in the size-dependent region
 }
 
-impl Linked<1> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.links
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
-    }
-}
-
-impl Linked<2> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.sizes
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.sizes
-    }
-}
+linked! { ClusterState: 1 => links, 2 => sizes }
 
 /// The policy.
 pub struct Clc<D> {
-    pages: Blocks<D, (), Own>, // every resident page, in its cluster
-    recent: Chain<1>,          // the size-independent region
-    cold: Chain<1>,            // the size-dependent region
-    sizes: Sizes<2>,           // the same by size
+    pages: Blocks<D, (), ClusterState>, // every resident page, in its cluster
+    recent: Chain<1>,                   // the size-independent region
+    cold: Chain<1>,                     // the size-dependent region
+    sizes: Sizes<2>,                    // the same by size
     recent_clusters: u32,
     clusters: u32, // N
     k: u32,        // K
@@ -108,7 +88,7 @@ pub struct Clc<D> {
 }
 
 impl<D: Directory> Clc<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Clc {
             pages: Blocks::new(setup, directory),
@@ -122,10 +102,6 @@ impl<D: Directory> Clc<D> {
             read_recency: setup.params.flag(READ_RECENCY.name),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Clc::new(setup, directory))
     }
 
     #[inline(always)]

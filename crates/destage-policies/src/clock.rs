@@ -17,7 +17,8 @@
 //!
 //! Cost. O(1) amortised; a byte per page and a word per frame.
 
-use crate::{BuildError, Info, Setup};
+use crate::info::{INTERVAL_FRAMES, MultiSize};
+use crate::{Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
 };
@@ -29,6 +30,8 @@ pub static INFO: Info = Info {
     source: "Corbato, MIT Project MAC, 1968",
     about: "Evict the oldest page that was not hit since the hand last passed it.",
     time: "O(1) amortised",
+    interval_frames: INTERVAL_FRAMES,
+    multi_size: Some(MultiSize::SecondChance),
     ..Info::BLANK
 };
 
@@ -45,7 +48,7 @@ pub struct Clock<D> {
 }
 
 impl<D: Directory> Clock<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Clock {
             pages: Table::new(directory),
@@ -54,10 +57,6 @@ impl<D: Directory> Clock<D> {
             resident: 0,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Clock::new(setup, directory))
     }
 
     /// The frame after this one.
@@ -129,14 +128,7 @@ impl<D: Directory> Policy for Clock<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.resident
-    }
+    counted! { self: self.resident, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.iter() {

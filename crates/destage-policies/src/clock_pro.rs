@@ -43,7 +43,7 @@
 //! head. Two links and a number per page, at most `s` and the ghosts and one of them.
 
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Gauge, Info, Setup};
+use crate::{Gauge, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot, share,
 };
@@ -96,7 +96,7 @@ const COLD: u16 = 1;
 const TEST: u16 = 2; // cold, in its test period
 const GHOST: u16 = 3; // in its test period, not resident
 const KIND: u16 = 3;
-/// It was hit since it was put at the head.
+/// Hit since the page was put at the head.
 const MARKED: u16 = 4;
 
 /// HAND_hot, HAND_cold and HAND_test: the kinds that each looks for, a bit each.
@@ -105,7 +105,7 @@ const COLD_HAND: usize = 1;
 const TEST_HAND: usize = 2;
 const KINDS: [u16; 3] = [1 << HOT, 1 << COLD | 1 << TEST, 1 << TEST | 1 << GHOST];
 
-/// What a miss found.
+/// Result of a look-up that missed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Miss {
     full: bool,  // the cache
@@ -131,7 +131,7 @@ pub struct ClockPro<D> {
 }
 
 impl<D: Directory> ClockPro<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let (frames, params) = (setup.frames, &setup.params);
         let least = if frames < 4 { 1 } else { 2 };
@@ -154,10 +154,6 @@ impl<D: Directory> ClockPro<D> {
             forgot: false,
             frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(ClockPro::new(setup, directory))
     }
 
     #[inline(always)]
@@ -379,14 +375,7 @@ impl<D: Directory> Policy for ClockPro<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.list.len() - self.ghosts
-    }
+    counted! { self: self.list.len() - self.ghosts, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.list.iter(&self.pages).filter(|&slot| self.kind(slot) != GHOST) {

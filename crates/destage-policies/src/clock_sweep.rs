@@ -26,8 +26,9 @@
 //! O(`max_usage`) amortised, since every step undoes a use. A byte per frame, two words per page.
 
 use crate::frames::{Frames, set};
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -56,6 +57,8 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    interval_frames: INTERVAL_FRAMES,
+    advised: Some(3),
     ..Info::BLANK
 };
 
@@ -70,7 +73,7 @@ pub struct ClockSweep<D> {
 }
 
 impl<D: Directory> ClockSweep<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         ClockSweep {
             pages: Frames::new(directory),
@@ -80,10 +83,6 @@ impl<D: Directory> ClockSweep<D> {
             initial_usage: setup.params.int("initial_usage") as u8, // 0..=1
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(ClockSweep::new(setup, directory))
     }
 }
 
@@ -121,14 +120,7 @@ impl<D: Directory> Policy for ClockSweep<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
+    counted! { self: self.pages.resident(), of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         self.pages.for_each_resident(visit);

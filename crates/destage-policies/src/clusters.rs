@@ -37,7 +37,7 @@ mod trace;
 
 pub(crate) use chain::{Chain, Linked, NIL, Pair, newer_of};
 pub(crate) use flush::{Padding, Share};
-pub(crate) use held::{Block, Held};
+pub(crate) use held::{Block, ResidentPage};
 pub(crate) use sizes::Sizes;
 pub use trace::EraseBlocks;
 
@@ -51,7 +51,7 @@ use trace::BlockSize;
 /// Frames that are asked for before their turn: a cache miss lasts as long as a few pages.
 const FRAMES_AHEAD: usize = 4;
 
-/// Where a page is, and where it belongs.
+/// Frame and block of a page.
 #[derive(Clone, Copy, Debug)]
 struct At {
     frame: u32,  // NIL: it is not resident
@@ -63,7 +63,7 @@ impl At {
     const NOWHERE: At = At { frame: NIL, id: NIL, offset: 0 };
 }
 
-/// How a block is found: over dense pages by its id, else by its number. Which of the two is known
+/// Look-up of blocks: over dense pages by its id, else by its number. Which of the two is known
 /// at compile time, so that a replay never loads an LPN.
 struct Names {
     ids: Arc<EraseBlocks>,
@@ -74,9 +74,9 @@ struct Names {
 /// All resident pages, and their blocks.
 pub(crate) struct Blocks<D, T, U> {
     directory: D,
-    at: Vec<At>,                     // by slot
-    pub(crate) frames: Vec<Held<T>>, // grows with what is resident
-    free_frames: Vec<u32>,           // of those that have been in use
+    at: Vec<At>,                             // by slot
+    pub(crate) frames: Vec<ResidentPage<T>>, // grows with what is resident
+    free_frames: Vec<u32>,                   // of those that have been in use
     names: Names,
     pub(crate) blocks: Vec<Block<U>>,
     free_block: u32, // of those that have ids
@@ -166,7 +166,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
             }
         };
         self.blocks[block as usize].resident += 1;
-        let held = Held { slot: slot.0, block, offset, links: Pair::default(), own };
+        let held = ResidentPage { slot: slot.0, block, offset, links: Pair::default(), own };
         let frame = match self.free_frames.pop() {
             None => {
                 self.frames.push(held);
@@ -233,7 +233,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
 
     /// A page that is in no cluster leaves the buffer. Its block is forgotten with its last page.
     pub(crate) fn leave(&mut self, frame: u32) -> Page {
-        let Held { block, slot, .. } = self.frames[frame as usize];
+        let ResidentPage { block, slot, .. } = self.frames[frame as usize];
         self.blocks[block as usize].resident -= 1;
         self.forget_if_empty(block);
         self.free(frame, slot)
@@ -278,7 +278,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     }
 
     /// The frames that are not free.
-    fn held(&self) -> impl Iterator<Item = (u32, &Held<T>)> {
+    fn held(&self) -> impl Iterator<Item = (u32, &ResidentPage<T>)> {
         let all = (0..).zip(&self.frames);
         all.filter(|&(frame, held)| self.at[held.slot as usize].frame == frame)
     }

@@ -27,8 +27,9 @@
 //!
 //! Cost. O(1) amortised: a page goes round only if a hit has set its bit.
 
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot, share,
 };
@@ -48,6 +49,7 @@ pub static INFO: Info = Info {
         about: "Longest first queue, at most frames - 1. Default: SAC's \"about one third\".",
         ..Param::BLANK
     }],
+    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 
@@ -61,7 +63,7 @@ pub struct DualQueue<D> {
 }
 
 impl<D: Directory> DualQueue<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 2);
         let cap1 = share(setup.params.real("first_fraction"), setup.frames).min(setup.frames - 1);
@@ -72,10 +74,6 @@ impl<D: Directory> DualQueue<D> {
             cap1,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(DualQueue::new(setup, directory))
     }
 
     #[inline(always)]

@@ -46,9 +46,10 @@
 #[cfg(test)]
 mod tests;
 
+use crate::info::OneWritePoint;
 use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::unit_lists::{EMPTY, UnitLists, set_by_frame};
-use crate::{BuildError, Caveat, Circumstance, Info, Setup};
+use crate::{Caveat, Circumstance, Info, Setup};
 use destage_core::{
     DeviceView, Directory, Lookup, Lpn, Nanos, NominalTimes, Page, Plan, PlaneId, Policy, Request,
     Requirements, Slot, Unfinished, UnitId,
@@ -69,6 +70,13 @@ const PARAMS: &[Param] = &[Param {
     ..Param::BLANK
 }];
 
+/// With several write points a plane the next collection is not that of the fullest block.
+const ONE_WRITE_POINT: Option<OneWritePoint> = Some(OneWritePoint {
+    param: "cqct",
+    values: &["wait", "eq1"],
+    instead: "cqct = backlog or eq1_strict",
+});
+
 /// Catalogue entry of `ecr`.
 pub static INFO: Info = Info {
     name: "ecr",
@@ -83,6 +91,8 @@ pub static INFO: Info = Info {
         says: "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other \
                than page): all of them cost the same, and ecr decides as cflru-e does",
     }],
+    advised: Some(14),
+    one_write_point: ONE_WRITE_POINT,
     ..Info::BLANK
 };
 
@@ -95,6 +105,7 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     flash_aware: true,
     time: "O(1), eviction O(chips)",
     params: PARAMS,
+    one_write_point: ONE_WRITE_POINT,
     ..Info::BLANK
 };
 
@@ -138,7 +149,7 @@ pub struct Ecr<D, const CLEAN_LIST: bool> {
 }
 
 impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Ecr {
             lists: UnitLists::new(directory),
@@ -149,10 +160,6 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
             dynamic: false,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Ecr::new(setup, directory))
     }
 
     /// The list of a page in this state.
@@ -199,7 +206,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
         }
     }
 
-    /// What CQCT says of the operations in the queue.
+    /// CQCT of the operations in the queue.
     fn queue_ns(&self, device: &dyn DeviceView, unit: UnitId) -> Nanos {
         match (self.cqct, device.nominal_times()) {
             (Cqct::Eq1Strict | Cqct::Eq1, Some(times)) => {
@@ -209,7 +216,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
         }
     }
 
-    /// What CQCT says of the collection that a write-back of this page would set off.
+    /// CQCT of the collection that a write-back of this page would set off.
     fn collection_ns(&self, device: &dyn DeviceView, lpn: Lpn) -> Nanos {
         match self.cqct {
             Cqct::Backlog | Cqct::Eq1Strict => 0,

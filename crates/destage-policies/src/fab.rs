@@ -24,10 +24,10 @@
 
 use crate::clusters::{Blocks, Linked, Padding, Pair, Share, Sizes};
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
-/// What a read that hits does, in all three policies that have it.
+/// Effect of read hits on recency, a parameter of three policies.
 pub(crate) const READ_RECENCY: Param = Param {
     name: "read_recency",
     kind: Kind::Bool,
@@ -51,35 +51,26 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// What FAB keeps of a block.
+/// FAB's state of a block.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct ClusterState {
     links: Pair, // among the clusters of its size
     used: u64,   // number of its last use
 }
 
-impl Linked<1> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.links
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
-    }
-}
+linked! { ClusterState: 1 => links }
 
 /// The policy.
 pub struct Fab<D> {
-    pages: Blocks<D, (), Own>, // every resident page, in its cluster
-    sizes: Sizes<1>,           // the clusters
+    pages: Blocks<D, (), ClusterState>, // every resident page, in its cluster
+    sizes: Sizes<1>,                    // the clusters
     uses: u64,
     read_recency: bool,
     frames: u32,
 }
 
 impl<D: Directory> Fab<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Fab {
             pages: Blocks::new(setup, directory),
@@ -88,10 +79,6 @@ impl<D: Directory> Fab<D> {
             read_recency: setup.params.flag(READ_RECENCY.name),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Fab::new(setup, directory))
     }
 
     /// The block is the most recent.

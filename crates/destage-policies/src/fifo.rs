@@ -9,7 +9,8 @@
 //! Cost. O(1); a byte per page and a word per frame, since no page ever leaves the middle.
 
 use crate::fifos::take;
-use crate::{BuildError, Info, Setup, VICTIMS_AHEAD};
+use crate::info::{INTERVAL_FRAMES, MultiSize};
+use crate::{Info, Setup, VICTIMS_AHEAD};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
 };
@@ -22,6 +23,9 @@ pub static INFO: Info = Info {
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page loaded longest ago.",
     time: "O(1)",
+    interval_frames: INTERVAL_FRAMES,
+    multi_size: Some(MultiSize::Arrival),
+    advised: Some(1),
     ..Info::BLANK
 };
 
@@ -33,13 +37,9 @@ pub struct Fifo<D> {
 }
 
 impl<D: Directory> Fifo<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Fifo { pages: Table::new(directory), fifo: VecDeque::new(), frames: setup.frames }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Fifo::new(setup, directory))
     }
 }
 
@@ -83,14 +83,7 @@ impl<D: Directory> Policy for Fifo<D> {
         Some(self.pages.page(*self.fifo.get(VICTIMS_AHEAD as usize)?))
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.fifo.len() as u32
-    }
+    counted! { self: self.fifo.len() as u32, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for &slot in &self.fifo {

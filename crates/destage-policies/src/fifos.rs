@@ -1,4 +1,4 @@
-//! What policies with FIFOs in arrays share.
+//! Functions of policies with FIFOs in arrays.
 
 use destage_core::Slot;
 use std::collections::VecDeque;

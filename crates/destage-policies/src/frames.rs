@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 /// A page's frame and its dirty bit.
 #[derive(Clone, Copy, Default, Debug)]
-struct Place {
+struct FrameState {
     frame: u32,
     state: State,
 }
@@ -32,7 +32,7 @@ impl State {
     }
 }
 
-impl Entry for Place {
+impl Entry for FrameState {
     #[inline(always)]
     fn known(&self) -> bool {
         self.state != State::Absent
@@ -42,7 +42,7 @@ impl Entry for Place {
 /// All frames that were ever taken, and the resident pages.
 #[derive(Debug)]
 pub(crate) struct Frames<D> {
-    pages: Table<D, Place>,            // every resident page
+    pages: Table<D, FrameState>,       // every resident page
     slots: Vec<Slot>,                  // of the page in each frame
     free: Option<u32>,                 // frame of the page just evicted
     trimmed: BinaryHeap<Reverse<u32>>, // other frames that were taken and are free
@@ -91,7 +91,7 @@ impl<D: Directory> Frames<D> {
     /// The page is trimmed: its frame and its dirty bit, if it was resident.
     pub(crate) fn forget(&mut self, page: Page) -> Option<(u32, bool)> {
         let slot = self.pages.find(page)?;
-        let Place { frame, state } = self.pages[slot];
+        let FrameState { frame, state } = self.pages[slot];
         self.pages.remove(slot);
         self.trimmed.push(Reverse(frame));
         self.resident -= 1;
@@ -115,7 +115,8 @@ impl<D: Directory> Frames<D> {
             None => self.lowest_free(),
         };
         self.resident += 1;
-        let slot = self.pages.insert(r.page, Place { frame, state: State::after(r.op.is_write()) });
+        let slot =
+            self.pages.insert(r.page, FrameState { frame, state: State::after(r.op.is_write()) });
         if frame as usize == self.slots.len() {
             self.slots.push(slot);
         } else {

@@ -12,7 +12,7 @@
 //! Readings. Any page, not most of them: the group's frames are free when its last program ends. A
 //! compensated block stands at the LRU end and is passed over like any other.
 //!
-//! What to expect. Where a block is striped over all units, every padded group touches every unit,
+//! Expectation. Where a block is striped over all units, every padded group touches every unit,
 //! and the decisions are BPLRU's. They differ where a group touches few units: without padding, or
 //! on drives on which a block lies on one unit. Without a device nothing collects.
 //!
@@ -20,7 +20,7 @@
 //! over.
 
 use crate::bplru::{self, Bplru};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Requirements, Slot, UnitId,
 };
@@ -43,13 +43,9 @@ pub struct GcarBplru<D> {
 }
 
 impl<D: Directory> GcarBplru<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
     pub fn new(setup: &Setup, directory: D) -> Self {
         GcarBplru { base: Bplru::new(setup, directory), in_gc: Vec::new() }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(GcarBplru::new(setup, directory))
     }
 
     /// The first cluster from the LRU end whose group is not in GC.

@@ -29,7 +29,7 @@
 use crate::gcar_lru::SOURCE;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::unit_lists::{NIL, UnitLists, set_by_frame};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Requirements, Slot, UnitId, share,
 };
@@ -78,7 +78,7 @@ fn is_clean(list: u32) -> bool {
 }
 
 impl<D: Directory> GcarCflru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         GcarCflru {
             lists: UnitLists::new(directory),
@@ -86,10 +86,6 @@ impl<D: Directory> GcarCflru<D> {
             window: share(setup.params.real("window_fraction"), setup.frames),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(GcarCflru::new(setup, directory))
     }
 
     /// The oldest page of a list is in the clean-first region, and clean.

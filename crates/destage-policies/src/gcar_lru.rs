@@ -18,7 +18,7 @@
 //! Cost. O(1) per access, O(chips) per eviction.
 
 use crate::unit_lists::UnitLists;
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Requirements, Slot, UnitId,
 };
@@ -51,13 +51,9 @@ fn unit(r: &Request, dirty: bool) -> u32 {
 }
 
 impl<D: Directory> GcarLru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         GcarLru { lists: UnitLists::new(directory), frames: setup.frames }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(GcarLru::new(setup, directory))
     }
 }
 

@@ -19,10 +19,11 @@
 //! per page.
 
 use crate::frames::{Frames, set};
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Param};
 use crate::sample::{SAMPLE, SEED, Sample};
-use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot};
+use crate::{Info, Setup};
+use destage_core::{DeviceView, Directory, Lookup, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -39,10 +40,11 @@ pub static INFO: Info = Info {
         },
         SEED,
     ],
+    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 
-/// What a page's priority is made of.
+/// Operands of a page's priority.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
     n: u64,
@@ -69,7 +71,7 @@ pub struct Hyperbolic<D> {
 }
 
 impl<D: Directory> Hyperbolic<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Hyperbolic {
             pages: Frames::new(directory),
@@ -78,10 +80,6 @@ impl<D: Directory> Hyperbolic<D> {
             sample: Sample::new(&setup.params, setup.frames),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Hyperbolic::new(setup, directory))
     }
 }
 
@@ -118,20 +116,7 @@ impl<D: Directory> Policy for Hyperbolic<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each_resident(visit);
-    }
-
-    forgets_in_frames! { self.pages }
+    in_frames! { self.pages; frames: self.frames }
 
     hints! { self.pages: prefetch }
 
@@ -146,7 +131,7 @@ mod tests {
     use super::*;
     use crate::params::Value;
     use crate::testing::{drive, reads, setup, show, victims};
-    use destage_core::Dense;
+    use destage_core::{Dense, Page};
 
     fn hyperbolic(frames: u32, sample: Value) -> Hyperbolic<Dense> {
         Hyperbolic::new(&setup("hyperbolic", frames, &[("sample", sample)]), Dense::new(16))

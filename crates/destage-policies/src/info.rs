@@ -1,52 +1,80 @@
-//! What a policy says of itself: the catalogue entry from which help, tables and runs go by.
+//! Catalogue entry of a policy: all that help, tables, runs and samples need to know of it.
 //!
-//! Whoever shows a policy's own numbers, or supplies it with what a run knows, asks here and names
-//! no policy.
+//! The engine, the bindings and the Python package read it and name no policy.
 
 use crate::params::Param;
+use destage_core::Requirements;
 use serde::Serialize;
 
-/// What the catalogue says of a policy (`destage policies`).
+/// Catalogue entry of a policy (`destage policies`).
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Name, as users write it.
     pub name: &'static str,
-    /// Its name in full.
+    /// Name in full.
     pub title: &'static str,
     /// Author, title, venue, year.
     pub source: &'static str,
-    /// What it is for, in a sentence.
+    /// Purpose, in a sentence.
     pub about: &'static str,
-    /// It looks at whether a page is clean or dirty.
+    /// Distinguishes clean from dirty pages.
     pub flash_aware: bool,
-    /// It remembers pages that it has evicted.
+    /// Remembers pages that it has evicted.
     pub ghosts: bool,
-    /// It gathers pages by erase block and destages a block's pages together.
+    /// Gathers pages by erase block and destages a block's pages together.
     pub clusters: bool,
-    /// It may refuse a page; a write that it refuses goes through to flash.
+    /// May bypass a page; a bypassed write goes through to flash.
     pub admission: bool,
-    /// When it pads what it destages to whole blocks, with its parameters at their defaults.
+    /// When it pads its destages to whole blocks, with its parameters at their defaults.
     pub pads: Pads,
     /// Time per access.
     pub time: &'static str,
     /// Parameters; empty if it has none.
     pub params: &'static [Param],
-    /// That one of them that names the policy on which this one stands, one of
+    /// Parameter that names the policy that this one wraps, one of
     /// [`ORDERED`](crate::ORDERED) with its parameters.
     pub over: Option<&'static str>,
-    /// Those of them that a run supplies, where it knows their value and the user gives none.
+    /// Parameters that a run supplies, where it knows their value and the user gives none.
     pub takes: &'static [Takes],
-    /// What only it counts: the names of [`Policy::counters`](destage_core::Policy::counters), in
-    /// that order.
+    /// Counters that only it has: the names of
+    /// [`Policy::counters`](destage_core::Policy::counters), in that order.
     pub counters: &'static [Counter],
-    /// Where it adapts to: the names of [`Policy::gauges`](destage_core::Policy::gauges), in that
-    /// order.
+    /// Values that it adapts: the names of [`Policy::gauges`](destage_core::Policy::gauges), in
+    /// that order.
     pub gauges: &'static [Gauge],
-    /// What a reader of its numbers must know of the run that they come from.
+    /// Caveats of its numbers in certain runs.
     pub caveats: &'static [Caveat],
+    /// Fewest frames of a sample from which its estimates have intervals; `None`: the coverage of
+    /// its intervals has not been measured (`benches/coverage.py`, `docs/sampling.md`).
+    pub interval_frames: Option<u32>,
+    /// Order of its stack, if it has one: one pass over a trace then gives its numbers at every
+    /// size.
+    pub stack_order: Option<StackOrder>,
+    /// Rule by which one pass runs it at several sizes.
+    pub multi_size: Option<MultiSize>,
+    /// Parameter values that need a device with one write point a plane.
+    pub one_write_point: Option<OneWritePoint>,
+    /// The policy that others are measured against; exactly one is.
+    pub baseline: bool,
+    /// Place among the policies that a comparison runs by default.
+    pub compared: Option<u8>,
+    /// Place among the policies that advice tries by default.
+    pub advised: Option<u8>,
 }
 
 impl Info {
+    /// Family of the policy, which requires this of a run.
+    pub fn family(&self, requirements: Requirements) -> Family {
+        match () {
+            () if self.over.is_some() => Family::Over,
+            () if requirements.device() => Family::Drive,
+            () if self.clusters => Family::Blocks,
+            () if self.admission => Family::Admission,
+            () if self.flash_aware => Family::Flash,
+            () => Family::Classic,
+        }
+    }
+
     /// Nothing but the page decides, and nothing is adapted: what a policy leaves unsaid.
     pub const BLANK: Info = Info {
         name: "",
@@ -65,7 +93,71 @@ impl Info {
         counters: &[],
         gauges: &[],
         caveats: &[],
+        interval_frames: None,
+        stack_order: None,
+        multi_size: None,
+        one_write_point: None,
+        baseline: false,
+        compared: None,
+        advised: None,
     };
+}
+
+/// Frames of a sample from which intervals hold for most policies: LIRS has lists of a hundredth of
+/// a cache.
+pub const INTERVAL_FRAMES: Option<u32> = Some(512);
+
+/// Frames of a sample from which intervals hold for policies whose lists follow single hits or are
+/// shorter still: with 512 they are too narrow on one workload or more.
+pub const INTERVAL_FRAMES_ADAPTIVE: Option<u32> = Some(2048);
+
+/// Order of a stack policy, which keeps in a large cache whatever it keeps in a smaller one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StackOrder {
+    /// By recency.
+    Recency,
+    /// By next use.
+    NextUse,
+}
+
+/// Rule by which one pass runs a policy at several sizes: on a hit it looks at no other page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MultiSize {
+    /// Pages leave in the order of their arrival.
+    Arrival,
+    /// A hand passes pages that were hit since it last passed, and moves them to the head.
+    SecondChance,
+    /// A hand passes pages that were hit, and leaves them where they are.
+    SteadyHand,
+}
+
+/// Values of a parameter with which a policy foresees collections of one write point a plane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OneWritePoint {
+    /// Name of the parameter.
+    pub param: &'static str,
+    /// Values that do.
+    pub values: &'static [&'static str],
+    /// The setting for other devices, as one types it.
+    pub instead: &'static str,
+}
+
+/// Family of a policy, by which lists group it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// Decides by accesses alone.
+    Classic,
+    /// Distinguishes clean from dirty pages.
+    Flash,
+    /// Admission control: may bypass a page.
+    Admission,
+    /// Reads the state of the device.
+    Drive,
+    /// Wrapper of another policy.
+    Over,
+    /// Write buffer that destages whole erase blocks.
+    Blocks,
 }
 
 /// When a policy pads.
@@ -74,22 +166,22 @@ impl Info {
 pub enum Pads {
     /// Never, unless a parameter asks for it.
     Never,
-    /// Whatever the run.
+    /// In every run.
     Always,
     /// Only in front of a device, by its latencies.
     WithDevice,
 }
 
-/// A parameter whose default is what the run says.
+/// Parameter whose default comes from the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Takes {
-    /// Its name among the policy's parameters.
+    /// Name of the parameter.
     pub param: &'static str,
-    /// What of the run.
+    /// Fact of the run.
     pub from: FromRun,
 }
 
-/// What a run knows that a policy may go by.
+/// Fact of a run that a policy's parameter may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FromRun {
     /// Cost of a page read, of its cost model.
@@ -104,9 +196,9 @@ pub enum FromRun {
     Units,
 }
 
-/// What one policy counts and no other does, such as hits by list.
+/// Counter of one policy, such as hits by list.
 ///
-/// It describes: more of it is neither better nor worse, for there is nobody to compare with.
+/// More of it is neither better nor worse: no other policy has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
     /// Name, as in [`Policy::counters`](destage_core::Policy::counters) and in a result. Policies
@@ -114,16 +206,16 @@ pub struct Counter {
     pub name: &'static str,
     /// A few words, as the head of a column.
     pub title: &'static str,
-    /// What is counted: `accesses`, `groups`, `pages`.
+    /// Unit: `accesses`, `groups`, `pages`.
     pub unit: &'static str,
-    /// What it counts, in a sentence that names the policy.
+    /// Definition, in a sentence that names the policy.
     pub about: &'static str,
     /// When a table shows it.
     pub shown: Shown,
 }
 
 impl Counter {
-    /// In accesses, and in a table only if it is asked for.
+    /// A counter of accesses, in a table only if it is asked for.
     pub const BLANK: Counter =
         Counter { name: "", title: "", unit: "accesses", about: "", shown: Shown::OnRequest };
 }
@@ -148,7 +240,7 @@ pub struct Gauge {
     /// Name, as in [`Policy::gauges`](destage_core::Policy::gauges) and in a result. Policies that
     /// share one mean the same by it.
     pub name: &'static str,
-    /// What the paper calls it, and what it is.
+    /// The paper's symbol, and its meaning.
     pub title: &'static str,
     /// Unit; empty for shares and ratios.
     pub unit: &'static str,
@@ -157,13 +249,13 @@ pub struct Gauge {
 /// A sentence that belongs to a policy's numbers in certain runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caveat {
-    /// In which.
+    /// Runs that it belongs to.
     pub when: Circumstance,
-    /// Without numbers of the run, so that many runs say it once.
+    /// Sentence without numbers of the run, so that it is said once for many runs.
     pub says: &'static str,
 }
 
-/// What may be so of a run, and matter to a policy.
+/// Condition of a run that matters to a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Circumstance {
     /// There is no device.

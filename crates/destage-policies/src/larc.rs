@@ -28,7 +28,7 @@
 //! Cost. O(1); two links per page or entry, at most `1.9 s + 1` of them.
 
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Gauge, Info, Setup};
+use crate::{Gauge, Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -72,7 +72,7 @@ pub struct Larc<D> {
 }
 
 impl<D: Directory> Larc<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 2);
         Larc {
@@ -84,10 +84,6 @@ impl<D: Directory> Larc<D> {
             admit_writes: setup.params.flag("admit_writes"),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Larc::new(setup, directory))
     }
 
     /// Remembers a page that is not admitted.

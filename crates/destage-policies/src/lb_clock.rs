@@ -31,9 +31,9 @@
 //! choice looks at each; after that all are cold, and it takes as many writes until they are hot
 //! again.
 
-use crate::clusters::{Block, Blocks, Chain, Linked, Padding, Pair, Share, Sizes, newer_of};
+use crate::clusters::{Block, Blocks, Chain, Padding, Pair, Share, Sizes, newer_of};
 use crate::fab::READ_RECENCY;
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, Lookup, Page, Part, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -50,47 +50,27 @@ pub static INFO: Info = Info {
     ..Info::BLANK
 };
 
-/// What LB-CLOCK keeps of a block.
+/// LB-CLOCK's state of a block.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct ClusterState {
     links: Pair, // among the cold blocks of its size
     ring: Pair,
     hot: bool,
 }
 
-impl Linked<1> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.links
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.links
-    }
-}
-
-impl Linked<2> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.ring
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.ring
-    }
-}
+linked! { ClusterState: 1 => links, 2 => ring }
 
 /// The policy.
 pub struct LbClock<D> {
-    pages: Blocks<D, (), Own>, // every resident page, in its cluster
-    ring: Chain<2>,            // all blocks; the oldest is under the hand, the newest before it
-    cold: Sizes<1>,            // the cold blocks; those of a size in ring order
+    pages: Blocks<D, (), ClusterState>, // every resident page, in its cluster
+    ring: Chain<2>, // all blocks; the oldest is under the hand, the newest before it
+    cold: Sizes<1>, // the cold blocks; those of a size in ring order
     read_recency: bool,
     frames: u32,
 }
 
 impl<D: Directory> LbClock<D> {
-    /// For `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
+    /// An empty cache of `setup.frames` frames and erase blocks of `setup.pages_per_block` pages.
     pub fn new(setup: &Setup, directory: D) -> Self {
         LbClock {
             pages: Blocks::new(setup, directory),
@@ -99,10 +79,6 @@ impl<D: Directory> LbClock<D> {
             read_recency: setup.params.flag(READ_RECENCY.name),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(LbClock::new(setup, directory))
     }
 
     #[inline(always)]
@@ -194,7 +170,7 @@ impl<D: Directory> Policy for LbClock<D> {
         if size == 1 {
             self.ring.unlink(blocks, block);
         } else if !hot {
-            let same = |other: &Block<Own>| !other.own.hot && other.len == size - 1;
+            let same = |other: &Block<ClusterState>| !other.own.hot && other.len == size - 1;
             let newer = newer_of::<2, _>(blocks, block, same);
             self.cold.shrunk(blocks, block, size - 1, newer);
         }

@@ -34,7 +34,7 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::ranks::Ranks;
 use crate::sample::{SEED, random};
-use crate::{BuildError, Gauge, Info, Setup};
+use crate::{Gauge, Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot,
     SplitMix64, share,
@@ -106,14 +106,14 @@ const RESIDENT: u8 = 1;
 const H_LRU: u8 = 2;
 const H_LFU: u8 = 3;
 
-/// What is remembered of an evicted page.
+/// Ghost of an evicted page.
 #[derive(Clone, Copy, Default, Debug)]
 struct Past {
     count: u64,
     evicted_at: u64,
 }
 
-/// What a miss brings with it.
+/// State of a miss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Miss {
     count: u64,          // that it comes in with
@@ -140,7 +140,7 @@ pub struct Lecar<D> {
 }
 
 impl<D: Directory> Lecar<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let params = &setup.params;
         let pages = Pages::new(directory, 3);
@@ -161,10 +161,6 @@ impl<D: Directory> Lecar<D> {
             random: random(params),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Lecar::new(setup, directory))
     }
 
     /// The page is in a history: leaves it, and its expert is regretted.

@@ -13,7 +13,7 @@
 //! Cost. O(1); four words and a byte per page.
 
 use crate::ranks::Ranks;
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
 };
@@ -36,14 +36,10 @@ pub struct Lfu<D> {
 }
 
 impl<D: Directory> Lfu<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Table::new(directory);
         Lfu { counts: Ranks::new(pages.slots()), pages, frames: setup.frames }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Lfu::new(setup, directory))
     }
 }
 
@@ -73,14 +69,7 @@ impl<D: Directory> Policy for Lfu<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.counts.len()
-    }
+    counted! { self: self.counts.len(), of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.counts.order() {

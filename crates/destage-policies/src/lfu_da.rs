@@ -17,8 +17,9 @@
 //! Cost. O(1); O(log s) for pages whose key is 4096 above `L` or more. Six words and a byte per
 //! page.
 
+use crate::info::INTERVAL_FRAMES;
 use crate::ranks::Ranks;
-use crate::{BuildError, Gauge, Info, Setup};
+use crate::{Gauge, Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, PerSlot, Plan, Policy, Request, Slot, Table,
 };
@@ -31,6 +32,7 @@ pub static INFO: Info = Info {
     about: "LFU whose cache ages, so that old favourites go.",
     time: "O(1) to O(log s)",
     gauges: &[Gauge { name: "age", title: "L: age of the cache", unit: "uses" }],
+    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 
@@ -44,7 +46,7 @@ pub struct LfuDa<D> {
 }
 
 impl<D: Directory> LfuDa<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Table::new(directory);
         LfuDa {
@@ -54,10 +56,6 @@ impl<D: Directory> LfuDa<D> {
             age: 0,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(LfuDa::new(setup, directory))
     }
 }
 
@@ -91,14 +89,7 @@ impl<D: Directory> Policy for LfuDa<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.keys.len()
-    }
+    counted! { self: self.keys.len(), of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.keys.order() {

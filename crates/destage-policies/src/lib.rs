@@ -39,11 +39,14 @@ pub mod written;
 
 pub use clusters::EraseBlocks;
 use destage_core::{AnyPolicy, Dense, Directory, Hashed, Policy, Requirements};
-pub use info::{Caveat, Circumstance, Counter, FromRun, Gauge, Info, Pads, Shown, Takes};
+pub use info::{
+    Caveat, Circumstance, Counter, Family, FromRun, Gauge, Info, MultiSize, OneWritePoint, Pads,
+    Shown, StackOrder, Takes,
+};
 use params::{ParamError, Params, Value, nearest};
 use std::sync::Arc;
 
-/// How many evictions ahead a victim is named ([`Policy::coming_victim`]): enough for three misses
+/// Evictions between the naming of a victim ([`Policy::coming_victim`]): enough for three misses
 /// of the processor's caches one after the other, and few links to walk.
 pub(crate) const VICTIMS_AHEAD: u32 = 5;
 
@@ -64,7 +67,7 @@ pub struct Setup {
     pub pages_per_block: u32,
     /// Pages that exist; those from there on are never padded. `None`: no end.
     pub device_pages: Option<u64>,
-    /// In a replay, the erase block of every page, so that a policy that clusters need not look it
+    /// Erase block of every page of a replay, so that a policy that clusters need not look it
     /// up; blocks of `pages_per_block` pages, and as many pages as the directory has. `None`: ids
     /// of pages are their LPNs.
     pub erase_blocks: Option<Arc<EraseBlocks>>,
@@ -86,7 +89,7 @@ impl Setup {
 }
 
 impl Setup {
-    /// For a replay over pages with these LPNs, ascending.
+    /// The setup of a replay over pages with these LPNs, ascending.
     #[must_use]
     pub fn with_blocks_of(self, lpns: &[u64]) -> Setup {
         let blocks = EraseBlocks::new(lpns.iter().copied(), self.pages_per_block);
@@ -94,9 +97,9 @@ impl Setup {
     }
 }
 
-/// What is done with a policy once its type is known.
+/// Work with a policy whose type is known.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the work.
     type Output;
     /// Runs with the policy of the name that was asked for.
     fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
@@ -107,7 +110,7 @@ pub trait Visitor {
 ///
 /// # Errors
 ///
-/// As [`build`].
+/// Those of [`build`].
 pub fn dense(name: &str, setup: &Setup, pages: u32) -> Result<AnyPolicy, BuildError> {
     build(name, setup, Dense::new(pages), Erase)
 }
@@ -116,7 +119,7 @@ pub fn dense(name: &str, setup: &Setup, pages: u32) -> Result<AnyPolicy, BuildEr
 ///
 /// # Errors
 ///
-/// As [`build`].
+/// Those of [`build`].
 pub fn hashed(name: &str, setup: &Setup) -> Result<AnyPolicy, BuildError> {
     build(name, setup, Hashed::new(), Erase)
 }
@@ -146,13 +149,13 @@ pub enum BuildError {
 /// of eviction, so that a policy may stand on it. Those that do so follow.
 macro_rules! policies {
     (
-        $($module:ident :: $info:ident => $constructor:path $(, $ordered:ident)?;)*
+        $($module:ident :: $info:ident => $constructor:expr $(, $ordered:ident)?;)*
         $([over an order] $over:ident :: $over_info:ident => $over_build:path;)*
     ) => {
         /// Every policy, in the order of the catalogue.
         pub static POLICIES: &[&Info] = &[$(&$module::$info,)* $(&$over::$over_info,)*];
 
-        /// Those whose order of eviction can be told ([`Policy::ORDERED`]).
+        /// Policies with an order of eviction ([`Policy::ORDERED`]).
         pub static ORDERED: &[&Info] = &[$($(marked!($ordered, &$module::$info),)?)*];
 
         /// Builds the policy of this name and hands it to `visitor`: the only dispatch of a run.
@@ -171,7 +174,7 @@ macro_rules! policies {
             Err(unknown(name))
         }
 
-        /// The same for one of [`ORDERED`]: what a policy stands on.
+        /// Builds one of [`ORDERED`] for the policy that wraps it.
         pub(crate) fn build_ordered<D: Directory + 'static, V: Visitor>(
             name: &str,
             setup: &Setup,
@@ -184,10 +187,10 @@ macro_rules! policies {
             Err(unknown(name))
         }
 
-        /// What a run must supply to the policy of this name.
+        /// Requirements of the policy of this name.
         pub fn requirements(name: &str) -> Result<Requirements, BuildError> {
             $(if name == $module::$info.name {
-                return Ok(needs_of($constructor));
+                return Ok(requirements_of($constructor));
             })*
             // What has an order needs nothing, as a test sees to; nor does what stands on it.
             $(if name == $over::$over_info.name {
@@ -251,57 +254,62 @@ pub mod w_tinylfu;
 pub mod watt;
 
 policies! {
-    lru::INFO => lru::Lru::build, ordered;
-    fifo::INFO => fifo::Fifo::build, ordered;
-    clock::INFO => clock::Clock::build, ordered;
-    lru_k::INFO => lru_k::LruK::build;
-    two_q::INFO => two_q::TwoQ::build;
-    arc::INFO => arc::Arc::build;
-    lirs::INFO => lirs::Lirs::build;
-    mq::INFO => mq::Mq::build;
-    min::INFO => min::Min::build;
-    dual_queue::INFO => dual_queue::DualQueue::build;
-    cflru::INFO => cflru::Cflru::build, ordered;
-    lru_wsr::INFO => lru_wsr::LruWsr::build, ordered;
-    ccf_lru::INFO => ccf_lru::CcfLru::build;
-    ad_lru::INFO => ad_lru::AdLru::build;
-    cfdc::INFO => cfdc::Cfdc::build;
+    lru::INFO => plain(lru::Lru::new), ordered;
+    fifo::INFO => plain(fifo::Fifo::new), ordered;
+    clock::INFO => plain(clock::Clock::new), ordered;
+    lru_k::INFO => plain(lru_k::LruK::new);
+    two_q::INFO => plain(two_q::TwoQ::new);
+    arc::INFO => plain(arc::Arc::new);
+    lirs::INFO => plain(lirs::Lirs::new);
+    mq::INFO => plain(mq::Mq::new);
+    min::INFO => plain(min::Min::new);
+    dual_queue::INFO => plain(dual_queue::DualQueue::new);
+    cflru::INFO => plain(cflru::Cflru::new), ordered;
+    lru_wsr::INFO => plain(lru_wsr::LruWsr::new), ordered;
+    ccf_lru::INFO => plain(ccf_lru::CcfLru::new);
+    ad_lru::INFO => plain(ad_lru::AdLru::new);
+    cfdc::INFO => plain(cfdc::Cfdc::new);
     acr::CONSERVATIVE => acr::Acr::conservative;
     acr::OPTIMISTIC => acr::Acr::optimistic;
     acr::HYBRID => acr::Acr::hybrid;
-    s3_fifo::INFO => s3_fifo::S3Fifo::build;
-    sieve::INFO => sieve::Sieve::build;
-    w_tinylfu::INFO => w_tinylfu::WTinyLfu::build;
-    casa::INFO => casa::Casa::build;
-    watt::INFO => watt::Watt::build;
-    larc::INFO => larc::Larc::build;
-    car::INFO => car::Car::build;
-    clock_sweep::INFO => clock_sweep::ClockSweep::build, ordered;
-    lfu::INFO => lfu::Lfu::build;
-    lfu_da::INFO => lfu_da::LfuDa::build;
-    slru::INFO => slru::Slru::build;
-    hyperbolic::INFO => hyperbolic::Hyperbolic::build;
-    lecar::INFO => lecar::Lecar::build;
-    random::INFO => random::Random::build;
-    clock_pro::INFO => clock_pro::ClockPro::build;
-    cflru_e::INFO => cflru_e::CflruE::build;
-    ecr::INFO => ecr::Ecr::<_, true>::build;
-    ecr::WITHOUT_CLEAN_LIST => ecr::Ecr::<_, false>::build;
-    gcar_lru::INFO => gcar_lru::GcarLru::build;
-    gcar_cflru::INFO => gcar_cflru::GcarCflru::build;
-    gcar_bplru::INFO => gcar_bplru::GcarBplru::build;
-    sac::INFO => sac::Sac::build;
-    fab::INFO => fab::Fab::build;
-    bplru::INFO => bplru::Bplru::build;
-    clc::INFO => clc::Clc::build;
-    bpac::INFO => bpac::Bpac::build;
+    s3_fifo::INFO => plain(s3_fifo::S3Fifo::new);
+    sieve::INFO => plain(sieve::Sieve::new);
+    w_tinylfu::INFO => plain(w_tinylfu::WTinyLfu::new);
+    casa::INFO => plain(casa::Casa::new);
+    watt::INFO => plain(watt::Watt::new);
+    larc::INFO => plain(larc::Larc::new);
+    car::INFO => plain(car::Car::new);
+    clock_sweep::INFO => plain(clock_sweep::ClockSweep::new), ordered;
+    lfu::INFO => plain(lfu::Lfu::new);
+    lfu_da::INFO => plain(lfu_da::LfuDa::new);
+    slru::INFO => plain(slru::Slru::new);
+    hyperbolic::INFO => plain(hyperbolic::Hyperbolic::new);
+    lecar::INFO => plain(lecar::Lecar::new);
+    random::INFO => plain(random::Random::new);
+    clock_pro::INFO => plain(clock_pro::ClockPro::new);
+    cflru_e::INFO => plain(cflru_e::CflruE::new);
+    ecr::INFO => plain(ecr::Ecr::<_, true>::new);
+    ecr::WITHOUT_CLEAN_LIST => plain(ecr::Ecr::<_, false>::new);
+    gcar_lru::INFO => plain(gcar_lru::GcarLru::new);
+    gcar_cflru::INFO => plain(gcar_cflru::GcarCflru::new);
+    gcar_bplru::INFO => plain(gcar_bplru::GcarBplru::new);
+    sac::INFO => plain(sac::Sac::new);
+    fab::INFO => plain(fab::Fab::new);
+    bplru::INFO => plain(bplru::Bplru::new);
+    clc::INFO => plain(clc::Clc::new);
+    bpac::INFO => plain(bpac::Bpac::new);
     aalru::INFO => aalru::Aalru::build;
-    lb_clock::INFO => lb_clock::LbClock::build;
+    lb_clock::INFO => plain(lb_clock::LbClock::new);
     [over an order] ace::INFO => ace::build;
 }
 
-/// The constructor names the type, and the type its needs.
-fn needs_of<P: Policy>(_: fn(&Setup, Dense) -> Result<P, BuildError>) -> Requirements {
+/// A constructor that cannot fail, as the table takes one.
+fn plain<P, D>(new: impl Fn(&Setup, D) -> P) -> impl Fn(&Setup, D) -> Result<P, BuildError> {
+    move |setup: &Setup, directory: D| Ok(new(setup, directory))
+}
+
+/// The constructor names the type, and the type its requirements.
+fn requirements_of<P: Policy>(_: impl Fn(&Setup, Dense) -> Result<P, BuildError>) -> Requirements {
     P::REQUIREMENTS
 }
 

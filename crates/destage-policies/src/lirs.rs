@@ -33,8 +33,9 @@
 //!
 //! Cost. O(1) amortised; two links per page of `S`, two words per page of `Q`.
 
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Node, Page, Pages, Places, Plan, Policy, Queue, Request,
     Slot, share,
@@ -67,6 +68,8 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    interval_frames: INTERVAL_FRAMES,
+    advised: Some(7),
     ..Info::BLANK
 };
 
@@ -93,7 +96,7 @@ pub struct Lirs<D> {
 }
 
 impl<D: Directory> Lirs<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let frames = setup.frames;
         let lhirs = share(setup.params.real("hir_fraction"), frames).clamp(1, frames);
@@ -109,10 +112,6 @@ impl<D: Directory> Lirs<D> {
             ghost_max: setup.params.optional_int("ghost_max"),
             frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Lirs::new(setup, directory))
     }
 
     /// A page has just become LIR: if it is one too many, the page at the bottom of S, a LIR page,
@@ -232,14 +231,7 @@ impl<D: Directory> Policy for Lirs<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.lirs + self.q.len()
-    }
+    counted! { self: self.lirs + self.q.len(), of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         let lirs = self.s.iter(&self.pages).filter(|&slot| self.pages[slot].mark == LIR);

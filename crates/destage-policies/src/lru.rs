@@ -8,7 +8,8 @@
 //!
 //! Cost. O(1); two links per page.
 
-use crate::{BuildError, Info, Setup, VICTIMS_AHEAD};
+use crate::info::{INTERVAL_FRAMES, StackOrder};
+use crate::{Info, Setup, VICTIMS_AHEAD};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -18,6 +19,11 @@ pub static INFO: Info = Info {
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page unused for longest.",
     time: "O(1)",
+    interval_frames: INTERVAL_FRAMES,
+    stack_order: Some(StackOrder::Recency),
+    baseline: true,
+    compared: Some(0),
+    advised: Some(0),
     ..Info::BLANK
 };
 
@@ -29,15 +35,11 @@ pub struct Lru<D> {
 }
 
 impl<D: Directory> Lru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 1);
         let list = List::new(&pages, 1);
         Lru { pages, list, frames: setup.frames }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Lru::new(setup, directory))
     }
 }
 

@@ -40,7 +40,7 @@ mod check;
 mod heap;
 
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use calendar::Calendar;
 use destage_core::pages::prefetch;
 use destage_core::{
@@ -94,7 +94,7 @@ const CORRELATED: u8 = 1;
 const RIPE: u8 = 2;
 const HISTORY: u8 = 3;
 
-/// What the heaps are ordered by: `HIST(K)`, then `LAST`.
+/// Order of the heaps: `HIST(K)`, then `LAST`.
 type Key = (u64, u64);
 
 /// The policy.
@@ -118,7 +118,7 @@ pub struct LruK<D> {
 }
 
 impl<D: Directory> LruK<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let k = setup.params.int("k") as usize; // 1..=16
         let pages = Pages::new(directory, 1);
@@ -140,10 +140,6 @@ impl<D: Directory> LruK<D> {
             histories_max: 1024,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(LruK::new(setup, directory))
     }
 
     #[inline(always)]
@@ -212,7 +208,7 @@ impl<D: Directory> LruK<D> {
         }
     }
 
-    /// Without a correlated period: files a page by its key.
+    /// Files a page by its key, where there is no correlated period.
     #[inline(always)]
     fn file(&mut self, slot: Slot) {
         match self.key(slot) {
@@ -357,14 +353,7 @@ impl<D: Directory> Policy for LruK<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.resident
-    }
+    counted! { self: self.resident, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         let calendars = self.few.iter().chain(self.many.iter());

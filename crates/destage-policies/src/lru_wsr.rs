@@ -15,7 +15,8 @@
 //!
 //! Cost. O(1) amortised: between two second chances of a page lies a hit.
 
-use crate::{BuildError, Info, Setup};
+use crate::info::INTERVAL_FRAMES;
+use crate::{Info, Setup};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
@@ -27,6 +28,8 @@ pub static INFO: Info = Info {
     about: "Give dirty pages that are not cold a second chance.",
     flash_aware: true,
     time: "O(1) amortised",
+    interval_frames: INTERVAL_FRAMES,
+    advised: Some(12),
     ..Info::BLANK
 };
 
@@ -38,15 +41,11 @@ pub struct LruWsr<D> {
 }
 
 impl<D: Directory> LruWsr<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 1);
         let list = List::new(&pages, 1);
         LruWsr { pages, list, frames: setup.frames }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(LruWsr::new(setup, directory))
     }
 }
 

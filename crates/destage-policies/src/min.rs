@@ -34,7 +34,8 @@
 //! bytes per page, and about a third of a byte per access of the trace.
 
 use crate::fifos::take;
-use crate::{BuildError, Info, Setup};
+use crate::info::StackOrder;
+use crate::{Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Entry, Lookup, NEVER, Page, Plan, Policy, Request, Requirements,
     Slot, Table,
@@ -48,6 +49,7 @@ pub static INFO: Info = Info {
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page whose next access lies farthest ahead: a bound for all others.",
     time: "O(1) amortised",
+    stack_order: Some(StackOrder::NextUse),
     ..Info::BLANK
 };
 
@@ -60,7 +62,7 @@ const MAX_WIDTH_LOG2: u32 = 4;
 /// Pages in `front` before half of them go to their buckets; more than a bucket holds.
 const FRONT_MAX: usize = 48;
 
-/// What is kept of a resident page.
+/// Next use of a resident page.
 #[derive(Clone, Copy, Default)]
 struct Future {
     chain: u32, // next page of its bucket
@@ -90,7 +92,7 @@ pub struct Min<D> {
 }
 
 impl<D: Directory> Min<D> {
-    /// For `setup.frames` frames. Accesses count from the first one that it is given.
+    /// An empty cache of `setup.frames` frames. Accesses count from the first one that it is given.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Min {
             pages: Table::new(directory),
@@ -104,10 +106,6 @@ impl<D: Directory> Min<D> {
             resident: 0,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Min::new(setup, directory))
     }
 
     /// Notes the next access of a page that has just been accessed.
@@ -240,14 +238,7 @@ impl<D: Directory> Policy for Min<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.resident
-    }
+    counted! { self: self.resident, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.pages.iter() {

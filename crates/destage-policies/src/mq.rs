@@ -21,9 +21,10 @@
 //! Cost. O(m) for an access at which a page may expire, else O(1); a count and a place per page,
 //! resident or ghost, and up to eight words of twelve bytes per page of a queue (`ring.rs`).
 
+use crate::info::INTERVAL_FRAMES_ADAPTIVE;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::ring::Ring;
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, Entry, Lookup, NEVER, Page, Plan, Policy, Request, Slot, Table, share,
 };
@@ -66,10 +67,12 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    interval_frames: INTERVAL_FRAMES_ADAPTIVE,
+    advised: Some(4),
     ..Info::BLANK
 };
 
-/// What MQ keeps of a page, resident or ghost.
+/// MQ's state of a page, resident or ghost.
 #[derive(Clone, Copy, Default)]
 struct Known {
     count: u64, // references; 0: the page is unknown
@@ -100,7 +103,7 @@ pub struct Mq<D> {
 }
 
 impl<D: Directory> Mq<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let m = setup.params.int("queues") as usize; // 1..=64
         Mq {
@@ -117,10 +120,6 @@ impl<D: Directory> Mq<D> {
             resident: 0,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Mq::new(setup, directory))
     }
 
     /// Puts a page at the end of Qk, with a new expiry; its place there.
@@ -232,14 +231,7 @@ impl<D: Directory> Policy for Mq<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.resident
-    }
+    counted! { self: self.resident, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.queues[..self.m].iter().flat_map(Ring::iter).map(Slot) {

@@ -8,9 +8,10 @@
 //! Cost. O(1); two words per page and one per frame.
 
 use crate::frames::Frames;
+use crate::info::INTERVAL_FRAMES;
 use crate::sample::{SEED, random};
-use crate::{BuildError, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, SplitMix64};
+use crate::{Info, Setup};
+use destage_core::{DeviceView, Directory, Lookup, Plan, Policy, Request, Slot, SplitMix64};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -20,6 +21,8 @@ pub static INFO: Info = Info {
     about: "Evict any page: the baseline that a policy must beat.",
     time: "O(1)",
     params: &[SEED],
+    interval_frames: INTERVAL_FRAMES,
+    advised: Some(2),
     ..Info::BLANK
 };
 
@@ -31,17 +34,13 @@ pub struct Random<D> {
 }
 
 impl<D: Directory> Random<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Random {
             pages: Frames::new(directory),
             random: random(&setup.params),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Random::new(setup, directory))
     }
 }
 
@@ -67,20 +66,7 @@ impl<D: Directory> Policy for Random<D> {
         self.pages.admit(r).0
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each_resident(visit);
-    }
-
-    forgets_in_frames! { self.pages }
+    in_frames! { self.pages; frames: self.frames }
 
     hints! { self.pages: prefetch }
 

@@ -14,7 +14,7 @@
 use destage_core::NEVER;
 use destage_core::pages::prefetch;
 
-/// How far ahead of its turn an entry is named, so that what belongs to it can be brought near.
+/// Pops between the naming of an entry (`prefetch`) and its turn.
 const SOON: u32 = 8;
 
 /// Stands for an entry that was taken from the middle.
@@ -42,7 +42,7 @@ impl Ring {
         Ring { entries, expiries: Vec::new(), oldest: 0, end: 0, len: 0 }
     }
 
-    /// The same, for entries that expire.
+    /// An empty ring of entries that expire.
     pub(crate) fn with_expiries() -> Self {
         Ring { expiries: vec![NEVER; FIRST], ..Ring::new() }
     }
@@ -71,7 +71,7 @@ impl Ring {
         self.append(entry, at)
     }
 
-    /// The same in a queue with expiries; this one is not before those of older entries.
+    /// Pushes an entry with an expiry, not before those of older entries.
     #[inline(always)]
     pub(crate) fn push_until(
         &mut self,
@@ -84,7 +84,7 @@ impl Ring {
         self.append(entry, at)
     }
 
-    /// Where the next entry goes.
+    /// Position of the next entry.
     #[inline(always)]
     fn next(&mut self, moved: impl FnMut(u32, u32)) -> usize {
         if self.end.wrapping_sub(self.oldest) as usize == self.entries.len() {
@@ -193,7 +193,7 @@ impl Ring {
         self.end = place;
     }
 
-    /// Where the entries are, from the oldest on.
+    /// Positions of the entries, from the oldest on.
     fn live(&self) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.end.wrapping_sub(self.oldest))
             .map(|i| self.at(self.oldest.wrapping_add(i)))

@@ -22,8 +22,9 @@
 //! Cost. O(1) amortised; a byte per page, a word per frame and two per ghost.
 
 use crate::fifos::take;
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Places, Plan, Policy, Queue, Request, Slot, Table,
     share,
@@ -56,6 +57,9 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    interval_frames: INTERVAL_FRAMES,
+    compared: Some(2),
+    advised: Some(8),
     ..Info::BLANK
 };
 
@@ -82,7 +86,7 @@ pub struct S3Fifo<D> {
 }
 
 impl<D: Directory> S3Fifo<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let frames = setup.frames;
         let small_max = share(setup.params.real("small_fraction"), frames).clamp(1, frames);
@@ -98,10 +102,6 @@ impl<D: Directory> S3Fifo<D> {
             ghost_max: share(setup.params.real("ghost_fraction"), frames),
             frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(S3Fifo::new(setup, directory))
     }
 
     /// The victim of `main`: its first tail with `freq` 0.
@@ -201,14 +201,7 @@ impl<D: Directory> Policy for S3Fifo<D> {
         }
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        (self.small.len() + self.main.len()) as u32
-    }
+    counted! { self: (self.small.len() + self.main.len()) as u32, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for &slot in self.small.iter().chain(&self.main) {

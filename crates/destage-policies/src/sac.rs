@@ -44,7 +44,7 @@
 mod tests;
 
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     Completion, DeviceView, Directory, List, Lookup, NEVER, Page, Pages, PerSlot, Plan, Policy,
     Request, Requirements, Slot, share,
@@ -118,7 +118,7 @@ pub struct Sac<D> {
 }
 
 impl<D: Directory> Sac<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let Setup { ref params, frames, .. } = *setup;
         let pages = Pages::new(directory, 1 + QUEUES);
@@ -139,10 +139,6 @@ impl<D: Directory> Sac<D> {
             frames,
             pages,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Sac::new(setup, directory))
     }
 
     /// The tail of PQ goes on to part 2, or round if it is marked.
@@ -254,14 +250,7 @@ impl<D: Directory> Policy for Sac<D> {
         self.waiting.end(c.submission);
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.resident
-    }
+    counted! { self: self.resident, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for list in std::iter::once(&self.pq).chain(&self.q) {

@@ -27,7 +27,7 @@ pub(crate) fn random(params: &Params) -> SplitMix64 {
     SplitMix64::new(params.int("seed"))
 }
 
-/// Which frames an eviction looks at.
+/// Frames that an eviction looks at.
 #[derive(Debug)]
 pub(crate) struct Sample {
     drawn: Option<u32>, // N; all frames if none, or if there are no more than N
@@ -36,7 +36,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// From the parameters of a policy that has [`SAMPLE`] and [`SEED`].
+    /// A sample by the parameters of a policy that has [`SAMPLE`] and [`SEED`].
     pub(crate) fn new(params: &Params, frames: u32) -> Self {
         let drawn = params.optional_int("sample").map(|n| n as u32); // 1..=u32::MAX
         Sample { drawn: drawn.filter(|&n| n < frames), frames, random: random(params) }

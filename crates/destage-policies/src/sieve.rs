@@ -20,7 +20,8 @@
 //! Cost. O(1) amortised; a byte per page and a word per frame.
 
 use crate::fifos::take;
-use crate::{BuildError, Info, Setup};
+use crate::info::MultiSize;
+use crate::{Info, Setup};
 use destage_core::{
     Brief, DeviceView, Directory, Lookup, Page, Plan, Policy, Request, Slot, Table,
 };
@@ -34,6 +35,8 @@ pub static INFO: Info = Info {
     source: "Zhang, Yang, Yue, Vigfusson, Rashmi, NSDI 2024",
     about: "CLOCK without moving survivors: the hand sifts old pages from new ones.",
     time: "O(1) amortised",
+    multi_size: Some(MultiSize::SteadyHand),
+    advised: Some(9),
     ..Info::BLANK
 };
 
@@ -49,7 +52,7 @@ pub struct Sieve<D> {
 }
 
 impl<D: Directory> Sieve<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         Sieve {
             pages: Table::new(directory),
@@ -57,10 +60,6 @@ impl<D: Directory> Sieve<D> {
             ahead: VecDeque::new(),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Sieve::new(setup, directory))
     }
 
     /// Pages from tail to head.
@@ -109,14 +108,7 @@ impl<D: Directory> Policy for Sieve<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        (self.passed.len() + self.ahead.len()) as u32
-    }
+    counted! { self: (self.passed.len() + self.ahead.len()) as u32, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.iter() {

@@ -26,8 +26,9 @@
 //!
 //! Cost. O(segments); two links per page.
 
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
 };
@@ -59,6 +60,7 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 
@@ -72,7 +74,7 @@ pub struct Slru<D> {
 }
 
 impl<D: Directory> Slru<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let n = setup.params.int("segments") as u8; // 1..=16
         let protected = share(setup.params.real("protected_fraction"), setup.frames);
@@ -84,10 +86,6 @@ impl<D: Directory> Slru<D> {
             resident: 0,
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Slru::new(setup, directory))
     }
 }
 
@@ -130,14 +128,7 @@ impl<D: Directory> Policy for Slru<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.resident
-    }
+    counted! { self: self.resident, of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.segments.iter().flat_map(|segment| segment.iter(&self.pages)) {

@@ -8,7 +8,7 @@ use destage_core::{
 };
 use std::fmt::Display;
 
-/// What one access did.
+/// Result of one access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) hit: bool,
@@ -139,7 +139,7 @@ pub(crate) fn drive<P: Policy>(policy: &mut P, accesses: &[(Op, u64)]) -> Vec<St
     drive_over(policy, &Blind, |_| Units::NONE, accesses)
 }
 
-/// The same in front of a device whose state stays as it is.
+/// Runs accesses in front of a device whose state stays as it is.
 pub(crate) fn drive_on<P: Policy>(
     policy: &mut P,
     chips: &Chips,

@@ -19,8 +19,9 @@
 //! Cost. O(1); two links per page of `Am`, a word per page of `A1in`, two per ghost.
 
 use crate::fifos::take;
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Places, Plan, Policy, Queue, Request, Slot,
     share,
@@ -55,6 +56,8 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    interval_frames: INTERVAL_FRAMES,
+    advised: Some(6),
     ..Info::BLANK
 };
 
@@ -79,7 +82,7 @@ pub struct TwoQ<D> {
 }
 
 impl<D: Directory> TwoQ<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let pages = Pages::new(directory, 1);
         TwoQ {
@@ -92,10 +95,6 @@ impl<D: Directory> TwoQ<D> {
             frames: setup.frames,
             pages,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(TwoQ::new(setup, directory))
     }
 
     /// Makes a page that was evicted from A1in a ghost.
@@ -171,14 +170,7 @@ impl<D: Directory> Policy for TwoQ<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.a1in.len() as u32 + self.am.len()
-    }
+    counted! { self: self.a1in.len() as u32 + self.am.len(), of self.frames }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
         for slot in self.a1in.iter().copied().chain(self.am.iter(&self.pages)) {

@@ -28,7 +28,7 @@ pub(crate) const NIL: u32 = u32::MAX;
 /// The stamp of an empty list's oldest page: newer than every other.
 pub(crate) const EMPTY: u64 = u64::MAX;
 
-/// Where a page is: its frame + 1, or 0 if it is not resident.
+/// Frame of a page + 1, or 0 if it is not resident.
 #[derive(Clone, Copy, Default, Debug)]
 struct At(u32);
 
@@ -39,9 +39,9 @@ impl Entry for At {
     }
 }
 
-/// What is known of a resident page.
+/// State of a resident page.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct FrameState {
     /// Number of its last access.
     pub(crate) stamp: u64,
     newer: u32, // frames; NIL at the ends
@@ -63,10 +63,10 @@ struct Ends {
 #[derive(Clone, Debug)]
 pub(crate) struct UnitLists<D> {
     table: Table<D, At>,
-    held: Vec<Held>,  // by frame; grows with what is resident
-    free: u32,        // first of the frames that were left, or NIL
-    ends: Vec<Ends>,  // by list
-    oldest: Vec<u64>, // by list: stamp of its oldest page, or EMPTY
+    held: Vec<FrameState>, // by frame; grows with what is resident
+    free: u32,             // first of the frames that were left, or NIL
+    ends: Vec<Ends>,       // by list
+    oldest: Vec<u64>,      // by list: stamp of its oldest page, or EMPTY
     resident: u32,
     accesses: u64, // stamped so far
 }
@@ -91,9 +91,9 @@ impl<D: Directory> UnitLists<D> {
         self.table.find(page).map(|slot| (slot, self.table[slot].0 - 1))
     }
 
-    /// What is known of the page in a frame.
+    /// State of the page in a frame.
     #[inline(always)]
-    pub(crate) fn held(&self, frame: u32) -> &Held {
+    pub(crate) fn held(&self, frame: u32) -> &FrameState {
         &self.held[frame as usize]
     }
 
@@ -108,7 +108,7 @@ impl<D: Directory> UnitLists<D> {
     /// A page that is not resident becomes it, as the newest of `list`. Its slot and frame.
     #[inline(always)]
     pub(crate) fn insert(&mut self, page: Page, list: u32, dirty: bool) -> (Slot, u32) {
-        let held = Held { stamp: 0, newer: NIL, older: NIL, list, slot: 0, dirty };
+        let held = FrameState { stamp: 0, newer: NIL, older: NIL, list, slot: 0, dirty };
         let frame = self.free;
         let frame = if frame == NIL {
             self.held.push(held);
@@ -209,7 +209,7 @@ impl<D: Directory> UnitLists<D> {
 
     #[inline(always)]
     fn unlink(&mut self, frame: u32) {
-        let Held { newer, older, list, .. } = self.held[frame as usize];
+        let FrameState { newer, older, list, .. } = self.held[frame as usize];
         let ends = &mut self.ends[list as usize];
         if newer == NIL {
             ends.newest = older;
@@ -262,7 +262,8 @@ impl<D: Directory> UnitLists<D> {
         self.table.prefetch(page);
     }
 
-    /// Hint, after [`prefetch`](UnitLists::prefetch): what is known of the page is about to be used.
+    /// Hint, after [`prefetch`](UnitLists::prefetch): what is known of the page is about to be
+    /// used.
     #[inline(always)]
     pub(crate) fn prefetch_held(&self, page: Page) {
         // The hint for a request without pages may name a page that no access ever does.

@@ -25,7 +25,7 @@
 //! Cost. O(1) amortised; two links and two bytes per page with a count.
 
 use crate::params::{IfAbsent, Kind, Param};
-use crate::{BuildError, Info, Setup};
+use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
 };
@@ -65,6 +65,7 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    advised: Some(10),
     ..Info::BLANK
 };
 
@@ -98,7 +99,7 @@ pub struct WTinyLfu<D> {
 }
 
 impl<D: Directory> WTinyLfu<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let (frames, params) = (setup.frames, &setup.params);
         let window_max = share(params.real("window_fraction"), frames).clamp(1, frames);
@@ -118,10 +119,6 @@ impl<D: Directory> WTinyLfu<D> {
             counted_max: 1024,
             frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(WTinyLfu::new(setup, directory))
     }
 
     /// The page's count, now.

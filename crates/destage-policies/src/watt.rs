@@ -37,10 +37,11 @@
 //! `sample` frames, or at all. A word per slot and three per frame, two per page.
 
 use crate::frames::{Frames, set};
+use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::sample::{SAMPLE, SEED, Sample};
-use crate::{BuildError, Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, Lookup, Op, Page, Plan, Policy, Request, Slot, share};
+use crate::{Gauge, Info, Setup};
+use destage_core::{DeviceView, Directory, Lookup, Op, Plan, Policy, Request, Slot, share};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -52,6 +53,7 @@ pub static INFO: Info = Info {
     time: "O(1), eviction O(sample)",
     params: PARAMS,
     gauges: &[Gauge { name: "epoch", title: "epoch", unit: "epochs" }],
+    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 
@@ -123,7 +125,7 @@ static PARAMS: &[Param] = &[
     SEED,
 ];
 
-/// What is known of the page in a frame, beside its epochs.
+/// State of the page in a frame, beside its epochs.
 #[derive(Clone, Copy, Default, Debug)]
 struct Tracked {
     last: u64,    // number of its last access
@@ -170,7 +172,7 @@ impl Histories {
         }
     }
 
-    /// Where the epochs of a frame are.
+    /// Range of the epochs of a frame.
     #[inline(always)]
     fn range(&self, frame: u32) -> std::ops::Range<usize> {
         let slots = self.access_slots + self.write_slots;
@@ -244,7 +246,7 @@ pub struct Watt<D> {
 }
 
 impl<D: Directory> Watt<D> {
-    /// For `setup.frames` frames.
+    /// An empty cache of `setup.frames` frames.
     pub fn new(setup: &Setup, directory: D) -> Self {
         let params = &setup.params;
         Watt {
@@ -257,10 +259,6 @@ impl<D: Directory> Watt<D> {
             sample: Sample::new(params, setup.frames),
             frames: setup.frames,
         }
-    }
-
-    pub(crate) fn build(setup: &Setup, directory: D) -> Result<Self, BuildError> {
-        Ok(Watt::new(setup, directory))
     }
 
     /// Tracks an access of the page in this frame; an epoch may end with it.
@@ -309,20 +307,7 @@ impl<D: Directory> Policy for Watt<D> {
         slot
     }
 
-    fn frames(&self) -> u32 {
-        self.frames
-    }
-
-    #[inline(always)]
-    fn resident(&self) -> u32 {
-        self.pages.resident()
-    }
-
-    fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.pages.for_each_resident(visit);
-    }
-
-    forgets_in_frames! { self.pages }
+    in_frames! { self.pages; frames: self.frames }
 
     hints! { self.pages: prefetch }
 
@@ -349,7 +334,7 @@ mod tests {
     use super::*;
     use crate::params::Value;
     use crate::testing::{drive, reads, setup, show, victims};
-    use destage_core::{Dense, Op::*};
+    use destage_core::{Dense, Op::*, Page};
 
     fn watt(frames: u32, given: &[(&str, Value)]) -> Watt<Dense> {
         let all = [("sample", Value::None)];

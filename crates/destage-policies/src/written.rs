@@ -1,6 +1,6 @@
 //! A policy as people write it: `cflru[window_fraction=0.75]`, `ace[base=clock;writes=8]`.
 //!
-//! What stands in brackets may have brackets of its own: the parameters of a policy on which
+//! Brackets may be nested: the parameters of a policy on which
 //! another one stands.
 
 use crate::params::{ParamError, Params, Value, nearest};

@@ -3,7 +3,7 @@
 use crate::drive::describe_key;
 use crate::errors::raise;
 use destage_core::Requirements;
-use destage_engine::result::METRICS;
+use destage_engine::result::{METRIC_GROUPS, METRICS};
 use destage_engine::run::requirements;
 use destage_engine::spec::PolicySpec;
 use destage_keys::Field;
@@ -54,6 +54,10 @@ fn describe(info: &Info) -> Value {
         "admission": info.admission,
         "pads": info.pads,
         "time": info.time,
+        "family": info.family(needs),
+        "baseline": info.baseline,
+        "compared": info.compared,
+        "advised": info.advised,
         "offline": needs.contains(Requirements::NEXT_USE),
         "needs_device": needs.device(),
         "params": params,
@@ -112,11 +116,11 @@ pub fn reader_options() -> String {
     OPTIONS.iter().map(describe).collect::<Value>().to_string()
 }
 
-/// Every metric of a result, in the order of the columns, as a JSON array.
+/// Every metric of a result in the order of the columns, and their groups in the order of lists, as
+/// JSON.
 #[pyfunction]
 pub fn metrics() -> String {
-    Value::from_iter(METRICS.iter().map(|m| serde_json::to_value(m).unwrap_or_default()))
-        .to_string()
+    json!({ "groups": METRIC_GROUPS, "metrics": *METRICS }).to_string()
 }
 
 /// The word of `known` that a mistyped one is nearest to, if it is near enough to be meant.

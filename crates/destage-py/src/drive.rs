@@ -4,11 +4,10 @@ use crate::errors::{IntoPyErr, Kind, error, raise, usage};
 use crate::interruptible::{Watch, follow};
 use crate::trace::cache_options;
 use destage_engine::run::Mounted;
-use destage_keys::Word;
 use destage_replay::error::RunError;
 use destage_ssd::PRESETS;
-use destage_ssd::config::{FlushMode, Key, Table, takes};
-use destage_ssd::drive::{DriveError, Fault};
+use destage_ssd::config::{Key, Table, takes};
+use destage_ssd::drive::{DEVICE_OPTIONS, DriveError, Fault};
 use destage_ssd::tables::{CacheConfig, KEYS};
 use destage_trace::ReaderOptions;
 use pyo3::prelude::*;
@@ -119,30 +118,11 @@ impl Drive {
         self.drive.states_address_mode.then(|| self.drive.device.address_mode.name())
     }
 
-    /// The same in a closed loop with so many requests outstanding.
-    fn closed(&self, py: Python<'_>, queue_depth: u32) -> PyResult<Drive> {
-        let host = self.drive.host.closed(queue_depth, &self.drive.device);
-        let host = host.map_err(|e| error(py, Kind::Usage, e.to_string()))?;
-        Ok(Drive::new(destage_ssd::Drive { host, ..self.drive.clone() }, self.keep))
-    }
-
-    /// The same with another FTL: `bast`, `dftl[cmt_entries=8192]`.
-    fn with_ftl(&self, py: Python<'_>, ftl: &str) -> PyResult<Drive> {
-        Ok(Drive::new(raise(py, self.drive.with_ftl(ftl))?, self.keep))
-    }
-
-    /// The same with another placement policy: `sepbit`, `by-size[thresholds=[65536]]`.
-    fn with_placement(&self, py: Python<'_>, placement: &str) -> PyResult<Drive> {
-        Ok(Drive::new(raise(py, self.drive.with_placement(placement))?, self.keep))
-    }
-
-    /// The same with this to become of flushes: `ignore`, `drain`.
-    fn with_flush(&self, py: Python<'_>, flush: &str) -> PyResult<Drive> {
-        let Some(mode) = FlushMode::parse(flush) else {
-            let known = FlushMode::NAMES.join(" or ");
-            return Err(usage(py, format!("flush: expected {known}, got {flush:?}")));
-        };
-        Ok(Drive::new(raise(py, self.drive.with_flush(mode))?, self.keep))
+    /// The same with options of `device_options`, a JSON object.
+    fn with_options(&self, py: Python<'_>, options: &str) -> PyResult<Drive> {
+        let options = serde_json::from_str(options);
+        let options = options.map_err(|e| usage(py, format!("options of a device: {e}")))?;
+        Ok(Drive::new(raise(py, self.drive.with_options(&options))?, self.keep))
     }
 
     /// Its placement policy as one types it, `none` too.
@@ -245,4 +225,10 @@ pub fn drive_keys() -> String {
         keys.iter().map(move |key| describe_key(table, key))
     };
     KEYS.iter().flat_map(of_table).collect::<Value>().to_string()
+}
+
+/// Every option of a device, as a JSON array.
+#[pyfunction]
+pub fn device_options() -> String {
+    json!(DEVICE_OPTIONS).to_string()
 }

@@ -90,7 +90,7 @@ mod _destage {
     use crate::curves::{check_every_size, mrc, padding};
     #[pymodule_export]
     use crate::drive::{
-        Drive, drive_from_record, drive_keys, drives, open_drive, open_shared_drive,
+        Drive, device_options, drive_from_record, drive_keys, drives, open_drive, open_shared_drive,
     };
     #[pymodule_export]
     use crate::ghosts::GhostList;

@@ -16,11 +16,13 @@ mod changed;
 mod error;
 mod extended;
 mod file;
+mod options;
 mod presets;
 mod spec;
 mod tables;
 
 pub use error::{DriveError, Fault};
+pub use options::{DEVICE_OPTIONS, DeviceOption};
 pub use presets::{PRESETS, Preset};
 pub use tables::TABLES;
 

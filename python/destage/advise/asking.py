@@ -14,7 +14,7 @@ from destage.device import Drive
 from destage.errors import DataError, UsageError
 from destage.model.goals import COST, Goal, goals_of
 from destage.model.metrics import BASELINE
-from destage.model.naming import need_a_drive
+from destage.model.naming import default_policies, need_a_drive
 from destage.model.prices import Prices, prices_of
 from destage.model.words import counted, plain, size
 from destage.policy import OwnPolicy, PolicyLike, Spec, policy_specs, spec_label
@@ -37,9 +37,7 @@ __all__ = [
 
 #: What is tried unless policies are named: classics and those that look at clean and dirty pages,
 #: with what deployed systems come near to among them; with a drive, also what looks into it.
-ADVISED = (
-    "lru,fifo,random,clock-sweep,mq,arc,2q,lirs,s3-fifo,sieve,w-tinylfu,cflru,lru-wsr,acr-h,ecr"
-)
+ADVISED = default_policies("advised")
 #: Sizes that are tried between the smallest that will do and the next smaller one.
 STEPS = 3
 #: How near to the best is near enough.

@@ -28,7 +28,7 @@ from destage.model.advice import Choice, choose, front_of, joint
 from destage.model.advised import Advised, Ran
 from destage.model.goals import Goal
 from destage.model.run import Run, warnings_of
-from destage.options import ProgressCallback, RunOptions
+from destage.options import DeviceRunOptions, ProgressCallback, divided
 from destage.policy import PolicyLike, Spec, spec_label
 from destage.results import Results
 from destage.tables.advice import advice_table, advice_text
@@ -115,17 +115,13 @@ def advise(
     policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     cache: str | Sequence[str] | None = None,
     device: DeviceLike | None = None,
-    ftl: str | None = None,
-    queue_depth: int | None = None,
-    placement: str | None = None,
-    flush: str | None = None,
     pe_cycles: int | None = None,
     finalists: int | None = None,
     seeds: int = SEEDS,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[DeviceRunOptions],
 ) -> Advice:
     """Find the smallest cache and the policy that are near the best, and say how sure that is.
 
@@ -149,12 +145,13 @@ def advise(
     True
     """
     one_trace("advise", trace, objective)
-    drive = drive_of(device, ftl, queue_depth, placement, flush)
+    of_device, of_runs = divided(options)
+    drive = drive_of(device, of_device)
     goals = check_ahead(objective, price, drive, pe_cycles, budget)
     _check_counts(finalists, seeds, pe_cycles)
     experiment = experiment_of(store, jobs, progress)
     experiment.refuse_shards("advice")
-    runner = Runner(trace, drive, dict(options), experiment, pe_cycles)
+    runner = Runner(trace, drive, of_runs, experiment, pe_cycles)
     search = _Search(runner, goals, share_of(within), finalists, seeds)
     return search.advice(policies, cache, budget)
 

@@ -12,7 +12,7 @@ from destage.device import Drive, restored
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.model.advice import Choice, Setting
-from destage.model.deployed import SYSTEMS, System
+from destage.model.deployed import System, systems
 from destage.model.goals import Goal
 from destage.model.metrics import WRITES
 from destage.model.run import Run
@@ -117,7 +117,7 @@ def settings(
     }
     writing: Drive | str | None = None
     found = []
-    for system in SYSTEMS:
+    for system in systems():
         page = runner.trace.page_bytes
         size = system.room(advised.cache_bytes)
         frames = max(1, min(size // page, runner.trace.unique_pages))

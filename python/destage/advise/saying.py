@@ -10,7 +10,7 @@ from destage import _destage
 from destage.model.advice import Choice, Setting, SizePoint, choose
 from destage.model.advised import Advised
 from destage.model.goals import COST, Goal
-from destage.model.metrics import LARGEST_DEBT
+from destage.model.metrics import BASELINE, LARGEST_DEBT
 from destage.model.run import Run
 from destage.model.words import counted, join, percent, plain, size
 
@@ -108,7 +108,7 @@ def _point(point: SizePoint, goal: Goal) -> dict[str, Any]:
         "judged": point.judged,
         "near": point.near,
         "ties": list(point.ties),
-        "lru": None if lru is None else goal.value(lru),
+        BASELINE: None if lru is None else goal.value(lru),
         "hit_ratio": point.run.hit_ratio,
     }
 

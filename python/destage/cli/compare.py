@@ -31,7 +31,7 @@ from destage.cli.store import JOBS, STORE, experiment_of
 from destage.curves.screening import Screened
 from destage.device import Drive
 from destage.errors import UsageError
-from destage.model.choice import LIFE, VIEWS, chosen, metric_named, of_a_drive
+from destage.model.choice import LIFE, VIEWS, chosen, metric_named
 from destage.model.run import warnings_of
 from destage.policy import expanded
 from destage.results import Results
@@ -209,7 +209,7 @@ def _check_table(arguments: Mapping[str, Any], drive: Drive | None) -> None:
     columns, life = chosen(arguments["show"], arguments["view"], arguments["sort"])
     columns = columns or []
     columns += [metric_named(arguments["sort"])] if arguments["sort"] else []
-    timed = [m.name for m in columns if of_a_drive(m)] + ([LIFE] if life else [])
+    timed = [m.name for m in columns if m.group.of_device] + ([LIFE] if life else [])
     if timed and drive is None and arguments["view"] is None:
         raise UsageError(f"{timed[0]} is of a drive: add --device")
     if drive is None and arguments["view"] == "latency":

@@ -28,6 +28,7 @@ from destage.cli.store import JOBS, STORE, experiment_of
 from destage.curves.calls import check_curves
 from destage.curves.calls import mrc as draw_curves
 from destage.errors import UsageError
+from destage.model.metrics import BASELINE
 from destage.runs import Interrupted
 
 __all__ = ["mrc"]
@@ -44,7 +45,7 @@ SAMPLE = [
     ERROR,
     flag(
         "--control",
-        type=click.Choice(["lru"]),
+        type=click.Choice([BASELINE]),
         help="With a sample: run LRU over the whole trace as well, in one pass, and take out of the"
         " other policies what the sample is off for it. Narrower intervals.",
     ),
@@ -68,7 +69,7 @@ and the table the usual ones.
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
 @apply(
-    policy_flag("lru"),
+    policy_flag(BASELINE),
     sizes_flag("auto", ", or all: every size (lru, min)"),
     SAMPLE,
     JOBS,
@@ -84,7 +85,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw hit-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)
     sample, error = sampled(arguments)
-    policies, cache = arguments["policy"] or "lru", arguments["cache"] or "auto"
+    policies, cache = arguments["policy"] or BASELINE, arguments["cache"] or "auto"
     check_request(
         policies,
         cache=every_size_asked(cache)[1],

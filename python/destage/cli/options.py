@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from destage import _destage
-from destage.checks import Exclusions, combined
+from destage import _destage, checks
+from destage.checks import Exclusions
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.device import Drive, open_device, open_shared
@@ -23,7 +23,7 @@ from destage.errors import DataError, OutputError, UsageError
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import Named, watching
 from destage.model.naming import parts
-from destage.options import RunOption, RunOptions, run_options
+from destage.options import RunOption, RunOptions, device_options, run_options
 from destage.user_policies.trust import from_command_line
 
 __all__ = [
@@ -373,33 +373,17 @@ DEVICE = [
         " or FILE.toml, with or without changes: 'ecr[gc_mode=background]'; compare takes several."
         " [none: hits are counted, nothing is timed]",
     ),
-    flag(
-        "--ftl",
-        metavar="NAME,...",
-        section="Drive",
-        help="Flash translation layer: page, bast, 'dftl[cmt_entries=8192]'; `destage ftls` lists"
-        " them; compare takes several. [the drive's]",
-    ),
-    flag(
-        "--queue-depth",
-        type=int,
-        metavar="N",
-        section="Drive",
-        help="Closed loop: so many requests are outstanding, whatever times the trace has."
-        " [requests come when the trace says so]",
-    ),
-    flag(
-        "--placement",
-        metavar="NAME,...",
-        section="Drive",
-        help="Who assigns a drive's handles: none, by-cache, sepbit, fk (offline),"
-        " 'by-size[thresholds=[65536]]'; compare takes several. [the drive's]",
-    ),
-    flag(
-        "--flush",
-        metavar="ignore|drain",
-        section="Drive",
-        help="The trace's flushes do nothing, or wait for writes. [ignore, or the drive's]",
+    *(
+        flag(
+            option.flag,
+            metavar=option.metavar + (",..." if option.several else ""),
+            section="Drive",
+            help=option.about.replace(" [", " Compare takes several. [")
+            if option.several
+            else option.about,
+            **({"type": int} if option.kind == "whole" else {}),
+        )
+        for option in device_options()
     ),
 ]
 
@@ -420,37 +404,29 @@ def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
 
 
 def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> list[Drive | None]:
-    """The drives that a command's arguments name: each device, each FTL, each placement."""
-    devices = [None] if arguments["device"] is None else listed(arguments["device"])
-    layers, placements = (
-        [None] if arguments[key] is None else [one.strip() for one in parts(arguments[key])]
-        for key in ("ftl", "placement")
-    )
-
-    def made(device: str | None, ftl: str | None, placement: str | None) -> Drive | None:
-        return _drive_of(device, ftl, placement, arguments)
-
-    return combined(devices, layers, placements, made, Exclusions() if left is None else left)
-
-
-def _drive_of(
-    device: str | None, ftl: str | None, placement: str | None, arguments: Mapping[str, Any]
-) -> Drive | None:
-    if device is None:
-        for name in ("ftl", "queue_depth", "placement", "flush"):
-            if arguments[name] is not None:
-                raise UsageError(f"--{name.replace('_', '-')} is of a drive: add --device")
-        if _is_on_the_command_line(f"{READER}wrap"):
-            # A file may say it for runs with a drive and without.
-            raise UsageError("--wrap is of a drive: add --device")
-        return None
+    """The drives that a command's arguments name: each device with each value of its options."""
+    given = {o: arguments[o.name] for o in device_options() if arguments[o.name] is not None}
+    if arguments["device"] is None:
+        flags = [option.flag for option in given]
+        # A file may say it for runs with a drive and without.
+        flags += ["--wrap"] if _is_on_the_command_line(f"{READER}wrap") else []
+        if flags:
+            raise UsageError(f"{flags[0]} is of a drive: add --device")
+        return [None]
+    options = {
+        option.name: [one.strip() for one in parts(value)] if option.several else value
+        for option, value in given.items()
+    }
     cache = bool(arguments.get("trace_cache", True))
-    changes: Any = {"ftl": ftl, "placement": placement}
-    changes |= {key: arguments[key] for key in ("queue_depth", "flush")}
     shared = click.get_current_context().meta.get(SHARED)
-    if shared is not None and shared[0] == device:
-        return open_device(open_shared(*shared, placement=placement, cache=cache), **changes)
-    return open_device(device, **changes, cache=cache)
+
+    def opened(device: str, **options: Any) -> Drive:
+        if shared is None or shared[0] != device:
+            return open_device(device, cache=cache, **options)
+        placement = options.get("placement")
+        return open_device(open_shared(*shared, placement=placement, cache=cache), **options)
+
+    return checks.drives_of(listed(arguments["device"]), options, left, opened)
 
 
 def sizes_flag(default: str, more: str = "") -> list[Decorated]:

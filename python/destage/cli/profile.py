@@ -14,6 +14,7 @@ from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import note, progress, warn
 from destage.errors import UsageError
 from destage.io.files import write_whole
+from destage.model.naming import default_padding
 from destage.reports import need_report
 from destage.trace import Trace
 
@@ -69,9 +70,9 @@ PROFILE = [
     ),
     flag(
         "--padding",
-        default="bplru",
+        default=default_padding(),
         metavar="POLICY",
-        help="Whose padding to look at; none: nobody's. [bplru]",
+        help=f"Policy whose padding is counted, or none. [{default_padding()}]",
     ),
     flag("-c", "--cache", default="8MiB", metavar="SIZE", help="Its cache size. [8MiB]"),
 ]

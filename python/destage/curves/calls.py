@@ -17,6 +17,7 @@ from destage.errors import UsageError
 from destage.experiment.experiment import Experiment, StoreLike, experiment_of
 from destage.experiment.task import Question, Task
 from destage.model.every_size import EverySize
+from destage.model.metrics import BASELINE
 from destage.model.run import Run
 from destage.options import ProgressCallback, RunOptions, options_json
 from destage.policy import OwnPolicy, PolicyLike, Spec
@@ -32,12 +33,12 @@ USUAL_ERROR = 0.005
 
 def mrc(
     trace: Trace,
-    policies: str | PolicyLike | Sequence[PolicyLike] = "lru",
+    policies: str | PolicyLike | Sequence[PolicyLike] = BASELINE,
     *,
     cache: str | Sequence[str] = "auto",
     sample: float | Literal["auto"] | None = None,
     error: float | None = None,
-    control: Literal["lru"] | None = None,
+    control: str | None = None,
     seed: int = 1,
     store: StoreLike | None = None,
     jobs: int | None = None,
@@ -216,8 +217,8 @@ def check_curves(
 
 def check_control(control: str | None, sample: float | str | None) -> None:
     """Raise `UsageError` where nothing is sampled that LRU could put right."""
-    if control not in (None, "lru"):
-        raise UsageError(f'control: expected "lru", got {control!r}')
+    if control not in (None, BASELINE):
+        raise UsageError(f'control: expected "{BASELINE}", got {control!r}')
     if control is not None and sample is None:
         raise UsageError("control: it puts a sample right, and nothing is sampled: add sample")
 

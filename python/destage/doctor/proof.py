@@ -11,6 +11,7 @@ from typing import Any
 from destage.conformance import conform
 from destage.demo import demo_trace
 from destage.doctor.finding import Finding
+from destage.model.metrics import BASELINE
 from destage.runs import compare
 from destage.trace import synth
 
@@ -20,11 +21,9 @@ __all__ = ["DATA", "STORED", "VECTORS", "drive", "measured", "speed", "speeds", 
 DATA = Path(__file__).parents[1] / "data"
 #: One vector or two of each policy, FTL and part of the drive, out of `tests/vectors`.
 VECTORS = "doctor.jsonl"
-#: What the runs of `DRIVE` gave, and the speeds, where and when they were recorded.
+#: Runs in front of a drive (`policy/ftl`) with their numbers, and speeds of a recorded machine.
 STORED = "doctor.json"
 
-#: What is replayed in front of a drive: over each FTL, one policy that looks into it or at blocks.
-DRIVE = (("ecr", "page"), ("bplru", "fast"))
 #: The cache of those runs over the shipped trace.
 CACHE = "20%"
 
@@ -48,14 +47,20 @@ def vectors(folder: Path) -> Finding:
     return Finding("vectors", "wrong", said, data)
 
 
-def measured() -> dict[str, dict[str, Any]]:
-    """Return all counts of the runs in front of a drive, by `policy/ftl`."""
+def _stored(folder: Path) -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads((folder / STORED).read_text(encoding="utf-8"))
+    return stored
+
+
+def measured(folder: Path = DATA) -> dict[str, dict[str, Any]]:
+    """Return all counts of the stored runs in front of a drive, by `policy/ftl`."""
     trace = demo_trace()
     found = {}
-    for policy, ftl in DRIVE:
+    for name in _stored(folder)["drive"]:
+        policy, ftl = name.split("/")
         (run,) = compare(trace, policy, cache=CACHE, device=trace.drive, ftl=ftl)
         assert run.timing is not None
-        found[f"{policy}/{ftl}"] = {
+        found[name] = {
             **run.counters,
             **run.timing["counters"],
             "response_ns_p99": run["p99"],
@@ -66,9 +71,9 @@ def measured() -> dict[str, dict[str, Any]]:
 
 def drive(folder: Path) -> Finding:
     """Whether runs in front of a drive give the stored numbers."""
-    stored = json.loads((folder / STORED).read_text(encoding="utf-8"))["drive"]
+    stored = _stored(folder)["drive"]
     # As JSON has it: what is stored went the same way.
-    found = json.loads(json.dumps(measured()))
+    found = json.loads(json.dumps(measured(folder)))
     differing = list(_differences(stored, found))
     values = sum(len(numbers) for numbers in stored.values())
     data = {"compared": values, "differing": differing}
@@ -94,14 +99,14 @@ def speeds() -> dict[str, float]:
     ours = demo_trace()
 
     def cache() -> int:
-        compare(load, "lru", cache="10%", jobs=1)
+        compare(load, BASELINE, cache="10%", jobs=1)
         return load.accesses
 
     def drive() -> int:
-        compare(ours, "lru", cache=CACHE, device=ours.drive, jobs=1)
+        compare(ours, BASELINE, cache=CACHE, device=ours.drive, jobs=1)
         return ours.accesses
 
-    found = {"lru": _rate(cache), "lru in front of a drive": _rate(drive)}
+    found = {BASELINE: _rate(cache), f"{BASELINE} in front of a drive": _rate(drive)}
     return {name: float(f"{rate:.3g}") for name, rate in found.items()}
 
 
@@ -117,7 +122,7 @@ def _rate(work: Callable[[], int]) -> float:
 
 def speed(folder: Path) -> Finding:
     """How fast the machine is, beside the one that was recorded."""
-    recorded = json.loads((folder / STORED).read_text(encoding="utf-8"))["speed"]
+    recorded = _stored(folder)["speed"]
     found = speeds()
     parts = [
         f"{name} {rate:.3g} M page accesses/s ({rate / recorded['rates'][name]:.2g} times"
@@ -134,6 +139,6 @@ def speed(folder: Path) -> Finding:
 
 def write_stored(folder: Path, where: str) -> None:
     """Write `doctor.json` anew: for whoever changes what a drive does; `where` is the machine."""
-    stored = {"drive": measured(), "speed": {"where": where, "rates": speeds()}}
+    stored = {"drive": measured(folder), "speed": {"where": where, "rates": speeds()}}
     text = json.dumps(stored, indent=1)
     (folder / STORED).write_text(text + "\n", encoding="utf-8")

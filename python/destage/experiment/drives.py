@@ -13,6 +13,7 @@ from destage.device import Drive, open_device
 from destage.errors import DataError, UsageError
 from destage.experiment.spec import SPEC_DRIVE, SweepSpec, toml_value
 from destage.io.names import printable
+from destage.options import device_options
 
 __all__ = ["DriveAsked", "drive_asked"]
 
@@ -34,13 +35,14 @@ def drive_asked(spec: SweepSpec, point: Mapping[str, Any]) -> DriveAsked | None:
     given = point["devices"]
     changed = {k: v for k, v in point.items() if k.partition(".")[0] in _TABLES and "." in k}
     if given is None:
-        for what in (*changed, "ftls", "placements", "queue_depth"):
+        for what in (*changed, *(option.axis for option in device_options())):
             if point.get(what) not in (None, "page", "none"):
                 raise UsageError(
                     f"{spec.called}: [sweep] {what}: it is of a drive, and there is none: name"
                     " devices"
                 )
         return None
+    changed |= {o.key: point[o.axis] for o in OTHER_OPTIONS if point.get(o.axis) is not None}
     if point.get("placements") is not None:
         changed = {**changed, **_placement(point["placements"])}
     changes = {**spec.changes, **changed}
@@ -66,6 +68,10 @@ def drive_asked(spec: SweepSpec, point: Mapping[str, Any]) -> DriveAsked | None:
 
 
 _TABLES = ("device", "ftl", "host", "cache", "placement")
+#: Options of a device without a column of their own: the name of the device has them.
+OTHER_OPTIONS = tuple(
+    option for option in device_options() if option.name not in ("ftl", "placement", "queue_depth")
+)
 
 
 def _key(key: str) -> str:

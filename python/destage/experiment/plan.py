@@ -18,7 +18,7 @@ from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.spec import SweepSpec
 from destage.experiment.task import Entry, Plan, Size, Task, given_options
 from destage.experiment.traces import TraceAsked
-from destage.options import ProgressCallback, RunOptions, options_json, run_options
+from destage.options import ProgressCallback, RunOptions, device_options, options_json, run_options
 from destage.trace import Trace
 from destage.user_policies.trust import from_data
 
@@ -88,8 +88,8 @@ class _Maker:
 
     def _drive(self, point: Point) -> DriveAsked | None:
         changes = {k: v for k, v in point.items() if "." in k}
-        words = [point[k] for k in ("devices", "ftls", "seeds")]
-        words += [point.get(k) for k in ("placements", "queue_depth")]
+        words = [point[k] for k in ("devices", "seeds")]
+        words += [point.get(option.axis) for option in device_options()]
         key = json.dumps([*words, changes], default=str)
         if key not in self.drives:
             self.drives[key] = drive_asked(self.spec, point)

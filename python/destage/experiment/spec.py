@@ -19,7 +19,7 @@ from destage.experiment.traces import TraceAsked, traces_asked
 from destage.io.files import SETTINGS_BYTES, read_text
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import reading
-from destage.options import run_options
+from destage.options import device_options, run_options
 
 __all__ = ["SPEC_DRIVE", "Place", "SweepSpec", "load_spec"]
 
@@ -33,7 +33,11 @@ LISTS = {
     "devices": "a preset or FILE.toml",
     "ftls": "a name such as 'bast'",
     "placements": "a name such as 'sepbit'",
-    "queue_depth": "a whole number from 1",
+    **{
+        option.axis: "a whole number from 1" if option.kind == "whole" else "a text"
+        for option in device_options()
+        if not option.several
+    },
     "policies": "a name or a table",
     "cache": "a size such as '32MiB'",
     "seeds": "a whole number from 0",
@@ -300,12 +304,14 @@ def _option_axes(sweep: Mapping[str, Any], place: Place) -> list[Axis]:
         for name in _run_options()
         if name in sweep
     ]
-    if "queue_depth" in sweep:
-        depths = _listed(sweep["queue_depth"])
-        for depth in depths:
-            if not _whole(depth, 1):
-                raise place.at("queue_depth").wrong(LISTS["queue_depth"], depth)
-        axes.append(_distinct(Axis("queue_depth", tuple(depths)), place))
+    for option in device_options():
+        if option.several or option.axis not in sweep:
+            continue
+        values = _listed(sweep[option.axis])
+        for value in values:
+            if not (_whole(value, 1) if option.kind == "whole" else isinstance(value, str)):
+                raise place.at(option.axis).wrong(LISTS[option.axis], value)
+        axes.append(_distinct(Axis(option.axis, tuple(values)), place))
     for axis in axes:
         if not axis.values:
             raise place.at(axis.name).wrong("at least one value", [])

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from destage import _destage
 from destage.errors import UsageError
-from destage.model.choice import SHORT, full_name, of_a_drive
+from destage.model.choice import SHORT, full_name
 from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
 from destage.model.prices import YEAR_NS, Prices
 from destage.model.run import Run
 from destage.model.tuned import objective_of
-from destage.model.winners import OWING, change, left_out
+from destage.model.winners import change, left_out
 from destage.model.words import NBSP, NONE, significant, time_unit, valued
 
 __all__ = ["COST", "Goal", "goals_of", "span_of"]
@@ -54,12 +54,12 @@ class Goal:
     @property
     def needs_a_drive(self) -> bool:
         """Whether only a run in front of a drive has it."""
-        return self.metric is None or of_a_drive(self.metric)
+        return self.metric is None or self.metric.group.of_device
 
     @property
     def counts_the_owed(self) -> bool:
         """Whether it must be flushed at the end, or what is owed would be missing."""
-        return self.metric is not None and self.metric.name in OWING
+        return self.metric is not None and self.metric.deferral == "writes"
 
     def value(self, run: Run) -> float | None:
         """The number of a run; None where it has none."""

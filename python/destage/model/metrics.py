@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from destage import _destage
+from destage.model.naming import catalogue
 
 __all__ = [
     "BASELINE",
@@ -16,18 +18,36 @@ __all__ = [
     "ORACLE",
     "WRITES",
     "Metric",
+    "MetricGroup",
+    "metric_groups",
     "metrics",
     "offline",
 ]
 
 #: The policy that others are measured against, if it is among them.
-BASELINE = "lru"
+BASELINE: str = next(p["name"] for p in catalogue() if p["baseline"])
 #: What flash writes are judged by: those that are owed at the end are among them.
 WRITES = "physical_writes_incl_owed"
 #: Share of the writes that may be owed where writes, and what follows from them, are compared.
 LARGEST_DEBT = 0.05
 #: The policy that knows the future: a bound on the others, never a winner among them.
-ORACLE = "min"
+ORACLE: str = next(p["name"] for p in catalogue() if p["offline"])
+
+
+@dataclass(frozen=True)
+class MetricGroup:
+    """Related metrics: a heading of lists."""
+
+    group: str
+    """Key."""
+    title: str
+    """Heading."""
+    about: str
+    """Definitions that its metrics share; may be empty."""
+    of_device: bool
+    """Whether only runs in front of a drive have its metrics."""
+    is_rare: bool
+    """Whether few drives have the part that it is about: left out of lists where all of it is 0."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +67,19 @@ class Metric:
     shown: str
     """When a table shows it: `always`, `without_device`, `with_device` or `on_request`."""
     about: str
-    """What it counts."""
+    """Definition."""
+    group: MetricGroup
+    """Group in which lists show it."""
+    rank: int = 0
+    """Place within its group, before the order of the columns."""
+    short: str = ""
+    """Short name that people may type; empty if it has none."""
+    views: tuple[tuple[str, int], ...] = ()
+    """Views that show it, each with its place there."""
+    deferral: str = "none"
+    """Work that it leaves out: `none`, the pending `writes`, or the `waits` for them."""
+    of_policy: bool = False
+    """Whether policies count it by their own declaration."""
 
     @property
     def shown_unit(self) -> str:
@@ -60,13 +92,29 @@ class Metric:
 
 
 @cache
+def _declared() -> Mapping[str, Any]:
+    declared: Mapping[str, Any] = json.loads(_destage.metrics())
+    return declared
+
+
+@cache
+def metric_groups() -> tuple[MetricGroup, ...]:
+    """Every group, in the order of lists."""
+    return tuple(MetricGroup(**group) for group in _declared()["groups"])
+
+
+@cache
 def metrics() -> tuple[Metric, ...]:
     """Every metric, in the order of the columns.
 
     >>> metrics()[0].name
     'hit_ratio'
     """
-    return tuple(Metric(**m) for m in json.loads(_destage.metrics()))
+    groups = {group.group: group for group in metric_groups()}
+    return tuple(
+        Metric(**{**row, "group": groups[row["group"]], "views": tuple(map(tuple, row["views"]))})
+        for row in _declared()["metrics"]
+    )
 
 
 def _compared(known: Sequence[Metric]) -> Iterable[Metric]:
@@ -76,9 +124,16 @@ def _compared(known: Sequence[Metric]) -> Iterable[Metric]:
         yield metric
         if metric.name == (WRITES if WRITES in names else "physical_writes"):
             about = f"flash writes, those owed included, over {BASELINE}'s at the same cache size"
-            yield Metric(
-                *("writes_vs_lru", f"Writes / {BASELINE}", "real", "ratio", "lower"),
-                *("always", about),
+            yield replace(
+                metric,
+                name="writes_vs_lru",
+                title=f"Writes / {BASELINE}",
+                kind="real",
+                unit="ratio",
+                shown="always",
+                about=about,
+                short="",
+                views=(),
             )
 
 
@@ -89,4 +144,4 @@ METRICS: tuple[Metric, ...] = tuple(_compared(metrics()))
 @cache
 def offline() -> frozenset[str]:
     """Policies that know the future: bounds, and no competitors."""
-    return frozenset(p["name"] for p in json.loads(_destage.policies()) if p["offline"])
+    return frozenset(p["name"] for p in catalogue() if p["offline"])

@@ -7,7 +7,7 @@ as soon as it is in the table.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,9 @@ __all__ = [
     "FAMILIES",
     "GROUPS",
     "canonical",
-    "family_of",
+    "catalogue",
+    "default_padding",
+    "default_policies",
     "is_foreseeing",
     "members",
     "need_a_drive",
@@ -28,69 +30,58 @@ __all__ = [
 #: Families of policies, in the order of lists and of the README: key, and what they have in common.
 FAMILIES: Mapping[str, str] = {
     "classic": "Classics",
-    "flash": "That look at clean and dirty",
-    "admission": "That may refuse a page",
-    "drive": "That look into the drive",
-    "over": "Over another one, to use all units of a drive",
+    "flash": "Clean/dirty-aware",
+    "admission": "Admission control",
+    "drive": "Device-aware",
+    "over": "Wrapper: batched write-back",
     "blocks": "Write buffers that destage whole erase blocks",
 }
 
 #: What `-p` takes for several, and what it stands for.
 GROUPS: Mapping[str, str] = {
     "all": "every policy",
-    "flash": "those that look at clean and dirty pages",
+    "flash": "clean/dirty-aware policies",
     "classic": "the classics",
 }
 
-#: The parameter that names the policy below: whoever has it runs over another one.
-_BELOW = "base"
-
 
 @cache
-def _catalogue() -> tuple[Mapping[str, Any], ...]:
+def catalogue() -> tuple[Mapping[str, Any], ...]:
+    """Every policy as the engine declares it, in the order of the catalogue."""
     return tuple(json.loads(_destage.policies()))
-
-
-def family_of(
-    *, flash_aware: bool, admission: bool, needs_device: bool, clusters: bool, params: Sequence[str]
-) -> str:
-    """The family of a policy with these properties, a key of `FAMILIES`."""
-    if _BELOW in params:
-        return "over"
-    if needs_device:
-        return "drive"
-    if clusters:
-        return "blocks"
-    if admission:
-        return "admission"
-    return "flash" if flash_aware else "classic"
-
-
-def _family(policy: Mapping[str, Any]) -> str:
-    keys = ("flash_aware", "admission", "needs_device", "clusters")
-    return family_of(
-        **{key: bool(policy.get(key)) for key in keys}, params=[p["name"] for p in policy["params"]]
-    )
 
 
 @cache
 def members(group: str) -> tuple[str, ...]:
     """The policies of a group, in the order of the catalogue."""
-    chosen = [p for p in _catalogue() if group != "flash" or p["flash_aware"]]
+    chosen = [p for p in catalogue() if group != "flash" or p["flash_aware"]]
     if group == "classic":
-        chosen = [p for p in chosen if _family(p) == "classic"]
+        chosen = [p for p in chosen if p["family"] == "classic"]
     return tuple(p["name"] for p in chosen)
+
+
+def default_policies(call: str) -> str:
+    """The policies that a call runs by default: those with a place in `compared` or `advised`."""
+    placed = [p for p in catalogue() if p[call] is not None]
+    return ",".join(p["name"] for p in sorted(placed, key=lambda p: int(p[call])))
+
+
+@cache
+def default_padding() -> str:
+    """The first policy that pads whatever the run, and runs without a drive."""
+    padding = (p["name"] for p in catalogue() if p["pads"] == "always" and not p["needs_device"])
+    return str(next(padding))
 
 
 @cache
 def need_a_drive() -> frozenset[str]:
     """Policies that look at the drive behind the cache."""
-    return frozenset(p["name"] for p in _catalogue() if p["needs_device"])
+    return frozenset(p["name"] for p in catalogue() if p["needs_device"])
 
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(p["name"] for p in _catalogue()) | {"none"}
+    return frozenset(p["name"] for p in catalogue()) | {"none"}
 
 
 def parts(text: str) -> Iterator[str]:

@@ -9,26 +9,18 @@ that is within what a run still owes at its end. Policies that know the future n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from destage.model.metrics import LARGEST_DEBT, WRITES, Metric
+from destage.model.metrics import LARGEST_DEBT, METRICS, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 
-__all__ = ["OWING", "TIE", "Winner", "change", "left_out", "winner", "winners"]
+__all__ = ["TIE", "Winner", "change", "left_out", "winner", "winners"]
 
 #: Difference, relative to the larger one, below which two values tie in a result without intervals.
 TIE = 0.01
-
-#: Numbers that leave out what is still dirty in the cache.
-OWING = frozenset(
-    {"physical_writes", "running_time", "destages", "destaged_pages", "erases", "waf"}
-    | {"gc_runs", "gc_moves", "merge_copies", "translation_writes"}
-)
-
-#: Times that are the shorter the more a policy leaves to be written after the end.
-_SPARED = ("response_ns", "eviction_wait_ns", "missed_latency_ns", "average_latency_ns")
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ def winner(runs: Sequence[Run], metric: Metric) -> Winner | None:
     rivals = [r for r in runs if not r.knows_the_future and r[metric.name] is not None]
     if len(rivals) < 2 or metric.better == "neither":
         return None
-    if metric.name in OWING and any(r.write_debt > LARGEST_DEBT for r in rivals):
+    if metric.deferral == "writes" and any(r.write_debt > LARGEST_DEBT for r in rivals):
         return None  # What is still owed may turn it round.
     rivals.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
     best = rivals[0]
@@ -77,6 +69,16 @@ def winners(result: ResultSet, metric: Metric) -> list[Winner]:
     return [w for w in found if w is not None]
 
 
+@cache
+def _deferrals() -> Mapping[str, str]:
+    return {metric.name: metric.deferral for metric in METRICS}
+
+
+def _deferral(metric: str) -> str:
+    """The work that a metric leaves out: `none`, `writes` or `waits`."""
+    return _deferrals().get(metric, "none")
+
+
 def _source(metric: str) -> str:
     """The number whose intervals decide a metric: the ratio of writes to lru's is as the writes."""
     return WRITES if metric == "writes_vs_lru" else metric
@@ -88,9 +90,8 @@ def left_out(metric: str, run: Run) -> float:
     Where the writes that are left out cost what the others did, the number is 1 / (1 - d) times as
     large.
     """
-    if metric in OWING:
-        return run.write_debt
-    return run.unwaited if any(time in metric for time in _SPARED) else 0.0
+    shares = {"writes": run.write_debt, "waits": run.unwaited}
+    return shares.get(_deferral(metric), 0.0)
 
 
 def change(metric: str, run: Run, other: Run) -> float | None:
@@ -99,13 +100,13 @@ def change(metric: str, run: Run, other: Run) -> float | None:
     if new is None or old is None or new == old:
         return None
     lead = abs(new - old) / max(abs(new), abs(old))
-    if metric in OWING:
+    if _deferral(metric) == "writes":
         debt = max(run.write_debt, other.write_debt)
         if debt > LARGEST_DEBT or lead <= debt:
             return None
     # As if each write that came after the last request, or is owed, had cost as much time as one
     # before: with a share d of them whoever is ahead would then take 1 / (1 - d) times as long.
-    if any(time in metric for time in _SPARED) and lead <= (run if new < old else other).unwaited:
+    if _deferral(metric) == "waits" and lead <= (run if new < old else other).unwaited:
         return None
     if run.told_by_intervals(other):
         interval = run.minus(other, _source(metric))

@@ -11,6 +11,7 @@ from destage.charts.comparison import CHARTED, Charts, chart_rows
 from destage.charts.theme import PAGE
 from destage.model.advice import Choice, SizePoint
 from destage.model.advised import Advised
+from destage.model.metrics import BASELINE
 from destage.model.results import ResultSet
 from destage.report.comparison import Part, chart_part, chips, highlighted
 from destage.report.contents import with_contents
@@ -111,7 +112,7 @@ def _point(point: SizePoint, choice: Choice) -> Part:
         "cache_bytes": point.run.cache_bytes,
         "label": point.run.label,
         choice.goal.column: point.value,
-        "lru": None if lru is None else choice.goal.value(lru),
+        BASELINE: None if lru is None else choice.goal.value(lru),
     }
 
 

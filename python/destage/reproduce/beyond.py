@@ -21,6 +21,7 @@ from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.task import Question, Task
+from destage.model.metrics import BASELINE, ORACLE
 from destage.options import ProgressCallback
 from destage.reproduce.beyond_pages import UNPADDED
 from destage.reproduce.claims import Head, Paper, RunSet
@@ -123,7 +124,8 @@ class _Table:
             seed=None,
             entries=(entry_of("none", ["1p"], self.trace.page_bytes),),
         )
-        drive = open_device(DEVICE).extended(self.trace.end_page).closed(QUEUE_DEPTH)
+        drive = open_device(DEVICE).extended(self.trace.end_page)
+        drive = drive.with_options(queue_depth=QUEUE_DEPTH)
         self.tasks = {}
         for ftl, named in FTLS.items():
             behind = DriveRecipe.of(open_device(drive, ftl=named), DEVICE)
@@ -152,7 +154,7 @@ class _Table:
                 row["ftls"][ftl] = {key: getattr(one, key) for key in numbers}
                 # Hits hardly depend on the FTL; those over the first one are shown.
                 row.setdefault("hit_ratio", one.hit_ratio)
-        best = rows["min"].get("hit_ratio") or 0.0
+        best = rows[ORACLE].get("hit_ratio") or 0.0
         for row in rows.values():
             hits = row.setdefault("hit_ratio", None) or 0.0
             row["of_min"] = hits / best if best else None
@@ -173,7 +175,7 @@ def page_accesses(trace: Trace, first: int = 0, most: int | None = None) -> list
     """Return page accesses of a trace in order, as (writes, page): from `first`, at most `most`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "decisions.jsonl"
-        run(trace, "fifo", cache="1p", decisions=path)
+        run(trace, BASELINE, cache="1p", decisions=path)
         found: list[Access] = []
         with path.open(encoding="utf-8") as lines:
             for line in islice(lines, first, None if most is None else first + most):

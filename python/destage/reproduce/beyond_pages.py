@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from destage.io.files import made_folder, write_whole
+from destage.model.metrics import BASELINE, ORACLE
+from destage.model.naming import default_padding
 from destage.report.plain import policy
 from destage.reproduce.digits import number
 from destage.reproduce.pages import markdown_table, style, template
@@ -24,7 +26,8 @@ __all__ = [
 ]
 
 #: BPLRU as it is, and without the pages that it reads and writes to fill blocks.
-PADDED, UNPADDED = "bplru", "bplru[padding=false]"
+PADDED = default_padding()
+UNPADDED = f"{PADDED}[padding=false]"
 #: Means this close to the best are level with it.
 LEVEL = 0.01
 #: So many policies are named where ranks are most apart.
@@ -58,8 +61,10 @@ def winner_rows(data: Mapping[str, Any]) -> Cells:
                 continue
             best, least = next(iter(means.items()))
             level = [p for p, mean in means.items() if p != best and mean <= least * (1 + LEVEL)]
-            lru = f"{means['lru'] / least:.3f} of it" if "lru" in means else "-"
-            place = f"{list(means).index('lru') + 1} of {len(means)}" if "lru" in means else "-"
+            lru = f"{means[BASELINE] / least:.3f} of it" if BASELINE in means else "-"
+            place = "-"
+            if BASELINE in means:
+                place = f"{list(means).index(BASELINE) + 1} of {len(means)}"
             level_ = ", ".join(level[:NAMED]) + (
                 f" and {len(level) - NAMED} more" if len(level) > NAMED else ""
             )
@@ -140,7 +145,7 @@ def optimum_told(data: Mapping[str, Any], offline: Sequence[str]) -> Cells:
                 f"{cost['costs'][p] / cost['least']:.3f} of the least"
                 if p in cost["costs"]
                 else "-"
-                for p in (best, "lru", "min")
+                for p in (best, BASELINE, ORACLE)
             ]
             rows.append([load["load"], f"{cost['read']} : {cost['write']}", best, *shown])
     return rows

@@ -89,7 +89,7 @@ def measures(run: Run, device: Mapping[str, Any] | None) -> dict[str, float]:
         found["read_ns"] = _first(device.get("read_ns", [25_000]))
         found["program_ns"] = _first(device.get("program_ns", [200_000]))
         found["erase_ns"] = float(device.get("erase_ns", 1_500_000))
-    if "params.alpha" in found and run.policy == "clc":
+    if "params.alpha" in found:
         found["alpha"] = found["params.alpha"]
     for name, derive in DERIVED.items():
         value = derive(found)

@@ -22,6 +22,7 @@ from destage.charts.theme import (
     styles,
     variables,
 )
+from destage.model.metrics import BASELINE, ORACLE
 from destage.reproduce.digits import number
 from destage.reproduce.figures import SUFFIX, Drawing, Point
 from destage.reproduce.over import COLORS, Spec, over, spec_of
@@ -438,7 +439,7 @@ def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[st
 
 def _looks(series: Sequence[str]) -> list[SeriesStyle]:
     """A style for each series: the theme's colour, and a dash and a marker that no other has."""
-    known: Mapping[str, str] = {"LRU": "lru", "MIN": "min"}
+    known: Mapping[str, str] = {name.upper(): name for name in (BASELINE, ORACLE)}
     look = styles([known.get(s, s) for s in series], LIGHT)
     markers = list(MARKERS)
     return [

@@ -215,7 +215,7 @@ class Runner:
         if drive is not None and load.paths:
             drive = drive.extended(trace.open().end_page)
             if load.kind in RECORDED and runs.recordings_queue_depth is not None:
-                drive = drive.closed(runs.recordings_queue_depth)
+                drive = drive.with_options(queue_depth=runs.recordings_queue_depth)
         share = 1.0 if runs.cache_whole else load.share
         sizes = [scaled_size(size, share) for size in runs.cache]
         variant = request.variant or Variant()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from destage.model.choice import chosen, is_rare, metric_named
+from destage.model.choice import chosen, metric_named
 from destage.model.life import Life
 from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
 from destage.model.naming import is_foreseeing, without_placement
@@ -94,7 +94,7 @@ def results_table(
     order = None if sort is None else metric_named(sort)
     asked, life = chosen(show, view, sort)
     if view is not None and asked is not None:
-        asked = [m for m in asked if not is_rare(m) or any(r[m.name] for r in runs)]
+        asked = [m for m in asked if not m.group.is_rare or any(r[m.name] for r in runs)]
     said, zeros = _shown(runs) if asked is None else (asked, [])
     if order is not None and order not in said:
         said = [*said, order]

@@ -23,9 +23,9 @@ VECTORS = "tests/vectors/page-policies.jsonl"
 def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
     """Add a policy to the repository that `folder` is in; return what was done, a line each.
 
-    Its file, its row in the table, its reference model, the test that compares the two, a vector,
-    and its name in the README. Raises `UsageError` outside the repository, for what is no name and
-    where there is such a policy; then nothing is written.
+    Its file, its row in the table, its reference model, the tests that compare the two with trims
+    and without, a vector, and its name in the README. Raises `UsageError` outside the repository,
+    for what is no name and where there is such a policy; then nothing is written.
     """
     module = checked_name(name).lower()
     root = _root(Path(folder).resolve())
@@ -39,6 +39,7 @@ def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
         f"{MODELS}/src/lib.rs": names.models,
         f"{MODELS}/tests/it/lists.rs": names.lists,
         f"{POLICIES}/tests/it/reference.rs": names.test,
+        f"{POLICIES}/tests/it/trims.rs": names.trims,
         VECTORS: names.vector,
         "README.md": names.readme,
     }
@@ -96,8 +97,14 @@ class _Names:
         return re.sub(r"\bFifo\b", self.struct, text)
 
     def policy(self, fifo: str) -> str:
-        """Its file: rules and source are to be written; it has no order, which ACE would need."""
+        """Its file: rules and source are to be written.
+
+        It has no order, which ACE would need, and nothing that was found out about FIFO: how its
+        samples vary, how one pass runs it at several sizes, which calls run it by default.
+        """
         body = fifo[fifo.index("use crate::") :]
+        body = re.sub(r"use crate::info::[^;]*;\n", "", body)
+        body = re.sub(r"    (?:interval_frames|multi_size|advised): [^\n]*,\n", "", body)
         for start, end in (
             ("    const ORDERED", "\n\n"),
             ("    fn next_victims(", "\n    }\n\n"),
@@ -135,7 +142,7 @@ class _Names:
         row = next((x for x in text.splitlines() if x.startswith("    fifo::INFO")), None)
         if row is None:
             raise DataError("the table of policies has no row of FIFO")
-        new = f"    {self.module}::INFO => {self.module}::{self.struct}::build;"
+        new = f"    {self.module}::INFO => plain({self.module}::{self.struct}::new);"
         return _module(_below(text, row, new), f"pub mod {self.module};", "pub mod fifo;")
 
     def models(self, text: str) -> str:
@@ -154,6 +161,10 @@ class _Names:
         line = f'    {self.module}_decides_as_its_model: "{self.name}";'
         return _below(text, '    fifo_decides_as_its_model: "fifo";', line)
 
+    def trims(self, text: str) -> str:
+        """Its name among the policies whose trims are compared with their models."""
+        return _behind(text, 'queues_in_arrays_lose_trimmed_pages: ["fifo"', f', "{self.name}"')
+
     def vector(self, text: str) -> str:
         """The first vector: that of FIFO."""
         for line in text.splitlines():
@@ -166,8 +177,7 @@ class _Names:
 
     def readme(self, text: str) -> str:
         """Its name in the list, and their number."""
-        at = _found(text, "FIFO, ") + len("FIFO, ")
-        text = f"{text[:at]}{self.name}, {text[at:]}"
+        text = _behind(text, "FIFO, ", f"{self.name}, ")
         return re.sub(r"\b(\d+) policies\b", lambda n: f"{int(n[1]) + 1} policies", text)
 
     def _like(self, text: str, pattern: str) -> str:
@@ -184,10 +194,15 @@ def _found(text: str, what: str) -> int:
     return at
 
 
+def _behind(text: str, what: str, new: str) -> str:
+    """The text with something right behind something else."""
+    at = _found(text, what) + len(what)
+    return text[:at] + new + text[at:]
+
+
 def _below(text: str, line: str, new: str) -> str:
     """The text with a line below another one."""
-    at = _found(text, line + "\n") + len(line) + 1
-    return f"{text[:at]}{new}\n{text[at:]}"
+    return _behind(text, line + "\n", new + "\n")
 
 
 def _module(text: str, line: str, fifo: str) -> str:

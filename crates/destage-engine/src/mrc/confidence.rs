@@ -23,6 +23,7 @@
 //! not been shown to cover there is no interval: [`is_shown`].
 
 use super::curve::GROUPS;
+use destage_policies::info;
 
 /// Share of the groups' variance that the whole has: what is alike within a stratum does not vary,
 /// and the strata of the whole are finer than those of its groups.
@@ -59,39 +60,9 @@ pub(super) fn beside(frames: u32, rate: f64) -> [u32; 2] {
     [-shift, shift].map(|shift| (f64::from(frames) + shift).round().max(1.0) as u32)
 }
 
-/// Frames in a sample below which no interval is given: LIRS has lists of a hundredth of a cache.
-const LEAST_FRAMES: f64 = 512.0;
-
-/// Of policies whose lists follow single hits, or are shorter still: 512 are too few on one
-/// load or more.
-const LEAST_FRAMES_OF_ADAPTIVE: f64 = 2048.0;
-
 /// Share of the pages above which no interval is given: whole and groups have hardly any choice
 /// left within a stratum, and 77 % of FIFO's intervals held at 35 % of an MSR trace.
 pub(super) const HIGHEST_RATE: f64 = 0.25;
-
-/// Policies whose intervals have been measured.
-const MEASURED: [&str; 16] = [
-    "lru",
-    "fifo",
-    "clock",
-    "clock-sweep",
-    "2q",
-    "lirs",
-    "dual-queue",
-    "s3-fifo",
-    "slru",
-    "lfu-da",
-    "hyperbolic",
-    "random",
-    "lru-wsr",
-    "cflru",
-    "casa",
-    "watt",
-];
-
-/// Those that need more frames.
-const MEASURED_ADAPTIVE: [&str; 4] = ["arc", "car", "mq", "cflru-e"];
 
 /// Whether the intervals of a policy have been shown to hold with so many frames in the sample, and
 /// with this share of the pages.
@@ -103,8 +74,7 @@ pub(super) fn is_shown(policy: &str, frames: f64, rate: f64) -> bool {
 
 /// The frames that a sample must have for an interval; `None`: none is ever given.
 pub(super) fn least_frames(policy: &str) -> Option<f64> {
-    let of_all = MEASURED.contains(&policy).then_some(LEAST_FRAMES);
-    of_all.or_else(|| MEASURED_ADAPTIVE.contains(&policy).then_some(LEAST_FRAMES_OF_ADAPTIVE))
+    info(policy).ok()?.interval_frames.map(f64::from)
 }
 
 /// A number, estimated from a sample and from each of its groups, as of the whole trace.

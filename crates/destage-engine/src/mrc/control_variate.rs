@@ -18,6 +18,7 @@ use super::estimate::{Estimate, Estimated, Number};
 use super::lru::LruCurve;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::spec::PolicySpec;
+use destage_policies::{Info, POLICIES, StackOrder};
 use destage_replay::control::Control;
 use destage_replay::error::RunError;
 
@@ -31,7 +32,9 @@ pub(super) fn lru_of_samples(
     options: &MrcOptions,
     control: &Control,
 ) -> Result<Option<Vec<LruCurve>>, RunError> {
-    let spec = &PolicySpec::parse("lru")?;
+    let recency = |info: &&&Info| info.stack_order == Some(StackOrder::Recency);
+    let lru = POLICIES.iter().find(recency).expect("LRU is in the table");
+    let spec = &PolicySpec::new(lru.name, Vec::new())?;
     let tasks: Vec<Task<'_>> =
         traces.iter().map(|trace| Task { trace, spec, sizes: Sizes::Every }).collect();
     let curve = |outcome| match outcome {

@@ -26,7 +26,7 @@
 //! very hot page that is or is not in the sample moves hits, hardly misses.
 //!
 //! Which pages a sample has is no plain chance (`ranks.rs`); how far its numbers may be off is told
-//! by groups of it (`uncertain.rs`), and where that has not been measured nothing is told.
+//! by groups of it (`confidence.rs`), and where that has not been measured nothing is told.
 
 mod adaptive_rate;
 mod confidence;

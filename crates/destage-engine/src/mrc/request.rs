@@ -10,8 +10,8 @@ use super::tasks::Trace;
 use crate::options::RunOptions;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
-use destage_policies::info;
 use destage_policies::params::{Params, Value};
+use destage_policies::{POLICIES, StackOrder, info};
 use destage_replay::control::Control;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
@@ -155,9 +155,14 @@ impl<'a> Asked<'a> {
 ///
 /// The reason, as a sentence that goes on after the policy's label.
 pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
-    let why = if !["lru", "min"].contains(&spec.name) {
-        "runs once per size, and only lru and min are known at every size: name sizes (or auto) \
-         for it"
+    let known = POLICIES.iter().filter(|info| info.stack_order.is_some());
+    let why = if stack_order(spec).is_none() {
+        let known: Vec<&str> = known.map(|info| info.name).collect();
+        let known = known.join(" and ");
+        return Err(format!(
+            "runs once per size, and only {known} are known at every size: name sizes (or auto) \
+             for it"
+        ));
     } else if run.warmup == Warmup::Full {
         "begins to count when its cache is full, elsewhere at each size: give the warm-up in \
          requests or per cent"
@@ -173,16 +178,25 @@ pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
     Err(why.into())
 }
 
+/// Order of the policy's stack, if one pass over a trace gives its numbers at every size.
+pub(super) fn stack_order(spec: &PolicySpec) -> Option<StackOrder> {
+    info(spec.name).ok()?.stack_order
+}
+
+fn is_recency(spec: &PolicySpec) -> bool {
+    stack_order(spec) == Some(StackOrder::Recency)
+}
+
 /// MIN is only if every size is asked for: a few runs are quicker, and tell what is written.
 pub(super) fn in_one_pass(spec: &PolicySpec, options: &MrcOptions) -> bool {
     let is_whole = options.sampling.is_none() && options.within.is_none();
-    let asked = spec.name == "lru" || options.every_size && is_whole;
+    let asked = is_recency(spec) || options.every_size && is_whole;
     asked && one_pass(spec, &options.run).is_ok()
 }
 
 /// Whether a policy is known exactly, beside samples, from what puts them right.
 pub(super) fn is_known(spec: &PolicySpec, options: &MrcOptions) -> bool {
-    options.puts_right() && spec.name == "lru" && in_one_pass(spec, options)
+    options.puts_right() && is_recency(spec) && in_one_pass(spec, options)
 }
 
 pub(super) fn passes(spec: &PolicySpec, sizes: &[Frames], options: &MrcOptions) -> usize {

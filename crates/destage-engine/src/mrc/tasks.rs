@@ -4,10 +4,12 @@ use super::curve::{EverySize, MrcOptions};
 use super::estimate::Estimate;
 use super::lru::LruCurve;
 use super::min::MinCurve;
+use super::request::stack_order;
 use crate::options::RunOptions;
 use crate::run::{in_threads, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use destage_policies::StackOrder;
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
@@ -116,8 +118,10 @@ impl Task<'_> {
     fn every_size(&self, control: &Control) -> Result<Outcome, RunError> {
         let Input { columns, next_uses, .. } = self.trace.input;
         let warmup = self.trace.warmup_requests.unwrap_or(0);
-        let curve = match self.spec.name {
-            "min" => MinCurve::new(columns, next_uses, warmup, control).map(Outcome::Min),
+        let curve = match stack_order(self.spec) {
+            Some(StackOrder::NextUse) => {
+                MinCurve::new(columns, next_uses, warmup, control).map(Outcome::Min)
+            }
             _ => LruCurve::new(columns, warmup, control).map(Outcome::OnePass),
         };
         curve.ok_or(RunError::Interrupted)

@@ -1,7 +1,7 @@
 //! Derived numbers of drives of today, and of runs with trims and flushes
 //! (`docs/spec/device-today.md` 10).
 
-use super::metric::{Better, Kind, Metric, Number, Source};
+use super::metric::{Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View};
 use super::metrics::{metric, timed};
 use destage_policies::Shown;
 use destage_replay::timed::Timing;
@@ -13,9 +13,9 @@ fn mean(sum: u64, count: u64) -> Option<Number> {
 
 /// A number of what the drive counts.
 macro_rules! drive {
-    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
      |$d:ident| $value:expr) => {
-        timed!($name, $title, $kind $unit, $better, $about, |t| {
+        timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
             let $d = t.counters.device.today.as_ref()?;
             $value
         })
@@ -24,9 +24,9 @@ macro_rules! drive {
 
 /// A number of what is counted of trims and flushes.
 macro_rules! control_command {
-    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
      |$a:ident| $value:expr) => {
-        timed!($name, $title, $kind $unit, $better, $about, |t| {
+        timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
             let $a = t.counters.control_commands.as_ref()?;
             $value
         })
@@ -42,10 +42,11 @@ fn waf_of_handle(t: &Timing, handle: usize) -> Option<Number> {
 
 macro_rules! waf_of_handles {
     ($($handle:literal $name:literal $title:literal),*) => {
-        [$(timed!($name, $title, Real "", Lower,
+        [$(timed!(Handles, $name, $title, Real "", Lower,
             "programs for the host and moves of the pages that it wrote with this handle / the \
              former",
-            |t| waf_of_handle(t, $handle))),*]
+            |t| waf_of_handle(t, $handle))
+            .views(&[(View::Endurance, 2 + $handle)])),*]
     };
 }
 
@@ -66,38 +67,38 @@ pub(super) fn of_today() -> impl Iterator<Item = Metric> {
 }
 
 static OF_TODAY: &[Metric] = &[
-    drive!("slc_programs", "SLC programs", Count "pages", Neither,
-        "programs for the host that went to the SLC cache", |d| Some(d.slc_programs.into())),
-    drive!("slc_folds", "Folds", Count "blocks", Neither, "SLC blocks folded into the main area",
-        |d| Some(d.slc_folds.into())),
-    drive!("slc_migrations", "Migrated pages", Count "pages", Lower,
-        "pages that folds moved to the main area", |d| Some(d.slc_migrations.into())),
-    drive!("slc_block_erases_max", "Most worn SLC block", Count "erases", Lower,
+    drive!(Slc, "slc_programs", "SLC programs", Count "pages", Neither,
+        "programs for the host that went to the SLC cache", |d| Some(d.slc_programs.into())).views(&[(View::Endurance, 12)]),
+    drive!(Slc, "slc_folds", "Folds", Count "blocks", Neither, "SLC blocks folded into the main area",
+        |d| Some(d.slc_folds.into())).views(&[(View::Endurance, 14)]),
+    drive!(Slc, "slc_migrations", "Migrated pages", Count "pages", Lower,
+        "pages that folds moved to the main area", |d| Some(d.slc_migrations.into())).views(&[(View::Endurance, 13)]),
+    drive!(Slc, "slc_block_erases_max", "Most worn SLC block", Count "erases", Lower,
         "erases of the most worn SLC block", |d| Some(d.slc_block_erases_max.into())),
-    drive!("commands", "Commands", Count "commands", Neither, "commands that the host sent",
+    drive!(HostInterface, "commands", "Commands", Count "commands", Neither, "commands that the host sent",
         |d| Some(d.commands.into())),
-    drive!("buffer_reads", "Buffer reads", Count "pages", Neither,
+    drive!(HostInterface, "buffer_reads", "Buffer reads", Count "pages", Neither,
         "reads served from the drive's write buffer", |d| Some(d.buffer_reads.into())),
-    drive!("buffer_waits", "Waits for a slot", Count "pages", Lower,
+    drive!(HostInterface, "buffer_waits", "Waits for a slot", Count "pages", Lower,
         "writes that waited for a slot of the write buffer", |d| Some(d.buffer_waits.into())),
-    drive!("buffer_wait_ns_mean", "Wait for a slot", Time "ns", Lower,
+    drive!(HostInterface, "buffer_wait_ns_mean", "Wait for a slot", Time "ns", Lower,
         "mean time that a write waited for a slot, those that did not wait included",
-        |d| mean(d.buffer_wait_ns_sum, d.buffer_writes)),
-    drive!("link_wait_ns_mean", "Wait for the link", Time "ns", Lower,
+        |d| mean(d.buffer_wait_ns_sum, d.buffer_writes)).views(&[(View::Latency, 8)]),
+    drive!(HostInterface, "link_wait_ns_mean", "Wait for the link", Time "ns", Lower,
         "mean time that a page waited for the host link, those that did not wait included",
-        |d| mean(d.link_wait_ns_sum, d.link_transfers)),
-    timed!("link_utilisation", "Link utilisation", Ratio "", Neither,
+        |d| mean(d.link_wait_ns_sum, d.link_transfers)).views(&[(View::Latency, 9)]),
+    timed!(HostInterface, "link_utilisation", "Link utilisation", Ratio "", Neither,
     "time of all transfers on the host link, both directions, / makespan",
     |t| mean(t.counters.device.today.as_ref()?.link_busy_ns, t.counters.makespan_ns)),
-    drive!("trimmed_pages", "Trimmed pages", Count "pages", Neither,
+    drive!(Control, "trimmed_pages", "Trimmed pages", Count "pages", Neither,
         "pages that the drive held and the host trimmed", |d| Some(d.trimmed_pages.into())),
-    control_command!("trim_requests", "Trims", Count "requests", Neither, "trims processed",
+    control_command!(Control, "trim_requests", "Trims", Count "requests", Neither, "trims processed",
         |a| Some(a.trim_requests.into())),
-    control_command!("trim_dirty_drops", "Dirty pages trimmed", Count "pages", Neither,
+    control_command!(Control, "trim_dirty_drops", "Dirty pages trimmed", Count "pages", Neither,
         "dirty pages that trims dropped from the cache", |a| Some(a.trim_dirty_drops.into())),
-    control_command!("flush_requests", "Flushes", Count "requests", Neither, "flushes processed",
+    control_command!(Control, "flush_requests", "Flushes", Count "requests", Neither, "flushes processed",
         |a| Some(a.flush_requests.into())),
-    control_command!("flush_wait_ns_mean", "Flush wait", Time "ns", Lower,
+    control_command!(Control, "flush_wait_ns_mean", "Flush wait", Time "ns", Lower,
         "mean time from a flush to its completion",
         |a| mean(a.flush_wait_ns_sum, a.flush_requests)),
 ];

@@ -1,10 +1,10 @@
-//! What a derived number of a result is.
+//! A metric: a derived number of a result, declared once with all that shows it.
 
 use super::run::RunResult;
 use destage_policies::Shown;
 use serde::Serialize;
 
-/// Which way of a number is better.
+/// The better direction of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -26,10 +26,10 @@ pub enum Number {
     Real(f64),
 }
 
-/// What a number is, and so how it is shown.
+/// Type of a number, by which it is formatted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum MetricKind {
     /// A share, 0..1; people like it in per cent.
     Ratio,
     /// A whole number of its unit.
@@ -40,38 +40,223 @@ pub enum Kind {
     Time,
 }
 
-/// One column that a result gives.
+/// Group of related metrics: the heading under which the numbers of a run are listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricGroup {
+    /// Response times of all requests.
+    Response,
+    /// Response times of reads.
+    ReadResponse,
+    /// Response times of writes.
+    WriteResponse,
+    /// Hits and misses of the cache.
+    Hits,
+    /// Pages read from flash and written to it.
+    Flash,
+    /// Pages that left the cache or were not admitted.
+    Evictions,
+    /// Write-backs in front of the device's queues.
+    Balance,
+    /// SAC's latencies of reads.
+    ReadLatency,
+    /// Write buffer and link of the device.
+    HostInterface,
+    /// SLC cache.
+    Slc,
+    /// Placement handles.
+    Handles,
+    /// Trims and flushes.
+    Control,
+    /// FTL and flash.
+    Device,
+    /// Erases by block.
+    Wear,
+    /// Counters that single policies declare.
+    Policy,
+}
+
+/// Heading of a [`MetricGroup`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GroupHeading {
+    /// Group.
+    pub group: MetricGroup,
+    /// Heading.
+    pub title: &'static str,
+    /// Definitions that its metrics share; may be empty.
+    pub about: &'static str,
+    /// Only runs in front of a device have its metrics.
+    pub of_device: bool,
+    /// Few devices have the part that it is about: left out of lists where all of it is 0.
+    pub is_rare: bool,
+}
+
+const fn heading(
+    group: MetricGroup,
+    of_device: bool,
+    title: &'static str,
+    about: &'static str,
+) -> GroupHeading {
+    GroupHeading { group, title, about, of_device, is_rare: false }
+}
+
+const fn rare(group: MetricGroup, title: &'static str, about: &'static str) -> GroupHeading {
+    GroupHeading { is_rare: true, ..heading(group, true, title, about) }
+}
+
+/// Every group, in the order of lists.
+pub static METRIC_GROUPS: &[GroupHeading] = &[
+    heading(
+        MetricGroup::Response,
+        true,
+        "Response times",
+        "from arrival (closed loop: from issue) to the end of the request's last page; 99 % of \
+         all requests took at most p99",
+    ),
+    heading(MetricGroup::ReadResponse, true, "Response times of reads", ""),
+    heading(MetricGroup::WriteResponse, true, "Response times of writes", ""),
+    heading(
+        MetricGroup::Hits,
+        false,
+        "Hits",
+        "an access is one page of a request; a hit finds its page in the cache",
+    ),
+    heading(
+        MetricGroup::Flash,
+        false,
+        "Flash reads and writes",
+        "pages that the cache reads from the device and writes to it. A page left dirty at the \
+         end is a pending write",
+    ),
+    heading(
+        MetricGroup::Evictions,
+        false,
+        "Evictions and destages",
+        "a page leaves by eviction; a dirty page is destaged, written to flash. A flush group is \
+         destaged in one piece; a bypass is a miss that is not admitted",
+    ),
+    heading(
+        MetricGroup::Balance,
+        true,
+        "Write-back and queue balance",
+        "a unit is the smallest part with its own queue, such as a chip. Unbalance (ECR) is the \
+         longest queue over the mean queue: 1 is even, the number of units is all in one queue. \
+         Deviation (SAC) is the spread of work over the channels: 0 is even",
+    ),
+    heading(
+        MetricGroup::ReadLatency,
+        true,
+        "Read latency (SAC)",
+        "of reads that miss the cache, and averaged over all reads",
+    ),
+    rare(
+        MetricGroup::HostInterface,
+        "Host interface",
+        "a write waits for a slot of the device's write buffer, then for the link; the slot is \
+         free again when the page is programmed",
+    ),
+    rare(
+        MetricGroup::Slc,
+        "SLC cache",
+        "writes go to blocks in SLC mode first; a fold moves a block's valid pages to the main \
+         area and erases it",
+    ),
+    rare(
+        MetricGroup::Handles,
+        "Placement handles",
+        "pages written with different handles lie in different blocks; a moved page counts for \
+         the handle that it was last written with",
+    ),
+    rare(
+        MetricGroup::Control,
+        "Trims and flushes",
+        "a trimmed page leaves cache and device unwritten; a flush waits for the programs before \
+         it",
+    ),
+    heading(
+        MetricGroup::Device,
+        true,
+        "Inside the device",
+        "the host of the device is the cache; the device's own writes are garbage collection \
+         (GC), merges of log blocks, and its mapping table",
+    ),
+    heading(
+        MetricGroup::Wear,
+        true,
+        "Wear",
+        "erases of blocks, those before the run included; --pe-cycles is their P/E cycle rating",
+    ),
+    heading(MetricGroup::Policy, false, "Counters of the policy", ""),
+];
+
+/// A choice of columns that people ask for by name (`--view`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum View {
+    /// Response times.
+    Latency,
+    /// Writes and wear.
+    Endurance,
+    /// Hits and flash operations.
+    Hits,
+}
+
+/// Work that a run may defer beyond its end, so that the metric leaves it out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Deferral {
+    /// None.
+    None,
+    /// Writes of the pages that are dirty at the end.
+    Writes,
+    /// Waits for these writes, and for those of the flush at the end.
+    Waits,
+}
+
+/// A column that results have.
 #[derive(Clone, Copy, Serialize)]
 pub struct Metric {
     /// Column name, unit last where it has one.
     pub name: &'static str,
-    /// A few words, as the head of a column.
+    /// Column head, a few words.
     pub title: &'static str,
-    /// What it is.
-    pub kind: Kind,
+    /// Type of the number.
+    pub kind: MetricKind,
     /// Unit; empty for ratios.
     pub unit: &'static str,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
-    /// When a table shows it.
+    /// Tables that show it unasked.
     pub shown: Shown,
-    /// What it counts.
+    /// Group in which lists show it.
+    pub group: MetricGroup,
+    /// Place within its group, before the order of the columns.
+    pub rank: u8,
+    /// Short name that people may type; empty if it has none.
+    pub short: &'static str,
+    /// Views that show it, each with its place there.
+    pub views: &'static [(View, u8)],
+    /// Work that it leaves out.
+    pub deferral: Deferral,
+    /// A policy counts it by its own declaration; other policies do not have it.
+    pub of_policy: bool,
+    /// Definition.
     pub about: &'static str,
     #[serde(skip)]
     pub(super) source: Source,
 }
 
-/// Where a metric's value comes from.
+/// Origin of a metric's value.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Any run.
     Run(fn(&RunResult) -> Option<Number>),
-    /// What a policy has counted under the metric's name.
+    /// A policy's counter of the metric's name.
     Policy,
 }
 
 impl Metric {
-    /// Its value in a result; `None` where the run has none.
+    /// Value in a result; `None` where the run has none.
     pub fn value(&self, run: &RunResult) -> Option<Number> {
         match self.source {
             Source::Run(value) => value(run),
@@ -81,6 +266,22 @@ impl Metric {
 
     pub(super) const fn shown(self, shown: Shown) -> Metric {
         Metric { shown, ..self }
+    }
+
+    pub(super) const fn rank(self, rank: u8) -> Metric {
+        Metric { rank, ..self }
+    }
+
+    pub(super) const fn short(self, short: &'static str) -> Metric {
+        Metric { short, ..self }
+    }
+
+    pub(super) const fn views(self, views: &'static [(View, u8)]) -> Metric {
+        Metric { views, ..self }
+    }
+
+    pub(super) const fn defers(self, deferral: Deferral) -> Metric {
+        Metric { deferral, ..self }
     }
 }
 

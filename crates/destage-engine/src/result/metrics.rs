@@ -1,7 +1,7 @@
-//! Every derived number of a result, once.
+//! Every metric, one row each: name, group, title, unit, direction, definition, value.
 
 use super::host_interface::of_today;
-use super::metric::{Better, Kind, Metric, Number, Source};
+use super::metric::{Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View};
 use super::run::RunResult;
 use destage_policies::{POLICIES, Shown};
 use destage_replay::timed::max_deviation;
@@ -20,15 +20,21 @@ fn admits(r: &RunResult) -> bool {
 }
 
 macro_rules! metric {
-    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
-     $value:expr) => {
+    ($group:ident, $name:expr, $title:literal, $kind:ident $unit:literal, $better:ident,
+     $about:literal, $value:expr) => {
         Metric {
             name: $name,
             title: $title,
-            kind: Kind::$kind,
+            kind: MetricKind::$kind,
             unit: $unit,
             better: Better::$better,
             shown: Shown::OnRequest,
+            group: MetricGroup::$group,
+            rank: 0,
+            short: "",
+            views: &[],
+            deferral: Deferral::None,
+            of_policy: false,
             about: $about,
             source: Source::Run($value),
         }
@@ -37,24 +43,18 @@ macro_rules! metric {
 
 /// A counter of every run, under its own name.
 macro_rules! counter {
-    ($name:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
-        Metric {
-            name: stringify!($name),
-            title: $title,
-            kind: Kind::Count,
-            unit: $unit,
-            better: Better::$better,
-            shown: Shown::OnRequest,
-            about: $about,
-            source: Source::Run(|r| Some(Number::Count(r.counters.$name))),
-        }
+    ($group:ident, $name:ident, $title:literal, $unit:literal, $better:ident,
+     $about:literal) => {
+        metric!($group, stringify!($name), $title, Count $unit, $better, $about, |r| {
+            Some(Number::Count(r.counters.$name))
+        })
     };
 }
 
 /// A number of the sizes of flush groups; one page each, if no group had more.
 macro_rules! destage {
-    ($name:literal, $title:literal, $about:literal, |$d:ident| $value:expr) => {
-        metric!($name, $title, Real "pages", Neither, $about, |r| match &r.destage_pages {
+    ($group:ident, $name:literal, $title:literal, $about:literal, |$d:ident| $value:expr) => {
+        metric!($group, $name, $title, Real "pages", Neither, $about, |r| match &r.destage_pages {
             Some($d) => Some(Number::Real($value)),
             None => None,
         })
@@ -63,8 +63,8 @@ macro_rules! destage {
 
 /// A number of what a run owes.
 macro_rules! debt {
-    ($name:literal, $title:literal, $unit:literal, $about:literal, |$d:ident| $value:expr) => {
-        metric!($name, $title, Count $unit, Lower, $about, |r| {
+    ($group:ident, $name:literal, $title:literal, $unit:literal, $about:literal, |$d:ident| $value:expr) => {
+        metric!($group, $name, $title, Count $unit, Lower, $about, |r| {
             let $d = r.debt?;
             $value.map(Number::Count)
         })
@@ -73,9 +73,9 @@ macro_rules! debt {
 
 /// A number of runs with a device.
 macro_rules! timed {
-    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
      |$t:ident| $value:expr) => {
-        metric!($name, $title, $kind $unit, $better, $about, |r| {
+        metric!($group, $name, $title, $kind $unit, $better, $about, |r| {
             let $t = r.timing.as_ref()?;
             $value
         })
@@ -91,9 +91,9 @@ fn own(ftl: &FtlCounters, name: &str) -> u64 {
 
 /// A counter of an FTL of `docs/spec/ftl.md`.
 macro_rules! ftl {
-    ($name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
      $counter:literal) => {
-        timed!($name, $title, $kind $unit, $better, $about, |t| {
+        timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
             Some(own(t.counters.device.ftl.as_ref()?, $counter).into())
         })
     };
@@ -101,8 +101,8 @@ macro_rules! ftl {
 
 /// A number of a distribution of response times; the distribution is a field of `Timing`.
 macro_rules! response {
-    ($name:literal, $title:literal, $about:literal, $of:ident.$field:ident) => {
-        timed!($name, $title, Time "ns", Lower, $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
+    ($group:ident, $name:literal, $title:literal, $about:literal, $of:ident.$field:ident) => {
+        timed!($group, $name, $title, Time "ns", Lower, $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
     };
 }
 
@@ -120,10 +120,16 @@ fn of_policies() -> impl Iterator<Item = Metric> {
     counters.filter(move |counter| known.insert(counter.name)).map(|counter| Metric {
         name: counter.name,
         title: counter.title,
-        kind: Kind::Count,
+        kind: MetricKind::Count,
         unit: counter.unit,
         better: Better::Neither,
         shown: counter.shown,
+        group: MetricGroup::Policy,
+        rank: 0,
+        short: "",
+        views: &[],
+        deferral: Deferral::None,
+        of_policy: true,
         about: counter.about,
         source: Source::Policy,
     })
@@ -131,116 +137,185 @@ fn of_policies() -> impl Iterator<Item = Metric> {
 
 /// Of every run: hits, flash operations, what stays behind.
 static OF_THE_CACHE: &[Metric] = &[
-    metric!("hit_ratio", "Hit ratio", Ratio "", Higher,
+    metric!(Hits, "hit_ratio", "Hit ratio", Ratio "", Higher,
         "hits / accesses, reads and writes together",
         |r| ratio(r.counters.hits(), r.counters.accesses()))
+    .short("hit")
+    .views(&[(View::Hits, 0)])
     .shown(Shown::Always),
-    metric!("read_hit_ratio", "Read hits", Ratio "", Higher, "read hits / read accesses",
+    metric!(Hits, "read_hit_ratio", "Read hits", Ratio "", Higher, "read hits / read accesses",
         |r| ratio(r.counters.read_hits, r.counters.read_hits + r.counters.read_misses))
+    .views(&[(View::Hits, 1)])
     .shown(Shown::WithoutDevice),
-    metric!("write_hit_ratio", "Write hits", Ratio "", Higher, "write hits / write accesses",
+    metric!(Hits, "write_hit_ratio", "Write hits", Ratio "", Higher, "write hits / write accesses",
         |r| ratio(r.counters.write_hits, r.counters.write_hits + r.counters.write_misses))
+    .views(&[(View::Hits, 2)])
     .shown(Shown::WithoutDevice),
     response!(
+        Response,
         "response_ns_mean",
         "Mean response",
         "mean response time of all requests",
         response_ns.mean
     )
+    .short("mean")
+    .views(&[(View::Latency, 0)])
+    .defers(Deferral::Waits)
     .shown(Shown::WithDevice),
     response!(
+        Response,
         "response_ns_p99",
         "p99 response",
         "99 % of all requests took at most so long",
         response_ns.p99
     )
+    .short("p99")
+    .views(&[(View::Latency, 4)])
+    .rank(1)
+    .defers(Deferral::Waits)
     .shown(Shown::WithDevice),
-    timed!("eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
+    timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
         "mean time that a write-back, pages that stay among them, waited in its unit's queue (ECR, \
          section 4)",
         |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
+    .defers(Deferral::Waits)
     .shown(Shown::WithDevice),
-    counter!(physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
+    counter!(Flash, physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
+        .views(&[(View::Hits, 4)])
         .shown(Shown::WithoutDevice),
     counter!(
+        Flash,
         physical_writes,
         "Flash writes",
         "pages",
         Lower,
         "pages written to flash; with a device without its own collections"
-    ),
-    metric!("physical_writes_incl_owed", "Writes incl. owed", Count "pages", Lower,
+    )
+    .defers(Deferral::Writes),
+    metric!(Flash, "physical_writes_incl_owed", "Writes incl. owed", Count "pages", Lower,
         "flash writes, and those that the pages left dirty still cost",
         |r| Some(Number::Count(r.counters.physical_writes + r.debt?.physical_writes_owed)))
+    .short("writes")
+    .views(&[(View::Endurance, 0), (View::Hits, 5)])
     .shown(Shown::Always),
-    timed!("waf", "WAF", Real "", Lower,
+    timed!(Device, "waf", "WAF", Real "", Lower,
     "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
     |t| {
         let d = &t.counters.device;
         ratio(d.programs_of_all_kinds(), d.flash_programs)
     })
+    .views(&[(View::Endurance, 1)])
+    .defers(Deferral::Writes)
     .shown(Shown::WithDevice),
-    timed!("erases", "Erases", Count "blocks", Lower, "erase blocks erased",
+    timed!(Wear, "erases", "Erases", Count "blocks", Lower, "erase blocks erased",
         |t| Some(t.counters.device.erases.into()))
+    .views(&[(View::Endurance, 10)])
+    .defers(Deferral::Writes)
     .shown(Shown::WithDevice),
-    metric!("running_time", "Running time", Count "cost units", Lower,
+    metric!(Flash, "running_time", "Running time", Count "cost units", Lower,
         "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
         |r| r.running_time.map(Number::Count))
+    .defers(Deferral::Writes)
     .shown(Shown::WithoutDevice),
-    metric!("idle_writes", "Idle writes", Count "pages", Neither,
+    metric!(Flash, "idle_writes", "Idle writes", Count "pages", Neither,
         "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
          the policy; they stay",
         |r| r.counters.idle_writes.map(Number::Count))
     .shown(Shown::Always),
-    metric!("misses", "Misses", Count "accesses", Lower,
+    metric!(Hits, "misses", "Misses", Count "accesses", Lower,
         "accesses whose page was not resident",
-        |r| Some(Number::Count(r.counters.misses()))),
+        |r| Some(Number::Count(r.counters.misses())))
+    .views(&[(View::Hits, 3)]),
     counter!(
+        Evictions,
         destages,
         "Destages",
         "groups",
         Lower,
         "flush groups: what went to flash in one piece"
-    ),
-    counter!(destaged_pages, "Destaged", "pages", Lower, "pages in flush groups, without padding"),
-    metric!("mean_destage_pages", "Mean destage", Real "pages", Neither,
+    )
+    .defers(Deferral::Writes),
+    counter!(
+        Evictions,
+        destaged_pages,
+        "Destaged",
+        "pages",
+        Lower,
+        "pages in flush groups, without padding"
+    )
+    .defers(Deferral::Writes),
+    metric!(Evictions, "mean_destage_pages", "Mean destage", Real "pages", Neither,
         "destaged_pages / destages",
         |r| ratio(r.counters.destaged_pages, r.counters.destages)),
     destage!(
+        Evictions,
         "destage_pages_std",
         "Destage deviation",
         "population standard deviation of the pages \
         in a flush group",
         |d| d.std
     ),
-    destage!("destage_pages_p50", "p50 destage", "median of the pages in a flush group", |d| d.p50
-        as f64),
     destage!(
+        Evictions,
+        "destage_pages_p50",
+        "p50 destage",
+        "median of the pages in a flush group",
+        |d| d.p50 as f64
+    ),
+    destage!(
+        Evictions,
         "destage_pages_p90",
         "p90 destage",
         "90 % of flush groups have at most so many pages",
         |d| d.p90 as f64
     ),
-    destage!("destage_pages_max", "Max destage", "pages in the largest flush group", |d| d.max
-        as f64),
-    counter!(evictions, "Evictions", "pages", Lower, "pages that left the cache because of a miss"),
+    destage!(
+        Evictions,
+        "destage_pages_max",
+        "Max destage",
+        "pages in the largest flush group",
+        |d| d.max as f64
+    ),
     counter!(
+        Evictions,
+        evictions,
+        "Evictions",
+        "pages",
+        Lower,
+        "pages that left the cache because of a miss"
+    ),
+    counter!(
+        Evictions,
         clean_evictions,
         "Clean evictions",
         "pages",
         Neither,
         "evicted pages that were clean, and so were not written"
     ),
-    counter!(read_hits, "Read hits", "accesses", Higher, "read accesses that found their page"),
-    counter!(read_misses, "Read misses", "accesses", Lower, "read accesses that did not"),
-    counter!(write_hits, "Write hits", "accesses", Higher, "write accesses that found their page"),
-    counter!(write_misses, "Write misses", "accesses", Lower, "write accesses that did not"),
-    counter!(bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
-    metric!("refused", "Refused", Count "accesses", Neither,
+    counter!(
+        Hits,
+        read_hits,
+        "Read hits",
+        "accesses",
+        Higher,
+        "read accesses that found their page"
+    ),
+    counter!(Hits, read_misses, "Read misses", "accesses", Lower, "read accesses that did not"),
+    counter!(
+        Hits,
+        write_hits,
+        "Write hits",
+        "accesses",
+        Higher,
+        "write accesses that found their page"
+    ),
+    counter!(Hits, write_misses, "Write misses", "accesses", Lower, "write accesses that did not"),
+    counter!(Evictions, bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
+    metric!(Evictions, "refused", "Refused", Count "accesses", Neither,
         "bypasses of an admission policy, reads and writes",
         |r| admits(r).then_some(Number::Count(r.counters.bypasses)))
     .shown(Shown::Always),
-    metric!("flash_writes_per_admission", "Writes/admitted", Real "pages", Lower,
+    metric!(Evictions, "flash_writes_per_admission", "Writes/admitted", Real "pages", Lower,
     "physical_writes / misses whose page was taken in, of an admission policy",
     |r| if admits(r) {
         ratio(r.counters.physical_writes, r.counters.admissions())
@@ -249,14 +324,23 @@ static OF_THE_CACHE: &[Metric] = &[
     })
     .shown(Shown::Always),
     counter!(
+        Evictions,
         written_through,
         "Written through",
         "pages",
         Neither,
         "bypasses that were writes, and went through to flash"
     ),
-    counter!(padding_reads, "Padding reads", "pages", Lower, "pages read only to complete a block"),
     counter!(
+        Flash,
+        padding_reads,
+        "Padding reads",
+        "pages",
+        Lower,
+        "pages read only to complete a block"
+    ),
+    counter!(
+        Flash,
         padding_writes,
         "Padding writes",
         "pages",
@@ -264,24 +348,31 @@ static OF_THE_CACHE: &[Metric] = &[
         "pages written only to complete a block"
     ),
     counter!(
+        Flash,
         end_flushes,
         "End flushes",
         "pages",
         Neither,
         "dirty pages written after the last access"
     ),
-    debt!("dirty_left", "Dirty left", "pages", "pages left dirty in the cache at the end", |d| {
-        Some(d.dirty_left)
-    }),
-    debt!("dirty_left_bytes", "Dirty left", "bytes", "their size", |d| d.dirty_left_bytes),
     debt!(
+        Flash,
+        "dirty_left",
+        "Dirty left",
+        "pages",
+        "pages left dirty in the cache at the end",
+        |d| { Some(d.dirty_left) }
+    ),
+    debt!(Flash, "dirty_left_bytes", "Dirty left", "bytes", "their size", |d| d.dirty_left_bytes),
+    debt!(
+        Flash,
         "physical_writes_owed",
         "Writes owed",
         "pages",
         "pages that a flush at the end would still write",
         |d| Some(d.physical_writes_owed)
     ),
-    metric!("write_debt_ratio", "Write debt", Ratio "", Lower,
+    metric!(Flash, "write_debt_ratio", "Write debt", Ratio "", Lower,
     "share of the flash writes, those that are owed included, that is owed",
     |r| {
         let owed = r.debt?.physical_writes_owed;
@@ -291,106 +382,106 @@ static OF_THE_CACHE: &[Metric] = &[
 
 /// Of every run again: times, and what a device counts.
 static OF_TIME: &[Metric] = &[
-    metric!("accesses", "Accesses", Count "accesses", Neither, "page accesses that were counted",
+    metric!(Hits, "accesses", "Accesses", Count "accesses", Neither, "page accesses that were counted",
         |r| Some(Number::Count(r.counters.accesses()))),
-    timed!("requests", "Requests", Count "requests", Neither, "requests that were counted",
-        |t| Some(t.counters.requests.into())),
+    timed!(Response, "requests", "Requests", Count "requests", Neither, "requests that were counted",
+        |t| Some(t.counters.requests.into())).rank(2),
     response!(
-        "response_ns_std",
+        Response, "response_ns_std",
         "Response deviation",
         "population standard deviation of response times",
         response_ns.std
-    ),
-    response!("response_ns_p50", "p50 response", "median response time", response_ns.p50),
-    response!("response_ns_p90", "p90 response", "90 % took at most so long", response_ns.p90),
-    response!("response_ns_p95", "p95 response", "95 % took at most so long", response_ns.p95),
+    ).defers(Deferral::Waits),
+    response!(Response, "response_ns_p50", "p50 response", "median response time", response_ns.p50).short("p50").views(&[(View::Latency, 1)]).defers(Deferral::Waits),
+    response!(Response, "response_ns_p90", "p90 response", "90 % took at most so long", response_ns.p90).short("p90").views(&[(View::Latency, 2)]).defers(Deferral::Waits),
+    response!(Response, "response_ns_p95", "p95 response", "95 % took at most so long", response_ns.p95).short("p95").views(&[(View::Latency, 3)]).defers(Deferral::Waits),
     response!(
-        "response_ns_p999",
+        Response, "response_ns_p999",
         "p99.9 response",
         "99.9 % took at most so long",
         response_ns.p999
-    ),
+    ).short("p99.9").views(&[(View::Latency, 5)]).rank(1).defers(Deferral::Waits),
     response!(
-        "response_ns_p9999",
+        Response, "response_ns_p9999",
         "p99.99 response",
         "99.99 % took at most so long",
         response_ns.p9999
-    ),
-    response!("response_ns_max", "Max response", "longest response time", response_ns.max),
+    ).short("p99.99").views(&[(View::Latency, 6)]).rank(1).defers(Deferral::Waits),
+    response!(Response, "response_ns_max", "Max response", "longest response time", response_ns.max).short("max").views(&[(View::Latency, 7)]).rank(1).defers(Deferral::Waits),
     response!(
-        "read_response_ns_mean",
+        ReadResponse, "read_response_ns_mean",
         "Mean read",
         "mean response time of reads",
         read_response_ns.mean
-    ),
+    ).defers(Deferral::Waits),
     response!(
-        "read_response_ns_std",
+        ReadResponse, "read_response_ns_std",
         "Read deviation",
         "its standard deviation",
         read_response_ns.std
-    ),
-    response!("read_response_ns_p50", "p50 read", "median of reads", read_response_ns.p50),
-    response!("read_response_ns_p90", "p90 read", "90 % of reads", read_response_ns.p90),
-    response!("read_response_ns_p95", "p95 read", "95 % of reads", read_response_ns.p95),
-    response!("read_response_ns_p99", "p99 read", "99 % of reads", read_response_ns.p99),
-    response!("read_response_ns_p999", "p99.9 read", "99.9 % of reads", read_response_ns.p999),
-    response!("read_response_ns_p9999", "p99.99 read", "99.99 % of reads", read_response_ns.p9999),
-    response!("read_response_ns_max", "Max read", "longest read", read_response_ns.max),
+    ).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_p50", "p50 read", "median of reads", read_response_ns.p50).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_p90", "p90 read", "90 % of reads", read_response_ns.p90).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_p95", "p95 read", "95 % of reads", read_response_ns.p95).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_p99", "p99 read", "99 % of reads", read_response_ns.p99).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_p999", "p99.9 read", "99.9 % of reads", read_response_ns.p999).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_p9999", "p99.99 read", "99.99 % of reads", read_response_ns.p9999).defers(Deferral::Waits),
+    response!(ReadResponse, "read_response_ns_max", "Max read", "longest read", read_response_ns.max).defers(Deferral::Waits),
     response!(
-        "write_response_ns_mean",
+        WriteResponse, "write_response_ns_mean",
         "Mean write",
         "mean response time of writes",
         write_response_ns.mean
-    ),
+    ).defers(Deferral::Waits),
     response!(
-        "write_response_ns_std",
+        WriteResponse, "write_response_ns_std",
         "Write deviation",
         "its standard deviation",
         write_response_ns.std
-    ),
-    response!("write_response_ns_p50", "p50 write", "median of writes", write_response_ns.p50),
-    response!("write_response_ns_p90", "p90 write", "90 % of writes", write_response_ns.p90),
-    response!("write_response_ns_p95", "p95 write", "95 % of writes", write_response_ns.p95),
-    response!("write_response_ns_p99", "p99 write", "99 % of writes", write_response_ns.p99),
-    response!("write_response_ns_p999", "p99.9 write", "99.9 % of writes", write_response_ns.p999),
+    ).defers(Deferral::Waits),
+    response!(WriteResponse, "write_response_ns_p50", "p50 write", "median of writes", write_response_ns.p50).defers(Deferral::Waits),
+    response!(WriteResponse, "write_response_ns_p90", "p90 write", "90 % of writes", write_response_ns.p90).defers(Deferral::Waits),
+    response!(WriteResponse, "write_response_ns_p95", "p95 write", "95 % of writes", write_response_ns.p95).defers(Deferral::Waits),
+    response!(WriteResponse, "write_response_ns_p99", "p99 write", "99 % of writes", write_response_ns.p99).defers(Deferral::Waits),
+    response!(WriteResponse, "write_response_ns_p999", "p99.9 write", "99.9 % of writes", write_response_ns.p999).defers(Deferral::Waits),
     response!(
-        "write_response_ns_p9999",
+        WriteResponse, "write_response_ns_p9999",
         "p99.99 write",
         "99.99 % of writes",
         write_response_ns.p9999
-    ),
-    response!("write_response_ns_max", "Max write", "longest write", write_response_ns.max),
-    metric!("dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
+    ).defers(Deferral::Waits),
+    response!(WriteResponse, "write_response_ns_max", "Max write", "longest write", write_response_ns.max).defers(Deferral::Waits),
+    metric!(Balance, "dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
     "probability that a victim is dirty; pages that are written and stay are no victims",
     |r| {
         r.timing.as_ref()?;
         ratio(r.counters.dirty_victims(), r.counters.evictions)
     }),
-    timed!("victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
+    timed!(Balance, "victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
         "probability that a write-back's unit is collecting",
         |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions)),
-    timed!("unbalance_rate_mean", "Mean unbalance", Real "", Lower,
+    timed!(Balance, "unbalance_rate_mean", "Mean unbalance", Real "", Lower,
         "mean of longest queue * units / all queues at dirty evictions; 1 is even (ECR, figure 4)",
         |t| t.unbalance_permille.as_ref().map(|d| Number::Real(d.mean / 1000.0))),
-    timed!("unbalance_gt10_ratio", "Unbalance > 10", Ratio "", Lower,
+    timed!(Balance, "unbalance_gt10_ratio", "Unbalance > 10", Ratio "", Lower,
         "dirty evictions with an unbalance rate over ten, of those with any queue",
         |t| ratio(t.counters.unbalance_gt10, t.counters.unbalance_samples)),
-    timed!("max_deviation_reads", "Deviation, reads", Real "", Lower,
+    timed!(Balance, "max_deviation_reads", "Deviation, reads", Real "", Lower,
         "(max - min) * channels / sum over the channels' reads (SAC, formula 1)",
         |t| Some(max_deviation(t.counters.device.channel_reads.iter().copied()).into())),
-    timed!("max_deviation_programs", "Deviation, programs", Real "", Lower,
+    timed!(Balance, "max_deviation_programs", "Deviation, programs", Real "", Lower,
         "the same of the channels' host programs",
         |t| Some(max_deviation(t.counters.device.channel_programs.iter().copied()).into())),
-    timed!("max_deviation", "Deviation", Real "", Lower, "the same of both together",
+    timed!(Balance, "max_deviation", "Deviation", Real "", Lower, "the same of both together",
     |t| {
         let device = &t.counters.device;
         let both = device.channel_reads.iter().zip(&device.channel_programs);
         Some(max_deviation(both.map(|(reads, programs)| reads + programs)).into())
     }),
-    timed!("missed_latency_ns", "Missed latency", Time "ns", Lower,
+    timed!(ReadLatency, "missed_latency_ns", "Missed latency", Time "ns", Lower,
         "mean time of a host read that reached flash, from submission to end (SAC)",
-        |t| ratio(t.counters.device.read_miss_latency_ns_sum, t.counters.read_misses)),
-    metric!("average_latency_ns", "Average latency", Time "ns", Lower,
+        |t| ratio(t.counters.device.read_miss_latency_ns_sum, t.counters.read_misses)).defers(Deferral::Waits),
+    metric!(ReadLatency, "average_latency_ns", "Average latency", Time "ns", Lower,
     "(1 - hit ratio) * missed latency, of reads (SAC, formula 2)",
     |r| {
         let t = r.timing.as_ref()?;
@@ -401,71 +492,71 @@ static OF_TIME: &[Metric] = &[
             0 => 0.0,
             count => missed * latency / count as f64,
         }))
-    }),
-    timed!("flash_reads", "R", Count "pages", Lower, "host reads that reached flash",
+    }).defers(Deferral::Waits),
+    timed!(Device, "flash_reads", "R", Count "pages", Lower, "host reads that reached flash",
         |t| Some(t.counters.device.flash_reads.into())),
-    timed!("flash_programs", "W", Count "pages", Lower, "programs for the host",
+    timed!(Device, "flash_programs", "W", Count "pages", Lower, "programs for the host",
         |t| Some(t.counters.device.flash_programs.into())),
-    timed!("gc_runs", "Collections", Count "blocks", Lower, "collections",
-        |t| Some(t.counters.device.gc_runs.into())),
-    timed!("gc_moves", "Moved pages", Count "pages", Lower, "valid pages moved by collections",
-        |t| Some(t.counters.device.gc_moves.into())),
-    timed!("summary_programs", "Summary pages", Count "pages", Neither, "summary pages programmed",
+    timed!(Device, "gc_runs", "Collections", Count "blocks", Lower, "collections",
+        |t| Some(t.counters.device.gc_runs.into())).defers(Deferral::Writes),
+    timed!(Device, "gc_moves", "Moved pages", Count "pages", Lower, "valid pages moved by collections",
+        |t| Some(t.counters.device.gc_moves.into())).views(&[(View::Endurance, 11)]).defers(Deferral::Writes),
+    timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither, "summary pages programmed",
         |t| Some(t.counters.device.summary_programs.into())),
-    timed!("gc_writes", "GC writes", Count "pages", Lower,
+    timed!(Device, "gc_writes", "GC writes", Count "pages", Lower,
     "pages programmed by collections, merges and translation (AALRU, figure 9)",
     |t| {
         let d = &t.counters.device;
         let own = |f: &destage_ssd::FtlCounters| f.common.flash_programs - f.common.host_writes;
         Some(d.ftl.as_ref().map_or(d.gc_moves, own).into())
     }),
-    ftl!("switch_merges", "Switch merges", Count "merges", Neither,
+    ftl!(Device, "switch_merges", "Switch merges", Count "merges", Neither,
         "log blocks that became the data block as they were (bast, fast)", "switch_merges"),
-    ftl!("partial_merges", "Partial merges", Count "merges", Lower,
+    ftl!(Device, "partial_merges", "Partial merges", Count "merges", Lower,
         "log blocks that became the data block after copies into them (bast, fast)",
         "partial_merges"),
-    ftl!("full_merges", "Full merges", Count "merges", Lower,
+    ftl!(Device, "full_merges", "Full merges", Count "merges", Lower,
         "merges of a data block and log blocks into a free block (bast, fast)", "full_merges"),
-    ftl!("merge_copies", "Merge copies", Count "pages", Lower, "pages copied by merges",
-        "merge_programs"),
-    ftl!("log_blocks_taken", "Log blocks", Count "blocks", Neither,
+    ftl!(Device, "merge_copies", "Merge copies", Count "pages", Lower, "pages copied by merges",
+        "merge_programs").defers(Deferral::Writes),
+    ftl!(Device, "log_blocks_taken", "Log blocks", Count "blocks", Neither,
         "log blocks that were allocated (bast, fast)", "log_blocks_taken"),
-    ftl!("log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
+    ftl!(Device, "log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
         "most log blocks in use at a time, warm-up included", "log_blocks_used_max"),
-    timed!("log_block_pages_mean", "Log block use", Real "pages", Higher,
+    timed!(Device, "log_block_pages_mean", "Log block use", Real "pages", Higher,
     "pages written to a log block, on average",
     |t| {
         let f = t.counters.device.ftl.as_ref()?;
         ratio(own(f, "log_pages"), own(f, "log_blocks_taken"))
     }),
-    ftl!("gc_copies", "Collected pages", Count "pages", Lower,
+    ftl!(Device, "gc_copies", "Collected pages", Count "pages", Lower,
         "data pages that collections copied, within a plane or not (dftl, page-ideal)",
         "gc_copies"),
-    ftl!("gc_translation_runs", "Translation collections", Count "blocks", Lower,
+    ftl!(Device, "gc_translation_runs", "Translation collections", Count "blocks", Lower,
         "translation blocks collected (dftl)", "gc_translation_runs"),
-    ftl!("translation_reads", "Translation reads", Count "pages", Lower,
+    ftl!(Device, "translation_reads", "Translation reads", Count "pages", Lower,
         "translation pages read, for whatever reason (dftl)", "translation_reads"),
-    ftl!("translation_writes", "Translation writes", Count "pages", Lower,
-        "translation pages programmed, for whatever reason (dftl)", "translation_writes"),
-    timed!("cmt_hit_ratio", "CMT hits", Ratio "", Higher,
+    ftl!(Device, "translation_writes", "Translation writes", Count "pages", Lower,
+        "translation pages programmed, for whatever reason (dftl)", "translation_writes").defers(Deferral::Writes),
+    timed!(Device, "cmt_hit_ratio", "CMT hits", Ratio "", Higher,
     "look-ups that found their entry in the cached mapping table (dftl)",
     |t| {
         let f = t.counters.device.ftl.as_ref()?;
         let hits = own(f, "cmt_hits");
         ratio(hits, hits + own(f, "cmt_misses"))
     }),
-    timed!("block_erases_max", "Most worn block", Count "erases", Lower,
+    timed!(Wear, "block_erases_max", "Most worn block", Count "erases", Lower,
         "erases of the most worn block, preconditioning included",
-        |t| Some(t.counters.device.block_erases_max.into())),
-    timed!("block_erases_min", "Least worn block", Count "erases", Neither,
+        |t| Some(t.counters.device.block_erases_max.into())).short("wear").views(&[(View::Endurance, 15)]),
+    timed!(Wear, "block_erases_min", "Least worn block", Count "erases", Neither,
         "erases of the least worn block",
         |t| Some(t.counters.device.block_erases_min.into())),
-    timed!("block_erases_mean", "Mean wear", Real "erases", Lower, "mean erases of a block",
-        |t| Some(t.block_erases.mean.into())),
-    timed!("block_erases_std", "Wear deviation", Real "erases", Lower,
+    timed!(Wear, "block_erases_mean", "Mean wear", Real "erases", Lower, "mean erases of a block",
+        |t| Some(t.block_erases.mean.into())).views(&[(View::Endurance, 16)]),
+    timed!(Wear, "block_erases_std", "Wear deviation", Real "erases", Lower,
         "population standard deviation of the blocks' erases",
         |t| Some(t.block_erases.std.into())),
-    timed!("utilisation_mean", "Mean utilisation", Ratio "", Neither,
+    timed!(Device, "utilisation_mean", "Mean utilisation", Ratio "", Neither,
     "busy time / makespan, mean of the units",
     |t| {
         let busy: u128 = t.counters.device.unit_busy_ns.iter().map(|&b| u128::from(b)).sum();
@@ -473,13 +564,13 @@ static OF_TIME: &[Metric] = &[
         let all = t.counters.makespan_ns as f64 * units;
         (all > 0.0).then(|| Number::Real(busy as f64 / all))
     }),
-    timed!("utilisation_max", "Max utilisation", Ratio "", Neither,
+    timed!(Device, "utilisation_max", "Max utilisation", Ratio "", Neither,
     "busy time / makespan of the busiest unit",
     |t| {
         let busiest = t.counters.device.unit_busy_ns.iter().copied().max()?;
         ratio(busiest, t.counters.makespan_ns)
     }),
-    timed!("makespan_ns", "Makespan", Time "ns", Lower,
+    timed!(Device, "makespan_ns", "Makespan", Time "ns", Lower,
         "from the start of counting to the last completion",
         |t| Some(t.counters.makespan_ns.into())),
 ];

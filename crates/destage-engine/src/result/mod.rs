@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  identity  which trace was replayed       config   what was asked for
-//!  run       the outcome of one run         metric   what a derived number is
+//!  run       the outcome of one run         metric   a derived number, declared
 //!  metrics, today  every derived number     set      the runs of one call over one trace
 //!  schema    every key, for docs/results.md
 //!  debt      what a run owes at its end     steady   whether its halves are alike
@@ -32,7 +32,7 @@ pub use debt::Debt;
 pub use destage_policies::Shown;
 pub use differences::{Differences, Group};
 pub use identity::TraceIdentity;
-pub use metric::{Better, Kind, Metric, Number};
+pub use metric::{Better, METRIC_GROUPS, Metric, MetricGroup, MetricKind, Number};
 pub use metrics::METRICS;
 pub use run::RunResult;
 pub use set::{ResultSet, SCHEMA_VERSION};

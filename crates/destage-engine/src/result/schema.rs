@@ -1,7 +1,7 @@
 //! The schema of results, written down once: what `docs/results.md` is made from, and what a test
 //! holds results to.
 
-use super::metric::{Better, Kind};
+use super::metric::{Better, METRIC_GROUPS, MetricKind};
 use super::metrics::METRICS;
 use std::fmt::Write;
 
@@ -285,19 +285,26 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{key}`{mark} | {holds} | {about} |");
         }
     }
-    page.push_str("\n## Metrics\n\nThe columns of every table, under these names.\n\n");
-    page.push_str("| name | unit | better | what it is |\n|---|---|---|---|\n");
-    for metric in METRICS.iter() {
-        let unit = match metric.kind {
-            Kind::Ratio => "0..1",
-            _ => metric.unit,
-        };
-        let better = match metric.better {
-            Better::Higher => "more",
-            Better::Lower => "less",
-            Better::Neither => "",
-        };
-        let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
+    page.push_str("\n## Metrics\n\nThe columns of every table, under these names, by group.\n");
+    for heading in METRIC_GROUPS {
+        let _ = write!(page, "\n### {}\n\n", heading.title);
+        if !heading.about.is_empty() {
+            let _ = write!(page, "{}.\n\n", capital(heading.about));
+        }
+        page.push_str("| name | unit | better | definition |\n|---|---|---|---|\n");
+        let members = METRICS.iter().filter(|metric| metric.group == heading.group);
+        for metric in members {
+            let unit = match metric.kind {
+                MetricKind::Ratio => "0..1",
+                _ => metric.unit,
+            };
+            let better = match metric.better {
+                Better::Higher => "more",
+                Better::Lower => "less",
+                Better::Neither => "",
+            };
+            let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
+        }
     }
     // The page lies among those that it leads to; this file does not.
     page.replace("](docs/", "](")

@@ -79,8 +79,11 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
              that what is written would depend on what fk chooses"
         ));
     }
-    let cqct = params.iter().find(|(key, _)| *key == "cqct").and_then(|(_, value)| value.as_text());
-    let Some(cqct) = cqct.filter(|&cqct| cqct == "wait" || cqct == "eq1") else { return Ok(()) };
+    let info = destage_policies::info(policy).ok();
+    let Some(one) = info.and_then(|info| info.one_write_point) else { return Ok(()) };
+    let given = params.iter().find(|(key, _)| *key == one.param);
+    let given = given.and_then(|(_, value)| value.as_text());
+    let Some(value) = given.filter(|value| one.values.contains(value)) else { return Ok(()) };
     let key = match (device.slc, device.streams.write_points()) {
         (Some(_), _) => "slc_blocks",
         (None, 1) => return Ok(()),
@@ -88,7 +91,8 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
         _ => "gc_stream = own",
     };
     impossible(format!(
-        "{policy}: cqct = {cqct} excludes {key} of the drive, whose collections it does not \
-         foresee: it needs cqct = backlog or eq1_strict"
+        "{policy}: {} = {value} excludes {key} of the drive, whose collections it does not \
+         foresee: it needs {}",
+        one.param, one.instead
     ))
 }

@@ -1,4 +1,4 @@
-//! What L_C and L_D have cost over the last m accesses (ACR, formulas 1 to 7).
+//! Cost of L_C and L_D over the last m accesses (ACR, formulas 1 to 7).
 
 /// The formulas, and what they weigh.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,8 @@ pub(super) enum Scheme {
     Hybrid { file_pages: u64 },
 }
 
-/// What one access counts in: bits of its record. Each counts in exactly one of R_LC and R_LD.
+/// Counters of one access, as bits of its record. Each access counts in exactly one of R_LC and
+/// R_LD.
 pub(super) mod counted {
     pub(in super::super) const R_LD: u8 = 0;
     pub(in super::super) const R_LC: u8 = 1;

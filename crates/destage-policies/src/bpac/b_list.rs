@@ -25,43 +25,23 @@ use crate::clusters::{Block, Chain, Linked, NIL, Pair, Sizes};
 use destage_core::pages::prefetch;
 use std::collections::BTreeMap;
 
-/// What BPAC keeps of a block.
+/// BPAC's state of a block.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Own {
+pub(super) struct ClusterState {
     /// Virtual time of its last insertion or hit in the b-list.
     pub(super) recency: u64,
     pub(super) pattern: Pattern,
     order: Pair,
     sizes: Pair, // among the expired of its size
-    place: Place,
+    place: ClusterQueue,
     ready: Ready,
 }
 
-impl Linked<1> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.order
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.order
-    }
-}
+linked! { ClusterState: 1 => order, 2 => sizes }
 
-impl Linked<2> for Own {
-    #[inline(always)]
-    fn pair(&self) -> Pair {
-        self.sizes
-    }
-    #[inline(always)]
-    fn pair_mut(&mut self) -> &mut Pair {
-        &mut self.sizes
-    }
-}
-
-/// Where a block waits.
+/// Queue in which a block waits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Place {
+enum ClusterQueue {
     /// Nowhere: it is new, or its cluster is empty.
     #[default]
     Parked,
@@ -74,9 +54,9 @@ enum Place {
     SparedOdd,
 }
 
-impl Place {
+impl ClusterQueue {
     fn is_odd(self) -> bool {
-        matches!(self, Place::RecentOdd | Place::ExpiredOdd | Place::SparedOdd)
+        matches!(self, ClusterQueue::RecentOdd | ClusterQueue::ExpiredOdd | ClusterQueue::SparedOdd)
     }
 }
 
@@ -98,7 +78,7 @@ pub(super) enum Rule {
     Fallback,
 }
 
-type Blocks = [Block<Own>];
+type Blocks = [Block<ClusterState>];
 
 /// All blocks with a resident page. Fresh means not out of lifetime.
 pub(super) struct BList {
@@ -119,7 +99,7 @@ pub(super) struct BList {
 }
 
 /// Key of a cluster among the expired that came out of turn: the last is the victim.
-fn odd_key(block: &Block<Own>) -> (u32, u64) {
+fn odd_key(block: &Block<ClusterState>) -> (u32, u64) {
     (block.len, u64::MAX - block.own.recency)
 }
 
@@ -161,11 +141,11 @@ impl BList {
 
     /// At time `t`.
     #[inline(always)]
-    fn is_expired(&self, block: &Block<Own>, t: u64) -> bool {
+    fn is_expired(&self, block: &Block<ClusterState>, t: u64) -> bool {
         block.own.recency.saturating_add(self.bird_thd) < t
     }
 
-    fn is_spared(&self, block: &Block<Own>) -> bool {
+    fn is_spared(&self, block: &Block<ClusterState>) -> bool {
         !self.seq_expiry && block.own.pattern.is_sequential(self.seq_min_pages)
     }
 
@@ -178,7 +158,7 @@ impl BList {
         self.order.unlink(blocks, at);
     }
 
-    /// It is time `t`: whatever is out of lifetime expires.
+    /// Advances to time `t`: clusters beyond their lifetime expire.
     #[inline(always)]
     pub(super) fn advance(&mut self, blocks: &mut Blocks, t: u64) {
         while self.border != NIL && self.is_expired(&blocks[self.border as usize], t) {
@@ -188,7 +168,7 @@ impl BList {
                 self.expire(blocks, at);
             } else {
                 self.order.unlink(blocks, at);
-                blocks[at as usize].own.place = Place::Parked;
+                blocks[at as usize].own.place = ClusterQueue::Parked;
             }
             // The next one is looked at right now, the one after it at the next write.
             if let Some(next) = blocks.get(self.border as usize) {
@@ -208,11 +188,11 @@ impl BList {
     fn expire(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
         if self.is_spared(block) {
-            block.own.place = Place::Spared;
+            block.own.place = ClusterQueue::Spared;
             self.spared.insert(block.own.recency, at);
             return;
         }
-        block.own.place = Place::Expired;
+        block.own.place = ClusterQueue::Expired;
         let size = block.len;
         self.expired.push(blocks, at, size);
         self.expired_blocks += 1;
@@ -222,36 +202,36 @@ impl BList {
     fn expire_out_of_turn(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
         if self.is_spared(block) {
-            block.own.place = Place::SparedOdd;
+            block.own.place = ClusterQueue::SparedOdd;
             self.spared.insert(block.own.recency, at);
             return;
         }
-        block.own.place = Place::ExpiredOdd;
+        block.own.place = ClusterQueue::ExpiredOdd;
         self.expired_odd.insert(odd_key(block), at);
         self.expired_blocks += 1;
     }
 
-    /// What made a cluster expire, undone; it stays on the order, if it was.
+    /// Undoes the expiry of a cluster, which stays on the order if it was.
     #[inline(always)]
     fn unexpire(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
         match block.own.place {
-            Place::Expired => {
+            ClusterQueue::Expired => {
                 let size = block.len;
                 self.expired.unlink(blocks, at, size);
                 self.expired_blocks -= 1;
             }
-            Place::ExpiredOdd => {
+            ClusterQueue::ExpiredOdd => {
                 self.expired_odd.remove(&odd_key(block));
                 self.expired_blocks -= 1;
             }
-            Place::Spared | Place::SparedOdd => {
+            ClusterQueue::Spared | ClusterQueue::SparedOdd => {
                 self.spared.remove(&block.own.recency);
             }
-            Place::RecentOdd => {
+            ClusterQueue::RecentOdd => {
                 self.recent_odd.remove(&block.own.recency);
             }
-            Place::Parked | Place::Recent => {}
+            ClusterQueue::Parked | ClusterQueue::Recent => {}
         }
     }
 
@@ -265,18 +245,18 @@ impl BList {
         }
         let place = block.own.place;
         self.unexpire(blocks, at);
-        if place != Place::Parked && !place.is_odd() {
+        if place != ClusterQueue::Parked && !place.is_odd() {
             self.leave_order(blocks, at);
         }
-        blocks[at as usize].own.place = Place::Parked;
+        blocks[at as usize].own.place = ClusterQueue::Parked;
     }
 
-    /// The same, of a block that is put back as the newest right away: one that is the newest
+    /// Takes a block that is put back as the newest right away: one that is the newest
     /// already keeps its place, as in every run of pages.
     #[inline(always)]
     pub(super) fn take_for_use(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
-        if block.own.place == Place::Recent && self.order.newest() == Some(at) {
+        if block.own.place == ClusterQueue::Recent && self.order.newest() == Some(at) {
             self.clusters -= u64::from(block.len > 0);
             if block.own.ready != Ready::No {
                 self.unready(block);
@@ -286,7 +266,7 @@ impl BList {
         }
     }
 
-    fn unready(&mut self, block: &mut Block<Own>) {
+    fn unready(&mut self, block: &mut Block<ClusterState>) {
         match std::mem::take(&mut block.own.ready) {
             Ready::No => None,
             Ready::Full => self.full.remove(&block.own.recency),
@@ -295,7 +275,7 @@ impl BList {
     }
 
     #[inline(always)]
-    fn make_ready(&mut self, block: &mut Block<Own>, at: u32) {
+    fn make_ready(&mut self, block: &mut Block<ClusterState>, at: u32) {
         let Block { len, own, .. } = block;
         let at_end = own.pattern.last() == self.pages_per_block - 1;
         let full = *len == self.pages_per_block;
@@ -315,8 +295,8 @@ impl BList {
         let block = &mut blocks[at as usize];
         self.clusters += u64::from(block.len > 0);
         self.make_ready(block, at);
-        if block.own.place != Place::Recent {
-            block.own.place = Place::Recent;
+        if block.own.place != ClusterQueue::Recent {
+            block.own.place = ClusterQueue::Recent;
             self.order.push_newest(blocks, at);
             if self.border == NIL {
                 self.border = at;
@@ -329,7 +309,7 @@ impl BList {
     pub(super) fn before_return(&mut self, blocks: &mut Blocks, at: u32) {
         let block = &mut blocks[at as usize];
         match block.own.place {
-            Place::Recent | Place::RecentOdd => {
+            ClusterQueue::Recent | ClusterQueue::RecentOdd => {
                 self.clusters -= u64::from(block.len > 0);
                 self.unready(block);
             }
@@ -343,13 +323,13 @@ impl BList {
         self.clusters += 1;
         self.make_ready(&mut blocks[at as usize], at);
         let block = &mut blocks[at as usize];
-        if block.own.place != Place::Parked {
+        if block.own.place != ClusterQueue::Parked {
             return;
         }
         if self.is_expired(block, t) {
             self.expire_out_of_turn(blocks, at);
         } else {
-            block.own.place = Place::RecentOdd;
+            block.own.place = ClusterQueue::RecentOdd;
             self.recent_odd.insert(block.own.recency, at);
         }
     }
@@ -374,7 +354,7 @@ impl BList {
         while self.border != NIL && blocks[self.border as usize].len == 0 {
             let at = self.border;
             self.leave_order(blocks, at);
-            blocks[at as usize].own.place = Place::Parked;
+            blocks[at as usize].own.place = ClusterQueue::Parked;
         }
         let in_turn = blocks.get(self.border as usize);
         let in_turn = in_turn.map(|block| (block.own.recency, self.border));
@@ -393,7 +373,7 @@ impl BList {
             Some((at, _)) => (at, true),
             None => (self.border, false),
         };
-        let newer = |block: &Block<Own>| match is_expired {
+        let newer = |block: &Block<ClusterState>| match is_expired {
             true => Linked::<2>::pair(block).newer,
             false => Linked::<1>::pair(block).newer,
         };
@@ -415,7 +395,7 @@ impl BList {
         for at in odd.filter(again).collect::<Vec<_>>() {
             self.unexpire(blocks, at);
             let own = &mut blocks[at as usize].own;
-            own.place = Place::RecentOdd;
+            own.place = ClusterQueue::RecentOdd;
             self.recent_odd.insert(own.recency, at);
         }
         loop {
@@ -427,7 +407,7 @@ impl BList {
                 return;
             }
             self.unexpire(blocks, older);
-            blocks[older as usize].own.place = Place::Recent;
+            blocks[older as usize].own.place = ClusterQueue::Recent;
             self.border = older;
         }
     }

@@ -1,4 +1,4 @@
-//! How the pages of a block are written: in a row, over and over, or at random (BPAC section 4.5).
+//! Write pattern of a block: sequential, looping or random (BPAC section 4.5).
 //!
 //! ```text
 //!            first page again, after a run        out of turn
@@ -10,12 +10,12 @@
 
 use crate::clusters::NIL;
 
-/// What the writes to a block look like.
+/// Write pattern of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum WritePattern {
     /// Each page follows the one before.
     Seq,
-    /// The same pages in the same order once more.
+    /// Repeated passes over the same pages in the same order.
     Loop,
     /// Neither.
     Rand,
@@ -47,13 +47,13 @@ impl Pattern {
     const RAND: Pattern = Pattern { first: NIL, last: 0, cursor: NIL };
 
     #[inline(always)]
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> WritePattern {
         if self.cursor != NIL {
-            Kind::Loop
+            WritePattern::Loop
         } else if *self == Pattern::RAND {
-            Kind::Rand
+            WritePattern::Rand
         } else {
-            Kind::Seq
+            WritePattern::Seq
         }
     }
 
@@ -81,9 +81,11 @@ impl Pattern {
         // Without a run there is no last page.
         let follows = self.first != NIL && p == self.last + 1;
         match self.kind() {
-            Kind::Seq if self.first == NIL => (self.first, self.last) = (p, p),
-            Kind::Seq if follows => self.last = p,
-            Kind::Loop if follows && self.cursor == self.last => (self.last, self.cursor) = (p, p),
+            WritePattern::Seq if self.first == NIL => (self.first, self.last) = (p, p),
+            WritePattern::Seq if follows => self.last = p,
+            WritePattern::Loop if follows && self.cursor == self.last => {
+                (self.last, self.cursor) = (p, p)
+            }
             _ => *self = Pattern::RAND,
         }
     }
@@ -92,9 +94,9 @@ impl Pattern {
     #[inline(always)]
     pub(super) fn hit(&mut self, p: u32, seq_min_pages: u32) {
         match self.kind() {
-            Kind::Seq if p == self.first && self.run() >= seq_min_pages => self.cursor = p,
-            Kind::Seq if p == self.last => {}
-            Kind::Loop if p == self.expected() => self.cursor = p,
+            WritePattern::Seq if p == self.first && self.run() >= seq_min_pages => self.cursor = p,
+            WritePattern::Seq if p == self.last => {}
+            WritePattern::Loop if p == self.expected() => self.cursor = p,
             _ => *self = Pattern::RAND,
         }
     }
@@ -114,9 +116,9 @@ impl Pattern {
 
     pub(super) fn name(&self) -> &'static str {
         match self.kind() {
-            Kind::Seq => "seq",
-            Kind::Loop => "loop",
-            Kind::Rand => "rand",
+            WritePattern::Seq => "seq",
+            WritePattern::Loop => "loop",
+            WritePattern::Rand => "rand",
         }
     }
 }
@@ -136,8 +138,8 @@ mod tests {
         assert!(!written(&[3]).is_sequential(2));
         assert!(written(&[3, 4]).is_sequential(2));
         assert!(!written(&[3, 4]).is_sequential(3));
-        assert_eq!(written(&[3, 5]).kind(), Kind::Rand);
-        assert_eq!(written(&[3, 5, 6]).kind(), Kind::Rand, "for good");
+        assert_eq!(written(&[3, 5]).kind(), WritePattern::Rand);
+        assert_eq!(written(&[3, 5, 6]).kind(), WritePattern::Rand, "for good");
     }
 
     #[test]
@@ -148,7 +150,7 @@ mod tests {
         pattern.insertion(6);
         assert!(pattern.is_sequential(4));
         pattern.hit(4, 2);
-        assert_eq!(pattern.kind(), Kind::Rand);
+        assert_eq!(pattern.kind(), WritePattern::Rand);
     }
 
     #[test]
@@ -156,28 +158,28 @@ mod tests {
         let mut pattern = written(&[3, 4, 5]);
         for p in [3, 4, 5, 3] {
             pattern.hit(p, 2);
-            assert_eq!(pattern.kind(), Kind::Loop);
+            assert_eq!(pattern.kind(), WritePattern::Loop);
         }
         let mut longer = pattern;
         pattern.hit(5, 2);
-        assert_eq!(pattern.kind(), Kind::Rand, "4 was due");
+        assert_eq!(pattern.kind(), WritePattern::Rand, "4 was due");
         longer.insertion(6);
-        assert_eq!(longer.kind(), Kind::Rand, "a loop grows only at its end");
+        assert_eq!(longer.kind(), WritePattern::Rand, "a loop grows only at its end");
         let mut grown = written(&[3, 4, 5]);
         [3, 4, 5].into_iter().for_each(|p| grown.hit(p, 2));
         grown.insertion(6);
-        assert_eq!((grown.kind(), grown.last()), (Kind::Loop, 6));
+        assert_eq!((grown.kind(), grown.last()), (WritePattern::Loop, 6));
     }
 
     #[test]
     fn a_hot_page_returns_to_its_run_or_breaks_it() {
         let mut pattern = written(&[3, 4]);
         pattern.return_of(4);
-        assert_eq!(pattern.kind(), Kind::Seq);
+        assert_eq!(pattern.kind(), WritePattern::Seq);
         pattern.return_of(5);
-        assert_eq!(pattern.kind(), Kind::Rand);
+        assert_eq!(pattern.kind(), WritePattern::Rand);
         let mut empty = Pattern::default();
         empty.return_of(0);
-        assert_eq!(empty.kind(), Kind::Rand);
+        assert_eq!(empty.kind(), WritePattern::Rand);
     }
 }

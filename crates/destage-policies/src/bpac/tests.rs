@@ -1,4 +1,4 @@
-//! What the sentences say of `bpac.rs`: the paper's own cases, then the corners.
+//! Tests of the rules at the head of `bpac.rs`: the paper's own cases, then the corners.
 
 use super::*;
 use crate::params::Value;

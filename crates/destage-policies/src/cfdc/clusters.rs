@@ -216,7 +216,7 @@ impl Clusters {
         waiting.min_by_key(|&at| (self.table[at as usize].timestamp, self.numbers.page(Slot(at)).0))
     }
 
-    /// What a cluster waits under.
+    /// Pair under which a cluster waits.
     fn pair(&self, index: u32) -> Pair {
         let Cluster { n, distances, .. } = self.table[index as usize];
         Pair::new(n.into(), if n == 1 { 1 } else { distances })
@@ -309,7 +309,7 @@ impl Clusters {
         self.waiting.check(&waiting().map(entry).collect::<Vec<_>>());
     }
 
-    /// As the specification's tables: `#0{1 3}@5! #1{6}@4`.
+    /// The clusters as in the specification's tables: `#0{1 3}@5! #1{6}@4`.
     #[cfg(test)]
     pub(super) fn show(&self, frames: &[Frame]) -> String {
         let mut shown: Vec<(u64, String)> = self

@@ -1,4 +1,4 @@
-//! Which of CFDC's clusters has the lowest priority `IPD / (n^2 (globaltime - timestamp))`.
+//! Choice of CFDC's cluster with the lowest priority `IPD / (n^2 (globaltime - timestamp))`.
 //!
 //! Clusters of equal n and IPD are in the order of their timestamps, whatever `globaltime` is. So
 //! there is one queue for each such pair, and choosing compares the oldest of each: first rounded
@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Size n and IPD of a cluster, in one word.
 ///
-/// With clusters of at most 2^20 pages, n is at most 2^20 and IPD below 2^40.
+/// Size n and inter-page distance IPD of a cluster: of at most 2^20 pages, with IPD below 2^40.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pair(u64);
 
@@ -278,7 +278,7 @@ impl Waiting {
     }
 }
 
-/// Where the highest of these is; `None` if none is above 0.
+/// Index of the highest; `None` if none is above 0.
 fn highest(heights: &[f64]) -> Option<usize> {
     let (mut highest, mut most) = (None, 0.0);
     for (i, &height) in heights.iter().enumerate() {
@@ -289,7 +289,7 @@ fn highest(heights: &[f64]) -> Option<usize> {
     highest
 }
 
-/// What is not above this is clearly behind: rounding errors are below 2^-50 of a height.
+/// Height below which a set is clearly behind: rounding errors are below 2^-50 of a height.
 #[inline(always)]
 fn behind(most: f64) -> f64 {
     most * (1.0 - 1.0 / (1u64 << 40) as f64)

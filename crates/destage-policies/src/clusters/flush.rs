@@ -1,10 +1,10 @@
-//! What leaves with a cluster: its pages in ascending order, and what completes their block.
+//! Destage of a cluster: its pages in ascending order, and the padding of their block.
 
-use super::{At, Block, Blocks, Chain, FRAMES_AHEAD, Held, Linked, NIL};
+use super::{At, Block, Blocks, Chain, FRAMES_AHEAD, Linked, NIL, ResidentPage};
 use destage_core::pages::prefetch;
 use destage_core::{Directory, Lpn, Plan};
 
-/// What goes with a cluster to flash.
+/// Padding of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Padding {
     /// Nothing.
@@ -21,14 +21,14 @@ pub(super) struct Leaving {
     slot: u32,
 }
 
-/// What becomes of a page when its block's cluster is destaged.
+/// Fate of a page when its block's cluster is destaged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Share {
-    /// It leaves.
+    /// The page leaves.
     Leaves,
-    /// It is in the cluster, and stays.
+    /// The page is in the cluster and stays.
     Stays,
-    /// It is not in the cluster.
+    /// The page is not in the cluster.
     Elsewhere,
 }
 
@@ -59,7 +59,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         } else {
             let mut frame = pages.oldest().unwrap_or(NIL);
             while frame != NIL {
-                let Held { offset, slot, links, own, .. } = &self.frames[frame as usize];
+                let ResidentPage { offset, slot, links, own, .. } = &self.frames[frame as usize];
                 match share(own) {
                     Share::Leaves => {
                         self.group.push(Leaving { offset: *offset, frame, slot: *slot });
@@ -80,7 +80,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     #[inline(always)]
     pub(crate) fn unlink_gathered<const K: usize>(&mut self, list: &mut Chain<K>)
     where
-        Held<T>: Linked<K>,
+        ResidentPage<T>: Linked<K>,
     {
         for leaving in &self.group {
             prefetch(&self.frames, leaving.frame as usize);

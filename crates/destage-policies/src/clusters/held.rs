@@ -1,24 +1,24 @@
-//! What is known of a resident page and of its block, and the lists that go through them.
+//! State of a resident page and of its block, and the lists that go through them.
 
 use super::{Chain, Linked, Pair};
 
-/// What is known of a resident page. Two share a line of the processor's caches, and none lies
+/// State of a resident page. Two share a line of the processor's caches, and none lies
 /// across two: a hint brings one line near.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub(crate) struct Held<T> {
+pub(crate) struct ResidentPage<T> {
     /// Names the page in the table; of a free frame: a page that has another, or none.
     pub(super) slot: u32,
     /// Index of its block.
     pub(crate) block: u32,
-    /// Its place in the block.
+    /// Place in the block.
     pub(crate) offset: u32,
     pub(super) links: Pair, // in its cluster
     /// The policy's own.
     pub(crate) own: T,
 }
 
-impl<T> Linked<0> for Held<T> {
+impl<T> Linked<0> for ResidentPage<T> {
     #[inline(always)]
     fn pair(&self) -> Pair {
         self.links
@@ -29,7 +29,7 @@ impl<T> Linked<0> for Held<T> {
     }
 }
 
-impl<T: Linked<1>> Linked<1> for Held<T> {
+impl<T: Linked<1>> Linked<1> for ResidentPage<T> {
     #[inline(always)]
     fn pair(&self) -> Pair {
         self.own.pair()
@@ -44,7 +44,7 @@ impl<T: Linked<1>> Linked<1> for Held<T> {
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(64))]
 pub(crate) struct Block<U> {
-    /// Its cluster.
+    /// Pages of its cluster.
     pub(crate) pages: Chain<0>,
     /// Pages of its cluster.
     pub(crate) len: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Block<U> {
 }
 
 impl<U> Block<U> {
-    /// Its only page has just come.
+    /// Whether its only page has just come.
     #[inline(always)]
     pub(crate) fn is_new(&self) -> bool {
         self.resident == 1

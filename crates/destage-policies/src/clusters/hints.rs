@@ -1,7 +1,7 @@
-//! What is brought near before it is used, so that nobody waits for memory. No decision is made
+//! Prefetches, so that no access waits for memory. No decision is made
 //! here.
 
-use super::{Blocks, Held, Linked, NIL, Pair};
+use super::{Blocks, Linked, NIL, Pair, ResidentPage};
 use destage_core::pages::prefetch;
 use destage_core::{Directory, Page};
 
@@ -27,8 +27,8 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
         }
     }
 
-    /// Hint, after [`prefetch_held`](Blocks::prefetch_held): so is its block. Returns the page's frame, or
-    /// [`NIL`].
+    /// Hint, after [`prefetch_held`](Blocks::prefetch_held): so is its block. Returns the page's
+    /// frame, or [`NIL`].
     #[inline(always)]
     pub(crate) fn prefetch_block(&self, page: Page) -> u32 {
         if D::DENSE
@@ -45,7 +45,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     #[inline(always)]
     pub(crate) fn prefetch_linked<const K: usize>(&self, frame: u32)
     where
-        Held<T>: Linked<K>,
+        ResidentPage<T>: Linked<K>,
     {
         if let Some(held) = self.frames.get(frame as usize) {
             let Pair { newer, older } = held.pair();
@@ -57,7 +57,7 @@ impl<D: Directory, T: Copy, U: Copy + Default> Blocks<D, T, U> {
     /// Hint: the page of this frame, which is near, is likely to leave soon.
     #[inline(always)]
     pub(crate) fn prefetch_leaving(&self, frame: u32) {
-        let Held { slot, block, .. } = self.frames[frame as usize];
+        let ResidentPage { slot, block, .. } = self.frames[frame as usize];
         prefetch(&self.at, slot as usize);
         prefetch(&self.blocks, block as usize);
         self.prefetch_linked::<0>(frame);

@@ -11,14 +11,14 @@
 
 use super::chain::{Chain, Linked};
 
-/// Which sizes occur.
+/// Sizes that occur.
 #[derive(Clone, Debug)]
 struct Occupied {
     levels: Vec<Vec<u64>>, // the last has one word; words grow with what is set
 }
 
 impl Occupied {
-    /// For numbers below `end`.
+    /// An empty set of numbers below `end`.
     fn new(end: u32) -> Self {
         let mut levels = vec![Vec::new()];
         let mut words = end.div_ceil(64);
@@ -80,7 +80,7 @@ pub(crate) struct Sizes<const K: usize> {
 }
 
 impl<const K: usize> Sizes<K> {
-    /// For clusters of at most so many pages.
+    /// No clusters, of at most `largest` pages each.
     pub(crate) fn new(largest: u32) -> Self {
         Sizes { chains: Vec::new(), occupied: Occupied::new(largest) }
     }

@@ -12,7 +12,7 @@ pub struct EraseBlocks {
 }
 
 impl EraseBlocks {
-    /// Of pages with these LPNs, ascending, in blocks of so many pages.
+    /// The blocks of pages with these LPNs, ascending, of `pages_per_block` pages each.
     pub fn new(lpns: impl IntoIterator<Item = u64>, pages_per_block: u32) -> Self {
         let size = BlockSize::new(pages_per_block);
         let mut of_page = Vec::new();

@@ -1,4 +1,4 @@
-//! What the sentences say of `ecr.rs`: the paper's own cases, then the corners.
+//! Tests of the rules at the head of `ecr.rs`: the paper's own cases, then the corners.
 
 use super::*;
 use crate::cflru_e::CflruE;

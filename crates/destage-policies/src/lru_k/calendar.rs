@@ -39,7 +39,7 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// For so many frames.
+    /// An empty calendar of `frames` frames.
     pub(super) fn new(frames: u32) -> Self {
         let accesses = (frames / FRAMES_PER_ACCESS).clamp(64, 1 << 30).next_power_of_two();
         Calendar {

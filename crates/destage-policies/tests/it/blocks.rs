@@ -37,7 +37,7 @@ fn trace(seed: u64, accesses: usize) -> Vec<(Op, u64)> {
     trace
 }
 
-/// What one access did.
+/// Result of one access.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Step {
     hit: bool,
@@ -142,7 +142,7 @@ fn nothing_is_lost<P: Policy>(policy: &P, buffer: &Held, flash: &[u64], newest: 
     }
 }
 
-/// As a device that is always as slow.
+/// Completes operations as a device that is always as slow.
 fn report<P: Policy>(policy: &mut P, plan: &Plan, latency_ns: u64) {
     let done = Completion { page: None, submission: 0, latency_ns, service_ns: latency_ns };
     plan.padded().iter().filter(|pad| !pad.in_buffer).for_each(|_| policy.fetched(&done));

@@ -6,7 +6,7 @@ use destage_policies::params::Value;
 use destage_policies::{Setup, check_params, dense, hashed};
 use std::collections::{BTreeSet, HashMap};
 
-/// What one access decided (`docs/spec/page-policies.md` 2.4), pages by their number in the trace.
+/// Decision of one access (`docs/spec/page-policies.md` 2.4), pages by their number in the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// The page was resident when the access arrived.
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub resident: Vec<(u64, bool)>,
 }
 
-/// Which directory a run goes over.
+/// Directory of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     /// Pages renumbered in ascending order.
@@ -143,7 +143,7 @@ impl Drive<'_> {
     }
 }
 
-/// For each access the index of the next one to its page.
+/// Index of the next access to the same page, for each access.
 fn next_uses(trace: &[(Op, u64)]) -> Vec<u64> {
     let mut next: HashMap<u64, u64> = HashMap::new();
     let mut uses: Vec<u64> = trace

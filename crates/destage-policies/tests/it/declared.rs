@@ -1,6 +1,7 @@
-//! What a policy says of itself in the catalogue is what it does: every policy of the table.
+//! Catalogue entries checked against the policies: every policy of the table.
 
 use destage_core::{AnyPolicy, Lookup, Lpn, Op, Page, Policy, Request};
+use destage_policies::params::Value;
 use destage_policies::{Counter, Gauge, Info, ORDERED, POLICIES, Setup, check_params, dense};
 use std::collections::BTreeMap;
 
@@ -89,6 +90,34 @@ fn what_a_run_supplies_is_a_parameter_of_the_policy() {
         }
     }
     assert!(taken > 0);
+}
+
+#[test]
+fn restricted_values_are_values_of_a_parameter() {
+    let mut restricted = 0;
+    for info in POLICIES {
+        let Some(one) = info.one_write_point else { continue };
+        for value in one.values {
+            let given = Value::Text((*value).into());
+            let checked = check_params(info.name, [(one.param, &given)]);
+            assert!(checked.is_ok(), "{}: {} = {value}", info.name, one.param);
+            restricted += 1;
+        }
+    }
+    assert!(restricted > 0);
+}
+
+#[test]
+fn one_policy_is_the_baseline_and_places_are_given_once() {
+    let places = |of: fn(&Info) -> Option<u8>| {
+        let mut places: Vec<u8> = POLICIES.iter().filter_map(|info| of(info)).collect();
+        places.sort_unstable();
+        places
+    };
+    assert_eq!(POLICIES.iter().filter(|info| info.baseline).count(), 1);
+    for places in [places(|info| info.compared), places(|info| info.advised)] {
+        assert_eq!(places, Vec::from_iter(0..places.len() as u8));
+    }
 }
 
 #[test]

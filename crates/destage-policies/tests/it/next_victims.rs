@@ -135,7 +135,7 @@ fn clock_sweep_leaves_in_the_order_that_it_shows() {
     follows_its_order("clock-sweep");
 }
 
-/// Whether a policy says that it has an order.
+/// Visitor that returns whether a policy has an order.
 struct Ordered;
 
 impl Visitor for Ordered {

@@ -107,7 +107,7 @@ fn counters(
     counters
 }
 
-/// Where a vector and the policy first differ.
+/// First difference between a vector and the policy.
 fn difference(vector: &Vector, over: Over) -> Option<String> {
     let Vector { name, policy, frames, trace, .. } = vector;
     let outcome = run(policy, *frames, &vector.params, trace, over, true);

@@ -26,6 +26,7 @@ use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::replay::Replayed;
 use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
 use clock_multi_size::{Clock, Hands, Sieve};
+use destage_policies::{MultiSize, info};
 use fifo::Fifo;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -48,14 +49,19 @@ const AHEAD: usize = 16;
 /// Accesses after which counts are taken out of narrow lanes: they hold twice as many.
 const LANES_HOLD: u64 = if cfg!(test) { 100 } else { 1 << 28 };
 
+/// Rule by which one pass runs the policy at several sizes, if there is one.
+fn rule_of(policy: &str) -> Option<MultiSize> {
+    info(policy).ok()?.multi_size
+}
+
 /// Whether a policy's sizes can be run together over so many pages.
 pub fn can_share(policy: &str, pages: usize) -> bool {
-    ["fifo", "clock", "sieve"].contains(&policy) && pages <= MOST_PAGES
+    rule_of(policy).is_some() && pages <= MOST_PAGES
 }
 
 /// Whether that is quicker where every run is cut into windows.
 pub fn windows_pay(policy: &str, accesses: u64, pages: usize) -> bool {
-    policy != "fifo" || accesses >= CUTS_PAY_FROM * pages as u64
+    rule_of(policy) != Some(MultiSize::Arrival) || accesses >= CUTS_PAY_FROM * pages as u64
 }
 
 /// Sizes of a policy that go into one pass, of `sizes` that it has, where `tasks` would be done one
@@ -83,11 +89,10 @@ pub fn run(
     let most = pages.max(1) as u32;
     let held: Vec<u32> = frames.iter().map(|&frames| frames.min(most)).collect();
     let pass = Pass { columns, warmup_requests, frames, windows, control };
-    match policy {
-        "fifo" => pass.run(Fifo::new(pages, &held)),
-        "clock" => pass.run(Hands::<Clock>::new(pages, &held)),
-        "sieve" => pass.run(Hands::<Sieve>::new(pages, &held)),
-        other => unreachable!("{other} does not share"),
+    match rule_of(policy)? {
+        MultiSize::Arrival => pass.run(Fifo::new(pages, &held)),
+        MultiSize::SecondChance => pass.run(Hands::<Clock>::new(pages, &held)),
+        MultiSize::SteadyHand => pass.run(Hands::<Sieve>::new(pages, &held)),
     }
 }
 

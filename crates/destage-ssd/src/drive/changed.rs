@@ -2,7 +2,8 @@
 
 use super::tables::{Tables, tables_with};
 use super::{Drive, DriveError, Record, spec};
-use crate::config::{FlushMode, PlacementConfig, Value, nearest};
+use crate::config::{ConfigError, FlushMode, PlacementConfig, Value, nearest};
+use crate::tables::HostConfig;
 use serde::Deserialize;
 
 impl Drive {
@@ -69,9 +70,20 @@ impl Drive {
     ///
     /// [`DriveError::Change`] where it cannot be.
     pub fn with_flush(&self, flush: FlushMode) -> Result<Drive, DriveError> {
-        let host = self.host.with_flush(flush, &self.device);
-        let spec = self.name.clone();
-        let host = host.map_err(|error| DriveError::Change { spec, error })?;
+        self.hosted(self.host.with_flush(flush, &self.device))
+    }
+
+    /// The drive in a closed loop with so many requests outstanding, at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`DriveError::Change`] where it cannot be.
+    pub fn with_queue_depth(&self, queue_depth: u32) -> Result<Drive, DriveError> {
+        self.hosted(self.host.closed(queue_depth, &self.device))
+    }
+
+    fn hosted(&self, host: Result<HostConfig, ConfigError>) -> Result<Drive, DriveError> {
+        let host = host.map_err(|error| DriveError::Change { spec: self.name.clone(), error })?;
         Ok(Drive { host, ..self.clone() })
     }
 }

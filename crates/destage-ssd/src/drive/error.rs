@@ -51,6 +51,9 @@ pub enum DriveError {
         /// What is wrong with it.
         error: ConfigError,
     },
+    /// An option beside the device that there is not, or a value of another type.
+    #[error("{0}")]
+    Option(String),
     /// The file cannot be read.
     #[error("{}: {why}", printable(path.as_os_str().as_encoded_bytes()))]
     Missing {
@@ -82,9 +85,10 @@ impl DriveError {
     /// What to tell the shell.
     pub fn fault(&self) -> Fault {
         match self {
-            DriveError::Name { .. } | DriveError::Spec { .. } | DriveError::Change { .. } => {
-                Fault::Usage
-            }
+            DriveError::Name { .. }
+            | DriveError::Spec { .. }
+            | DriveError::Change { .. }
+            | DriveError::Option(_) => Fault::Usage,
             DriveError::Missing { .. } => Fault::Missing,
             DriveError::Content { .. } | DriveError::Record(_) => Fault::Data,
         }

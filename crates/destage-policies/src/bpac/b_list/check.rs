@@ -1,6 +1,6 @@
 //! The invariants of the b-list: each block in one place, the one that its lifetime gives it.
 
-use super::{BList, Blocks, NIL, Own, Place, odd_key};
+use super::{BList, Blocks, ClusterQueue, ClusterState, NIL, odd_key};
 use crate::clusters::Block;
 
 impl BList {
@@ -42,8 +42,11 @@ impl BList {
         let mut recent = self.border != NIL;
         for at in self.order.iter(blocks) {
             let block = &blocks[at as usize];
-            let expected: &[Place] =
-                if recent { &[Place::Recent] } else { &[Place::Expired, Place::Spared] };
+            let expected: &[ClusterQueue] = if recent {
+                &[ClusterQueue::Recent]
+            } else {
+                &[ClusterQueue::Expired, ClusterQueue::Spared]
+            };
             assert!(expected.contains(&block.own.place), "the border is where the recent ones end");
             recent &= at != self.border;
             assert!(block.own.recency < newer, "blocks stand in the order of recency");
@@ -54,7 +57,7 @@ impl BList {
             let mut newer = u64::MAX;
             for at in chain.iter(blocks) {
                 let block = &blocks[at as usize];
-                assert_eq!((block.len, block.own.place), (size, Place::Expired));
+                assert_eq!((block.len, block.own.place), (size, ClusterQueue::Expired));
                 assert!(block.own.recency < newer, "clusters of a size stand in their order");
                 newer = block.own.recency;
             }
@@ -62,20 +65,22 @@ impl BList {
     }
 
     /// A block is where its lifetime puts it, after the write at time `t`.
-    fn check_place(&self, at: u32, block: &Block<Own>, t: u64, is_new_lifetime: bool) {
+    fn check_place(&self, at: u32, block: &Block<ClusterState>, t: u64, is_new_lifetime: bool) {
         let recency = &block.own.recency;
         let is_fresh = is_new_lifetime || !self.is_expired(block, t);
         let is_expired = self.is_expired(block, t + 1);
         match block.own.place {
-            Place::Parked => assert_eq!(block.len, 0, "a cluster waits somewhere"),
-            Place::Recent => assert!(is_fresh),
-            Place::RecentOdd => assert!(is_fresh && self.recent_odd.get(recency) == Some(&at)),
-            Place::Expired => assert!(is_expired && !self.is_spared(block)),
-            Place::ExpiredOdd => {
+            ClusterQueue::Parked => assert_eq!(block.len, 0, "a cluster waits somewhere"),
+            ClusterQueue::Recent => assert!(is_fresh),
+            ClusterQueue::RecentOdd => {
+                assert!(is_fresh && self.recent_odd.get(recency) == Some(&at))
+            }
+            ClusterQueue::Expired => assert!(is_expired && !self.is_spared(block)),
+            ClusterQueue::ExpiredOdd => {
                 assert!(is_expired && !self.is_spared(block));
                 assert_eq!(self.expired_odd.get(&odd_key(block)), Some(&at));
             }
-            Place::Spared | Place::SparedOdd => {
+            ClusterQueue::Spared | ClusterQueue::SparedOdd => {
                 assert!(is_expired && self.is_spared(block));
                 assert_eq!(self.spared.get(recency), Some(&at));
             }
@@ -83,7 +88,7 @@ impl BList {
     }
 
     /// A block is among the full or the done ones if and only if it is; which it is.
-    fn check_pattern(&self, at: u32, block: &Block<Own>) -> (bool, bool) {
+    fn check_pattern(&self, at: u32, block: &Block<ClusterState>) -> (bool, bool) {
         let recency = &block.own.recency;
         let sequential = block.len > 0 && block.own.pattern.is_sequential(self.seq_min_pages);
         let is_full = sequential && block.len == self.pages_per_block;
