@@ -26,6 +26,11 @@ fn every_vector_of_a_drive_of_today_passes() {
 }
 
 #[test]
+fn every_vector_of_a_collector_passes() {
+    all_pass(&["collectors.jsonl"], 48);
+}
+
+#[test]
 fn every_vector_of_the_papers_drives_passes() {
     let names = ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl", "writer.jsonl"];
     all_pass(&names, 27 + 30 + 8 + 13);

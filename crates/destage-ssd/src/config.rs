@@ -24,7 +24,7 @@ pub use streams::StreamsConfig;
 pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
-    AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, HostMode, Isolation,
+    AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode, Isolation,
     LinkDuplex, Precondition, QueueLevel, ReadWait, Sched, SlcPolicy, Steps, Striping, TrimMode,
     UnmappedRead, Writer,
 };

@@ -88,7 +88,7 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
         (Some(_), _) => "slc_blocks",
         (None, 1) => return Ok(()),
         _ if device.streams.handles > 1 => "handles",
-        _ => "gc_stream = own",
+        _ => device.streams.collected_apart().unwrap_or("gc_stream"),
     };
     impossible(format!(
         "{policy}: {} = {value} excludes {key} of the drive, whose collections it does not \

@@ -1,6 +1,7 @@
 //! The device and host sections: their keys, ranges and excluded combinations
 //! (`docs/spec/device.md` 3, 5.1), and where things are in the geometry.
 
+use super::collectors::{self, Rule};
 use super::host_interface::{self, Today};
 pub(crate) use super::section::Section;
 use serde_json::{Map, Value, json};
@@ -67,6 +68,8 @@ pub(crate) struct Config {
     pub(crate) ftl: Option<OtherFtl>,
     /// What drives of today add (`docs/spec/device-today.md`).
     pub(crate) today: Today,
+    /// Which block is collected next (`docs/spec/collectors.md`).
+    pub(crate) rule: Rule,
 }
 
 /// Name and parameters of an FTL of `docs/spec/ftl.md`.
@@ -266,7 +269,7 @@ impl Config {
     /// The device section of a vector.
     pub(crate) fn of(vector: &Value) -> Result<Config, String> {
         let s = Section::of(vector, "device")?;
-        s.only(&[DEVICE_KEYS, host_interface::DEVICE_KEYS].concat())?;
+        s.only(&[DEVICE_KEYS, host_interface::DEVICE_KEYS, collectors::DEVICE_KEYS].concat())?;
         let ftl = s.word("ftl", &["page", "dftl", "bast", "fast", "page-ideal"])?;
         if ftl == "page" {
             return Config::of_section(vector, &s, ftl);
@@ -330,6 +333,7 @@ impl Config {
             cap: u64::try_from(room).unwrap_or(0),
             ftl,
             today,
+            rule: Rule::of(s)?,
         })
     }
 

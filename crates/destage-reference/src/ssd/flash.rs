@@ -29,6 +29,9 @@ pub(crate) struct Block {
     /// The write point that opened it, and the clock then (`docs/spec/device-today.md` 7).
     write_point: usize,
     opened: u64,
+    /// The clock of the last program into it or invalidation of one of its pages
+    /// (`docs/spec/collectors.md` 3).
+    pub(crate) touched: u64,
 }
 
 /// A block is free if nothing is programmed, active if the plane says so, else sealed.
@@ -38,18 +41,24 @@ pub(crate) struct Plane {
     main: usize, // blocks of the main area
     /// By write point, the block that is open.
     active: Vec<Option<usize>>,
+    /// Sealed blocks of the main area, oldest first, and the generator
+    /// (`docs/spec/collectors.md` 3).
+    pub(crate) queue: Vec<usize>,
+    pub(crate) generator: u64,
     slc_active: Option<usize>,
     /// Sealed blocks of the SLC cache; at the front that which was sealed first.
     pub(crate) slc_sealed: VecDeque<usize>,
 }
 
 impl Plane {
-    pub(crate) fn new(config: &Config) -> Plane {
+    pub(crate) fn new(config: &Config, number: usize) -> Plane {
         let blocks = config.blocks_per_plane + config.today.slc_blocks;
         Plane {
             blocks: (0..blocks).map(|_| Block::default()).collect(),
             main: index(config.blocks_per_plane),
             active: vec![None; config.today.write_points()],
+            queue: Vec::new(),
+            generator: config.rule.seed.wrapping_add(number as u64),
             slc_active: None,
             slc_sealed: VecDeque::new(),
         }
@@ -79,11 +88,6 @@ impl Plane {
         self.free_of(self.main..self.blocks.len())
     }
 
-    fn sealed_blocks(&self) -> Vec<usize> {
-        let main = 0..self.main;
-        main.filter(|&b| !self.blocks[b].pages.is_empty() && !self.is_open(b)).collect()
-    }
-
     /// The block to open of those that are free: "dynamic wear levelling".
     fn next_of(&self, free: Vec<usize>) -> usize {
         let next = free.into_iter().min_by_key(|&block| (self.blocks[block].erases, block));
@@ -111,7 +115,7 @@ enum Source {
 
 impl Ssd {
     /// The indices of the valid pages of a block, ascending.
-    fn valid_pages(&self, plane: usize, block: usize) -> Vec<usize> {
+    pub(super) fn valid_pages(&self, plane: usize, block: usize) -> Vec<usize> {
         let pages = self.planes[plane].blocks[block].pages.iter().enumerate();
         let valid = pages.filter(|&(page, programmed)| {
             self.places[index(programmed.lpn)] == Some((plane, block, page))
@@ -144,14 +148,18 @@ impl Ssd {
 
     /// The block that a collection would take now (5.4), if it has an invalid page.
     pub(crate) fn victim(&self, plane: usize) -> Option<usize> {
-        let sealed = self.planes[plane].sealed_blocks();
-        let key = |&block: &usize| {
-            let erases = self.planes[plane].blocks[block].erases;
-            (self.valid_pages(plane, block).len(), erases, block)
-        };
-        let victim = sealed.into_iter().min_by_key(key)?;
-        let invalid = self.config.data_pages - self.valid_pages(plane, victim).len() as u64;
-        (invalid > 0).then_some(victim)
+        self.choose(plane, self.clock, &mut self.planes[plane].generator.clone())
+    }
+
+    /// The block that a collection would take if a host page write to the plane came next
+    /// (`docs/spec/collectors.md` 5).
+    fn next_victim(&self, plane: usize) -> usize {
+        let next = self.choose(plane, self.clock + 1, &mut self.planes[plane].generator.clone());
+        next.expect("a collection that is due has a victim")
+    }
+
+    fn touch(&mut self, (plane, block, _): (usize, usize, usize)) {
+        self.planes[plane].blocks[block].touched = self.clock;
     }
 
     /// The plane of the page's current version, or its home plane if it was never written.
@@ -259,8 +267,10 @@ impl Ssd {
 
     /// A trim of the page; whether it was mapped (`docs/spec/device-today.md` 4.1).
     pub(crate) fn trim(&mut self, lpn: u64) -> bool {
-        let was_mapped = self.places[index(lpn)].take().is_some();
-        if was_mapped {
+        let place = self.places[index(lpn)].take();
+        let was_mapped = place.is_some();
+        if let Some(place) = place {
+            self.touch(place);
             self.history.push(Event::Trim(lpn));
             self.placement.trimmed(lpn);
         }
@@ -300,13 +310,17 @@ impl Ssd {
         };
         let by = self.submit(kind, plane, moved, None, ready);
         self.planes[plane].blocks[active].pages.push(Programmed { lpn, by });
-        self.places[index(lpn)] = Some((plane, active, page));
+        if let Some(old) = self.places[index(lpn)].replace((plane, active, page)) {
+            self.touch(old);
+        }
+        self.touch((plane, active, page));
         if !self.preconditioning {
             self.tallies.stream_programs[write_point] += 1;
         }
 
         if to + 1 == self.config.data_pages {
             self.planes[plane].active[write_point] = None;
+            self.planes[plane].queue.push(active);
             if self.config.summary_page {
                 self.submit(Kind::S, plane, moved, None, 0);
             }
@@ -316,7 +330,11 @@ impl Ssd {
 
     /// Collects one block of a plane (5.4), which has a victim.
     pub(crate) fn collect(&mut self, plane: usize) {
-        let victim = self.victim(plane).expect("a collection has a victim");
+        let mut generator = self.planes[plane].generator;
+        let victim = self.choose(plane, self.clock, &mut generator);
+        let victim = victim.expect("a collection has a victim");
+        self.planes[plane].generator = generator;
+        self.planes[plane].queue.retain(|&block| block != victim);
         let block = &self.planes[plane].blocks[victim];
         let (write_point, opened) = (block.write_point, block.opened);
         self.placement.victim(write_point, opened, self.clock);
@@ -346,7 +364,12 @@ impl Ssd {
     fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
         let handles = self.config.today.handles;
         let own = self.config.today.own_gc_stream;
+        let later = write_point >= handles; // collected before
         match self.config.today.isolation {
+            Isolation::Initial if self.config.today.by_generation => handles + usize::from(later),
+            Isolation::Persistent if self.config.today.by_generation => {
+                handles * (1 + usize::from(later)) + write_point % handles
+            }
             Isolation::Initial if own => handles,
             Isolation::Initial => handles - 1,
             Isolation::Persistent if own => handles + write_point % handles,
@@ -371,10 +394,12 @@ impl Ssd {
         let by = self.submit(kind, plane, false, None, ready);
         let state = &mut self.planes[plane];
         state.blocks[open].pages.push(Programmed { lpn, by });
-        self.places[index(lpn)] = Some((plane, open, page));
         if page as u64 + 1 == self.config.today.slc_pages_per_block {
             state.slc_active = None;
             state.slc_sealed.push_back(open);
+        }
+        if let Some(old) = self.places[index(lpn)].replace((plane, open, page)) {
+            self.touch(old);
         }
         by
     }
@@ -402,7 +427,7 @@ impl Ssd {
         if !self.collection_is_due(plane) {
             return 0;
         }
-        let victim = self.victim(plane).expect("a collection that is due has a victim");
+        let victim = self.next_victim(plane);
         let mut to = self.planes[plane].active_pages().unwrap_or(0);
         let mut cost = 0;
         for from in self.valid_pages(plane, victim) {
@@ -420,7 +445,7 @@ impl Ssd {
 
     /// Valid pages of the block that the next collection of a plane takes.
     pub(crate) fn valid_pages_of_victim(&self, plane: usize) -> u64 {
-        let victim = self.victim(plane).expect("a collection that is due has a victim");
+        let victim = self.next_victim(plane);
         self.valid_pages(plane, victim).len() as u64
     }
 
@@ -452,7 +477,7 @@ impl Ssd {
     }
 }
 
-fn split_mix_64(state: &mut u64) -> u64 {
+pub(super) fn split_mix_64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,5 +1,6 @@
 //! The keys of `docs/spec/device-today.md` 3, and what excludes what (2).
 
+use super::collectors;
 use super::config::{Config, Section};
 use super::placement;
 use serde_json::Value;
@@ -31,6 +32,7 @@ pub(crate) struct Today {
     pub(crate) handles: usize, // H
     pub(crate) isolation: Isolation,
     pub(crate) own_gc_stream: bool,
+    pub(crate) by_generation: bool, // `docs/spec/collectors.md` 6
 }
 
 pub(crate) const DEVICE_KEYS: &[&str] = &[
@@ -88,13 +90,16 @@ impl Today {
                 "assigned" => Isolation::Assigned,
                 _ => Isolation::Initial,
             },
-            own_gc_stream: s.word("gc_stream", &["shared", "own"])? == "own",
+            own_gc_stream: collectors::stream(s)? == "own",
+            by_generation: collectors::stream(s)? == "by-generation",
         })
     }
 
     /// A, of a plane (7.1).
     pub(crate) fn write_points(&self) -> usize {
         match (self.own_gc_stream, self.isolation) {
+            (_, Isolation::Persistent) if self.by_generation => 3 * self.handles,
+            _ if self.by_generation => self.handles + 2,
             (false, _) => self.handles,
             (true, Isolation::Persistent) => 2 * self.handles,
             (true, _) => self.handles + 1,
@@ -117,7 +122,7 @@ fn at_work(vector: &Value, today: &Today) -> Result<Option<&'static str>, String
         ("buffer_pages", today.buffer_pages > 0),
         ("slc_blocks", today.slc_blocks > 0),
         ("handles", today.handles > 1),
-        ("gc_stream", today.own_gc_stream),
+        ("gc_stream", today.own_gc_stream || today.by_generation),
         ("trim", host.word("trim", &["ignore", "drop"])? == "drop"),
         ("flush", host.word("flush", &["ignore", "drain"])? == "drain"),
         ("placement.policy", placement::policy(vector)? != "none"),
@@ -144,6 +149,7 @@ pub(crate) fn refuse(vector: &Value, config: &Config) -> Result<(), String> {
     }
     let placement = placement::policy(vector)?;
     let assigned = today.isolation == Isolation::Assigned;
+    let apart = today.own_gc_stream || today.by_generation;
     let cache = Section::of(vector, "cache")?;
     let cache_policy = cache.get("policy").and_then(Value::as_str).unwrap_or("none");
     let foresees = matches!(cache.get("cqct").and_then(Value::as_str), Some("wait" | "eq1"));
@@ -151,9 +157,10 @@ pub(crate) fn refuse(vector: &Value, config: &Config) -> Result<(), String> {
     let writes_ahead = host.get("writer").and_then(Value::as_str) == Some("trickle");
     let by_handles = today.handles == 1;
     let excluded = [
+        (config.ftl.is_some() && !config.rule.is_greedy(), "gc_victim needs ftl=page"),
         (today.slc_blocks > 0 && today.handles > 1, "slc_blocks excludes handles"),
-        (today.slc_blocks > 0 && today.own_gc_stream, "slc_blocks excludes gc_stream=own"),
-        (today.own_gc_stream && assigned, "gc_stream=own excludes isolation=assigned"),
+        (today.slc_blocks > 0 && apart, "slc_blocks excludes gc_stream"),
+        (apart && assigned, "gc_stream excludes isolation=assigned"),
         (
             assigned && !matches!(placement, "sepbit" | "fk"),
             "isolation=assigned needs placement.policy=sepbit or fk",

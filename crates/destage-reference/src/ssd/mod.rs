@@ -29,6 +29,7 @@
 //! | `clusters.rs` | `docs/spec/block-policies.md` 1.7: policies of erase blocks, told what ended |
 
 mod clusters;
+mod collectors;
 mod config;
 mod ecr;
 mod flash;

@@ -80,7 +80,7 @@ impl Ssd {
             operations: Vec::new(),
             units: (0..config.units()).map(|_| unit()).collect(),
             reserved: (0..config.channels).map(|_| Vec::new()).collect(),
-            planes: (0..config.planes()).map(|_| Plane::new(&config)).collect(),
+            planes: (0..config.planes()).map(|number| Plane::new(&config, number)).collect(),
             places: vec![None; logical_pages],
             preconditioning: true,
             timer_fires: false,

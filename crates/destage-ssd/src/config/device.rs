@@ -6,8 +6,8 @@ use super::placement::PlacementConfig;
 use super::slc::SlcConfig;
 use super::streams::StreamsConfig;
 use super::words::{
-    AddressMode, Alloc, Bus, GcMode, Isolation, Precondition, QueueLevel, Sched, Striping,
-    UnmappedRead,
+    AddressMode, Alloc, Bus, GcMode, GcVictim, Isolation, Precondition, QueueLevel, Sched,
+    Striping, UnmappedRead,
 };
 use destage_core::Nanos;
 use serde::Serialize;
@@ -112,9 +112,12 @@ impl DeviceConfig {
         self.blocks_per_plane * data - self.gc_low_pages - self.streams.write_points() * data
     }
 
-    /// One open block a plane, and no SLC cache.
+    /// One open block a plane, the greedy collector, and no SLC cache.
     pub(crate) fn is_plain(&self) -> bool {
-        self.streams.write_points() == 1 && self.slc.is_none() && self.placement.is_none()
+        self.streams.write_points() == 1
+            && self.streams.gc_victim == GcVictim::Greedy
+            && self.slc.is_none()
+            && self.placement.is_none()
     }
 
     /// The drive of the first run, if its placement needs two.

@@ -173,6 +173,28 @@ words! {
         Shared = "shared",
         /// They have their own.
         Own = "own",
+        /// Pages collected once, and pages collected more often, each have their own.
+        ByGeneration = "by-generation",
+    }
+}
+
+words! {
+    /// Which sealed block is collected next (`docs/spec/collectors.md` 4).
+    GcVictim {
+        /// That with the fewest valid pages.
+        Greedy = "greedy",
+        /// That which was sealed first.
+        Fifo = "fifo",
+        /// One that is drawn.
+        Random = "random",
+        /// The best of several that are drawn.
+        DChoices = "d-choices",
+        /// The best of the oldest.
+        WindowedGreedy = "windowed-greedy",
+        /// That with the most age and gain for its cost.
+        CostBenefit = "cost-benefit",
+        /// The oldest below a limit that grows.
+        TwoRegionFifo = "2r-fifo",
     }
 }
 

@@ -16,6 +16,7 @@
 //! ```text
 //!  state       the tables above, and how a block is programmed
 //!  collection  one block of a plane                                5.4, 6
+//!  gc          which block that is                   `docs/spec/collectors.md`
 //!  writing     where a page goes                                   5.2, 5.3
 //!  points      several open blocks a plane        `docs/spec/device-today.md` 7
 //!  slc         blocks that are written fast                        ditto, 9
@@ -29,6 +30,7 @@ mod check;
 mod collection;
 mod fill;
 mod folding;
+mod gc;
 mod image;
 mod points;
 mod slc;
@@ -43,7 +45,7 @@ use super::counters::{SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{FlashState, Ftl};
 use super::sink::Sink;
-use crate::config::{Alloc, DeviceConfig, GcMode, Info, UnmappedRead};
+use crate::config::{Alloc, DeviceConfig, GcMode, Info, StreamsConfig, UnmappedRead};
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
 use crate::placement::{Future, WriteHint};
@@ -136,7 +138,8 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     fn fingerprint(config: &DeviceConfig) -> Option<u128> {
         // The image has one active block a plane, and no handles.
-        (config.streams.write_points() == 1).then(|| image::fingerprint(config))
+        let is_plain = config.streams == StreamsConfig { handles: 1, ..StreamsConfig::ONE };
+        is_plain.then(|| image::fingerprint(config))
     }
 
     fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
@@ -240,7 +243,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         let planes = self.geometry.planes_of(unit);
         let chosen = planes
             .map(|plane| (self.planes[plane.index()].free_pages, plane))
-            .filter(|&(free, plane)| u64::from(free) < self.high && self.victim(plane).is_some())
+            .filter(|&(free, plane)| u64::from(free) < self.high && self.has_victim(plane))
             .min();
         chosen.is_some_and(|(_, plane)| self.collect(plane, sink))
     }

@@ -60,6 +60,11 @@ impl Tournaments {
         &self.keys
     }
 
+    /// The keys of a plane, by block.
+    pub(super) fn keys_of(&self, plane: PlaneId) -> &[u64] {
+        &self.keys[plane.index() * self.blocks..][..self.blocks]
+    }
+
     /// Lowers the key of a block of a plane.
     #[inline(always)]
     pub(super) fn lower(&mut self, plane: PlaneId, local: u32, key: u64) {

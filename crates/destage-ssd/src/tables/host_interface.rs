@@ -1,8 +1,8 @@
 //! The keys of `[device]` that `docs/spec/device-today.md` 3 adds, and what they exclude.
 
 use crate::config::{
-    ConfigError, DeviceConfig, GcStream, InterfaceConfig, Isolation, LONGEST_NS, MOST_PAGES,
-    Reader, Sched, SlcConfig, StreamsConfig,
+    ConfigError, DeviceConfig, GcStream, GcVictim, InterfaceConfig, Isolation, LONGEST_NS,
+    MOST_PAGES, Reader, Sched, SlcConfig, StreamsConfig,
 };
 
 /// Command processor, link and buffer.
@@ -50,19 +50,25 @@ pub(super) fn slc(
     Ok((slc_blocks > 0).then_some(config))
 }
 
-/// Handles and write points.
+/// Handles, write points and the collector.
 pub(super) fn streams(keys: &Reader<'_>) -> Result<StreamsConfig, ConfigError> {
+    let default = StreamsConfig::of_collector(keys.get("gc_victim")?);
     Ok(StreamsConfig {
         handles: keys.get("handles")?,
         isolation: keys.get("isolation")?,
-        gc_stream: keys.get("gc_stream")?,
+        gc_stream: keys.or("gc_stream", 0, default.gc_stream)?,
+        gc_choices: keys.get("gc_choices")?,
+        gc_window_permille: keys.or("gc_window_permille", 0, default.gc_window_permille)?,
+        gc_limit_permille: keys.get("gc_limit_permille")?,
+        gc_seed: keys.get("gc_seed")?,
+        ..default
     })
 }
 
 impl DeviceConfig {
     /// The first key of `[device]` in `docs/spec/device-today.md` 3 that changes a run, if any.
     pub fn interface_key(&self) -> Option<&'static str> {
-        let StreamsConfig { handles, isolation, gc_stream } = self.streams;
+        let StreamsConfig { handles, isolation, gc_stream, .. } = self.streams;
         let streams = [
             ("handles", handles > 1),
             ("isolation", isolation != Isolation::Initial),
@@ -97,17 +103,22 @@ impl DeviceConfig {
         }
         let excluded =
             |one, other, need| Err(ConfigError::Together { table: "device", one, other, need });
-        let StreamsConfig { handles, isolation, gc_stream } = self.streams;
+        let StreamsConfig { handles, isolation, .. } = self.streams;
         if self.slc.is_some() && handles > 1 {
             return excluded("slc_blocks", "handles", "handles = 1, or slc_blocks = 0");
         }
-        if self.slc.is_some() && gc_stream == GcStream::Own {
-            let need = "gc_stream = shared, or slc_blocks = 0";
-            return excluded("slc_blocks", "gc_stream = own", need);
+        if let Some(stream) = self.streams.collected_apart() {
+            if self.slc.is_some() {
+                return excluded("slc_blocks", stream, "gc_stream = shared, or slc_blocks = 0");
+            }
+            if isolation == Isolation::Assigned {
+                let need = "gc_stream = shared: the placement policy names the write point";
+                return excluded(stream, "isolation = assigned", need);
+            }
         }
-        if gc_stream == GcStream::Own && isolation == Isolation::Assigned {
-            let need = "gc_stream = shared: the placement policy names the write point";
-            return excluded("gc_stream = own", "isolation = assigned", need);
+        if self.streams.gc_victim != GcVictim::Greedy && self.ftl.info().name != "page" {
+            let need = "ftl = page, or gc_victim = greedy: other FTLs have rules of their own";
+            return excluded("gc_victim", "ftl", need);
         }
         let ps = u128::from(self.page_bytes) * u128::from(self.interface.link_ps_per_byte);
         if ps > u128::from(LONGEST_NS) * 1000 {

@@ -5,10 +5,10 @@
 
 use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
-    AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, HostMode, IfAbsent,
-    Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, PlacementConfig, Precondition,
-    QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Table, TrimMode, UnmappedRead, Writer,
-    key,
+    AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode,
+    IfAbsent, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, PlacementConfig,
+    Precondition, QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Table, TrimMode,
+    UnmappedRead, Writer, key,
 };
 use crate::ftl::{FTLS, NAMES};
 
@@ -132,7 +132,17 @@ static DEVICE: &[Key] = &[
         "where collected pages go: to one write point, to that of their handle, or where the \
          placement policy says (sepbit, fk)"),
     key("gc_stream", Kind::Choice(GcStream::NAMES), word("shared"), "",
-        "collected pages share the open blocks of the host's pages, or have their own"),
+        "collected pages share the open blocks of the host's pages, have their own, or have two: \
+         for pages collected once and for pages collected more often, which is the default of \
+         gc_victim = 2r-fifo"),
+    key("gc_victim", Kind::Choice(GcVictim::NAMES), word("greedy"), "",
+        "collector: the rule that chooses which block is collected next"),
+    key("gc_choices", Kind::int(1, 1024), Int(10), "blocks", "draws of gc_victim = d-choices"),
+    key("gc_window_permille", Kind::int(0, 1000), From("250; 2r-fifo: 700"),
+        "1/1000 of blocks_per_plane", "oldest blocks that windowed-greedy and 2r-fifo look at"),
+    key("gc_limit_permille", Kind::int(1, 1000), Int(700), "1/1000 of D",
+        "2r-fifo: share of valid pages below which a block is collected at once"),
+    key("gc_seed", ANY, Int(1), "", "seed of random and d-choices"),
 ];
 
 #[rustfmt::skip] // as above

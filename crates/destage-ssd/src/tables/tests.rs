@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::{
-    ConfigError, DeviceConfig, FtlConfig, GcStream, Info, InterfaceConfig, Isolation, Key, Kind,
-    LONGEST_NS, LinkDuplex, PlacementConfig, StreamsConfig, Table, Value, takes,
+    ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, Info, InterfaceConfig, Isolation,
+    Key, Kind, LONGEST_NS, LinkDuplex, PlacementConfig, StreamsConfig, Table, Value, takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -293,8 +293,16 @@ fn the_list_of_keys_is_that_of_the_tables() {
         link_duplex: LinkDuplex::Half,
         buffer_pages: 1,
     };
-    let (isolation, gc_stream) = (Isolation::Persistent, GcStream::Own);
-    device.streams = StreamsConfig { handles: 2, isolation, gc_stream };
+    device.streams = StreamsConfig {
+        handles: 2,
+        isolation: Isolation::Persistent,
+        gc_stream: GcStream::Own,
+        gc_victim: GcVictim::DChoices,
+        gc_choices: 2,
+        gc_window_permille: 1,
+        gc_limit_permille: 1,
+        gc_seed: 2,
+    };
     let names = |json: serde_json::Result<serde_json::Value>| {
         json.expect("JSON").as_object().expect("a table").keys().cloned().collect::<Vec<_>>()
     };

@@ -1,6 +1,7 @@
-//! Greedy collection of one block of a plane (`docs/spec/device.md` 5.4), and what the next one
-//! would cost (section 6).
+//! Collection of one block of a plane (`docs/spec/device.md` 5.4), and what the next one would cost
+//! (section 6). `gc` has the rules that choose the block.
 
+use super::gc::{Candidates, Collector, SealedBlock};
 use super::points::{NONE, Point};
 use super::state::PageFtl;
 use crate::config::{Alloc, GcMode};
@@ -11,12 +12,24 @@ use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId};
 
 impl<const TODAY: bool> PageFtl<TODAY> {
-    /// The block that a collection would take: the lowest (valid pages, erase count, index) with
-    /// an invalid page.
+    /// The block that a collection would take while the clock shows this, and its valid pages.
     #[inline]
-    pub(super) fn victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
-        let (key, block) = self.sealed.least(plane)?;
-        self.collectable(key).map(|valid| (block, valid))
+    fn victim_at(&self, plane: PlaneId, clock: u64) -> Option<(u32, u32)> {
+        if !TODAY {
+            let (key, block) = self.sealed.least(plane)?;
+            return self.collectable(key).map(|valid| (block, valid));
+        }
+        let candidates = Candidates::new(&self.sealed, plane, self.geometry.data_pages);
+        let local = self.collector.victim(plane, clock, &candidates)?;
+        let key = self.sealed.key(self.geometry.block(plane, local));
+        self.collectable(key).map(|valid| (local, valid))
+    }
+
+    /// The plane has a block to collect. Under every rule that is so if the emptiest one has an
+    /// invalid page.
+    #[inline]
+    pub(super) fn has_victim(&self, plane: PlaneId) -> bool {
+        self.sealed.least_key(plane).is_some_and(|key| self.collectable(key).is_some())
     }
 
     /// Valid pages of a block with this key, if any of its pages is invalid.
@@ -35,22 +48,29 @@ impl<const TODAY: bool> PageFtl<TODAY> {
 
     /// The victim of the collection that would precede the next program to the plane.
     pub(super) fn next_victim(&self, plane: PlaneId) -> Option<(u32, u32)> {
-        if self.is_due(plane) { self.victim(plane) } else { None }
+        if self.is_due(plane) { self.victim_at(plane, self.points.clock + 1) } else { None }
     }
 
     /// Valid pages of that victim: what is asked of every plane at every eviction (ECR's
     /// equation 3), so that nobody looks which block it is.
     pub(super) fn next_victim_pages(&self, plane: PlaneId) -> Option<u32> {
+        if TODAY {
+            return self.next_victim(plane).map(|(_, valid)| valid);
+        }
         let least = if self.is_due(plane) { self.sealed.least_key(plane) } else { None };
         self.collectable(least?)
     }
 
     /// Collects one block of the plane (5.4). False if there is nothing to collect.
     pub(super) fn collect<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) -> bool {
-        let Some((local, valid)) = self.victim(plane) else { return false };
+        let clock = self.points.clock;
+        let Some((local, valid)) = self.victim_at(plane, clock) else { return false };
         sink.collection();
         self.sealed.remove(plane, local); // it takes no part in its own collection
         let block = self.geometry.block(plane, local);
+        if TODAY {
+            self.collector.collects(SealedBlock { plane, local, block });
+        }
         let first = self.geometry.first_page(block);
         let words = self.words_of(block);
         // The map is written in no order: bring all that is needed near, side by side.
@@ -113,10 +133,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let count = slots.len().min((data_pages - index) as usize);
         at.next += count as u32;
         self.planes[plane.index()].free_pages -= count as u32;
+        let block = self.geometry.block(plane, active);
         if TODAY {
             self.points.programmed(point, count);
+            let clock = self.points.clock;
+            self.collector.touched(SealedBlock { plane, local: active, block }, clock);
         }
-        let block = self.geometry.block(plane, active);
         let ppn = self.geometry.first_page(block) + index;
         let slots = &slots[..count];
         self.owners[ppn as usize..][..count].copy_from_slice(slots);

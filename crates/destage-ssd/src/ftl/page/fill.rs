@@ -12,6 +12,7 @@
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
 //! processor's cache.
 
+use super::gc::{Collector, SealedBlock};
 use super::points::Point;
 use super::state::PageFtl;
 use crate::config::Alloc;
@@ -31,8 +32,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         logical_pages: u32,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
-        // Whoever tells pages apart has to see each.
-        let Some(handle) = self.points.placement.of_filling(self.page_bytes) else {
+        let Some(handle) = self.handle_of_filling() else {
             return self.write_each((0..logical_pages).map(DriveLpn), writing);
         };
         debug_assert!(self.planes.iter().all(|plane| plane.valid == 0), "the drive is empty");
@@ -51,7 +51,11 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             *self.point_mut(number, handle) = open;
             if TODAY {
                 for local in 0..pages.div_ceil(data) {
-                    self.points.opens(self.geometry.block(number, local), handle);
+                    let block = self.geometry.block(number, local);
+                    self.points.opens(block, handle);
+                    if local < full {
+                        self.collector.sealed(SealedBlock { plane: number, local, block }, false);
+                    }
                 }
             }
             for local in 0..full {
@@ -66,6 +70,13 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             self.points.assigned(logical_pages.into(), handle);
         }
         Ok(())
+    }
+
+    /// The handle that all pages of a filling have. None if a placement policy distinguishes
+    /// them, or the collector looks at the clock: then each write counts in its turn.
+    fn handle_of_filling(&self) -> Option<u32> {
+        let handle = self.points.placement.of_filling(self.page_bytes);
+        handle.filter(|_| !self.collector.uses_clock())
     }
 
     /// Page by page, in order.
@@ -173,7 +184,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
-        let Some(handle) = self.points.placement.of_filling(self.page_bytes) else {
+        let Some(handle) = self.handle_of_filling() else {
             return self.write_each(lpns, writing);
         };
         if self.alloc == Alloc::Dynamic {

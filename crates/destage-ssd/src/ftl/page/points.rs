@@ -99,7 +99,7 @@ impl Points {
     /// A write point takes a free block.
     #[inline]
     pub(super) fn opens(&mut self, block: BlockId, point: u32) {
-        self.openers[block.index()] = point as u8; // at most 16 of them
+        self.openers[block.index()] = point as u8; // at most 24 of them
         if let Some(opened) = self.opened.get_mut(block.index()) {
             *opened = self.clock;
         }
@@ -184,8 +184,15 @@ impl Points {
             }
             (Isolation::Initial, GcStream::Shared) => handles - 1,
             (Isolation::Initial, GcStream::Own) => handles,
+            (Isolation::Initial, GcStream::ByGeneration) => {
+                handles + u32::from(victim.point >= handles)
+            }
             (Isolation::Persistent, GcStream::Shared) => victim.point,
             (Isolation::Persistent, GcStream::Own) => handles + victim.point % handles,
+            (Isolation::Persistent, GcStream::ByGeneration) => {
+                let generation = if victim.point < handles { handles } else { 2 * handles };
+                generation + victim.point % handles
+            }
         };
         (to, slots.len())
     }

@@ -1,6 +1,7 @@
 //! What a page-mapped flash knows of itself: where every page is, which blocks are free, and how a
 //! block is programmed.
 
+use super::gc::{AnyCollector, Collector, SealedBlock};
 use super::points::{NONE, Point, Points};
 use super::slc::Slc;
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
@@ -26,8 +27,8 @@ pub(super) struct Plane {
 
 /// Flash state and mapping.
 ///
-/// `TODAY`: with several write points or an SLC cache (`docs/spec/device-today.md` 7 and 9). A
-/// drive without them is one of which the compiler knows it.
+/// `TODAY`: with several write points, an SLC cache (`docs/spec/device-today.md` 7 and 9) or another
+/// collector than greedy. A device without them is one of which the compiler knows it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PageFtl<const TODAY: bool = false> {
     pub(super) geometry: Geometry,
@@ -53,6 +54,7 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) cap: u32,
     pub(super) points: Points,
     pub(super) slc: Option<Slc>,
+    pub(super) collector: AnyCollector,
     pub(super) page_bytes: u32,
 }
 
@@ -117,6 +119,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             } else {
                 Points::none()
             },
+            collector: AnyCollector::new(config),
             slc: config.slc.map(|slc| Slc::new(slc, config, geometry)),
             page_bytes: config.page_bytes,
             geometry: geometry.clone(),
@@ -205,10 +208,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let (active, index) = (at.active, at.next);
         at.next += 1;
         self.planes[plane.index()].free_pages -= 1;
+        let block = self.geometry.block(plane, active);
         if TODAY {
             self.points.programmed(point, 1);
+            let clock = self.points.clock;
+            self.collector.touched(SealedBlock { plane, local: active, block }, clock);
         }
-        let block = self.geometry.block(plane, active);
         let ppn = self.geometry.first_page(block) + index;
         self.owners[ppn as usize] = slot;
         self.map[slot as usize] = ppn + 1;
@@ -243,6 +248,10 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let block = self.geometry.block(plane, local);
         let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block.index()]);
         self.sealed.lower(plane, local, key);
+        if TODAY {
+            let is_candidate = key >> 32 < u64::from(self.geometry.data_pages);
+            self.collector.sealed(SealedBlock { plane, local, block }, is_candidate);
+        }
         if self.summary_page {
             let kind = Kind::Summary;
             let index = self.geometry.data_pages;
@@ -263,6 +272,13 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             let key = self.sealed.key(BlockId(block));
             if key != OUT {
                 self.sealed.lower(plane, local, key - (1 << 32));
+            }
+            if TODAY {
+                let sealed = SealedBlock { plane, local, block: BlockId(block) };
+                if key != OUT && key >> 32 == u64::from(self.geometry.data_pages) {
+                    self.collector.became_candidate(sealed);
+                }
+                self.collector.touched(sealed, self.points.clock);
             }
             plane
         });
