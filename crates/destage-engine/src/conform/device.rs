@@ -19,7 +19,7 @@ use destage_replay::error::RunError;
 use destage_replay::observe::{Completed, Observer};
 use destage_replay::timed::{Ask, TimedReplay, Workload};
 use destage_replay::warmup::Warmup;
-use destage_ssd::config::{FlushMode, Table, TrimMode};
+use destage_ssd::config::{FlushMode, Sched, Table, TrimMode};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, InterfaceCounters};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -131,9 +131,13 @@ struct Line {
 pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let (line, unknown_keys) = read::<Line>(line)?;
     let config = |key: &str, error: &dyn std::fmt::Display| malformed(key, error.to_string());
+    let of_collectors = line.device.contains_key("gc_victim");
     let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl));
     let device = device.map_err(|e| config("device", &e))?;
-    let of_today = device.interface_key().is_some() || !line.placement.is_empty();
+    // Vectors of collectors have these counters of every device whose order of ends is known.
+    let of_today = device.interface_key().is_some()
+        || !line.placement.is_empty()
+        || of_collectors && device.sched == Sched::Fcfs;
     let device = device.with_placement(&table(line.placement));
     let device = device.map_err(|e| config("placement", &e))?;
     let cache = CacheConfig::from_table(&table(line.cache)).map_err(|e| config("cache", &e))?;
