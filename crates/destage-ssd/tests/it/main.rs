@@ -1,5 +1,6 @@
 //! Integration tests: the device and its FTLs.
 
+mod collectors;
 mod devices_doc;
 mod ftls;
 mod ftls_on_a_drive;
