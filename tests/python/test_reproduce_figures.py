@@ -21,8 +21,7 @@ from destage.reproduce.verdicts import Judgement, Verdict, decide
 
 pytest.importorskip("altair")
 
-from destage.reproduce.index import write_index
-from destage.reproduce.pages import style
+from destage.reproduce.pages import style, write_index
 from destage.reproduce.panels import _looks, highest_of_the_others, inline, rows_of, svg
 
 FIGURE = replace(
@@ -129,7 +128,7 @@ def test_the_papers_numbers_stand_beside_ours() -> None:
     bound = Case("a", "met", Estimate(0.2, 0.1, 0.3, 3), ">0")
     found = sums(one, [verdict("c", "figure 7", case, bound)])
     (printed,) = found.printed
-    assert (printed.paper, printed.ours.mean, printed.status) == (0.4, 0.2, "in part")
+    assert (printed.paper, printed.mean, printed.status) == (0.4, 0.2, "in part")
     text = svg(one, found)
     assert "Ours over the paper" in text
     assert printed.label in text.replace("&#39;", "'")

@@ -20,7 +20,7 @@ from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, check_originals
 from destage.reproduce.runs import MissingRuns
-from destage.reproduce.words import count_of, load_words, verdicts_in_words
+from destage.reproduce.wording import count_of, load_words, verdicts_in_words
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["reproduce"]
@@ -90,8 +90,7 @@ WHAT = [
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Re-run a paper's evaluation and decide its claims."""
     from destage.io.extras import need_extra
-    from destage.reproduce.index import write_index
-    from destage.reproduce.pages import write
+    from destage.reproduce.pages import write, write_index
 
     need_extra("the report")
     papers = papers_of(name)

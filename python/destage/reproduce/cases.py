@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from destage.model.estimates import Estimate, estimate
 from destage.reproduce import axes
-from destage.reproduce.digits import FACTORS
+from destage.reproduce.wording import FACTORS
 from destage.reproduce.looking import (
     MET,
     PARTIAL,

@@ -38,9 +38,9 @@ def over(numbers: Sequence[Printed]) -> Spec:
     rows: list[dict[str, Any]] = [
         {
             "label": p.label,
-            "over": p.ours.mean / p.paper,
-            "low": min(p.ours.low / p.paper, p.ours.high / p.paper),
-            "high": max(p.ours.low / p.paper, p.ours.high / p.paper),
+            "over": p.mean / p.paper,
+            "low": min(p.low / p.paper, p.high / p.paper),
+            "high": max(p.low / p.paper, p.high / p.paper),
             "status": "holds" if p.status == MET else _LESS.get(p.status, "does not hold"),
         }
         for p in numbers

@@ -23,10 +23,10 @@ from destage.charts.theme import (
     variables,
 )
 from destage.model.metrics import BASELINE, ORACLE
-from destage.reproduce.digits import number
 from destage.reproduce.figures import SUFFIX, Drawing, Point
 from destage.reproduce.over import COLORS, Spec, over, spec_of
 from destage.reproduce.sums import Sums
+from destage.reproduce.wording import number
 
 __all__ = ["inline", "svg"]
 
