@@ -45,6 +45,11 @@ __all__ = [
 ]
 
 
+def _in_order(where: str) -> list[tuple[int, str]]:
+    """Figure 9 before figure 10."""
+    return [(int(n or 0), word) for n, word in re.findall(r"(\d+)|(\D+)", where)]
+
+
 def papers_of(names: Sequence[str]) -> list[Paper]:
     """Return the papers of some names, `all` being all of them. Raises `UsageError`."""
     wanted = list(
@@ -60,14 +65,16 @@ def narrowed(whole: Paper, figures: Sequence[int] = (), tables: Sequence[int] = 
     """
     if not figures and not tables:
         return whole
-    wanted = [f"figure {k}" for k in figures] + [f"table {k}" for k in tables]
-    for name in wanted:
-        places = [f.where for f in whole.figures] + [c.where for c in whole.claims]
-        if not any(_is_in(name, where) for where in places):
+    wanted = [("figure", k) for k in figures] + [("table", k) for k in tables]
+    for kind, number in wanted:
+        places = [*(f.where for f in whole.figures), *(c.where for c in whole.claims)]
+        if not any(names(kind, number, where) for where in places):
             known = sorted({f.where for f in whole.figures}, key=_in_order)
-            raise UsageError(f"{whole.name} has no {name} here (it has {'; '.join(known)})")
-    kept = [f for f in whole.figures if any(_is_in(name, f.where) for name in wanted)]
-    claims = [c for c in whole.claims if any(_is_in(name, c.where) for name in wanted)]
+            raise UsageError(
+                f"{whole.name} has no {kind} {number} here (it has {'; '.join(known)})"
+            )
+    kept = [f for f in whole.figures if any(names(*one, f.where) for one in wanted)]
+    claims = [c for c in whole.claims if any(names(*one, c.where) for one in wanted)]
     needed = {f.runs for f in kept} | {r for c in claims for r in c.check.needed_runs}
     return replace(
         whole,
@@ -76,17 +83,6 @@ def narrowed(whole: Paper, figures: Sequence[int] = (), tables: Sequence[int] = 
         runs=tuple(r for r in whole.runs if r.id in needed),
         sensitivity=(),
     )
-
-
-def _in_order(where: str) -> list[tuple[int, str]]:
-    """Sorts figure 9 before figure 10."""
-    return [(int(n or 0), word) for n, word in re.findall(r"(\d+)|(\D+)", where)]
-
-
-def _is_in(name: str, where: str) -> bool:
-    """Whether `figure 7` is named by a place in the paper."""
-    kind, number = name.split()
-    return names(kind, int(number), where)
 
 
 def reproduce(

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from destage.model.estimates import Estimate, estimate, spearman
 from destage.reproduce.claims import AXES
-from destage.reproduce.wording import is_share, number
 from destage.reproduce.looking import MET, PARTIAL, SMALL, UNDECIDED, UNMET, Case, Look, judged
 from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, across, combined
+from destage.reproduce.wording import is_share, number
 
 __all__ = ["agree", "extreme", "spread", "trend"]
 

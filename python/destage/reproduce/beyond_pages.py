@@ -213,7 +213,9 @@ def optimum_rows(data: Data) -> Cells:
             columns.append(cost)
             rows[0].append(f"{load['load']}, {cost['read']}:{cost['write']}")
             exact = cost["least"] == cost["least_at_most"]
-            rows[1].append(f"{cost['least']:,}" + ("" if exact else f" to {cost['least_at_most']:,}"))
+            rows[1].append(
+                f"{cost['least']:,}" + ("" if exact else f" to {cost['least_at_most']:,}")
+            )
     ratios: list[tuple[float, list[str]]] = []
     for name in columns[0]["costs"]:
         found = [c["costs"][name] / c["least"] if c["least"] else 1.0 for c in columns]

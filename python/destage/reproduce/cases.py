@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from destage.model.estimates import Estimate, estimate
 from destage.reproduce import axes
-from destage.reproduce.wording import FACTORS
 from destage.reproduce.looking import (
     MET,
     PARTIAL,
@@ -31,6 +30,7 @@ from destage.reproduce.quantities import (
     undefined,
 )
 from destage.reproduce.rows import Cell
+from destage.reproduce.wording import FACTORS
 
 __all__ = ["KINDS_OF_CHECK"]
 

@@ -61,101 +61,81 @@ LEAST = 0.01
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a quantity is expected to be.
+    """The expected value of a quantity.
 
     `>0`, `0.2..0.5`: bounds; `~0.34`: a number of the paper; `~0.26..0.60`: a range of the paper,
     its least and its greatest number.
     """
 
     text: str
-    """As the file has it."""
-    low: float
-    high: float
-    open_low: bool
-    open_high: bool
-    value: float | None
-    """The paper's value, if it is one."""
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+    value: float | None = None
+    """The paper's number, if it is one."""
     ends: tuple[Expectation, Expectation] | None = None
     """The ends of the paper's range, if it is one: each a number of the paper."""
 
     @classmethod
     def parse(cls, text: str) -> Expectation | None:
-        """Return what a text says, None if it says nothing."""
+        """Return the expectation of a text, None if it is none."""
+        sign = next((s for s in (">=", "<=", ">", "<", "~") if text.startswith(s)), "")
+        low, dots, high = text.removeprefix(sign).partition("..")
         try:
-            if ".." in text:
-                low, high = (float(part) for part in text.lstrip("~").split("..", 1))
-                if not low <= high:
-                    return None
-                if text.startswith("~"):
-                    ends = (cls._number(low), cls._number(high))
-                    return cls(text, low, high, False, False, None, ends)
-                return cls(text, low, high, False, False, None)
-            if text.startswith("~"):
-                return cls._number(float(text[1:]))
-            for sign in (">=", "<=", ">", "<"):
-                if text.startswith(sign):
-                    bound = float(text[len(sign) :])
-                    opened = len(sign) == 1
-                    if sign[0] == ">":
-                        return cls(text, bound, math.inf, opened, True, None)
-                    return cls(text, -math.inf, bound, True, opened, None)
+            if dots and sign in ("", "~"):
+                ends = (cls._number(float(low)), cls._number(float(high))) if sign else None
+                found = cls(text, float(low), float(high), ends=ends)
+                return found if found.low <= found.high else None
+            bound, opened = float(text.removeprefix(sign)), len(sign) == 1
         except ValueError:
             return None
-        return None
+        if sign == "~":
+            return cls._number(bound)
+        if sign[:1] == ">":
+            return cls(text, low=bound, open_low=opened)
+        return cls(text, high=bound, open_high=opened) if sign else None
 
     @classmethod
     def _number(cls, v: float) -> Expectation:
         reach = NEAR * abs(v)
-        return cls(f"~{v:g}", v - reach, v + reach, False, False, v)
+        return cls(f"~{v:g}", v - reach, v + reach, value=v)
 
     @property
     def of_the_paper(self) -> bool:
-        """Whether it is a number of the paper, which is about the paper's loads."""
+        """Whether it is a number of the paper, which is about the paper's workloads."""
         return self.value is not None or self.ends is not None
 
     def met(self, value: float) -> bool:
-        """Say whether a value meets it."""
+        """Whether a value meets it."""
         return not self.below(value) and not self.above(value)
 
     def below(self, value: float) -> bool:
-        """Say whether a value is too small."""
-        if self.low == -math.inf:
-            return False
-        return value <= self.low if self.open_low else value < self.low
+        """Whether a value is too small."""
+        is_bound = math.isfinite(self.low)
+        return is_bound and (value <= self.low if self.open_low else value < self.low)
 
     def above(self, value: float) -> bool:
-        """Say whether a value is too large."""
-        if self.high == math.inf:
-            return False
-        return value >= self.high if self.open_high else value > self.high
+        """Whether a value is too large."""
+        is_bound = math.isfinite(self.high)
+        return is_bound and (value >= self.high if self.open_high else value > self.high)
 
     def any_effect(self, neutral: float) -> bool:
-        """Say whether it only asks for an effect, however small."""
+        """Whether it only asks for an effect, however small."""
         more = self.low == neutral and self.open_low and self.high == math.inf
-        less = self.high == neutral and self.open_high and self.low == -math.inf
-        return more or less
+        return more or (self.high == neutral and self.open_high and self.low == -math.inf)
 
     def direction(self, value: float, neutral: float) -> bool:
-        """Say whether a value at least lies on the expected side of `neutral`.
-
-        Only an expectation that lies on one side of it wholly has a direction.
-        """
+        """Whether it lies on one side of `neutral`, and a value on the same side."""
         if self.low >= neutral and self.high > neutral:
             return value > neutral
-        if self.high <= neutral and self.low < neutral:
-            return value < neutral
-        return False
+        return self.high <= neutral and self.low < neutral and value < neutral
 
     def reached(self, value: float, neutral: float) -> bool:
-        """Say whether a value has at least half and at most twice the amount that is expected.
-
-        Amounts count from `neutral`; a value on the other side of it has none.
-        """
-        if not self.direction(value, neutral):
-            return False
+        """Whether a value has half to twice the expected amount, counted from `neutral`."""
         low, high = (self.low, self.high) if self.value is None else (self.value, self.value)
         near, far = sorted((abs(low - neutral), abs(high - neutral)))
-        return near / 2 <= abs(value - neutral) <= 2 * far
+        return self.direction(value, neutral) and near / 2 <= abs(value - neutral) <= 2 * far
 
 
 if TYPE_CHECKING:

@@ -267,7 +267,5 @@ def _swing(swing: Swing) -> dict[str, Any]:
             }
             for value, v in by_value.items()
         }
-        claims.append(
-            {"id": name, "only_under": swing.one_reading_only(name), "values": values}
-        )
+        claims.append({"id": name, "only_under": swing.one_reading_only(name), "values": values})
     return {"knob": swing.knob.knob, "about": swing.knob.about, "claims": claims}

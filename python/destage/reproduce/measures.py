@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from destage.results import Run
@@ -17,60 +18,36 @@ GAUGES = ("alpha_mean", "pird_thd", "bird_thd", "wf")
 Numbers = Mapping[str, float]
 
 
-def _ratio(over: str, under: str) -> Callable[[Numbers], float | None]:
-    def of(n: Numbers) -> float | None:
-        if over not in n or not n.get(under):
-            return None
-        return n[over] / n[under]
-
-    return of
+def _sum(n: Numbers, *names: str) -> float:
+    """The sum of the numbers that a run has. Raises `KeyError` if it has none of them."""
+    found = [n[name] for name in names if name in n]
+    return sum(found) if found else n[names[0]]
 
 
-def _sum(*names: str) -> Callable[[Numbers], float | None]:
-    def of(n: Numbers) -> float | None:
-        found = [n[name] for name in names if name in n]
-        return sum(found) if found else None
-
-    return of
-
-
-def _merge_overhead(n: Numbers) -> float | None:
-    """BPAC 5.2.2: time of copying valid pages and erasing in merges; reading them is left out."""
-    if "merge_copies" not in n or "erases" not in n:
-        return None
-    return n["merge_copies"] * n["program_ns"] + n["erases"] * n["erase_ns"]
-
-
-def _merge_read_share(n: Numbers) -> float | None:
-    """BPAC 5.2.2: the share of reading valid pages in the time of merges."""
-    overhead = _merge_overhead(n)
-    if overhead is None:
-        return None
-    reading = n["merge_copies"] * n["read_ns"]
-    return reading / (overhead + reading) if overhead + reading else None
-
-
-def _share(part: str, other: str) -> Callable[[Numbers], float | None]:
-    def of(n: Numbers) -> float | None:
-        if part not in n or other not in n or not n[part] + n[other]:
-            return None
-        return n[part] / (n[part] + n[other])
-
-    return of
-
-
-#: What is derived, in this order: later ones may use earlier ones.
-DERIVED: Mapping[str, Callable[[Numbers], float | None]] = {
-    "merges": _sum("switch_merges", "partial_merges", "full_merges"),
-    "copies_per_merge": _ratio("merge_copies", "merges"),
-    "merge_overhead_ns": _merge_overhead,
-    "merge_read_share": _merge_read_share,
-    "padding_per_page": _ratio("padding_writes", "destaged_pages"),
+#: Derived numbers in this order: later ones may use earlier ones.
+DERIVED: Mapping[str, Callable[[Numbers], float]] = {
+    "merges": lambda n: _sum(n, "switch_merges", "partial_merges", "full_merges"),
+    "copies_per_merge": lambda n: n["merge_copies"] / n["merges"],
+    # BPAC 5.2.2: time of copying valid pages and erasing in merges; reading them is left out.
+    "merge_overhead_ns": lambda n: (
+        n["merge_copies"] * n["program_ns"] + n["erases"] * n["erase_ns"]
+    ),
+    # BPAC 5.2.2: the share of reading valid pages in the time of merges.
+    "merge_read_share": lambda n: (
+        n["merge_copies"]
+        * n["read_ns"]
+        / (n["merge_overhead_ns"] + n["merge_copies"] * n["read_ns"])
+    ),
+    "padding_per_page": lambda n: n["padding_writes"] / n["destaged_pages"],
     # BPAC, figure 8: "sequential" is full and done, "LC" the largest expired and the fallback.
-    "evictions_sequential": _sum("evictions_full", "evictions_done"),
-    "evictions_lc": _sum("evictions_largest", "evictions_fallback", "evictions_p_list"),
-    "evictions_lc_share": _share("evictions_lc", "evictions_sequential"),
-    "p_list_share": _share("p_list_hits", "b_list_hits"),
+    "evictions_sequential": lambda n: _sum(n, "evictions_full", "evictions_done"),
+    "evictions_lc": lambda n: _sum(
+        n, "evictions_largest", "evictions_fallback", "evictions_p_list"
+    ),
+    "evictions_lc_share": lambda n: (
+        n["evictions_lc"] / (n["evictions_lc"] + n["evictions_sequential"])
+    ),
+    "p_list_share": lambda n: n["p_list_hits"] / (n["p_list_hits"] + n["b_list_hits"]),
 }
 
 
@@ -92,9 +69,8 @@ def measures(run: Run, device: Mapping[str, Any] | None) -> dict[str, float]:
     if "params.alpha" in found:
         found["alpha"] = found["params.alpha"]
     for name, derive in DERIVED.items():
-        value = derive(found)
-        if value is not None:
-            found[name] = value
+        with suppress(KeyError, ZeroDivisionError):
+            found[name] = derive(found)
     return found
 
 

@@ -137,7 +137,9 @@ def printed_rows(figure: Mapping[str, Any]) -> Cells:
         return []
     rows = [["claim", "case", "the paper's", "ours", "ours over the paper's", "status"]]
     for p in figure["printed"]:
-        paper, ours, low, high = (number(p[k], p["share"]) for k in ("paper", "mean", "low", "high"))
+        paper, ours, low, high = (
+            number(p[k], p["share"]) for k in ("paper", "mean", "low", "high")
+        )
         ours += f" [{low}, {high}]" if p["low"] < p["high"] else ""
         rows.append(
             [p["claim"], p["case"], paper, ours, f"{p['mean'] / p['paper']:.2f}", p["status"]]
@@ -214,7 +216,9 @@ def channel_rows(data: Mapping[str, Any]) -> Cells:
     rows = [["load", *(f"{d}: {what}" for d in drives for what in ("published", "has"))]]
     for load in dict.fromkeys(c["load"] for c in data["channels"]):
         cells = [found.get((load, drive)) for drive in drives]
-        rows.append([load, *(number(c[w]) if c else "" for c in cells for w in ("published", "has"))])
+        rows.append(
+            [load, *(number(c[w]) if c else "" for c in cells for w in ("published", "has"))]
+        )
     return rows
 
 
@@ -236,7 +240,9 @@ def setup_rows(data: Mapping[str, Any]) -> Cells:
             ],
             f"units busy {r['utilisation']}": r["utilisation"],
         }
-        devices, ftls = (", ".join(f"{k} = {v}" for k, v in r[x].items()) for x in ("devices", "ftls"))
+        devices, ftls = (
+            ", ".join(f"{k} = {v}" for k, v in r[x].items()) for x in ("devices", "ftls")
+        )
         policies = ", ".join(f"{p} = {data['policies'][p]}" for p in r["policies"])
         cells = [r["id"], devices or "none: counts only", ftls or "-", ", ".join(r["cache"])]
         cells += [policies, ", ".join(r["loads"]), "; ".join(k for k, v in more.items() if v)]

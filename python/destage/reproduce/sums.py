@@ -1,4 +1,4 @@
-"""The claims about each figure: verdicts by figure and by panel, the paper's numbers beside ours."""
+"""The claims about each figure: verdicts by figure and panel, the paper's numbers beside ours."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def count_of(judgement: Judgement | None) -> str:
 
 
 def cases_in_words(claim: Claim, judgement: Judgement) -> str:
-    """Return the cases that meet the claim and those that do not: all by name if it holds partly."""
+    """Return the cases that meet the claim, and those that do not; all if it holds partly."""
     cases = judgement.cases
     if judgement.why or not cases:
         return judgement.why
