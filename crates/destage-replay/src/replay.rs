@@ -103,12 +103,11 @@ impl Replay<'_> {
         #[cfg(debug_assertions)]
         return Ok(self.unwatched(destage_policies::dense(name, setup, pages)?, observer));
         #[cfg(not(debug_assertions))]
-        destage_policies::build(
-            name,
-            setup,
-            Dense::new(pages),
-            Unwatched { replay: self, observer },
-        )
+        {
+            let directory = destage_core::Dense::new(pages);
+            let unwatched = Unwatched { replay: self, observer };
+            destage_policies::build(name, setup, directory, unwatched)
+        }
     }
 
     fn unwatched<P: Policy>(&self, mut policy: P, observer: &mut dyn Observer) -> Option<Replayed> {
