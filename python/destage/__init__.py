@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from destage.experiment.estimate import SweepEstimate, estimate
     from destage.experiment.experiment import Experiment, SweepResult
     from destage.experiment.joining import merge_results, pack_results
-    from destage.experiment.loaded import StoredResults, load_results
     from destage.experiment.sweep import sweep
     from destage.options import DeviceOptions, ProgressCallback, RunOptions
     from destage.policy import (
@@ -85,7 +84,7 @@ if TYPE_CHECKING:
     from destage.profile import TraceInfo, TraceProfile
     from destage.reports import write_report
     from destage.rerunning import Rerun, rerun
-    from destage.results import Metric, Results, Run, TraceIdentity, metrics
+    from destage.results import Metric, Results, Run, TraceIdentity, load_results, metrics
     from destage.runs import Interrupted, Planned, Recorded, compare, plan, run
     from destage.trace import Trace, open_trace, open_volumes, synth, workloads
     from destage.trace_cache import CacheEntry, TraceCache, trace_cache
@@ -160,7 +159,6 @@ __all__ = [
     "diff",
     "SweepResult",
     "SweepEstimate",
-    "StoredResults",
     "Differences",
     "Difference",
     # catalogues
@@ -324,6 +322,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "rerun",
     ),
     "destage.results": (
+        "load_results",
         "Metric",
         "Results",
         "Run",
@@ -356,10 +355,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "merge_results",
         "pack_results",
     ),
-    "destage.experiment.loaded": (
-        "StoredResults",
-        "load_results",
-    ),
     "destage.trace_split": (
         "Part",
         "split_trace",
@@ -380,6 +375,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Tuned",
         "tune",
     ),
+}
+
+#: Names of before, and what they are called now.
+_RENAMED = {
+    "StoredResults": "Results",
+    "Swept": "SweepResult",
+    "Foretold": "SweepEstimate",
+    "foretell": "estimate",
 }
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -403,6 +406,8 @@ def _meant(name: str) -> str:
     """The nearest name of the API; nothing for the names that Python asks for by itself."""
     if name.startswith("_"):
         return ""
+    if name in _RENAMED:
+        return f": it is {_RENAMED[name]!r} now"
     near = importlib.import_module("destage._destage").nearest(name, __all__)
     return f", did you mean {near!r}?" if near else ""
 

@@ -10,7 +10,6 @@ from destage.io.files import Destination
 
 if TYPE_CHECKING:
     from destage.curves.drawn import Curves
-    from destage.experiment.loaded import StoredResults
     from destage.profile import TraceProfile
     from destage.results import Results
     from destage.trace import Trace
@@ -27,7 +26,7 @@ def need_report() -> None:
 
 def write_report(
     path: Destination,
-    results: Results | StoredResults | Sequence[Results] = (),
+    results: Results | Sequence[Results] = (),
     *,
     traces: Sequence[Trace] = (),
     curves: Sequence[Curves] = (),
@@ -56,9 +55,8 @@ def write_report(
             " first"
         )
     need_report()
-    from destage.experiment.loaded import StoredResults
 
-    if isinstance(results, StoredResults):
+    if isinstance(results, Results) and results.stores:
         if traces or curves or profiles or series:
             raise UsageError("write_report: the page of a store has nothing but its runs")
         results.report(path, command=command)

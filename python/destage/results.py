@@ -1,7 +1,8 @@
-"""What runs leave behind: typed, tidy, and ready to be written or drawn.
+"""Results of runs: typed, tidy, and ready to be written or drawn.
 
-`Results` is a sequence of `Run`, one per policy and cache size. As a table it has one row per run;
-the columns' names carry their units, and the same names are used in JSON, CSV, Parquet and here.
+`Results` is a sequence of `Run`, one per policy and cache size, made by a call or kept in stores.
+As a table it has one row per run; the columns' names carry their units, and the same names are used
+in JSON, CSV, Parquet and here.
 """
 
 from __future__ import annotations
@@ -9,12 +10,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from destage import _destage
 from destage.errors import DataError, UsageError
-from destage.io.files import Destination, read_text
+from destage.experiment.answer import Answer, asked_in_sql
+from destage.experiment.listing import stored_table
+from destage.experiment.pooling import pooled_rows
+from destage.experiment.rows import FAILED, Row, columns_of, order_of
+from destage.experiment.store import Store
+from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
+from destage.io.extras import need_extra
+from destage.io.files import Destination, read_text, write_whole
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import reading
 from destage.model.metrics import Metric, metrics
@@ -33,6 +43,7 @@ __all__ = [
     "Run",
     "TraceIdentity",
     "incomplete",
+    "load_results",
     "metrics",
     "only_so_many",
     "together",
@@ -46,12 +57,105 @@ class Results(Tabled):
     (`polars.DataFrame(results)`) would take a `Sequence` apart instead of asking for it.
 
     As JSON one trace gives an object, several give an array of such objects.
+
+    Those of stores (`load_results`) also know which runs failed or are missing. Their table has a
+    row for failed ones too, and more columns (`id`, `status`, `reason`, `seed`, `options`), which
+    are items of a run as its metrics are; as JSON they are that table. Whole runs are read when
+    they are asked for.
     """
 
-    def __init__(self, sets: Sequence[Mapping[str, Any]], pe_cycles: int | None = None) -> None:
+    def __init__(
+        self,
+        sets: Sequence[Mapping[str, Any]] = (),
+        pe_cycles: int | None = None,
+        stored: Stored | None = None,
+    ) -> None:
         """Take result sets as the JSON schema has them; `compare` and `from_json` make them."""
-        self.sets = tuple(sets)
+        self._given = tuple(sets)
         self._pe_cycles = pe_cycles
+        self._stored = stored
+
+    @cached_property
+    def _of_stores(self) -> list[tuple[dict[str, Any], list[Row]]]:
+        return [] if self._stored is None else self._stored.sets()
+
+    @property
+    def sets(self) -> tuple[Mapping[str, Any], ...]:
+        """The result sets as the JSON schema has them.
+
+        Raises `DataError` for stores that have changed since.
+        """
+        return self._given or tuple(one for one, _ in self._of_stores)
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The table, row by row: runs, and in stores those that failed."""
+        if self._stored is not None:
+            return self._stored.rows
+        return tuple(run.to_dict() for run in self.runs)
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        """The stores that they are from; none of what a call made."""
+        return () if self._stored is None else self._stored.stores
+
+    @property
+    def damaged(self) -> int:
+        """Parts of stores that cannot be read; their runs are missing."""
+        return 0 if self._stored is None else self._stored.damaged
+
+    @property
+    def failed(self) -> tuple[Mapping[str, Any], ...]:
+        """Rows of stores whose runs failed; `reason` says why."""
+        return tuple(row for row in self.rows if row.get("status") == FAILED)
+
+    @property
+    def missing(self) -> tuple[Mapping[str, Any], ...]:
+        """Runs that were planned and that stores have not, as rows without numbers."""
+        lost = () if self._stored is None else self._stored.lost
+        return tuple(row for _, _, rows in lost for row in rows)
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        """The missing runs of stores, task by task."""
+        return () if self._stored is None else self._stored.holes
+
+    def where(self, condition: str) -> Results:
+        """Return the runs of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
+
+        Raises `UsageError` for what is none, and `MissingExtra` without the extra `sql`.
+        """
+        return self._kept(where(condition))
+
+    def only(self, **given: str | None) -> Results:
+        """Return the runs with these values; a comma separates several: `policy="lru,arc"`."""
+        return self._kept(among(given))
+
+    def _kept(self, fits: Filter) -> Results:
+        if self._stored is not None:
+            return Results((), self._pe_cycles, self._stored.kept(fits))
+        places, sets, first = set(fits(self.rows)), [], 0
+        for one in self.sets:
+            some = [run for k, run in enumerate(one["runs"], first) if k in places]
+            first += len(one["runs"])
+            sets += [together([{**one, "runs": some}])] if some else []
+        return Results(sets, self._pe_cycles)
+
+    def pooled(self) -> Results:
+        """Return all traces as one: counters added up, ratios of the sums; no percentiles."""
+        return Results((), stored=Stored(tuple(sorted(pooled_rows(self.rows), key=order_of))))
+
+    def results(self) -> Results:
+        """Return the runs alone, read from their stores."""
+        return Results(self.sets, self._pe_cycles)
+
+    def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
+        """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
+
+        `unrestricted` gives it files, network and extensions too. Raises `MissingExtra` without the
+        extra `sql`, and `UsageError` for a query that fails or reaches further.
+        """
+        return asked_in_sql(self.columns(), query, unrestricted=unrestricted)
 
     def enduring(self, pe_cycles: int) -> Results:
         """Return the results with how long the drive lasts, whose blocks endure so many erases.
@@ -75,7 +179,12 @@ class Results(Tabled):
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """All runs."""
-        return tuple(run for one in self.result_sets for run in one.runs)
+        runs = [run for one in self.result_sets for run in one.runs]
+        if self._stored is None:
+            return tuple(runs)
+        rows = (row for _, some in self._of_stores for row in some)
+        by_row = {id(row): replace(run, row=row) for run, row in zip(runs, rows, strict=True)}
+        return tuple(by_row[id(row)] for row in self.rows if id(row) in by_row)
 
     @overload
     def __getitem__(self, index: int) -> Run: ...
@@ -87,7 +196,7 @@ class Results(Tabled):
 
     def __len__(self) -> int:
         """Return the number of runs."""
-        return len(self.runs)
+        return len(self.runs) if self._stored is None else self._stored.runs
 
     def __iter__(self) -> Iterator[Run]:
         """Iterate over the runs."""
@@ -114,6 +223,8 @@ class Results(Tabled):
     @property
     def incomplete(self) -> bool:
         """Whether runs are missing: it was interrupted, or is of a shard."""
+        if self._stored is not None:
+            return bool(self.missing)
         return any(
             said.startswith((INTERRUPTED, SHARD)) for run in self.runs for said in run.warnings
         )
@@ -134,6 +245,8 @@ class Results(Tabled):
 
         Raises `UsageError` for a name that there is not.
         """
+        if self._stored is not None and sort is None:
+            return stored_table(self._stored.rows, show, view)
         return results_table(self.runs, show=show, sort=sort, view=view)
 
     @property
@@ -164,19 +277,78 @@ class Results(Tabled):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the tidy table: one dictionary per run, all with the same keys."""
-        return [run.to_dict() for run in self.runs]
+        if self._stored is None:
+            return [run.to_dict() for run in self.runs]
+        names = list(self.columns())
+        return [{name: row.get(name) for name in names} for row in self.rows]
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the tidy table by column."""
-        return by_column(self.to_dicts())
+        if self._stored is None:
+            return by_column(self.to_dicts())
+        names = [name for name in columns_of(self._stored.rows) if name not in HEAVY]
+        return columns_of(self._stored.rows, names)
 
     def _everything(self) -> Any:
+        if self._stored is not None:
+            return self.to_dicts()
         # `from_json` and `rerun` read both.
         return self.sets[0] if len(self.sets) == 1 else list(self.sets)
 
     def _provenance(self) -> Mapping[str, str]:
+        if self._stored is not None:
+            return {"destage.store": json.dumps({"version": _destage.VERSION})}
         sets = [{k: v for k, v in s.items() if k != "runs"} for s in self.sets]
         return {"destage.results": json.dumps(sets)}
+
+    def report(
+        self,
+        path: Destination | None = None,
+        *,
+        title: str | None = None,
+        command: str | None = None,
+    ) -> str:
+        """Return runs of stores as one page that opens offline: filters, charts, every run.
+
+        Parameters:
+            path: where the page goes too, whole or not at all; `-` is standard output.
+            title: by default the names of the stores.
+            command: the command line that makes the page again.
+
+        Raises `UsageError` for results of a call, which `write_report` draws, `MissingExtra`
+        without the extra `report`, and `OutputError`.
+        """
+        self._need_stores("write_report(path, results)")
+        need_extra("the report")
+        from destage.report.stored import stored_page
+
+        shown = " + ".join(store.folder.resolve().name for store in self.stores)
+        damaged, title = self.damaged, title or shown or "results"
+        html = stored_page(self.rows, self.missing, title=title, damaged=damaged, command=command)
+        if path is not None:
+            write_whole(path, html)
+        return html
+
+    def save_figures(
+        self, folder: Destination, *, show: str | Sequence[str] | None = None
+    ) -> list[Path]:
+        """Write figures of stores for a paper, each as SVG, PDF and PNG beside its data as CSV.
+
+        Parameters:
+            folder: made if it is not there.
+            show: metrics, by name; by default those that tables show.
+
+        Raises as `report`, and `UsageError` for a name that there is not.
+        """
+        self._need_stores("results.plot.save(folder)")
+        need_extra("saving figures")
+        from destage.charts.stored import save_stored
+
+        return save_stored(folder, self.rows, self.missing, show=show)
+
+    def _need_stores(self, way: str) -> None:
+        if self._stored is None:
+            raise UsageError(f"these results are in no store: {way} draws them")
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "result") -> Results:
@@ -207,6 +379,15 @@ class Results(Tabled):
         """
         reading("the result", path_of(path, "result"))
         return cls.from_json(read_text(path, "a result"), os.fspath(path))
+
+
+def load_results(stores: Destination | Sequence[Destination], where: str | None = None) -> Results:
+    """Read a store of results, or several as one; `where` is a condition as in `SPEC`.
+
+    Raises `MissingFile`, `DataError` for what is no store, and `UsageError`.
+    """
+    found = Results((), stored=Stored.open(stores))
+    return found if where is None else found.where(where)
 
 
 def together(

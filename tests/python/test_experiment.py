@@ -149,7 +149,7 @@ def test_runs_in_common_are_done_once_whatever_asks_for_them(tmp_path: Path) -> 
     )
     # A policy more: that alone is run.
     ds.compare(trace, "lru,arc", cache="10%", store=store)
-    assert [row["label"] for row in ds.load_results(store)].count("lru") == 1
+    assert [row["label"] for row in ds.load_results(store).rows].count("lru") == 1
     assert len(parts(store)) == len(kept) + 1
 
 
@@ -227,7 +227,7 @@ def test_a_run_that_failed_is_told_again_until_it_is_retried(tmp_path: Path) -> 
         with pytest.raises(ds.UsageError, match="no luck"):
             ds.compare(trace, f"lru,{own}:Mine", cache="10p", store=store)
     found = ds.load_results(store)
-    assert sorted(row["status"] for row in found) == ["done", "failed"]
+    assert sorted(row["status"] for row in found.rows) == ["done", "failed"]
 
 
 def test_a_store_and_results_of_0_2_0_load_and_go_on(tmp_path: Path) -> None:
@@ -254,12 +254,12 @@ def test_a_table_tells_answers_to_questions_from_runs(tmp_path: Path) -> None:
     ds.mrc(trace, "lru,arc", cache="10%", store=store)
     ds.mrc(trace, "lru,arc", cache="10%", sample=0.5, store=store)
     found = ds.load_results(store)
-    assert len(found) == 6
+    assert (len(found), len(found.rows)) == (2, 6)
     numbers = {run.label: run.metrics for run in ran}
     for some in (found, found.where("question == none")):
         assert {run.label: run.metrics for run in some.results()} == numbers
     exact, sampled = (
-        [row["hit_ratio"] for row in found.where(f"question == 'mrc' and share == {share}")]
+        [row["hit_ratio"] for row in found.where(f"question == 'mrc' and share == {share}").rows]
         for share in ("none", "0.5")
     )
     assert exact == [run.hit_ratio for run in sorted(ran, key=lambda run: run.label)]

@@ -151,7 +151,7 @@ def test_a_run_that_fails_is_kept_with_its_reason_and_the_others_go_on(tmp_path:
     }
     done = ds.sweep({"sweep": sweep}, tmp_path / "runs")
     found = ds.load_results(tmp_path / "runs")
-    assert (done.done, done.failed, len(found)) == (6, 3, 6)
+    assert (done.done, done.failed, len(found), len(found.rows)) == (6, 3, 3, 6)
     reasons = {(row["policy"], row["cache"]): row["reason"] for row in found.failed}
     assert "add a device" in reasons["ecr", "5p"]
     assert reasons[f"{own}:Breaks", "5p"] == "ValueError: out of luck"
@@ -159,7 +159,7 @@ def test_a_run_that_fails_is_kept_with_its_reason_and_the_others_go_on(tmp_path:
     # A failure is no hole; it is made once more only when that is asked for.
     assert ds.sweep({"sweep": sweep}, tmp_path / "runs", resume=True).done == 0
     assert ds.sweep({"sweep": sweep}, tmp_path / "runs", retry_failed=True).done == 3
-    assert len(ds.load_results(tmp_path / "runs")) == 6
+    assert len(ds.load_results(tmp_path / "runs").rows) == 6
     # A process that breaks down takes its task with it, and nothing else.
     worse = {**sweep, "cache": ["7p"]}
     assert ds.sweep({"sweep": worse}, tmp_path / "runs").failed == 2
@@ -248,7 +248,7 @@ def test_traces_are_pooled_by_adding_up(whole: Path) -> None:
     found = ds.load_results(whole)
     pooled = found.pooled()
     assert len(pooled) == RUNS // 2
-    for row in pooled:
+    for row in pooled.rows:
         same = found.where(
             f"label == '{row['label']}' and cache == '{row['cache']}' and seed == {row['seed']}"
         )

@@ -12,10 +12,9 @@ from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.errors import UsageError
-from destage.experiment.loaded import load_results
 from destage.experiment.store import is_store
 from destage.reports import need_report, write_report
-from destage.results import Results
+from destage.results import Results, load_results
 
 __all__ = ["report"]
 

@@ -12,9 +12,10 @@ from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, warn
 from destage.errors import UsageError
-from destage.experiment.loaded import Hole, StoredResults, load_results
+from destage.experiment.stored import Hole
 from destage.io.names import printable
 from destage.model.words import counted, number
+from destage.results import Results, load_results
 
 __all__ = ["diff", "listed", "merge", "pack", "results"]
 
@@ -125,7 +126,7 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
     _say_holes(found.holes)
 
 
-def _say_damaged(found: StoredResults) -> None:
+def _say_damaged(found: Results) -> None:
     if found.damaged:
         warn(
             f"{counted(found.damaged, 'part')} cannot be read, and their runs are missing:"
@@ -173,7 +174,7 @@ def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
     missing = sum(hole.missing for hole in found.holes)
     if not arguments["quiet"]:
         said = f"{number(missing)} missing" if missing else "nothing missing"
-        note(f"{printable(output or store[0])}: {counted(len(found), 'run')}, {said}")
+        note(f"{printable(output or store[0])}: {counted(len(found.rows), 'run')}, {said}")
     _say_holes(found.holes)
     if missing:
         click.get_current_context().exit(1)

@@ -17,7 +17,6 @@ from statistics import fmean, variance
 from typing import Any
 
 from destage.errors import UsageError
-from destage.experiment.loaded import StoredResults, load_results
 from destage.experiment.rows import DONE
 from destage.experiment.store import is_store
 from destage.io.files import Destination
@@ -25,7 +24,7 @@ from destage.model.choice import metric_named
 from destage.model.estimates import estimate, student_t
 from destage.model.metrics import Metric, metrics
 from destage.model.words import cell, counted
-from destage.results import Results
+from destage.results import Results, load_results
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Cell, Column, Table
 
@@ -136,8 +135,8 @@ class Differences(Tabled):
 
 
 def diff(
-    a: Destination | StoredResults | Results,
-    b: Destination | StoredResults | Results,
+    a: Destination | Results,
+    b: Destination | Results,
     *,
     show: str | Sequence[str] | None = None,
 ) -> Differences:
@@ -171,19 +170,19 @@ def diff(
 def _name(given: object) -> str:
     if isinstance(given, (str, os.PathLike)):
         return Path(given).name or str(given)
-    stores = given.stores if isinstance(given, StoredResults) else ()
+    stores = given.stores if isinstance(given, Results) else ()
     return stores[0].folder.name if stores else "results"
 
 
-def _rows(given: Destination | StoredResults | Results) -> list[dict[str, Any]]:
+def _rows(given: Destination | Results) -> list[dict[str, Any]]:
     """Rows that did not fail."""
     if isinstance(given, (str, os.PathLike)):
         given = load_results(given) if is_store(given) else Results.load(given)
-    if isinstance(given, Results):
-        return [{"seed": None, "options": _options(row), **row} for row in given.to_dicts()]
-    if not isinstance(given, StoredResults):
+    if not isinstance(given, Results):
         raise UsageError(f"diff: expected a store or results, got {given!r}")
-    return [row for row in given.to_dicts() if row["status"] == DONE]
+    if given.stores:
+        return [row for row in given.to_dicts() if row["status"] == DONE]
+    return [{"seed": None, "options": _options(row), **row} for row in given.to_dicts()]
 
 
 def _options(row: Mapping[str, Any]) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from destage.experiment.loaded import StoredResults, load_results
 from destage.experiment.rows import Row, order_of
 from destage.experiment.store import Store, part_bytes
 from destage.io.files import Destination
+from destage.results import Results, load_results
 
 __all__ = ["Packed", "merge_results", "pack_results"]
 
@@ -30,10 +30,10 @@ class Packed:
     """Parts that could not be read; they are gone, and their runs missing."""
 
 
-def merge_results(stores: Sequence[Destination], into: Destination) -> StoredResults:
+def merge_results(stores: Sequence[Destination], into: Destination) -> Results:
     """Put what stores hold into one, which may hold something already; return it.
 
-    `StoredResults.holes` says what is missing of the sweeps. Raises `MissingFile`, `DataError`,
+    `Results.holes` says what is missing of the sweeps. Raises `MissingFile`, `DataError`,
     `UsageError` and `OutputError`.
     """
     opened = [Store.open(path) for path in stores]

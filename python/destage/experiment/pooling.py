@@ -5,7 +5,7 @@ Percentiles of parts say nothing of the whole: what cannot be put together is le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage.experiment.rows import DONE, Row
@@ -34,20 +34,20 @@ RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 WEIGHTED = {"response_ns_mean": "requests", "waf": "flash_programs"}
 
 
-def pooled_rows(rows: Sequence[Row]) -> list[Row]:
+def pooled_rows(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
     """One row for all traces that have a run of its kind. Runs that failed are left out."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
-        if row["status"] == DONE:
-            groups.setdefault(tuple(row[name] for name in ALIKE), []).append(row)
+        if row.get("status", DONE) == DONE:
+            groups.setdefault(tuple(row.get(name) for name in ALIKE), []).append(row)
     return [_pooled(group) for group in groups.values()]
 
 
-def _pooled(group: Sequence[Row]) -> Row:
+def _pooled(group: Sequence[Mapping[str, Any]]) -> Row:
     whole: Row = dict.fromkeys(group[0])
-    whole.update({name: group[0][name] for name in (*ALIKE, "status", "params", "page_bytes")})
+    whole.update({name: group[0].get(name) for name in (*ALIKE, "status", "params", "page_bytes")})
     whole["trace"] = counted(len({row["trace"] for row in group}), "trace")
-    whole["id"] = "+".join(sorted(row["id"] for row in group))
+    whole["id"] = "+".join(sorted(str(row.get("id")) for row in group))
     whole["warnings"] = ""
     for name in OF_TRACES:
         whole[name] = _sum(group, (name,))
@@ -68,13 +68,13 @@ def _pooled(group: Sequence[Row]) -> Row:
     return whole
 
 
-def _sum(group: Sequence[Row], names: Sequence[str]) -> int | None:
+def _sum(group: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:
     """The sum of columns over rows; None where a row has no such number."""
     values = [row.get(name) for row in group for name in names]
     return None if any(value is None for value in values) else sum(v for v in values if v)
 
 
-def _weighted(group: Sequence[Row], name: str, weight: str) -> float | None:
+def _weighted(group: Sequence[Mapping[str, Any]], name: str, weight: str) -> float | None:
     pairs = [(row.get(name), row.get(weight)) for row in group]
     known = [(value, count) for value, count in pairs if value is not None and count]
     # A run without requests, or without writes, has no mean and no weight.

@@ -134,9 +134,11 @@ class Run:
     """Its number among the runs of its result set."""
     differences: Differences = field(default=NO_DIFFERENCES, compare=False, repr=False)
     """How far it differs from the others of its result set."""
+    row: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """Its row of a store, if it is from one."""
 
     def __getitem__(self, metric: str) -> Any:
-        """Return a metric by name, a short one too (`p99.9`), a number or None.
+        """Return a metric by name, a short one too (`p99.9`), a number or None; or a column.
 
         Raises `KeyError` with the nearest name for another one.
         """
@@ -145,6 +147,8 @@ class Run:
             return self.metrics[metric]
         if metric == "writes_vs_lru":
             return self.writes_vs_lru
+        if metric in (row := self.to_dict()):
+            return row[metric]
         near = _destage.nearest(str(metric), list(self.metrics))
         meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
         raise KeyError(f"there is no metric {metric!r}{meant}")
@@ -288,6 +292,8 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as one row of the tidy table."""
+        if self.row is not None:
+            return dict(self.row)
         config, trace = self.config, self.trace
         cost = config.get("cost") or {}
         row: dict[str, Any] = {

@@ -1,0 +1,218 @@
+"""Rows that stores hold: filtered, with what is missing of their sweeps, as result sets."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from destage.errors import DataError, UsageError
+from destage.experiment.filter import rows_where
+from destage.experiment.rows import (
+    CONTEXT,
+    DONE,
+    FAILED,
+    MISSING,
+    RECORD,
+    Row,
+    key_of_row,
+    kinds,
+    order_of,
+)
+from destage.experiment.store import Store, StoredSweep
+from destage.experiment.task import Key
+from destage.io.files import Destination
+from destage.model.naming import parts
+from destage.options import run_options
+
+__all__ = ["HEAVY", "Filter", "Hole", "Stored", "among", "where"]
+
+#: The places of the rows that it lets through.
+Filter = Callable[[Sequence[Mapping[str, Any]]], list[int]]
+
+#: Columns with whole results: they are read only where they are asked for.
+HEAVY = (RECORD, CONTEXT)
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Runs that a sweep planned and the store has not."""
+
+    sweep: str
+    """The SPEC's name."""
+    trace: str
+    device: str | None
+    policies: tuple[str, ...]
+    missing: int
+    runs: int
+    """Of so many."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Rows of stores: one a run, in an order that does not depend on who made them."""
+
+    rows: tuple[Row, ...]
+    stores: tuple[Store, ...] = ()
+    damaged: int = 0
+    """Parts that cannot be read; their runs are missing."""
+    there: frozenset[Key] = frozenset()
+    """What the stores have, before anything was filtered: that is no hole."""
+    filters: tuple[Filter, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def open(cls, stores: Destination | Sequence[Destination]) -> Stored:
+        """All rows of a store, or of several. Raises `MissingFile` and `DataError`."""
+        given = [stores] if isinstance(stores, (str, os.PathLike)) else list(stores)
+        opened = tuple(Store.open(path) for path in given)
+        rows: dict[Key, Row] = {}
+        damaged = 0
+        for store in opened:
+            whole, bad = store.whole_parts()
+            damaged += len(bad)
+            for row in store.rows(parts=whole, without=HEAVY):
+                key = key_of_row(row)
+                if key not in rows or rows[key]["status"] == FAILED:
+                    rows[key] = row
+        order = tuple(sorted(rows.values(), key=order_of))
+        return cls(order, opened, damaged, frozenset(rows))
+
+    def kept(self, fits: Filter) -> Stored:
+        """The rows that a filter lets through; holes that it does not are none of theirs."""
+        rows = tuple(self.rows[k] for k in fits(self.rows))
+        return replace(self, rows=rows, filters=(*self.filters, fits))
+
+    @cached_property
+    def lost(self) -> tuple[tuple[Any, Mapping[str, Any], tuple[Row, ...]], ...]:
+        """Tasks of which something is missing: the sweep, the task, its runs."""
+        sweeps: dict[str, StoredSweep] = {}
+        for sweep in (sweep for store in self.stores for sweep in store.sweeps()):
+            sweeps.setdefault(sweep.id, sweep)
+        found = [(s, t, _lost(s, t, self.there)) for s in sweeps.values() for t in s.tasks]
+        rows: list[Row] = [row for _, _, some in found for row in some]
+        for fits in self.filters:
+            rows = [rows[k] for k in fits(rows)]
+        kept = set(map(id, rows))
+        some = ((s, t, tuple(row for row in lost if id(row) in kept)) for s, t, lost in found)
+        return tuple(one for one in some if one[2])
+
+    @property
+    def runs(self) -> int:
+        """Runs that are done; answers to questions are none."""
+        asked = (json.loads(row["options"] or "{}") for row in self.rows if row["status"] == DONE)
+        return sum("question" not in options for options in asked)
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        """What is missing of the sweeps that the stores have begun, task by task."""
+        return tuple(
+            Hole(
+                sweep.called,
+                task["trace"],
+                task["device"],
+                tuple(dict.fromkeys(row["label"] for row in rows)),
+                len(rows),
+                len(task["runs"]),
+            )
+            for sweep, task, rows in self.lost
+        )
+
+    def sets(self) -> list[tuple[dict[str, Any], list[Row]]]:
+        """Result sets, one for each trace, drive, options and seed, each with the rows of its runs.
+
+        Runs that failed, and answers to questions such as curves, are in none. Raises `DataError`
+        for stores that have changed.
+        """
+        wanted = {key_of_row(row): row for row in self.rows}
+        whole = {
+            key_of_row(row): row
+            for store in self.stores
+            for row in store.rows()
+            if key_of_row(row) in wanted
+        }
+        if len(whole) < len(wanted):
+            raise DataError("the stores have changed since they were read: load them again")
+        names = ("trace", "device", "ftl", "queue_depth", "options", "seed", CONTEXT)
+        sets: dict[tuple[Any, ...], tuple[dict[str, Any], list[Row]]] = {}
+        for row in sorted(whole.values(), key=order_of):
+            if row["status"] != DONE or row[RECORD] is None:
+                continue
+            key = tuple(row[name] for name in names)
+            if key not in sets:
+                sets[key] = ({**json.loads(row[CONTEXT]), "runs": []}, [])
+            sets[key][0]["runs"].append(json.loads(row[RECORD]))
+            sets[key][1].append(wanted[key_of_row(row)])
+        return list(sets.values())
+
+
+def where(condition: str) -> Filter:
+    """The rows of which a condition holds. It raises `UsageError` for what is none."""
+
+    def fits(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+        try:
+            return rows_where([_values(row) for row in rows], [condition])
+        except UsageError as e:
+            raise UsageError(f"where: {e}") from None
+
+    return fits
+
+
+def among(given: Mapping[str, str | None]) -> Filter:
+    """The rows with these values; a comma separates several."""
+    wanted = {
+        name: [part.strip() for part in parts(text)]
+        for name, text in given.items()
+        if text is not None
+    }
+
+    def fits(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+        return [k for k, row in enumerate(rows) if _is_among(row, wanted)]
+
+    return fits
+
+
+def _lost(sweep: Any, task: Mapping[str, Any], there: frozenset[Key]) -> tuple[Row, ...]:
+    """Runs of a task that are not there, as rows; older stores know less of them."""
+    device = task["device"] or ""
+    shared = {name: task.get(name) for name in ("device", "ftl", "queue_depth", "seed")}
+    found = []
+    for run, label, cache in task["runs"]:
+        if (run, task["trace"], device, label, cache) in there:
+            continue
+        row = dict.fromkeys(kinds()) | shared
+        row |= {"id": run, "status": MISSING, "trace": task["trace"], "label": label}
+        row |= {"policy": label.partition("[")[0], "cache": cache, "sweep": sweep.called}
+        row |= {"options": task.get("options") or "{}", "params": "{}"}
+        frames, page = (task.get("frames") or {}).get(cache), task.get("page_bytes")
+        row |= {
+            "frames": frames,
+            "page_bytes": page,
+            "trace_unique_pages": task.get("unique_pages"),
+        }
+        row["cache_bytes"] = frames * page if frames and page else None
+        found.append(row)
+    return tuple(found)
+
+
+def _is_among(row: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bool:
+    return all(
+        str(row.get(name)) in values or (name == "policy" and str(row["label"]) in values)
+        for name, values in wanted.items()
+    )
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the names of a condition are worth for a row."""
+    params = json.loads(row["params"] or "{}")
+    options = json.loads(row.get("options") or "{}")
+    return {
+        **dict.fromkeys(("question", "share", *(option.name for option in run_options()))),
+        **options,
+        **{name: value for name, value in row.items() if name not in HEAVY},
+        "unique_pages": row["trace_unique_pages"],
+        "accesses": row["trace_accesses"],
+        **{f"params.{key}": value for key, value in params.items()},
+    }
