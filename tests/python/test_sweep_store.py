@@ -167,6 +167,7 @@ def test_a_run_that_fails_is_kept_with_its_reason_and_the_others_go_on(tmp_path:
         ds.load_results(tmp_path / "runs")
         .where("frames == 7 and device == none")
         .only(policy=f"{own}:Breaks")
+        .rows
     )
     assert "status 9" in row["reason"]
 
