@@ -92,13 +92,13 @@ impl Buckets {
 }
 
 /// All distances of a kind together.
-pub struct Overall(Histogram<u64>);
+pub struct DistanceHistogram(Histogram<u64>);
 
-impl Overall {
+impl DistanceHistogram {
     /// An empty histogram.
     pub fn new() -> Self {
         // Exact below 2^18; above that within 1e-5.
-        Overall(Histogram::new(5).expect("five significant digits are allowed"))
+        DistanceHistogram(Histogram::new(5).expect("five significant digits are allowed"))
     }
 
     /// Adds a distance.
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_cover_is_that_of_the_sorted_distances() {
         let distances: Vec<u64> = (0..1017u64).map(|k| k * k * 7919 % 200_000).collect();
-        let mut overall = Overall::new();
+        let mut overall = DistanceHistogram::new();
         distances.iter().for_each(|d| overall.add(*d));
         let mut sorted = distances;
         sorted.sort_unstable();
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_inflection_is_where_the_cover_turns_upright() {
         // 90 distances of 0..=8, ten that climb to 1000.
-        let mut overall = Overall::new();
+        let mut overall = DistanceHistogram::new();
         (0..90).for_each(|k| overall.add(k / 10));
         (1..=10).for_each(|k| overall.add(100 * k));
         let found = overall.distribution().inflection.expect("there are distances");
@@ -237,11 +237,11 @@ mod tests {
 
     #[test]
     fn equal_distances_have_their_inflection_at_all_of_them() {
-        let mut overall = Overall::new();
+        let mut overall = DistanceHistogram::new();
         (0..7).for_each(|_| overall.add(3));
         let found = overall.distribution();
         assert_eq!(found.inflection, Some(Inflection { percent: 100, threshold: 3 }));
-        assert_eq!(Overall::new().distribution().inflection, None);
+        assert_eq!(DistanceHistogram::new().distribution().inflection, None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use options::{Counted, ProfileOptions};
 pub use ranked::RankedPoint;
 
 use destage_trace::{Extent, Hooks, Result, Stage, Trace, step};
-use distances::{Overall, Sequence, bucket, bucket_from};
+use distances::{DistanceHistogram, Sequence, bucket, bucket_from};
 use heat::HeatMap;
 
 /// Data of the papers' figures.
@@ -128,9 +128,9 @@ impl TraceProfile {
         options.check()?;
         let (block_of, blocks) = blocks_of(trace.lpns(), options.pages_per_block);
         let referenced = referenced(trace, options, &block_of, blocks.len());
-        let mut look = Look::new(trace, options, &block_of, &blocks, &referenced);
-        look.at_all(trace, hooks)?;
-        Ok(look.finish(trace, &blocks))
+        let mut pass = ProfilePass::new(trace, options, &block_of, &blocks, &referenced);
+        pass.run(trace, hooks)?;
+        Ok(pass.finish(trace, &blocks))
     }
 }
 
@@ -170,7 +170,7 @@ fn referenced(
 }
 
 /// The pass over the trace.
-struct Look<'a> {
+struct ProfilePass<'a> {
     options: &'a ProfileOptions,
     /// References so far.
     time: u64,
@@ -178,13 +178,13 @@ struct Look<'a> {
     pages: Vec<Page>,
     pirds: Vec<Sequence>,
     blocks: Vec<Block>,
-    pird: Overall,
-    bird: Overall,
+    pird: DistanceHistogram,
+    bird: DistanceHistogram,
     heat: HeatMap,
     read_ratio: Vec<(u64, u64)>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> ProfilePass<'a> {
     fn new(
         trace: &Trace,
         options: &'a ProfileOptions,
@@ -197,21 +197,21 @@ impl<'a> Look<'a> {
             Counted::Writes => counts.write_accesses,
             Counted::All => counts.accesses,
         };
-        Look {
+        ProfilePass {
             options,
             time: 0,
             block_of,
             pages: vec![Page::default(); block_of.len()],
             pirds: vec![Sequence::default(); block_of.len()],
             blocks: vec![Block::default(); blocks.len()],
-            pird: Overall::new(),
-            bird: Overall::new(),
+            pird: DistanceHistogram::new(),
+            bird: DistanceHistogram::new(),
             heat: HeatMap::new(blocks, referenced, references, options),
             read_ratio: Vec::new(),
         }
     }
 
-    fn at_all(&mut self, trace: &Trace, hooks: &mut dyn Hooks) -> Result<()> {
+    fn run(&mut self, trace: &Trace, hooks: &mut dyn Hooks) -> Result<()> {
         const AT_A_TIME: usize = 1 << 14;
         let mut continuations = trace.continuations().iter().copied().peekable();
         for (row, (&first, &ops)) in trace.first_ids().iter().zip(trace.pages_ops()).enumerate() {

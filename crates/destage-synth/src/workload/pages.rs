@@ -9,15 +9,15 @@ use crate::random::{Permutation, below, chance, unit};
 use destage_trace::Result;
 
 /// A request's first page, its length, and whether it must be a write.
-pub(crate) struct Draw {
+pub(crate) struct SampledRequest {
     pub(crate) first: u64,
     pub(crate) pages: u64,
     /// Part of a log: a write whatever the read ratio.
     pub(crate) log: bool,
 }
 
-/// Draws requests of one kind.
-pub(crate) enum Picker {
+/// Sampler of the requests of one kind.
+pub(crate) enum RequestSampler {
     Uniform,
     Normal { mean: f64, deviation: f64 },
     Zipf(Ranked),
@@ -64,56 +64,60 @@ impl Ranked {
         Ok(Ranked { zipf, order })
     }
 
-    fn draw(&self, random: &mut Pcg64) -> u64 {
+    fn sample(&self, random: &mut Pcg64) -> u64 {
         let rank = self.zipf.sample(random) as u64 - 1;
         self.order.as_ref().map_or(rank, |order| order.apply(rank))
     }
 }
 
-impl Picker {
+impl RequestSampler {
     pub(crate) fn new(w: &Workload, random: &mut Pcg64) -> Result<Self> {
         let part = |share: f64, of: u64| ((share * of as f64).round() as u64).clamp(1, of);
         Ok(match w.kind {
-            WorkloadKind::Uniform => Picker::Uniform,
-            WorkloadKind::Normal => Picker::Normal { mean: w.mean, deviation: w.deviation },
+            WorkloadKind::Uniform => RequestSampler::Uniform,
+            WorkloadKind::Normal => RequestSampler::Normal { mean: w.mean, deviation: w.deviation },
             WorkloadKind::Zipf | WorkloadKind::Bursts => {
-                Picker::Zipf(Ranked::new(w, w.pages, random)?)
+                RequestSampler::Zipf(Ranked::new(w, w.pages, random)?)
             }
-            WorkloadKind::Locality => Picker::Locality {
+            WorkloadKind::Locality => RequestSampler::Locality {
                 hot: part(w.page_share, w.pages),
                 access_share: w.access_share,
                 order: w.permuted.then(|| Permutation::new(w.pages, random)),
             },
-            WorkloadKind::Sequential => Picker::Sequential { at: 0, run_requests: w.run_requests },
-            WorkloadKind::Loop => Picker::Loop {
+            WorkloadKind::Sequential => {
+                RequestSampler::Sequential { at: 0, run_requests: w.run_requests }
+            }
+            WorkloadKind::Loop => RequestSampler::Loop {
                 at: 0,
                 pages: if w.loop_pages == 0 { w.pages } else { w.loop_pages },
             },
             WorkloadKind::Scan => {
                 let hot = part(w.page_share, w.pages);
-                Picker::Scan { hot, access_share: w.access_share, at: hot }
+                RequestSampler::Scan { hot, access_share: w.access_share, at: hot }
             }
             WorkloadKind::Oltp => {
                 let longest = w.size.longest();
                 let log = part(w.log_page_share, w.pages).clamp(longest, w.pages - longest);
                 let data = w.pages - log;
                 let ranked = Ranked::new(w, data, random)?;
-                Picker::Oltp { ranked, data, log_share: w.log_share, at: data }
+                RequestSampler::Oltp { ranked, data, log_share: w.log_share, at: data }
             }
         })
     }
 
     /// The next request. Page numbers lie in `0..w.pages`, the last page included.
-    pub(crate) fn draw(&mut self, w: &Workload, random: &mut Pcg64) -> Draw {
+    pub(crate) fn sample(&mut self, w: &Workload, random: &mut Pcg64) -> SampledRequest {
         let (all, size) = (w.pages, &w.size);
         match self {
-            Picker::Uniform => inside(below(random, all), size.draw(random, all), 0, all),
-            Picker::Normal { mean, deviation } => {
+            RequestSampler::Uniform => inside(below(random, all), size.sample(random, all), 0, all),
+            RequestSampler::Normal { mean, deviation } => {
                 let first = normal(random, *mean, *deviation, all);
-                inside(first, size.draw(random, all), 0, all)
+                inside(first, size.sample(random, all), 0, all)
             }
-            Picker::Zipf(ranked) => inside(ranked.draw(random), size.draw(random, all), 0, all),
-            Picker::Locality { hot, access_share, order } => {
+            RequestSampler::Zipf(ranked) => {
+                inside(ranked.sample(random), size.sample(random, all), 0, all)
+            }
+            RequestSampler::Locality { hot, access_share, order } => {
                 let rest = all - *hot;
                 let first = if rest == 0 || chance(random, *access_share) {
                     below(random, *hot)
@@ -121,28 +125,28 @@ impl Picker {
                     *hot + below(random, rest)
                 };
                 let first = order.as_ref().map_or(first, |order| order.apply(first));
-                inside(first, size.draw(random, all), 0, all)
+                inside(first, size.sample(random, all), 0, all)
             }
-            Picker::Sequential { at, run_requests } => {
+            RequestSampler::Sequential { at, run_requests } => {
                 if *run_requests > 0 && below(random, *run_requests) == 0 {
                     *at = below(random, all);
                 }
-                next(at, size.draw(random, all), 0, all)
+                next(at, size.sample(random, all), 0, all)
             }
-            Picker::Loop { at, pages } => next(at, size.draw(random, *pages), 0, *pages),
-            Picker::Scan { hot, access_share, at } => {
+            RequestSampler::Loop { at, pages } => next(at, size.sample(random, *pages), 0, *pages),
+            RequestSampler::Scan { hot, access_share, at } => {
                 if *hot == all || chance(random, *access_share) {
-                    inside(below(random, *hot), size.draw(random, *hot), 0, *hot)
+                    inside(below(random, *hot), size.sample(random, *hot), 0, *hot)
                 } else {
-                    next(at, size.draw(random, all - *hot), *hot, all)
+                    next(at, size.sample(random, all - *hot), *hot, all)
                 }
             }
-            Picker::Oltp { ranked, data, log_share, at } => {
+            RequestSampler::Oltp { ranked, data, log_share, at } => {
                 if chance(random, *log_share) {
-                    let draw = next(at, size.draw(random, all - *data), *data, all);
-                    Draw { log: true, ..draw }
+                    let draw = next(at, size.sample(random, all - *data), *data, all);
+                    SampledRequest { log: true, ..draw }
                 } else {
-                    inside(ranked.draw(random), size.draw(random, *data), 0, *data)
+                    inside(ranked.sample(random), size.sample(random, *data), 0, *data)
                 }
             }
         }
@@ -150,15 +154,15 @@ impl Picker {
 }
 
 /// Moves a request that would run over the end of `from..to` back, so that it ends there.
-fn inside(first: u64, pages: u64, from: u64, to: u64) -> Draw {
-    Draw { first: first.min(to - pages).max(from), pages, log: false }
+fn inside(first: u64, pages: u64, from: u64, to: u64) -> SampledRequest {
+    SampledRequest { first: first.min(to - pages).max(from), pages, log: false }
 }
 
 /// The next request of a walk over `from..to`, which starts over where one does not fit.
-fn next(at: &mut u64, pages: u64, from: u64, to: u64) -> Draw {
+fn next(at: &mut u64, pages: u64, from: u64, to: u64) -> SampledRequest {
     let first = if *at + pages > to { from } else { *at };
     *at = first + pages;
-    Draw { first, pages, log: false }
+    SampledRequest { first, pages, log: false }
 }
 
 /// A page around `mean`, both as shares of the footprint; drawn again while outside, and after 64

@@ -68,8 +68,8 @@ impl Sizes {
         }
     }
 
-    /// Draws a length of at most `limit` pages.
-    pub(crate) fn draw(&self, random: &mut Pcg64, limit: u64) -> u64 {
+    /// A random length of at most `limit` pages.
+    pub(crate) fn sample(&self, random: &mut Pcg64, limit: u64) -> u64 {
         let pages = match self {
             Sizes::Fixed(pages) => *pages,
             Sizes::Uniform(from, to) => from + below(random, to - from + 1),
@@ -127,7 +127,7 @@ mod tests {
     fn mean(sizes: &str) -> f64 {
         let sizes = Sizes::parse(sizes).expect("a good text");
         let mut random = Pcg64::seed_from_u64(3);
-        (0..100_000).map(|_| sizes.draw(&mut random, u64::MAX)).sum::<u64>() as f64 / 100_000.0
+        (0..100_000).map(|_| sizes.sample(&mut random, u64::MAX)).sum::<u64>() as f64 / 100_000.0
     }
 
     #[test]

@@ -13,7 +13,7 @@ use destage_trace::{
 
 use super::arrivals::ArrivalClock;
 use super::description::{Workload, WorkloadKind};
-use super::pages::Picker;
+use super::pages::RequestSampler;
 use crate::random::chance;
 
 /// Records per batch.
@@ -24,7 +24,7 @@ const DEVICE: &[u8] = b"synth";
 /// Makes the records of a workload.
 pub struct SynthSource {
     workload: Workload,
-    picker: Picker,
+    sampler: RequestSampler,
     clock: ArrivalClock,
     /// Addresses, lengths and operations; the clock has a stream of its own, so that another
     /// arrival process asks for the same pages.
@@ -43,7 +43,7 @@ impl SynthSource {
         workload.check()?;
         let mut random = Pcg64::seed_from_u64(workload.seed);
         let mut clock_random = Pcg64::seed_from_u64(!workload.seed);
-        let picker = Picker::new(workload, &mut random)?;
+        let sampler = RequestSampler::new(workload, &mut random)?;
         let w = workload;
         let clock = ArrivalClock::new(w.arrivals, w.gap_ns, w.on_ns, w.off_ns, &mut clock_random);
         let mut devices = DeviceTable::new();
@@ -55,7 +55,7 @@ impl SynthSource {
         };
         Ok(SynthSource {
             workload: workload.clone(),
-            picker,
+            sampler,
             clock,
             random,
             clock_random,
@@ -71,7 +71,7 @@ impl SynthSource {
     }
 
     fn record(&mut self) -> Record {
-        let draw = self.picker.draw(&self.workload, &mut self.random);
+        let draw = self.sampler.sample(&self.workload, &mut self.random);
         let read = !draw.log && chance(&mut self.random, self.read_chance);
         Record {
             time_ns: self.clock.next(&mut self.clock_random),

@@ -1,10 +1,8 @@
 //! `blktrace`: binary records of the event "issue" (D), as blkparse reads them, little-endian.
 
-use std::collections::{BTreeSet, HashMap};
-
 use super::output::Output;
 use super::writer::{
-    Losses, RecordWriter, SECTOR_BYTES, Target, TraceEnd, WriteContext, WriterSetup,
+    DeviceNumbers, Losses, RecordWriter, SECTOR_BYTES, Target, TraceEnd, WriteContext, WriterSetup,
 };
 use crate::error::Result;
 use crate::record::{Record, RecordOp};
@@ -20,7 +18,7 @@ pub(super) static TARGET: Target = Target {
 /// The first word of every record: version 7.
 const MAGIC: u32 = 0x6561_7407;
 /// Major number of devices whose name is no `major:minor`: NVMe's block devices.
-const NAMELESS_MAJOR: u32 = 259;
+const NAMELESS_MAJOR: u64 = 259;
 /// Low half of `action`: issued to the driver; and its category.
 const ISSUE: u32 = 7 | 1 << 22;
 const READ: u32 = 1 << 16;
@@ -31,43 +29,23 @@ const DISCARD: u32 = 1 << 29;
 const MAX_BYTES: u64 = u32::MAX as u64 / SECTOR_BYTES * SECTOR_BYTES;
 
 fn create(output: Output, _: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
-    Ok(Box::new(Blktrace { output, sequence: 0, devices: HashMap::new(), used: BTreeSet::new() }))
+    Ok(Box::new(Blktrace { output, sequence: 0, devices: DeviceNumbers::default() }))
 }
 
 struct Blktrace {
     output: Output,
     sequence: u32,
-    /// Kernel device number by device.
-    devices: HashMap<u32, u32>,
-    used: BTreeSet<u32>,
+    devices: DeviceNumbers,
 }
 
 /// The kernel's number of `major:minor` or `major,minor`.
-fn kernel_number(name: &str) -> Option<u32> {
+fn kernel_number(name: &str) -> Option<u64> {
     let (major, minor) = name.split_once([':', ','])?;
     let (major, minor) = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
-    (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
+    (major < 1 << 12 && minor < 1 << 20).then_some(u64::from(major << 20 | minor))
 }
 
 impl Blktrace {
-    fn device(&mut self, device: u32, context: &mut WriteContext) -> u32 {
-        if let Some(&number) = self.devices.get(&device) {
-            return number;
-        }
-        let name = context.devices.name(device);
-        let own = kernel_number(&name).filter(|number| !self.used.contains(number));
-        let number = own.unwrap_or_else(|| {
-            let free = |number: &u32| !self.used.contains(number);
-            (NAMELESS_MAJOR << 20..).find(free).unwrap_or(NAMELESS_MAJOR << 20)
-        });
-        if own.is_none() {
-            context.losses.note(format!("device {name} is {}:{}", number >> 20, number & 0xf_ffff));
-        }
-        self.used.insert(number);
-        self.devices.insert(device, number);
-        number
-    }
-
     fn put(
         &mut self,
         time_ns: u64,
@@ -91,7 +69,10 @@ impl Blktrace {
 
 impl RecordWriter for Blktrace {
     fn write(&mut self, record: &Record, context: &mut WriteContext) -> Result<u64> {
-        let device = self.device(record.device, context);
+        let shown = |number: u64| format!("{}:{}", number >> 20, number & 0xf_ffff);
+        let device =
+            self.devices.assign(record.device, context, NAMELESS_MAJOR << 20, kernel_number, shown);
+        let device = device as u32;
         let action = ISSUE
             | match record.op {
                 RecordOp::Read => READ,

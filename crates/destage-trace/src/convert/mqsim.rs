@@ -17,27 +17,17 @@ pub(super) static TARGET: Target = Target {
 };
 
 fn create(output: Output, setup: &WriterSetup) -> Result<Box<dyn RecordWriter>> {
-    let unit = match setup.options.time_unit {
-        None | Some(TimeUnit::Ns) => Unit::Ns,
-        Some(TimeUnit::Us) => Unit::Us,
-        Some(TimeUnit::Ps) => Unit::Ps,
-        Some(_) => {
-            return Err(TraceError::usage("mqsim: time_unit: expected ns, us or ps"));
-        }
-    };
+    let unit = setup.options.time_unit.unwrap_or(TimeUnit::Ns);
+    if !matches!(unit, TimeUnit::Ns | TimeUnit::Us | TimeUnit::Ps) {
+        return Err(TraceError::usage("mqsim: time_unit: expected ns, us or ps"));
+    }
     Ok(Box::new(Mqsim { lines: Lines { output }, unit, numbers: DeviceNumbers::default() }))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Ns,
-    Us,
-    Ps,
 }
 
 struct Mqsim {
     lines: Lines,
-    unit: Unit,
+    /// ns, us or ps.
+    unit: TimeUnit,
     numbers: DeviceNumbers,
 }
 
@@ -52,9 +42,9 @@ impl RecordWriter for Mqsim {
         let (sector, sectors) = context.losses.sectors(record)?;
         let device = self.numbers.number(record.device, context);
         let time = match self.unit {
-            Unit::Ns => u128::from(record.time_ns),
-            Unit::Us => u128::from(record.time_ns / 1_000),
-            Unit::Ps => u128::from(record.time_ns) * 1_000,
+            TimeUnit::Us => u128::from(record.time_ns / 1_000),
+            TimeUnit::Ps => u128::from(record.time_ns) * 1_000,
+            _ => u128::from(record.time_ns),
         };
         self.lines.put(format_args!("{time} {device} {sector} {sectors} {op}\n"))?;
         Ok(1)
@@ -62,11 +52,11 @@ impl RecordWriter for Mqsim {
 
     fn finish(self: Box<Self>, _: &TraceEnd, losses: &mut Losses) -> Result<Output> {
         match self.unit {
-            Unit::Ns => {}
-            Unit::Us => {
+            TimeUnit::Us => {
                 losses.note("times in us, what is below left out: read it with --time-unit us")
             }
-            Unit::Ps => losses.note("times in ps: read it with --time-unit ps"),
+            TimeUnit::Ps => losses.note("times in ps: read it with --time-unit ps"),
+            _ => {}
         }
         Ok(self.lines.output)
     }

@@ -189,6 +189,20 @@ pub(super) struct DeviceNumbers {
 impl DeviceNumbers {
     /// Number of the record's device.
     pub(super) fn number(&mut self, device: u32, context: &mut WriteContext) -> u64 {
+        let own = |name: &str| name.parse().ok().filter(|&n| n <= u64::from(u32::MAX));
+        self.assign(device, context, 0, own, |number| format!("number {number}"))
+    }
+
+    /// The device's `own` number if it has one that is free, else the lowest free one from `first`
+    /// on; `shown` is that number in a note.
+    pub(super) fn assign(
+        &mut self,
+        device: u32,
+        context: &mut WriteContext,
+        first: u64,
+        own: impl Fn(&str) -> Option<u64>,
+        shown: impl Fn(u64) -> String,
+    ) -> u64 {
         let index = device as usize;
         if self.given.len() <= index {
             self.given.resize(index + 1, None);
@@ -197,13 +211,11 @@ impl DeviceNumbers {
             return number;
         }
         let name = context.devices.name(device);
-        let own = name
-            .parse::<u64>()
-            .ok()
-            .filter(|&n| n <= u64::from(u32::MAX) && !self.used.contains(&n));
-        let number = own.unwrap_or_else(|| (0..).find(|n| !self.used.contains(n)).unwrap_or(0));
+        let own = own(&name).filter(|number| !self.used.contains(number));
+        let free = || (first..).find(|number| !self.used.contains(number)).unwrap_or(first);
+        let number = own.unwrap_or_else(free);
         if own.is_none() {
-            context.losses.note(format!("device {name} is number {number}"));
+            context.losses.note(format!("device {name} is {}", shown(number)));
         }
         self.used.insert(number);
         self.given[index] = Some(number);

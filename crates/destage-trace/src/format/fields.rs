@@ -82,7 +82,7 @@ impl<'a, const N: usize> Fields<'a, N> {
         let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let message = format!("expected {wanted} fields, got {}", self.count);
         if self.count < least {
-            return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+            return Err(Fault::line(Category::TooFewFields, message));
         }
         let extra = self.at.get(most).cloned().unwrap_or(0..0);
         Err(Fault { category: Category::TooManyFields, field: extra, message })
@@ -167,6 +167,21 @@ pub fn whole_bytes(
         let message = format!("{name}: does not fit 64 bits as bytes");
         Fault { category: Category::OutOfRange, field: at, message }
     })
+}
+
+/// Operation of the letter `r` or `w`, in any case.
+pub fn letter_op(field: &[u8]) -> Option<RecordOp> {
+    match field {
+        b"r" | b"R" => Some(RecordOp::Read),
+        b"w" | b"W" => Some(RecordOp::Write),
+        _ => None,
+    }
+}
+
+/// Operation of the word `read` or `write`, in any case.
+pub fn word_op(field: &[u8]) -> Option<RecordOp> {
+    let is = |word: &[u8]| field.eq_ignore_ascii_case(word);
+    if is(b"read") { Some(RecordOp::Read) } else { is(b"write").then_some(RecordOp::Write) }
 }
 
 /// `name: expected ..., found "..."`.

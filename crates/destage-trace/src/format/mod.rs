@@ -38,6 +38,13 @@ pub struct Fault {
     pub message: String,
 }
 
+impl Fault {
+    /// A fault of the whole line.
+    pub fn line(category: Category, message: impl Into<String>) -> Self {
+        Fault { category, field: 0..0, message: message.into() }
+    }
+}
+
 /// Outcome of a line or a binary record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Parsed {

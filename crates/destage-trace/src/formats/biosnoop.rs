@@ -70,8 +70,10 @@ impl LineParser for BioSnoop {
         let columns = blank_columns(line);
         let least = 8 + usize::from(queue);
         if columns.len() < least {
-            let message = format!("expected at least {least} fields, got {}", columns.len());
-            return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+            return Err(Fault::line(
+                Category::TooFewFields,
+                format!("expected at least {least} fields, got {}", columns.len()),
+            ));
         }
         let right = |i: usize| columns[columns.len() - i].clone();
         let shift = usize::from(queue);

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::binary::*;
-use crate::options;
+use crate::options::Event;
 
 /// Bytes of a record without its payload.
 const HEAD_BYTES: usize = 48;
@@ -45,25 +45,12 @@ mod category {
     pub(super) const DISCARD: u32 = 1 << 29;
 }
 
-/// Which event makes a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Event {
-    /// Submitted to the block layer: for a cache above it.
-    Queue,
-    /// Given to the drive, after merging.
-    Issue,
-    /// Completed by the drive.
-    Complete,
-}
-
-impl Event {
-    /// The low half of `action`.
-    const fn number(self) -> u32 {
-        match self {
-            Event::Queue => 1,
-            Event::Issue => 7,
-            Event::Complete => 8,
-        }
+/// The low half of `action` of the event that makes requests.
+fn number(event: Event) -> u32 {
+    match event {
+        Event::Q => 1,
+        Event::D => 7,
+        Event::C => 8,
     }
 }
 
@@ -162,9 +149,8 @@ impl Head {
     }
 
     /// Whether this is the event that makes requests, of an I/O that carries blocks.
-    fn is(&self, event: Event) -> bool {
-        self.action & (category::NOTIFY | category::PC) == 0
-            && self.action & 0xffff == event.number()
+    fn is(&self, event: u32) -> bool {
+        self.action & (category::NOTIFY | category::PC) == 0 && self.action & 0xffff == event
     }
 
     /// Name in the table of ignored events.
@@ -263,11 +249,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     Ok(Box::new(Blktrace {
         records,
         endian,
-        event: match opening.options.event {
-            options::Event::D => Event::Issue,
-            options::Event::Q => Event::Queue,
-            options::Event::C => Event::Complete,
-        },
+        event: number(opening.options.event),
         known: FxHashMap::default(),
         pending: Vec::new(),
     }))
@@ -314,7 +296,8 @@ struct PendingRequest {
 struct Blktrace {
     records: Records,
     endian: Endian,
-    event: Event,
+    /// [`number`] of the event that makes requests.
+    event: u32,
     /// Kernel device number to index in the table of names.
     known: FxHashMap<u32, u32>,
     /// Requests of one stamp, the latest.

@@ -296,8 +296,10 @@ impl CsvLines {
             .unwrap_or(0);
         let (found, expected) = (self.fields.len(), self.count.unwrap_or(last + 1));
         if found < expected {
-            let message = format!("expected {expected} fields, got {found}");
-            return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+            return Err(Fault::line(
+                Category::TooFewFields,
+                format!("expected {expected} fields, got {found}"),
+            ));
         }
         if self.count.is_some() && found > expected {
             let message = format!("expected {expected} fields, got {found}");

@@ -22,20 +22,10 @@ pub static FORMAT: Format = Format {
     )
 };
 
-fn op_of(field: &[u8]) -> Option<RecordOp> {
-    if field.eq_ignore_ascii_case(b"read") {
-        Some(RecordOp::Read)
-    } else if field.eq_ignore_ascii_case(b"write") {
-        Some(RecordOp::Write)
-    } else {
-        None
-    }
-}
-
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "DiskMon's seven columns between tabs", |line| {
         let f = split(line);
-        f.count == 7 && parse_u64(f.bytes(0)).is_ok() && op_of(f.bytes(4)).is_some()
+        f.count == 7 && parse_u64(f.bytes(0)).is_ok() && word_op(f.bytes(4)).is_some()
     })
 }
 
@@ -72,7 +62,7 @@ impl LineParser for DiskMon {
         let time_ns = seconds(&f, 1, "time")?;
         let response_ns = seconds(&f, 2, "duration")?;
         let disk = f.whole_device(3, "disk", "the disk")?;
-        let op = op_of(f.bytes(4))
+        let op = word_op(f.bytes(4))
             .ok_or_else(|| f.unexpected(4, Category::UnknownOp, "operation", "Read or Write"))?;
         let offset_bytes = f.bytes_in(5, "sector", "sectors", SECTOR_BYTES)?;
         let length_bytes = f.bytes_in(6, "length", "sectors", SECTOR_BYTES)?;

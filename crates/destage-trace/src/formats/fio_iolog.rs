@@ -143,11 +143,10 @@ impl Iolog {
                 self.version = known;
                 Ok(Parsed::Skip(Skipped::Header))
             }
-            Some(other) => Err(Fault {
-                category: Category::UnknownOp,
-                field: 0..0,
-                message: format!("fio iolog version {other}; versions 2 and 3 are read"),
-            }),
+            Some(other) => {
+                let message = format!("fio iolog version {other}; versions 2 and 3 are read");
+                Err(Fault::line(Category::UnknownOp, message))
+            }
             None => {
                 // Version 1 had no such line: `rw, offset, length`.
                 let f = Fields::<3>::commas(line);
@@ -155,11 +154,7 @@ impl Iolog {
                 if f.count == 3 && number(0) && number(1) && number(2) {
                     let message = "this looks like a fio iolog of version 1 (rw, offset, length); \
                      versions 2 and 3 are read";
-                    return Err(Fault {
-                        category: Category::UnknownOp,
-                        field: 0..0,
-                        message: message.to_owned(),
-                    });
+                    return Err(Fault::line(Category::UnknownOp, message));
                 }
                 let expected = "\"fio version 2 iolog\" or \"fio version 3 iolog\"";
                 Err(unexpected(line, 0..line.len(), Category::UnknownOp, "first line", expected))

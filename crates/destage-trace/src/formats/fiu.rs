@@ -81,14 +81,16 @@ impl LineParser for Fiu {
         let Some(tail) = Tail::of(line) else {
             let count = blank_columns(line).len();
             if count < 6 {
-                let message = format!("expected at least 6 fields, got {count}");
-                return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+                return Err(Fault::line(
+                    Category::TooFewFields,
+                    format!("expected at least 6 fields, got {count}"),
+                ));
             }
-            let message =
+            return Err(Fault::line(
+                Category::UnknownOp,
                 "expected time pid process lba sectors W|R, then device numbers, a hash, both or \
-                 nothing"
-                    .to_owned();
-            return Err(Fault { category: Category::UnknownOp, field: 0..0, message });
+                 nothing",
+            ));
         };
         let time_ns = whole(line, tail.left[0].clone(), "time", "nanoseconds", Category::BadTime)?;
         whole(line, tail.left[1].clone(), "pid", "the process", Category::BadNumber)?;
@@ -96,11 +98,8 @@ impl LineParser for Fiu {
             |at: &At, name: &str| whole_bytes(line, at.clone(), name, "sectors", SECTOR_BYTES);
         let offset_bytes = scaled(&tail.extent[0], "lba")?;
         let length_bytes = scaled(&tail.extent[1], "length")?;
-        let op = match &line[tail.op.clone()] {
-            b"R" | b"r" => RecordOp::Read,
-            b"W" | b"w" => RecordOp::Write,
-            _ => return Err(unexpected(line, tail.op, Category::UnknownOp, "operation", "W or R")),
-        };
+        let op = letter_op(&line[tail.op.clone()])
+            .ok_or_else(|| unexpected(line, tail.op, Category::UnknownOp, "operation", "W or R"))?;
         let device = match tail.device {
             Some([major, minor]) => {
                 context.devices.index(&[&line[major], b":".as_slice(), &line[minor]].concat())

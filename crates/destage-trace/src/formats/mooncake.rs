@@ -134,7 +134,7 @@ impl Json<'_> {
         let category = Category::TooFewFields;
         if at.is_empty() {
             let message = format!("JSON: expected {expected}, found the end of the line");
-            return Fault { category, field: 0..0, message };
+            return Fault::line(category, message);
         }
         unexpected(self.line, at, category, "JSON", expected)
     }
@@ -191,10 +191,11 @@ struct Mooncake {
 impl LineParser for Mooncake {
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let object = Object::of(line)?;
-        let missing = |key: &str| Fault {
-            category: Category::TooFewFields,
-            field: 0..0,
-            message: format!("{key}: expected this key in the object, found none"),
+        let missing = |key: &str| {
+            Fault::line(
+                Category::TooFewFields,
+                format!("{key}: expected this key in the object, found none"),
+            )
         };
         let time = object.timestamp.ok_or_else(|| missing("timestamp"))?;
         let ids = object.hash_ids.ok_or_else(|| missing("hash_ids"))?;

@@ -9,6 +9,7 @@
 //! MQSim, the device column is heeded, addresses are not wrapped, and a short line is malformed
 //! rather than the end of the trace.
 
+use super::mapping::Clock;
 use super::text_format::*;
 use crate::options::TimeUnit;
 
@@ -34,33 +35,17 @@ fn detect(sample: &Sample) -> Verdict {
 }
 
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    let (unit, name) = match opening.options.time_unit.unwrap_or(TimeUnit::Ns) {
-        TimeUnit::Ps => (Scale::Divide(1_000), "picoseconds"),
-        TimeUnit::Ns => (Scale::Multiply(1), "nanoseconds"),
-        TimeUnit::Us => (Scale::Multiply(1_000), "microseconds"),
-        TimeUnit::Ms => (Scale::Multiply(1_000_000), "milliseconds"),
-        TimeUnit::S => (Scale::Multiply(1_000_000_000), "seconds"),
-        TimeUnit::Filetime => (Scale::Multiply(100), "100-ns ticks"),
-        TimeUnit::None => {
-            return Err(TraceError::usage(
-                "time_unit: format mqsim has times; expected ns, us, ps, ms or s",
-            ));
-        }
-    };
+    let unit = opening.options.time_unit.unwrap_or(TimeUnit::Ns);
+    let clock = Clock::of(unit).ok_or_else(|| {
+        TraceError::usage("time_unit: format mqsim has times; expected ns, us, ps, ms or s")
+    })?;
     let assumed = opening.options.time_unit.is_none().then_some(opening.detected);
-    TextReader::boxed(input, opening, MqSim { unit, name, assumed })
-}
-
-#[derive(Clone, Copy)]
-enum Scale {
-    Multiply(u64),
-    Divide(u64),
+    TextReader::boxed(input, opening, MqSim { clock, assumed })
 }
 
 #[derive(Clone)]
 struct MqSim {
-    unit: Scale,
-    name: &'static str,
+    clock: Clock,
     /// The unit was not given; `true` if the format was not given either.
     assumed: Option<bool>,
 }
@@ -81,12 +66,9 @@ impl LineParser for MqSim {
         let f = Fields::<6>::blanks(line);
         f.expect(5..=5)?;
         let ticks = f
-            .whole(0, "time", self.name)
+            .whole(0, "time", self.clock.unit())
             .map_err(|fault| Fault { category: Category::BadTime, ..fault })?;
-        let time_ns = match self.unit {
-            Scale::Multiply(by) => ticks.checked_mul(by).ok_or_else(|| f.too_large(0, "time"))?,
-            Scale::Divide(by) => ticks / by,
-        };
+        let time_ns = self.clock.whole_ns(ticks).ok_or_else(|| f.too_large(0, "time"))?;
         let unit = f.whole_device(1, "device", "the device")?;
         let offset_bytes = f.bytes_in(2, "sector", "sectors", SECTOR_BYTES)?;
         let length_bytes = f.bytes_in(3, "length", "sectors", SECTOR_BYTES)?;

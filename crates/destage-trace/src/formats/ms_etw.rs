@@ -196,9 +196,10 @@ impl Etw {
     fn request(&self, line: &[u8], event: usize, wanted: Wanted, context: &mut Context) -> Line {
         let cells = cells(line, wanted.last() + 1);
         if cells.len() <= wanted.last() {
-            let message =
-                format!("expected at least {} fields, got {}", wanted.last() + 1, cells.len());
-            return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+            return Err(Fault::line(
+                Category::TooFewFields,
+                format!("expected at least {} fields, got {}", wanted.last() + 1, cells.len()),
+            ));
         }
         let (time_ns, elapsed_ns) = self.times(line, &cells, &wanted, context)?;
         let disk = match wanted.disk {
@@ -209,8 +210,10 @@ impl Etw {
         let (mut offset_bytes, mut length_bytes) = (0, 0);
         if op != RecordOp::Flush {
             let Some([offset, size]) = wanted.extent else {
-                let message = "the header names no ByteOffset and IOSize for this event".to_owned();
-                return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+                return Err(Fault::line(
+                    Category::TooFewFields,
+                    "the header names no ByteOffset and IOSize for this event",
+                ));
             };
             offset_bytes = hexadecimal(line, cells[offset].clone(), "ByteOffset")?;
             length_bytes = hexadecimal(line, cells[size].clone(), "IOSize")?;
@@ -251,8 +254,10 @@ fn other_event(line: &[u8], name: At, first_comma: usize) -> Line {
     let text = &line[name.clone()];
     let plain = |c: &u8| c.is_ascii_alphanumeric() || b"-_/. :()".contains(c);
     if first_comma == line.len() {
-        let message = "expected an event's name and its columns, separated by commas".to_owned();
-        return Err(Fault { category: Category::TooFewFields, field: 0..0, message });
+        return Err(Fault::line(
+            Category::TooFewFields,
+            "expected an event's name and its columns, separated by commas",
+        ));
     }
     if text.is_empty()
         || !text.iter().all(plain)

@@ -31,12 +31,9 @@ const LEAST_TICKS: u64 = 10_000_000_000_000_000;
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "FILETIME,host,disk,Read|Write,...", |line| {
         let f = Fields::<7>::commas(line);
-        let op = |i: usize| {
-            f.bytes(i).eq_ignore_ascii_case(b"read") || f.bytes(i).eq_ignore_ascii_case(b"write")
-        };
         // Six columns are also vscsi-text's: there the first is a 32-bit serial number.
         let time = parse_u64(f.bytes(0)).is_ok_and(|t| f.count == 7 || t >= LEAST_TICKS);
-        time && matches!(f.count, 6 | 7) && op(3) && !f.bytes(1).is_empty()
+        time && matches!(f.count, 6 | 7) && word_op(f.bytes(3)).is_some() && !f.bytes(1).is_empty()
     })
 }
 
@@ -165,19 +162,8 @@ impl LineParser for Msr {
         if disk.is_empty() || !disk.iter().all(u8::is_ascii_digit) {
             return Err(f.unexpected(2, Category::BadDevice, "DiskNumber", "a whole number"));
         }
-        let op = match f.bytes(3) {
-            op if op.eq_ignore_ascii_case(b"read") => RecordOp::Read,
-            op if op.eq_ignore_ascii_case(b"write") => RecordOp::Write,
-            _ => {
-                return Err(unexpected(
-                    line,
-                    f.at[3].clone(),
-                    Category::UnknownOp,
-                    "Type",
-                    "Read or Write",
-                ));
-            }
-        };
+        let op = word_op(f.bytes(3))
+            .ok_or_else(|| f.unexpected(3, Category::UnknownOp, "Type", "Read or Write"))?;
         let offset_bytes = f.whole(4, "Offset", "bytes")?;
         let length_bytes = f.whole(5, "Size", "bytes")?;
         let response_ns = if f.count < 7 || f.bytes(6).is_empty() {

@@ -29,17 +29,9 @@ pub static FORMAT: Format = Format {
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "one page number each", |line| {
         let f = Fields::<2>::blanks(line);
-        let op = f.count == 1 || (f.count == 2 && op_of(f.bytes(1)).is_some());
+        let op = f.count == 1 || (f.count == 2 && letter_op(f.bytes(1)).is_some());
         f.bytes(0) == b"*" && f.count == 1 || op && parse_u64(f.bytes(0)).is_ok()
     })
-}
-
-fn op_of(field: &[u8]) -> Option<RecordOp> {
-    match field {
-        b"r" | b"R" => Some(RecordOp::Read),
-        b"w" | b"W" => Some(RecordOp::Write),
-        _ => None,
-    }
 }
 
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
@@ -63,7 +55,7 @@ impl LineParser for Pages {
         let offset_bytes = f.bytes_in(0, "page", "pages", self.page_bytes)?;
         let op = match f.count {
             1 => RecordOp::Read,
-            _ => op_of(f.bytes(1))
+            _ => letter_op(f.bytes(1))
                 .ok_or_else(|| f.unexpected(1, Category::UnknownOp, "operation", "r or w"))?,
         };
         self.has_ops |= f.count == 2;

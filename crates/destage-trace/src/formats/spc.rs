@@ -28,7 +28,7 @@ fn detect(sample: &Sample) -> Verdict {
         let f = Fields::<5>::commas(line);
         f.count >= 5
             && (0..3).all(|i| parse_u64(f.bytes(i)).is_ok())
-            && op_of(f.bytes(3)).is_some()
+            && letter_op(f.bytes(3)).is_some()
             && parse_decimal(f.bytes(4), 1).is_ok()
     })
 }
@@ -39,14 +39,6 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         opening,
         Spc { block_bytes: opening.options.block_bytes.unwrap_or(512) },
     )
-}
-
-fn op_of(field: &[u8]) -> Option<RecordOp> {
-    match field {
-        b"r" | b"R" => Some(RecordOp::Read),
-        b"w" | b"W" => Some(RecordOp::Write),
-        _ => None,
-    }
 }
 
 #[derive(Clone)]
@@ -67,7 +59,7 @@ impl LineParser for Spc {
         let asu = f.whole_device(0, "ASU", "the unit")?;
         let offset_bytes = f.bytes_in(1, "LBA", "blocks", self.block_bytes)?;
         let length_bytes = f.whole(2, "Size", "bytes")?;
-        let op = op_of(f.bytes(3))
+        let op = letter_op(f.bytes(3))
             .ok_or_else(|| f.unexpected(3, Category::UnknownOp, "Opcode", "r or w"))?;
         let time_ns = f.time(4, "Timestamp", "seconds", 1_000_000_000)?;
         let device = context.devices.index(asu.to_string().as_bytes());

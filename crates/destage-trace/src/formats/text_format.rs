@@ -4,8 +4,9 @@ pub(super) use destage_keys::printable;
 
 pub(super) use crate::error::{Category, Result, TraceError};
 pub(super) use crate::format::fields::{
-    self, Fields, Misread, blank_columns, eight, is_blank, parse_decimal, parse_hex, parse_u64,
-    quick_number, quoted, sum_lanes, time, trim, unexpected, whole, whole_bytes,
+    self, Fields, Misread, blank_columns, eight, is_blank, letter_op, parse_decimal, parse_hex,
+    parse_u64, quick_number, quoted, sum_lanes, time, trim, unexpected, whole, whole_bytes,
+    word_op,
 };
 pub(super) use crate::format::{
     Facts, Fault, Format, Opening, Parsed, RecordReader, Sample, Skipped, Verdict, most_lines,

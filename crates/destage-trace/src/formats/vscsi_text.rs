@@ -49,11 +49,8 @@ impl LineParser for VscsiText {
         f.whole(0, "serial", "the command")?;
         let length_bytes = f.whole(1, "length", "bytes")?;
         f.whole(2, "nSG", "scatter-gather elements")?;
-        let op = match f.bytes(3) {
-            op if op.eq_ignore_ascii_case(b"read") => RecordOp::Read,
-            op if op.eq_ignore_ascii_case(b"write") => RecordOp::Write,
-            _ => return Err(f.unexpected(3, Category::UnknownOp, "command", "read or write")),
-        };
+        let op = word_op(f.bytes(3))
+            .ok_or_else(|| f.unexpected(3, Category::UnknownOp, "command", "read or write"))?;
         let offset_bytes = f.bytes_in(4, "lbn", "sectors", SECTOR_BYTES)?;
         let time_ns = f.time(5, "time", "microseconds", MICROSECOND_NS)?;
         let device = context.devices.index(context.file_device.as_bytes());

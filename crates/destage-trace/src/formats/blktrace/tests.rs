@@ -54,7 +54,7 @@ fn the_example_of_the_specification() {
     );
     assert_eq!(trace.devices, ["8:16"]);
     assert_eq!(trace.tally.ignored_events["C complete"], 1);
-    let trace = read_with(&FORMAT, hex(EXAMPLE), "x.blktrace.0", |o| o.event = options::Event::C);
+    let trace = read_with(&FORMAT, hex(EXAMPLE), "x.blktrace.0", |o| o.event = Event::C);
     assert_eq!(trace.records, [request(1_900_000, RecordOp::Write, 2048 * 512, 4096)]);
 }
 
@@ -81,8 +81,7 @@ fn only_the_low_half_decides_the_event() {
     let bytes = [1u32, 7, 8]
         .map(|low| event(Endian::Little, u64::from(low), 0, 0, 8, 512, 1 << 17 | low))
         .concat();
-    for (event, time_ns) in [(options::Event::Q, 1), (options::Event::D, 7), (options::Event::C, 8)]
-    {
+    for (event, time_ns) in [(Event::Q, 1), (Event::D, 7), (Event::C, 8)] {
         let trace = read_with(&FORMAT, bytes.clone(), "x", |o| o.event = event);
         assert_eq!(trace.records, [request(time_ns, RecordOp::Write, 8 * 512, 512)]);
     }
@@ -142,8 +141,9 @@ fn later_versions_and_lost_records_are_refused() {
 
     let mut lost = hex(EXAMPLE);
     lost[46] = 1; // a payload that is not there
-    let error = testing::error_with(&FORMAT, lost, "x", |o| o.on_error = options::OnError::Skip)
-        .to_string();
+    let error =
+        testing::error_with(&FORMAT, lost, "x", |o| o.on_error = crate::options::OnError::Skip)
+            .to_string();
     assert!(error.starts_with("x: record 1 at byte 49: magic: expected 0x65617400"), "{error}");
     assert!(
         error.contains("the length of the payload before it was wrong, or data are missing"),
