@@ -15,8 +15,8 @@
 
 use super::confidence::{HIGHEST_RATE, least_frames};
 use super::curve::{EverySize, Mrc, MrcOptions, Point, SampleSize, Within};
-use super::draw::{Cell, Drawn, draw, next_uses, sampled_traces, with_groups};
-use super::request::{Asked, in_one_pass, is_known, is_scaled, passes};
+use super::draw::{draw, next_uses, sampled_traces, with_groups};
+use super::request::{Asked, Cell, Drawn, in_one_pass, is_known, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
 use crate::sizes::Frames;

@@ -22,7 +22,7 @@
 //! What this covers has been measured (`benches/coverage.py`, `docs/sampling.md`), and where it has
 //! not been shown to cover there is no interval: [`is_shown`].
 
-use super::curve::GROUPS;
+use super::sample::GROUPS;
 use destage_policies::info;
 
 /// Share of the groups' variance that the whole has: what is alike within a stratum does not vary,

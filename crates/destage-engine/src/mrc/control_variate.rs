@@ -13,9 +13,10 @@
 //! that the numbers of a point still add up.
 
 use super::confidence::beside;
-use super::curve::{GROUPS, MrcOptions};
-use super::estimate::{Estimate, Estimated, Number};
+use super::curve::MrcOptions;
+use super::estimate::{Estimate, Estimated, Number, Shared};
 use super::lru::LruCurve;
+use super::sample::GROUPS;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::spec::PolicySpec;
 use destage_policies::{Info, POLICIES, StackOrder};
@@ -51,13 +52,6 @@ pub(super) struct Variate<'a> {
     pub(super) samples: Vec<LruCurve>,
     /// Share of the pages in the whole sample.
     pub(super) rate: f64,
-}
-
-/// How much of what LRU is off a policy is off, too.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Shared {
-    pub(super) fetched: f64,
-    pub(super) written: f64,
 }
 
 /// More than this would be put right by more than LRU is off.

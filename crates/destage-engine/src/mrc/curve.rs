@@ -1,12 +1,9 @@
 //! What a curve is, and how one is made.
 
-use super::sample::{Sample, Sampling};
+use super::sample::{GROUPS, Sample, Sampling};
 use crate::options::RunOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Random groups that the error is estimated from.
-pub const GROUPS: u64 = 8;
 
 /// How curves are made.
 #[derive(Clone, Debug)]

@@ -1,126 +1,19 @@
-//! Makes curves: samples, tasks, estimates.
+//! Points of curves: tasks over a trace or a sample, and what they estimate.
 
-use super::adaptive_rate;
 use super::confidence::{beside, is_shown};
 use super::control_variate::{Variate, lru_of_samples};
-use super::curve::{EverySize, GROUPS, Mrc, MrcOptions, Point, SampleSize};
+use super::curve::MrcOptions;
 use super::estimate::{Estimate, Estimated, Totals};
-use super::paired_difference::Found as Placed;
-use super::request::{Asked, in_one_pass, is_known, is_scaled, passes};
-use super::sample::{Sample, Sampling};
-use super::stratified_sample::ranks;
+use super::request::{Asked, Drawn, in_one_pass, is_known, passes};
+use super::sample::{GROUPS, Sample, Sampling};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
-use crate::cost::Cost;
 use crate::run::{can_share, needs_next_use};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use destage_replay::accesses::Columns;
-use destage_replay::control::Control;
 use destage_replay::control_commands::ControlCommands;
 use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::shared;
-use std::collections::BTreeMap;
-
-/// Page accesses that [`mrc`] will have done at its end, for a progress bar: exact without
-/// sampling, expected with it. `accesses` are those of the trace.
-pub fn planned_accesses(
-    accesses: u64,
-    specs: &[PolicySpec],
-    sizes: &[Frames],
-    options: &MrcOptions,
-) -> u64 {
-    if let Some(within) = options.within {
-        return adaptive_rate::planned_accesses(accesses, specs, sizes, options, within);
-    }
-    let passes: u64 = specs.iter().map(|spec| passes(spec, sizes, options) as u64).sum();
-    let each = match options.sampling {
-        None => accesses,
-        // Every access of the sample once in the whole of it and once in its group.
-        Some(sampling) => (2.0 * sampling.rounded_rate() * accesses as f64) as u64,
-    };
-    // LRU once over the trace, and over the sample and its groups.
-    let variate = if options.control.is_some() { accesses + each } else { 0 };
-    passes * each + variate
-}
-
-/// Makes the curves of `specs` over `sizes`. If it is told to stop meanwhile, those points that
-/// were known by then, if there are any; [`Mrc::unfinished`] says how much is missing.
-///
-/// `input.next_uses` are needed if a policy asks for them and there is no [`Sampling`].
-///
-/// # Errors
-///
-/// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
-/// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
-/// for one that clusters by erase block, which it takes apart; and for a sample of a run with
-/// trims; and for LRU that is to put samples right where one pass does not tell of it. With
-/// [`MrcOptions::within`] all these run over the whole trace.
-pub fn mrc(
-    input: &Input<'_>,
-    specs: &[PolicySpec],
-    sizes: &[Frames],
-    options: &MrcOptions,
-    control: &Control,
-) -> Result<Mrc, RunError> {
-    let params = specs
-        .iter()
-        .map(|spec| spec.params(&Cost::says(options.run.cost)))
-        .collect::<Result<Vec<_>, _>>()?;
-    let asked = Asked { input, specs, params: &params, sizes, options, control, lru: None };
-    let lru = asked.lru_of_all()?;
-    let asked = Asked { lru: lru.as_ref(), ..asked };
-    if let Some(within) = options.within {
-        return adaptive_rate::mrc(&asked, within);
-    }
-    let warmup_requests = asked.warmup_requests();
-    let samples = match options.sampling {
-        None => Vec::new(),
-        Some(sampling) => {
-            if options.run.drops_trims() {
-                return Err(RunError::Impossible(
-                    "trim = drop and a sampling rate exclude each other: a sample keeps no trims"
-                        .into(),
-                ));
-            }
-            for (spec, params) in specs.iter().zip(&params) {
-                is_scaled(spec, params)?.map_err(RunError::Impossible)?;
-            }
-            samples(input.columns, sampling, warmup_requests.unwrap_or(0), control)?
-        }
-    };
-    let next_uses = next_uses(&samples, specs);
-    let traces = match options.sampling {
-        None => vec![asked.whole()],
-        Some(sampling) => sampled_traces(&samples, &next_uses, sampling, warmup_requests.is_some()),
-    };
-    let drawn = draw(&asked, &traces, options.sampling)?;
-    let sample = options.sampling.map(|sampling| SampleSize::of(&samples[0], sampling));
-    let is_sampled = sample.is_some();
-    asked.told(drawn, sample, Vec::new(), is_sampled)
-}
-
-/// A policy at a size.
-pub(super) struct Cell {
-    /// Its place among the policies.
-    pub(super) spec: usize,
-    /// Its place among the sizes.
-    pub(super) size: usize,
-    pub(super) point: Point,
-    pub(super) placed: Placed,
-}
-
-/// What passes and runs gave.
-#[derive(Default)]
-pub(super) struct Drawn {
-    pub(super) cells: Vec<Cell>,
-    /// By policy, what a pass over the whole trace tells of every size.
-    pub(super) every_size: BTreeMap<usize, EverySize>,
-    /// Passes and runs that had not ended when it was told to stop.
-    pub(super) unfinished: usize,
-    /// Passes and runs in all.
-    pub(super) tasks: usize,
-}
 
 /// Does all passes and runs over a trace, or over a sample (first) and its groups (the rest).
 pub(super) fn draw(
@@ -287,27 +180,6 @@ fn tasks<'a>(
         }
     }
     tasks
-}
-
-/// The sample of a rate, then its groups.
-fn samples(
-    columns: Columns<'_>,
-    sampling: Sampling,
-    warmup_requests: usize,
-    control: &Control,
-) -> Result<Vec<Sample>, RunError> {
-    let ranks = ranks(columns, sampling.seed, control).ok_or(RunError::Interrupted)?;
-    let whole = Sample::new(columns, &ranks, sampling, warmup_requests, control)
-        .ok_or(RunError::Interrupted)?;
-    if whole.lpns.is_empty() {
-        return Err(RunError::Impossible(format!(
-            "the sample is empty: rate {} of {} pages with seed {}; choose a higher rate",
-            sampling.rounded_rate(),
-            columns.lpns.len(),
-            sampling.seed
-        )));
-    }
-    Ok(with_groups(whole, sampling))
 }
 
 /// The sample, then its groups.

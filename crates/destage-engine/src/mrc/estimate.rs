@@ -1,7 +1,6 @@
 //! From what a sample counted to what the trace would have.
 
 use super::confidence::{Estimates, is_shown};
-use super::control_variate::Shared;
 use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
@@ -32,6 +31,13 @@ impl Totals {
     pub(super) fn accesses(self) -> f64 {
         (self.reads + self.writes) as f64
     }
+}
+
+/// Share of LRU's error that a policy has, too: of reads, misses and evictions, and of writes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Shared {
+    pub(super) fetched: f64,
+    pub(super) written: f64,
 }
 
 /// Counts of one policy at one size. Real numbers, because a sample is scaled; below 2^53, so that

@@ -8,14 +8,14 @@
 //!   over the whole trace if it is wanted ([`ControlVariate`]).
 //!
 //! ```text
-//!  curve     what a curve is, and how one is made
-//!  lru       every size in one pass
-//!  halving   frames that MIN needs           min    every size of MIN
-//!  sample    a trace of some of the pages    tasks  passes and runs, side by side
-//!  ranks     which pages are sampled first   uncertain  how far a number may be off
-//!  estimate  from the sample to the trace    apart  how far two are
-//!  variate   what LRU was off, taken out     within  a rate for each size
-//!  asked     what is asked for               draw   all of it together
+//!  curve     a curve, and the options of one   curves             curves of several policies
+//!  lru       every size of LRU in one pass
+//!  min_bisection   frames that MIN needs       min                every size of MIN
+//!  sample    a trace of some of the pages      tasks              passes and runs, side by side
+//!  stratified_sample  pages sampled first      confidence         how far a number may be off
+//!  estimate  from the sample to the trace      paired_difference  how far two are
+//!  control_variate  LRU's error, taken out     adaptive_rate      a rate for each size
+//!  request   a request for curves              draw               points of a request
 //! ```
 //!
 //! # Sampling
@@ -25,13 +25,14 @@
 //! hits are what is left of the trace's accesses, which are known. For LRU this is SHARDS-adj: a
 //! very hot page that is or is not in the sample moves hits, hardly misses.
 //!
-//! Which pages a sample has is no plain chance (`ranks.rs`); how far its numbers may be off is told
-//! by groups of it (`confidence.rs`), and where that has not been measured nothing is told.
+//! Which pages a sample has is no plain chance (`stratified_sample.rs`). Groups of a sample say how
+//! far its numbers may be off (`confidence.rs`), where that has been measured.
 
 mod adaptive_rate;
 mod confidence;
 mod control_variate;
 mod curve;
+mod curves;
 mod draw;
 mod estimate;
 mod lru;
@@ -48,11 +49,11 @@ mod tasks;
 mod tests;
 
 pub use curve::{
-    Apart, ApartAt, ControlVariate, Curve, EverySize, GROUPS, Method, Mrc, MrcOptions, Point,
-    SampleSize, SampledPoint, Within,
+    Apart, ApartAt, ControlVariate, Curve, EverySize, Method, Mrc, MrcOptions, Point, SampleSize,
+    SampledPoint, Within,
 };
-pub use draw::{mrc, planned_accesses};
+pub use curves::{mrc, planned_accesses};
 pub use lru::LruCurve;
 pub use min::MinCurve;
 pub use request::one_pass;
-pub use sample::Sampling;
+pub use sample::{GROUPS, Sampling};

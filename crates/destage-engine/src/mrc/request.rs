@@ -1,12 +1,11 @@
-//! What is asked for, and whether one pass or a sample serves it.
+//! A request for curves, and whether one pass or a sample serves it.
 
-use super::curve::{Curve, Method, Mrc, MrcOptions, Point, SampleSize};
-use super::draw::{Cell, Drawn};
+use super::curve::{Curve, EverySize, Method, Mrc, MrcOptions, Point, SampleSize};
 use super::estimate::{Estimate, Estimated, Totals, point};
 use super::lru::LruCurve;
 use super::paired_difference::{Found as Placed, apart};
 use super::sample::Sampling;
-use super::tasks::Trace;
+use super::tasks::{Trace, stack_order};
 use crate::options::RunOptions;
 use crate::sizes::Frames;
 use crate::spec::{PolicySpec, json_of};
@@ -16,8 +15,31 @@ use destage_replay::control::Control;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::warmup::Warmup;
+use std::collections::BTreeMap;
 
-/// What is asked of [`mrc`](super::mrc()).
+/// A policy at a size.
+pub(super) struct Cell {
+    /// Its place among the policies.
+    pub(super) spec: usize,
+    /// Its place among the sizes.
+    pub(super) size: usize,
+    pub(super) point: Point,
+    pub(super) placed: Placed,
+}
+
+/// Points of passes and runs.
+#[derive(Default)]
+pub(super) struct Drawn {
+    pub(super) cells: Vec<Cell>,
+    /// By policy, what a pass over the whole trace tells of every size.
+    pub(super) every_size: BTreeMap<usize, EverySize>,
+    /// Passes and runs that had not ended when it was told to stop.
+    pub(super) unfinished: usize,
+    /// Passes and runs in all.
+    pub(super) tasks: usize,
+}
+
+/// The arguments of [`mrc`](super::mrc()).
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) input: &'a Input<'a>,
@@ -176,11 +198,6 @@ pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
         return Ok(());
     };
     Err(why.into())
-}
-
-/// Order of the policy's stack, if one pass over a trace gives its numbers at every size.
-pub(super) fn stack_order(spec: &PolicySpec) -> Option<StackOrder> {
-    info(spec.name).ok()?.stack_order
 }
 
 fn is_recency(spec: &PolicySpec) -> bool {

@@ -8,13 +8,15 @@
 //! a sampled page lies the share R of the pages that lie there in the full trace, so the sample
 //! with `c * R` frames behaves as the full trace does with `c`.
 
-use super::curve::GROUPS;
 use destage_replay::accesses::{Access, BLOCK, Columns, Expander, Extent};
 use destage_replay::control::Control;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
-/// What ranks and thresholds are out of.
+/// Random groups that the error is estimated from.
+pub const GROUPS: u64 = 8;
+
+/// Number of ranks; thresholds are among them.
 const RANKS: u64 = 1 << 32;
 
 /// Which pages are sampled.

@@ -4,12 +4,11 @@ use super::curve::{EverySize, MrcOptions};
 use super::estimate::Estimate;
 use super::lru::LruCurve;
 use super::min::MinCurve;
-use super::request::stack_order;
 use crate::options::RunOptions;
 use crate::run::{in_threads, run};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use destage_policies::StackOrder;
+use destage_policies::{StackOrder, info};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
@@ -144,6 +143,11 @@ impl Task<'_> {
         let result = run(&trace.input, spec, &frames, &options, control, &mut Unobserved)?;
         Ok(Outcome::Run(result.counters))
     }
+}
+
+/// Order of the policy's stack, if one pass over a trace gives its numbers at every size.
+pub(super) fn stack_order(spec: &PolicySpec) -> Option<StackOrder> {
+    info(spec.name).ok()?.stack_order
 }
 
 /// What became of a task; `None`: it had not begun.

@@ -1,8 +1,9 @@
 //! Derived numbers of drives of today, and of runs with trims and flushes
 //! (`docs/spec/device-today.md` 10).
 
-use super::metric::{Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View};
-use super::metrics::{metric, timed};
+use super::metric::{
+    Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View, metric, timed,
+};
 use destage_policies::Shown;
 use destage_replay::timed::Timing;
 

@@ -296,3 +296,39 @@ impl From<f64> for Number {
         Number::Real(real)
     }
 }
+
+/// A metric of a run.
+macro_rules! metric {
+    ($group:ident, $name:expr, $title:literal, $kind:ident $unit:literal, $better:ident,
+     $about:literal, $value:expr) => {
+        Metric {
+            name: $name,
+            title: $title,
+            kind: MetricKind::$kind,
+            unit: $unit,
+            better: Better::$better,
+            shown: Shown::OnRequest,
+            group: MetricGroup::$group,
+            rank: 0,
+            short: "",
+            views: &[],
+            deferral: Deferral::None,
+            of_policy: false,
+            about: $about,
+            source: Source::Run($value),
+        }
+    };
+}
+
+/// A number of runs with a device.
+macro_rules! timed {
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+     |$t:ident| $value:expr) => {
+        metric!($group, $name, $title, $kind $unit, $better, $about, |r| {
+            let $t = r.timing.as_ref()?;
+            $value
+        })
+    };
+}
+
+pub(super) use {metric, timed};

@@ -1,7 +1,9 @@
 //! Every metric, one row each: name, group, title, unit, direction, definition, value.
 
 use super::host_interface::of_today;
-use super::metric::{Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View};
+use super::metric::{
+    Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View, metric, timed,
+};
 use super::run::RunResult;
 use destage_policies::{POLICIES, Shown};
 use destage_replay::timed::max_deviation;
@@ -17,28 +19,6 @@ fn ratio(part: u64, whole: u64) -> Option<Number> {
 fn admits(r: &RunResult) -> bool {
     let declared = destage_policies::info(&r.config.policy).is_ok_and(|info| info.admission);
     declared || r.counters.written_through > 0
-}
-
-macro_rules! metric {
-    ($group:ident, $name:expr, $title:literal, $kind:ident $unit:literal, $better:ident,
-     $about:literal, $value:expr) => {
-        Metric {
-            name: $name,
-            title: $title,
-            kind: MetricKind::$kind,
-            unit: $unit,
-            better: Better::$better,
-            shown: Shown::OnRequest,
-            group: MetricGroup::$group,
-            rank: 0,
-            short: "",
-            views: &[],
-            deferral: Deferral::None,
-            of_policy: false,
-            about: $about,
-            source: Source::Run($value),
-        }
-    };
 }
 
 /// A counter of every run, under its own name.
@@ -70,19 +50,6 @@ macro_rules! debt {
         })
     };
 }
-
-/// A number of runs with a device.
-macro_rules! timed {
-    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
-     |$t:ident| $value:expr) => {
-        metric!($group, $name, $title, $kind $unit, $better, $about, |r| {
-            let $t = r.timing.as_ref()?;
-            $value
-        })
-    };
-}
-
-pub(super) use {metric, timed};
 
 /// A counter of an FTL of `docs/spec/ftl.md`; what it has none of is 0.
 fn own(ftl: &FtlCounters, name: &str) -> u64 {
