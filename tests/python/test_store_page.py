@@ -82,12 +82,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(store: Path) -> ds.StoredResults:
+def found(store: Path) -> ds.Results:
     return ds.load_results(store)
 
 
 @pytest.fixture(scope="module")
-def page_file(found: ds.StoredResults, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_file(found: ds.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "runs.html"
     found.report(path, command="destage report <runs>")
     return path
@@ -110,14 +110,12 @@ def model_of(page: Path) -> dict[str, Any]:
 # ---- The file
 
 
-def test_every_run_is_in_it_done_failed_or_missing(
-    page_file: Path, found: ds.StoredResults
-) -> None:
+def test_every_run_is_in_it_done_failed_or_missing(page_file: Path, found: ds.Results) -> None:
     model = model_of(page_file)
     counts = [model["status"].count(k) for k in range(3)]
     missing = sum(hole.missing for hole in found.holes)
     assert missing == len(found.missing) > 0
-    assert counts == [len(found) - len(found.failed), len(found.failed), missing]
+    assert counts == [len(found), len(found.failed), missing]
     assert sum(counts) == PLANNED
     text = page_file.read_text()
     assert "runs failed: RuntimeError: twenty are &lt;enough&gt;" in text
@@ -128,7 +126,7 @@ def test_every_run_is_in_it_done_failed_or_missing(
         assert model["numbers"][name][row] == found.rows[row][name]
 
 
-def test_the_missing_runs_know_what_they_would_have_been(found: ds.StoredResults) -> None:
+def test_the_missing_runs_know_what_they_would_have_been(found: ds.Results) -> None:
     for run in found.missing:
         alike = [r for r in found.rows if (r["trace"], r["cache"]) == (run["trace"], run["cache"])]
         assert {r["frames"] for r in alike if r["seed"] == run["seed"]} <= {run["frames"]}
@@ -179,7 +177,7 @@ def test_the_same_store_gives_the_same_bytes_in_any_process(store: Path, page_fi
         assert b"<svg" in files["svg"]
 
 
-def test_figures_count_what_they_cannot_draw(found: ds.StoredResults, tmp_path: Path) -> None:
+def test_figures_count_what_they_cannot_draw(found: ds.Results, tmp_path: Path) -> None:
     chosen = found.where("policy == 'frail.py:Frail' and device == 'ecr'")
     written = chosen.save_figures(tmp_path / "f", show="hit,waf")
     assert {p.suffix for p in written} == {".svg", ".pdf", ".png", ".csv"}
@@ -193,16 +191,14 @@ def test_figures_count_what_they_cannot_draw(found: ds.StoredResults, tmp_path: 
     assert "\u00d7" in re.sub(r"failed, \?", "", svg.partition("<title")[0] + svg)
 
 
-def test_without_scripts_every_run_stands_in_a_table(
-    page_file: Path, found: ds.StoredResults
-) -> None:
+def test_without_scripts_every_run_stands_in_a_table(page_file: Path, found: ds.Results) -> None:
     inner = page_file.read_text().rpartition("<noscript>")[2].partition("</noscript>")[0]
     assert inner.count("<tr>") == PLANNED + 1
     assert inner.count("<td>missing") == len(found.missing) > 0
     assert inner.count("<td>failed: RuntimeError") == len(found.failed) > 0
 
 
-def test_what_a_name_holds_is_text(found: ds.StoredResults) -> None:
+def test_what_a_name_holds_is_text(found: ds.Results) -> None:
     rows = [{**found.rows[0], "trace": "</script><b>&", "label": "x[a='<i>']"}]
     text = stored_page(rows, title="<img src=x>").partition("<script>")[0]
     assert "<img" not in text
@@ -233,7 +229,7 @@ def test_the_command_draws_stores_and_nothing_else_with_them(
 
 
 def test_write_report_takes_what_load_results_gives(
-    found: ds.StoredResults, tmp_path: Path, page_file: Path
+    found: ds.Results, tmp_path: Path, page_file: Path
 ) -> None:
     ds.write_report(tmp_path / "w.html", found, command="destage report <runs>")
     assert (tmp_path / "w.html").read_bytes() == page_file.read_bytes()
@@ -295,7 +291,7 @@ def test_all_is_drawn_in_light_and_dark_wide_and_narrow(
 
 @in_a_browser
 def test_filters_work_from_the_keyboard_and_stay_in_the_address(
-    browser: Browser, page_file: Path, found: ds.StoredResults
+    browser: Browser, page_file: Path, found: ds.Results
 ) -> None:
     runs = [*found.rows, *found.missing]
     with browser.page(page_file) as page:
@@ -338,7 +334,7 @@ def test_nothing_left_over_by_a_filter_is_said_and_not_an_error(
 
 @in_a_browser
 def test_a_run_opens_from_the_keyboard_with_all_its_numbers(
-    browser: Browser, page_file: Path, found: ds.StoredResults
+    browser: Browser, page_file: Path, found: ds.Results
 ) -> None:
     row = next(r for r in found.rows if r["status"] == "done" and r["device"] == "ecr")
     only = f'#only.seed=["{row["seed"]}"]&only.device=["ecr"]&only.trace=["{row["trace"]}"]'
@@ -393,7 +389,7 @@ def test_arrow_keys_go_from_point_to_point_and_from_cell_to_cell(
 
 @in_a_browser
 def test_what_failed_is_missing_or_undefined_is_drawn_as_such(
-    browser: Browser, page_file: Path, found: ds.StoredResults
+    browser: Browser, page_file: Path, found: ds.Results
 ) -> None:
     def signs(page: Page, sign: str) -> set[tuple[str, str]]:
         """Policy and size of each cell of the heat maps that has this sign."""
@@ -439,7 +435,7 @@ def test_the_front_is_what_nobody_beats(browser: Browser, page_file: Path) -> No
 
 @in_a_browser
 def test_five_thousand_runs_are_filtered_without_five_thousand_elements(
-    browser: Browser, found: ds.StoredResults, tmp_path: Path
+    browser: Browser, found: ds.Results, tmp_path: Path
 ) -> None:
     done = [r for r in found.rows if r["status"] == "done" and r["device"] == "ecr"]
     rows = [
