@@ -28,7 +28,10 @@ OUT = ROOT / "dist"
 #: The oldest glibc that zig is asked to link for: what pip has known as manylinux since 2014.
 GLIBC = "manylinux2014"
 #: What a wheel must have beside the modules.
-NEEDED = ("destage/__init__.py", "destage/_destage.pyi", "destage/py.typed", "destage/cli/root.py")
+NEEDED = (
+    *("destage/__init__.py", "destage/__init__.pyi", "destage/_destage.pyi"),
+    *("destage/py.typed", "destage/cli/root.py"),
+)
 
 
 def manifest(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from assemble import Assembly
 
 import destage
 
-#: Titles of the pages, by the words that head each group in `destage.__all__`.
+#: Titles of the pages, by the words that head each group in `destage/__init__.pyi`.
 TITLES = {
     "traces": "Traces",
     "drives": "Drives",
@@ -53,18 +53,16 @@ def write(site: Assembly) -> None:
 
 def groups() -> dict[str, list[str]]:
     """The public names, under the remarks that part them in the source."""
-    text = Path(str(destage.__file__)).read_text(encoding="utf-8")
-    listed = text.partition("__all__ = [")[2].partition("\n]")[0]
+    text = Path(str(destage.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
     found: dict[str, list[str]] = {}
     group = ""
-    for line in listed.splitlines():
-        line = line.strip()
-        if line.startswith("#"):
-            group = line.removeprefix("#").strip()
-        elif line:
-            found.setdefault(group, []).append(line.strip('",'))
+    for line in text.splitlines():
+        if line.startswith("from "):
+            found.setdefault(group, []).append(line.split()[3])
+        elif line.startswith("# "):
+            group = line.removeprefix("# ")
     all_of = [name for names in found.values() for name in names]
-    assert all_of == list(destage.__all__), "names outside the groups"
+    assert [*all_of, "__version__"] == list(destage.__all__), "names outside the groups"
     return found
 
 
