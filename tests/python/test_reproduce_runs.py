@@ -34,7 +34,8 @@ cite = "Nobody, 2026"
 source = "here"
 title = "a volume"
 files = ["vol_0.csv"]
-counts = { requests = 300, write_ratio = 0.2667, published = "a table" }
+counts = { requests = 300, write_ratio = 0.2667 }
+published = "a table"
 seconds = 30
 standin = { pages = 500, alpha = 1.0, cluster_pages = 4, log_share = 0.1, log_page_share = 0.1, burst = 3, burst_gap_us = 100 }
 assumed = { mean_kib = 8.0 }

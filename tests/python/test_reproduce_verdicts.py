@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from destage.model.estimates import estimate, ratios, spearman
 from destage.reproduce.claims import Check, Claim, Condition, Expectation, RunSet
-from destage.reproduce.wording import number
 from destage.reproduce.looking import Case
 from destage.reproduce.pages import summary, verdict_cells
 from destage.reproduce.rows import Row, Rows
 from destage.reproduce.verdicts import Verdict, decide
-from destage.reproduce.wording import cases_in_words, measured
+from destage.reproduce.wording import cases_in_words, measured, number
 
 #: By load and policy a value for each seed; None for a value: that seed was not run.
 Cells = Mapping[tuple[str, str], list[float | None]]

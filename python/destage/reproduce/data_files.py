@@ -72,18 +72,16 @@ _NAMES = {
 
 def _explained(place: str, data: Any, kind: Any, error: ValidationError) -> str:
     """The key of an error of `msgspec`, with what was expected and what was found."""
-    said, _, path = str(error).partition(" - at `$")
+    said, _, path = str(error).replace(" - at `key` in", " (key) - at").partition(" - at `$")
     for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", path):
         if name:
             place, data, kind = _joined(place, name), data[name], _fields(kind)[name]
         elif index != "...":
             data, kind = data[int(index)], get_args(kind)[0]
-            called = (
-                (data.get(key) for key in ("id", "name", "knob"))
-                if isinstance(data, Mapping)
-                else ()
-            )
-            place += f"[{next((one for one in called if one), int(index) + 1)}]"
+            names = [
+                data[k] for k in ("id", "name", "knob") if isinstance(data, dict) and k in data
+            ]
+            place += f"[{[*names, int(index) + 1][0]}]"
         else:
             # The entry of a table, without its key: the first one that is wrong.
             kind = get_args(_bare(kind))[-1]
@@ -92,10 +90,11 @@ def _explained(place: str, data: Any, kind: Any, error: ValidationError) -> str:
                     _converted(value, kind)
                 except ValidationError as e:
                     return _explained(_joined(place, key), value, kind, e)
-    quoted = re.search(r"`(\w+)`", said)
+    quoted = re.search(r"[`'](\w+)[`']", said)
     key = quoted[1] if quoted else ""
-    if said.startswith("Object contains unknown field"):
-        known = list(_fields(kind))
+    is_table = isinstance(data, Mapping) and "(key)" in said
+    if said.startswith("Object contains unknown field") or is_table:
+        known = list(get_args(get_args(kind)[0]) if is_table else _fields(kind))
         near = _destage.nearest(key, known)
         hint = f"did you mean {near}?" if near else f"known: {', '.join(known)}"
         return f"{_joined(place, key)}: there is no such key; {hint}"

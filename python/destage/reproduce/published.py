@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -51,26 +51,12 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Positive = Annotated[float, Meta(gt=0)]
 
 
-class Counts(Declared, frozen=True):
-    """Counts of a trace."""
-
-    requests: float | None = None
-    write_ratio: float | None = None
-    mean_kib: float | None = None
-    accesses: float | None = None
-    unique_pages: float | None = None
-    seconds: float | None = None
-    rate_per_s: float | None = None
-    published: str = ""
-    """The source."""
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """The counts that are given, by name."""
-        found = {
-            name: getattr(self, name) for name in self.__struct_fields__ if name != "published"
-        }
-        return {name: value for name, value in found.items() if value is not None}
+if TYPE_CHECKING:
+    CountName = str
+else:
+    CountName = Literal[
+        "requests", "write_ratio", "mean_kib", "accesses", "unique_pages", "seconds", "rate_per_s"
+    ]
 
 
 class Shape(Declared, frozen=True):
@@ -106,7 +92,7 @@ class Source(Declared, frozen=True):
     recency: Recency | None = None
 
 
-class TraceSpec(Declared, frozen=True, rename={"count_table": "counts", "whole_table": "whole"}):
+class TraceSpec(Declared, frozen=True):
     """A published trace, and the parameters of its surrogate."""
 
     title: str
@@ -115,11 +101,15 @@ class TraceSpec(Declared, frozen=True, rename={"count_table": "counts", "whole_t
     ours: str
     name: str = ""
     files: Texts = ()
-    count_table: Counts = Counts()
-    whole_table: Counts = Counts()
+    counts: Mapping[CountName, float] = {}
+    """Published counts of the trace."""
+    published: str = ""
+    """Their source."""
+    whole: Mapping[CountName, float] = {}
+    """Published counts of the whole file, where only a part is used."""
     use: Mapping[str, Any] = {}
     """Reader options that choose a part."""
-    assumed: Counts = Counts()
+    assumed: Mapping[CountName, float] = {}
     """Counts that a surrogate needs and nobody publishes."""
     deviation: Mapping[str, Annotated[float, Meta(ge=0)]] = {}
     """Published imbalance of a device's channels (SAC, table 1), by the label of the device."""
@@ -127,24 +117,9 @@ class TraceSpec(Declared, frozen=True, rename={"count_table": "counts", "whole_t
     origin: Source = Source("", "")
 
     @property
-    def counts(self) -> dict[str, float]:
-        """The published counts of the trace."""
-        return self.count_table.numbers
-
-    @property
-    def whole(self) -> dict[str, float]:
-        """Published counts of the whole file, where only a part is used."""
-        return self.whole_table.numbers
-
-    @property
-    def published(self) -> str:
-        """The source of the counts."""
-        return self.count_table.published
-
-    @property
     def known(self) -> dict[str, float]:
         """Published and assumed counts."""
-        return {**self.assumed.numbers, **self.counts}
+        return {**self.assumed, **self.counts}
 
     @property
     def recency(self) -> Recency | None:
