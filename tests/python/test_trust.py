@@ -159,7 +159,7 @@ def test_python_asks_as_the_command_does(
         lambda: ds.estimate("spec.toml"),
         lambda: ds.sweep("spec-drive.toml", "runs"),
         lambda: ds.compare(trace, device="drive.toml"),
-        lambda: ds.run(trace, device=ds.open_device("drive.toml").with_ftl("page")),
+        lambda: ds.run(trace, device=ds.open_device("drive.toml").with_options(ftl="page")),
     ]
     for call in refused:
         with pytest.raises(ds.DestageError, match=r"evil\.py:Mine, a program"):
@@ -168,7 +168,9 @@ def test_python_asks_as_the_command_does(
     allowed = [
         lambda: ds.rerun("result.json", allow_code=True),
         lambda: ds.sweep("spec.toml", "runs", allow_code=True),
-        lambda: ds.run(trace, device=ds.open_device("drive.toml", allow_code=True).closed(2)),
+        lambda: ds.run(
+            trace, device=ds.open_device("drive.toml", allow_code=True).with_options(queue_depth=2)
+        ),
         lambda: ds.compare(trace, "./evil.py:Mine", device="drive.toml"),
     ]
     for n, call in enumerate(allowed):
