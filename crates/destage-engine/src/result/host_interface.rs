@@ -14,7 +14,8 @@ fn mean(sum: u64, count: u64) -> Option<Number> {
 
 /// A number of what the drive counts.
 macro_rules! drive {
-    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal,
+     $better:ident, $about:literal,
      |$d:ident| $value:expr) => {
         timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
             let $d = t.counters.device.today.as_ref()?;
@@ -25,7 +26,8 @@ macro_rules! drive {
 
 /// A number of what is counted of trims and flushes.
 macro_rules! control_command {
-    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal,
+     $better:ident, $about:literal,
      |$a:ident| $value:expr) => {
         timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
             let $a = t.counters.control_commands.as_ref()?;
@@ -67,17 +69,21 @@ pub(super) fn of_today() -> impl Iterator<Item = Metric> {
     OF_TODAY.iter().chain(&BY_HANDLE).copied()
 }
 
+#[rustfmt::skip] // a metric, some lines: it is a table
 static OF_TODAY: &[Metric] = &[
     drive!(Slc, "slc_programs", "SLC programs", Count "pages", Neither,
-        "programs for the host that went to the SLC cache", |d| Some(d.slc_programs.into())).views(&[(View::Endurance, 12)]),
-    drive!(Slc, "slc_folds", "Folds", Count "blocks", Neither, "SLC blocks folded into the main area",
-        |d| Some(d.slc_folds.into())).views(&[(View::Endurance, 14)]),
+        "programs for the host that went to the SLC cache", |d| Some(d.slc_programs.into()))
+        .views(&[(View::Endurance, 12)]),
+    drive!(Slc, "slc_folds", "Folds", Count "blocks", Neither,
+        "SLC blocks folded into the main area", |d| Some(d.slc_folds.into()))
+        .views(&[(View::Endurance, 14)]),
     drive!(Slc, "slc_migrations", "Migrated pages", Count "pages", Lower,
-        "pages that folds moved to the main area", |d| Some(d.slc_migrations.into())).views(&[(View::Endurance, 13)]),
+        "pages that folds moved to the main area", |d| Some(d.slc_migrations.into()))
+        .views(&[(View::Endurance, 13)]),
     drive!(Slc, "slc_block_erases_max", "Most worn SLC block", Count "erases", Lower,
         "erases of the most worn SLC block", |d| Some(d.slc_block_erases_max.into())),
-    drive!(HostInterface, "commands", "Commands", Count "commands", Neither, "commands that the host sent",
-        |d| Some(d.commands.into())),
+    drive!(HostInterface, "commands", "Commands", Count "commands", Neither,
+        "commands that the host sent", |d| Some(d.commands.into())),
     drive!(HostInterface, "buffer_reads", "Buffer reads", Count "pages", Neither,
         "reads served from the drive's write buffer", |d| Some(d.buffer_reads.into())),
     drive!(HostInterface, "buffer_waits", "Waits for a slot", Count "pages", Lower,
@@ -89,17 +95,17 @@ static OF_TODAY: &[Metric] = &[
         "mean time that a page waited for the host link, those that did not wait included",
         |d| mean(d.link_wait_ns_sum, d.link_transfers)).views(&[(View::Latency, 9)]),
     timed!(HostInterface, "link_utilisation", "Link utilisation", Ratio "", Neither,
-    "time of all transfers on the host link, both directions, / makespan",
-    |t| mean(t.counters.device.today.as_ref()?.link_busy_ns, t.counters.makespan_ns)),
+        "time of all transfers on the host link, both directions, / makespan",
+        |t| mean(t.counters.device.today.as_ref()?.link_busy_ns, t.counters.makespan_ns)),
     drive!(Control, "trimmed_pages", "Trimmed pages", Count "pages", Neither,
         "pages that the drive held and the host trimmed", |d| Some(d.trimmed_pages.into())),
-    control_command!(Control, "trim_requests", "Trims", Count "requests", Neither, "trims processed",
-        |a| Some(a.trim_requests.into())),
+    control_command!(Control, "trim_requests", "Trims", Count "requests", Neither,
+        "trims processed", |a| Some(a.trim_requests.into())),
     control_command!(Control, "trim_dirty_drops", "Dirty pages trimmed", Count "pages", Neither,
         "dirty pages that trims dropped from the cache", |a| Some(a.trim_dirty_drops.into())),
-    control_command!(Control, "flush_requests", "Flushes", Count "requests", Neither, "flushes processed",
-        |a| Some(a.flush_requests.into())),
+    control_command!(Control, "flush_requests", "Flushes", Count "requests", Neither,
+        "flushes processed", |a| Some(a.flush_requests.into())),
     control_command!(Control, "flush_wait_ns_mean", "Flush wait", Time "ns", Lower,
-        "mean time from a flush to its completion",
-        |a| mean(a.flush_wait_ns_sum, a.flush_requests)),
+        "mean time from a flush to its completion", |a| mean(a.flush_wait_ns_sum, a.flush_requests))
+        ,
 ];

@@ -105,87 +105,44 @@ const fn rare(group: MetricGroup, title: &'static str, about: &'static str) -> G
 }
 
 /// Every group, in the order of lists.
+#[rustfmt::skip] // a heading, a line or two: it is a table
 pub static METRIC_GROUPS: &[GroupHeading] = &[
-    heading(
-        MetricGroup::Response,
-        true,
-        "Response times",
+    heading(MetricGroup::Response, true, "Response times",
         "from arrival (closed loop: from issue) to the end of the request's last page; 99 % of \
-         all requests took at most p99",
-    ),
+         all requests took at most p99"),
     heading(MetricGroup::ReadResponse, true, "Response times of reads", ""),
     heading(MetricGroup::WriteResponse, true, "Response times of writes", ""),
-    heading(
-        MetricGroup::Hits,
-        false,
-        "Hits",
-        "an access is one page of a request; a hit finds its page in the cache",
-    ),
-    heading(
-        MetricGroup::Flash,
-        false,
-        "Flash reads and writes",
+    heading(MetricGroup::Hits, false, "Hits",
+        "an access is one page of a request; a hit finds its page in the cache"),
+    heading(MetricGroup::Flash, false, "Flash reads and writes",
         "pages that the cache reads from the device and writes to it. A page left dirty at the \
-         end is a pending write",
-    ),
-    heading(
-        MetricGroup::Evictions,
-        false,
-        "Evictions and destages",
-        "a page leaves by eviction; a dirty page is destaged, written to flash. A flush group is \
-         destaged in one piece; a bypass is a miss that is not admitted",
-    ),
-    heading(
-        MetricGroup::Balance,
-        true,
-        "Write-back and queue balance",
+         end is a pending write"),
+    heading(MetricGroup::Evictions, false, "Evictions and destages",
+        "a page leaves by eviction; a dirty page is destaged, written to flash. A flush group \
+         is destaged in one piece; a bypass is a miss that is not admitted"),
+    heading(MetricGroup::Balance, true, "Write-back and queue balance",
         "a unit is the smallest part with its own queue, such as a chip. Unbalance (ECR) is the \
          longest queue over the mean queue: 1 is even, the number of units is all in one queue. \
-         Deviation (SAC) is the spread of work over the channels: 0 is even",
-    ),
-    heading(
-        MetricGroup::ReadLatency,
-        true,
-        "Read latency (SAC)",
-        "of reads that miss the cache, and averaged over all reads",
-    ),
-    rare(
-        MetricGroup::HostInterface,
-        "Host interface",
+         Deviation (SAC) is the spread of work over the channels: 0 is even"),
+    heading(MetricGroup::ReadLatency, true, "Read latency (SAC)",
+        "of reads that miss the cache, and averaged over all reads"),
+    rare(MetricGroup::HostInterface, "Host interface",
         "a write waits for a slot of the device's write buffer, then for the link; the slot is \
-         free again when the page is programmed",
-    ),
-    rare(
-        MetricGroup::Slc,
-        "SLC cache",
+         free again when the page is programmed"),
+    rare(MetricGroup::Slc, "SLC cache",
         "writes go to blocks in SLC mode first; a fold moves a block's valid pages to the main \
-         area and erases it",
-    ),
-    rare(
-        MetricGroup::Handles,
-        "Placement handles",
+         area and erases it"),
+    rare(MetricGroup::Handles, "Placement handles",
         "pages written with different handles lie in different blocks; a moved page counts for \
-         the handle that it was last written with",
-    ),
-    rare(
-        MetricGroup::Control,
-        "Trims and flushes",
-        "a trimmed page leaves cache and device unwritten; a flush waits for the programs before \
-         it",
-    ),
-    heading(
-        MetricGroup::Device,
-        true,
-        "Inside the device",
+         the handle that it was last written with"),
+    rare(MetricGroup::Control, "Trims and flushes",
+        "a trimmed page leaves cache and device unwritten; a flush waits for the programs \
+         before it"),
+    heading(MetricGroup::Device, true, "Inside the device",
         "the host of the device is the cache; the device's own writes are garbage collection \
-         (GC), merges of log blocks, and its mapping table",
-    ),
-    heading(
-        MetricGroup::Wear,
-        true,
-        "Wear",
-        "erases of blocks, those before the run included; --pe-cycles is their P/E cycle rating",
-    ),
+         (GC), merges of log blocks, and its mapping table"),
+    heading(MetricGroup::Wear, true, "Wear",
+        "erases of blocks, those before the run included; --pe-cycles is their P/E cycle rating"),
     heading(MetricGroup::Policy, false, "Counters of the policy", ""),
 ];
 
@@ -299,8 +256,8 @@ impl From<f64> for Number {
 
 /// A metric of a run.
 macro_rules! metric {
-    ($group:ident, $name:expr, $title:literal, $kind:ident $unit:literal, $better:ident,
-     $about:literal, $value:expr) => {
+    ($group:ident, $name:expr, $title:expr, $kind:ident $unit:literal, $better:ident,
+     $about:expr, $value:expr) => {
         Metric {
             name: $name,
             title: $title,
@@ -322,7 +279,7 @@ macro_rules! metric {
 
 /// A number of runs with a device.
 macro_rules! timed {
-    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:expr, $title:expr, $kind:ident $unit:literal, $better:ident, $about:expr,
      |$t:ident| $value:expr) => {
         metric!($group, $name, $title, $kind $unit, $better, $about, |r| {
             let $t = r.timing.as_ref()?;

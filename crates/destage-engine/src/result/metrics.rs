@@ -43,7 +43,8 @@ macro_rules! destage {
 
 /// A number of what a run owes.
 macro_rules! debt {
-    ($group:ident, $name:literal, $title:literal, $unit:literal, $about:literal, |$d:ident| $value:expr) => {
+    ($group:ident, $name:literal, $title:literal, $unit:literal, $about:literal,
+     |$d:ident| $value:expr) => {
         metric!($group, $name, $title, Count $unit, Lower, $about, |r| {
             let $d = r.debt?;
             $value.map(Number::Count)
@@ -58,7 +59,8 @@ fn own(ftl: &FtlCounters, name: &str) -> u64 {
 
 /// A counter of an FTL of `docs/spec/ftl.md`.
 macro_rules! ftl {
-    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal, $better:ident, $about:literal,
+    ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal,
+     $better:ident, $about:literal,
      $counter:literal) => {
         timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
             Some(own(t.counters.device.ftl.as_ref()?, $counter).into())
@@ -66,17 +68,48 @@ macro_rules! ftl {
     };
 }
 
-/// A number of a distribution of response times; the distribution is a field of `Timing`.
+/// A number of a distribution of response times, which is a field of `Timing`.
 macro_rules! response {
-    ($group:ident, $name:literal, $title:literal, $about:literal, $of:ident.$field:ident) => {
-        timed!($group, $name, $title, Time "ns", Lower, $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
+    ($group:ident, $of:ident.$field:ident, $title:expr, $about:expr) => {
+        timed!($group, concat!(stringify!($of), "_", stringify!($field)), $title, Time "ns", Lower,
+            $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
+        .defers(Deferral::Waits)
+    };
+}
+
+/// Response times of one operation.
+#[rustfmt::skip] // a metric, a line or two
+macro_rules! responses {
+    ($group:ident, $of:ident, $operation:literal, $capital:literal) => {
+        [
+            response!($group, $of.mean, concat!("Mean ", $operation),
+                concat!("mean response time of ", $operation, "s")),
+            response!($group, $of.std,
+                concat!($capital, " deviation"),
+                concat!("standard deviation of response times of ", $operation, "s")),
+            response!($group, $of.p50, concat!("p50 ", $operation),
+                concat!("median of ", $operation, "s")),
+            response!($group, $of.p90, concat!("p90 ", $operation),
+                concat!("90 % of ", $operation, "s")),
+            response!($group, $of.p95, concat!("p95 ", $operation),
+                concat!("95 % of ", $operation, "s")),
+            response!($group, $of.p99, concat!("p99 ", $operation),
+                concat!("99 % of ", $operation, "s")),
+            response!($group, $of.p999, concat!("p99.9 ", $operation),
+                concat!("99.9 % of ", $operation, "s")),
+            response!($group, $of.p9999, concat!("p99.99 ", $operation),
+                concat!("99.99 % of ", $operation, "s")),
+            response!($group, $of.max, concat!("Max ", $operation),
+                concat!("longest ", $operation)),
+        ]
     };
 }
 
 /// Every metric, in the order of the columns: what the cache did, what single policies count by
 /// their own declaration, then times and the device.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
-    let of_time = OF_TIME.iter().copied().chain(of_today());
+    let of_time = OF_TIME.iter().chain(&OF_READS).chain(&OF_WRITES).chain(OF_THE_DEVICE).copied();
+    let of_time = of_time.chain(of_today());
     OF_THE_CACHE.iter().copied().chain(of_policies()).chain(of_time).collect()
 });
 
@@ -103,44 +136,24 @@ fn of_policies() -> impl Iterator<Item = Metric> {
 }
 
 /// Of every run: hits, flash operations, what stays behind.
+#[rustfmt::skip] // a metric, some lines: it is a table
 static OF_THE_CACHE: &[Metric] = &[
     metric!(Hits, "hit_ratio", "Hit ratio", Ratio "", Higher,
         "hits / accesses, reads and writes together",
-        |r| ratio(r.counters.hits(), r.counters.accesses()))
-    .short("hit")
-    .views(&[(View::Hits, 0)])
-    .shown(Shown::Always),
+        |r| ratio(r.counters.hits(), r.counters.accesses())).short("hit").views(&[(View::Hits, 0)])
+        .shown(Shown::Always),
     metric!(Hits, "read_hit_ratio", "Read hits", Ratio "", Higher, "read hits / read accesses",
         |r| ratio(r.counters.read_hits, r.counters.read_hits + r.counters.read_misses))
-    .views(&[(View::Hits, 1)])
-    .shown(Shown::WithoutDevice),
+        .views(&[(View::Hits, 1)]).shown(Shown::WithoutDevice),
     metric!(Hits, "write_hit_ratio", "Write hits", Ratio "", Higher, "write hits / write accesses",
         |r| ratio(r.counters.write_hits, r.counters.write_hits + r.counters.write_misses))
-    .views(&[(View::Hits, 2)])
-    .shown(Shown::WithoutDevice),
-    response!(
-        Response,
-        "response_ns_mean",
-        "Mean response",
-        "mean response time of all requests",
-        response_ns.mean
-    )
-    .short("mean")
-    .views(&[(View::Latency, 0)])
-    .defers(Deferral::Waits)
-    .shown(Shown::WithDevice),
-    response!(
-        Response,
-        "response_ns_p99",
-        "p99 response",
-        "99 % of all requests took at most so long",
-        response_ns.p99
-    )
-    .short("p99")
-    .views(&[(View::Latency, 4)])
-    .rank(1)
-    .defers(Deferral::Waits)
-    .shown(Shown::WithDevice),
+        .views(&[(View::Hits, 2)]).shown(Shown::WithoutDevice),
+    response!(Response, response_ns.mean, "Mean response", "mean response time of all requests")
+        .short("mean").views(&[(View::Latency, 0)])
+        .shown(Shown::WithDevice),
+    response!(Response, response_ns.p99, "p99 response",
+        "99 % of all requests took at most so long").short("p99").views(&[(View::Latency, 4)])
+        .rank(1).shown(Shown::WithDevice),
     timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
         "mean time that a write-back, pages that stay among them, waited in its unit's queue (ECR, \
          section 4)",
@@ -148,23 +161,14 @@ static OF_THE_CACHE: &[Metric] = &[
     .defers(Deferral::Waits)
     .shown(Shown::WithDevice),
     counter!(Flash, physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
-        .views(&[(View::Hits, 4)])
-        .shown(Shown::WithoutDevice),
-    counter!(
-        Flash,
-        physical_writes,
-        "Flash writes",
-        "pages",
-        Lower,
-        "pages written to flash; with a device without its own collections"
-    )
-    .defers(Deferral::Writes),
+        .views(&[(View::Hits, 4)]).shown(Shown::WithoutDevice),
+    counter!(Flash, physical_writes, "Flash writes", "pages", Lower,
+        "pages written to flash; with a device without its own collections")
+        .defers(Deferral::Writes),
     metric!(Flash, "physical_writes_incl_owed", "Writes incl. owed", Count "pages", Lower,
         "flash writes, and those that the pages left dirty still cost",
         |r| Some(Number::Count(r.counters.physical_writes + r.debt?.physical_writes_owed)))
-    .short("writes")
-    .views(&[(View::Endurance, 0), (View::Hits, 5)])
-    .shown(Shown::Always),
+        .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)]).shown(Shown::Always),
     timed!(Device, "waf", "WAF", Real "", Lower,
     "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
     |t| {
@@ -175,45 +179,25 @@ static OF_THE_CACHE: &[Metric] = &[
     .defers(Deferral::Writes)
     .shown(Shown::WithDevice),
     timed!(Wear, "erases", "Erases", Count "blocks", Lower, "erase blocks erased",
-        |t| Some(t.counters.device.erases.into()))
-    .views(&[(View::Endurance, 10)])
-    .defers(Deferral::Writes)
-    .shown(Shown::WithDevice),
+        |t| Some(t.counters.device.erases.into())).views(&[(View::Endurance, 10)])
+        .defers(Deferral::Writes).shown(Shown::WithDevice),
     metric!(Flash, "running_time", "Running time", Count "cost units", Lower,
         "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
-        |r| r.running_time.map(Number::Count))
-    .defers(Deferral::Writes)
-    .shown(Shown::WithoutDevice),
+        |r| r.running_time.map(Number::Count)).defers(Deferral::Writes).shown(Shown::WithoutDevice),
     metric!(Flash, "idle_writes", "Idle writes", Count "pages", Neither,
         "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
          the policy; they stay",
         |r| r.counters.idle_writes.map(Number::Count))
     .shown(Shown::Always),
     metric!(Hits, "misses", "Misses", Count "accesses", Lower,
-        "accesses whose page was not resident",
-        |r| Some(Number::Count(r.counters.misses())))
-    .views(&[(View::Hits, 3)]),
-    counter!(
-        Evictions,
-        destages,
-        "Destages",
-        "groups",
-        Lower,
-        "flush groups: what went to flash in one piece"
-    )
-    .defers(Deferral::Writes),
-    counter!(
-        Evictions,
-        destaged_pages,
-        "Destaged",
-        "pages",
-        Lower,
-        "pages in flush groups, without padding"
-    )
-    .defers(Deferral::Writes),
+        "accesses whose page was not resident", |r| Some(Number::Count(r.counters.misses())))
+        .views(&[(View::Hits, 3)]),
+    counter!(Evictions, destages, "Destages", "groups", Lower,
+        "flush groups: what went to flash in one piece").defers(Deferral::Writes),
+    counter!(Evictions, destaged_pages, "Destaged", "pages", Lower,
+        "pages in flush groups, without padding").defers(Deferral::Writes),
     metric!(Evictions, "mean_destage_pages", "Mean destage", Real "pages", Neither,
-        "destaged_pages / destages",
-        |r| ratio(r.counters.destaged_pages, r.counters.destages)),
+        "destaged_pages / destages", |r| ratio(r.counters.destaged_pages, r.counters.destages)),
     destage!(
         Evictions,
         "destage_pages_std",
@@ -222,66 +206,26 @@ static OF_THE_CACHE: &[Metric] = &[
         in a flush group",
         |d| d.std
     ),
-    destage!(
-        Evictions,
-        "destage_pages_p50",
-        "p50 destage",
-        "median of the pages in a flush group",
-        |d| d.p50 as f64
-    ),
-    destage!(
-        Evictions,
-        "destage_pages_p90",
-        "p90 destage",
-        "90 % of flush groups have at most so many pages",
-        |d| d.p90 as f64
-    ),
-    destage!(
-        Evictions,
-        "destage_pages_max",
-        "Max destage",
-        "pages in the largest flush group",
-        |d| d.max as f64
-    ),
-    counter!(
-        Evictions,
-        evictions,
-        "Evictions",
-        "pages",
-        Lower,
-        "pages that left the cache because of a miss"
-    ),
-    counter!(
-        Evictions,
-        clean_evictions,
-        "Clean evictions",
-        "pages",
-        Neither,
-        "evicted pages that were clean, and so were not written"
-    ),
-    counter!(
-        Hits,
-        read_hits,
-        "Read hits",
-        "accesses",
-        Higher,
-        "read accesses that found their page"
-    ),
+    destage!(Evictions, "destage_pages_p50", "p50 destage", "median of the pages in a flush group",
+        |d| d.p50 as f64),
+    destage!(Evictions, "destage_pages_p90", "p90 destage",
+        "90 % of flush groups have at most so many pages", |d| d.p90 as f64),
+    destage!(Evictions, "destage_pages_max", "Max destage", "pages in the largest flush group",
+        |d| d.max as f64),
+    counter!(Evictions, evictions, "Evictions", "pages", Lower,
+        "pages that left the cache because of a miss"),
+    counter!(Evictions, clean_evictions, "Clean evictions", "pages", Neither,
+        "evicted pages that were clean, and so were not written"),
+    counter!(Hits, read_hits, "Read hits", "accesses", Higher,
+        "read accesses that found their page"),
     counter!(Hits, read_misses, "Read misses", "accesses", Lower, "read accesses that did not"),
-    counter!(
-        Hits,
-        write_hits,
-        "Write hits",
-        "accesses",
-        Higher,
-        "write accesses that found their page"
-    ),
+    counter!(Hits, write_hits, "Write hits", "accesses", Higher,
+        "write accesses that found their page"),
     counter!(Hits, write_misses, "Write misses", "accesses", Lower, "write accesses that did not"),
     counter!(Evictions, bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
     metric!(Evictions, "refused", "Refused", Count "accesses", Neither,
         "bypasses of an admission policy, reads and writes",
-        |r| admits(r).then_some(Number::Count(r.counters.bypasses)))
-    .shown(Shown::Always),
+        |r| admits(r).then_some(Number::Count(r.counters.bypasses))).shown(Shown::Always),
     metric!(Evictions, "flash_writes_per_admission", "Writes/admitted", Real "pages", Lower,
     "physical_writes / misses whose page was taken in, of an admission policy",
     |r| if admits(r) {
@@ -290,38 +234,14 @@ static OF_THE_CACHE: &[Metric] = &[
         None
     })
     .shown(Shown::Always),
-    counter!(
-        Evictions,
-        written_through,
-        "Written through",
-        "pages",
-        Neither,
-        "bypasses that were writes, and went through to flash"
-    ),
-    counter!(
-        Flash,
-        padding_reads,
-        "Padding reads",
-        "pages",
-        Lower,
-        "pages read only to complete a block"
-    ),
-    counter!(
-        Flash,
-        padding_writes,
-        "Padding writes",
-        "pages",
-        Lower,
-        "pages written only to complete a block"
-    ),
-    counter!(
-        Flash,
-        end_flushes,
-        "End flushes",
-        "pages",
-        Neither,
-        "dirty pages written after the last access"
-    ),
+    counter!(Evictions, written_through, "Written through", "pages", Neither,
+        "bypasses that were writes, and went through to flash"),
+    counter!(Flash, padding_reads, "Padding reads", "pages", Lower,
+        "pages read only to complete a block"),
+    counter!(Flash, padding_writes, "Padding writes", "pages", Lower,
+        "pages written only to complete a block"),
+    counter!(Flash, end_flushes, "End flushes", "pages", Neither,
+        "dirty pages written after the last access"),
     debt!(
         Flash,
         "dirty_left",
@@ -348,76 +268,35 @@ static OF_THE_CACHE: &[Metric] = &[
 ];
 
 /// Of every run again: times, and what a device counts.
+#[rustfmt::skip] // a metric, some lines: it is a table
 static OF_TIME: &[Metric] = &[
-    metric!(Hits, "accesses", "Accesses", Count "accesses", Neither, "page accesses that were counted",
-        |r| Some(Number::Count(r.counters.accesses()))),
-    timed!(Response, "requests", "Requests", Count "requests", Neither, "requests that were counted",
-        |t| Some(t.counters.requests.into())).rank(2),
-    response!(
-        Response, "response_ns_std",
-        "Response deviation",
-        "population standard deviation of response times",
-        response_ns.std
-    ).defers(Deferral::Waits),
-    response!(Response, "response_ns_p50", "p50 response", "median response time", response_ns.p50).short("p50").views(&[(View::Latency, 1)]).defers(Deferral::Waits),
-    response!(Response, "response_ns_p90", "p90 response", "90 % took at most so long", response_ns.p90).short("p90").views(&[(View::Latency, 2)]).defers(Deferral::Waits),
-    response!(Response, "response_ns_p95", "p95 response", "95 % took at most so long", response_ns.p95).short("p95").views(&[(View::Latency, 3)]).defers(Deferral::Waits),
-    response!(
-        Response, "response_ns_p999",
-        "p99.9 response",
-        "99.9 % took at most so long",
-        response_ns.p999
-    ).short("p99.9").views(&[(View::Latency, 5)]).rank(1).defers(Deferral::Waits),
-    response!(
-        Response, "response_ns_p9999",
-        "p99.99 response",
-        "99.99 % took at most so long",
-        response_ns.p9999
-    ).short("p99.99").views(&[(View::Latency, 6)]).rank(1).defers(Deferral::Waits),
-    response!(Response, "response_ns_max", "Max response", "longest response time", response_ns.max).short("max").views(&[(View::Latency, 7)]).rank(1).defers(Deferral::Waits),
-    response!(
-        ReadResponse, "read_response_ns_mean",
-        "Mean read",
-        "mean response time of reads",
-        read_response_ns.mean
-    ).defers(Deferral::Waits),
-    response!(
-        ReadResponse, "read_response_ns_std",
-        "Read deviation",
-        "its standard deviation",
-        read_response_ns.std
-    ).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_p50", "p50 read", "median of reads", read_response_ns.p50).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_p90", "p90 read", "90 % of reads", read_response_ns.p90).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_p95", "p95 read", "95 % of reads", read_response_ns.p95).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_p99", "p99 read", "99 % of reads", read_response_ns.p99).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_p999", "p99.9 read", "99.9 % of reads", read_response_ns.p999).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_p9999", "p99.99 read", "99.99 % of reads", read_response_ns.p9999).defers(Deferral::Waits),
-    response!(ReadResponse, "read_response_ns_max", "Max read", "longest read", read_response_ns.max).defers(Deferral::Waits),
-    response!(
-        WriteResponse, "write_response_ns_mean",
-        "Mean write",
-        "mean response time of writes",
-        write_response_ns.mean
-    ).defers(Deferral::Waits),
-    response!(
-        WriteResponse, "write_response_ns_std",
-        "Write deviation",
-        "its standard deviation",
-        write_response_ns.std
-    ).defers(Deferral::Waits),
-    response!(WriteResponse, "write_response_ns_p50", "p50 write", "median of writes", write_response_ns.p50).defers(Deferral::Waits),
-    response!(WriteResponse, "write_response_ns_p90", "p90 write", "90 % of writes", write_response_ns.p90).defers(Deferral::Waits),
-    response!(WriteResponse, "write_response_ns_p95", "p95 write", "95 % of writes", write_response_ns.p95).defers(Deferral::Waits),
-    response!(WriteResponse, "write_response_ns_p99", "p99 write", "99 % of writes", write_response_ns.p99).defers(Deferral::Waits),
-    response!(WriteResponse, "write_response_ns_p999", "p99.9 write", "99.9 % of writes", write_response_ns.p999).defers(Deferral::Waits),
-    response!(
-        WriteResponse, "write_response_ns_p9999",
-        "p99.99 write",
-        "99.99 % of writes",
-        write_response_ns.p9999
-    ).defers(Deferral::Waits),
-    response!(WriteResponse, "write_response_ns_max", "Max write", "longest write", write_response_ns.max).defers(Deferral::Waits),
+    metric!(Hits, "accesses", "Accesses", Count "accesses", Neither,
+        "page accesses that were counted", |r| Some(Number::Count(r.counters.accesses()))),
+    timed!(Response, "requests", "Requests", Count "requests", Neither,
+        "requests that were counted", |t| Some(t.counters.requests.into())).rank(2),
+    response!(Response, response_ns.std, "Response deviation",
+        "population standard deviation of response times"),
+    response!(Response, response_ns.p50, "p50 response", "median response time")
+    .short("p50").views(&[(View::Latency, 1)]),
+    response!(Response, response_ns.p90, "p90 response", "90 % took at most so long")
+    .short("p90").views(&[(View::Latency, 2)]),
+    response!(Response, response_ns.p95, "p95 response", "95 % took at most so long")
+    .short("p95").views(&[(View::Latency, 3)]),
+    response!(Response, response_ns.p999, "p99.9 response", "99.9 % took at most so long")
+    .short("p99.9").views(&[(View::Latency, 5)]).rank(1),
+    response!(Response, response_ns.p9999, "p99.99 response", "99.99 % took at most so long")
+    .short("p99.99").views(&[(View::Latency, 6)]).rank(1),
+    response!(Response, response_ns.max, "Max response", "longest response time")
+    .short("max").views(&[(View::Latency, 7)]).rank(1),
+];
+
+/// Response times of reads, then of writes.
+static OF_READS: [Metric; 9] = responses!(ReadResponse, read_response_ns, "read", "Read");
+static OF_WRITES: [Metric; 9] = responses!(WriteResponse, write_response_ns, "write", "Write");
+
+/// Of every run with a device: evictions in front of it, and its own counters.
+#[rustfmt::skip] // a metric, some lines: it is a table
+static OF_THE_DEVICE: &[Metric] = &[
     metric!(Balance, "dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
     "probability that a victim is dirty; pages that are written and stay are no victims",
     |r| {
@@ -447,7 +326,8 @@ static OF_TIME: &[Metric] = &[
     }),
     timed!(ReadLatency, "missed_latency_ns", "Missed latency", Time "ns", Lower,
         "mean time of a host read that reached flash, from submission to end (SAC)",
-        |t| ratio(t.counters.device.read_miss_latency_ns_sum, t.counters.read_misses)).defers(Deferral::Waits),
+        |t| ratio(t.counters.device.read_miss_latency_ns_sum, t.counters.read_misses))
+        .defers(Deferral::Waits),
     metric!(ReadLatency, "average_latency_ns", "Average latency", Time "ns", Lower,
     "(1 - hit ratio) * missed latency, of reads (SAC, formula 2)",
     |r| {
@@ -466,10 +346,11 @@ static OF_TIME: &[Metric] = &[
         |t| Some(t.counters.device.flash_programs.into())),
     timed!(Device, "gc_runs", "Collections", Count "blocks", Lower, "collections",
         |t| Some(t.counters.device.gc_runs.into())).defers(Deferral::Writes),
-    timed!(Device, "gc_moves", "Moved pages", Count "pages", Lower, "valid pages moved by collections",
-        |t| Some(t.counters.device.gc_moves.into())).views(&[(View::Endurance, 11)]).defers(Deferral::Writes),
-    timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither, "summary pages programmed",
-        |t| Some(t.counters.device.summary_programs.into())),
+    timed!(Device, "gc_moves", "Moved pages", Count "pages", Lower,
+        "valid pages moved by collections", |t| Some(t.counters.device.gc_moves.into()))
+        .views(&[(View::Endurance, 11)]).defers(Deferral::Writes),
+    timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither,
+        "summary pages programmed", |t| Some(t.counters.device.summary_programs.into())),
     timed!(Device, "gc_writes", "GC writes", Count "pages", Lower,
     "pages programmed by collections, merges and translation (AALRU, figure 9)",
     |t| {
@@ -504,7 +385,8 @@ static OF_TIME: &[Metric] = &[
     ftl!(Device, "translation_reads", "Translation reads", Count "pages", Lower,
         "translation pages read, for whatever reason (dftl)", "translation_reads"),
     ftl!(Device, "translation_writes", "Translation writes", Count "pages", Lower,
-        "translation pages programmed, for whatever reason (dftl)", "translation_writes").defers(Deferral::Writes),
+        "translation pages programmed, for whatever reason (dftl)", "translation_writes")
+        .defers(Deferral::Writes),
     timed!(Device, "cmt_hit_ratio", "CMT hits", Ratio "", Higher,
     "look-ups that found their entry in the cached mapping table (dftl)",
     |t| {
@@ -514,15 +396,14 @@ static OF_TIME: &[Metric] = &[
     }),
     timed!(Wear, "block_erases_max", "Most worn block", Count "erases", Lower,
         "erases of the most worn block, preconditioning included",
-        |t| Some(t.counters.device.block_erases_max.into())).short("wear").views(&[(View::Endurance, 15)]),
+        |t| Some(t.counters.device.block_erases_max.into())).short("wear")
+        .views(&[(View::Endurance, 15)]),
     timed!(Wear, "block_erases_min", "Least worn block", Count "erases", Neither,
-        "erases of the least worn block",
-        |t| Some(t.counters.device.block_erases_min.into())),
+        "erases of the least worn block", |t| Some(t.counters.device.block_erases_min.into())),
     timed!(Wear, "block_erases_mean", "Mean wear", Real "erases", Lower, "mean erases of a block",
         |t| Some(t.block_erases.mean.into())).views(&[(View::Endurance, 16)]),
     timed!(Wear, "block_erases_std", "Wear deviation", Real "erases", Lower,
-        "population standard deviation of the blocks' erases",
-        |t| Some(t.block_erases.std.into())),
+        "population standard deviation of the blocks' erases", |t| Some(t.block_erases.std.into())),
     timed!(Device, "utilisation_mean", "Mean utilisation", Ratio "", Neither,
     "busy time / makespan, mean of the units",
     |t| {
