@@ -442,13 +442,13 @@ def test_a_run_prints_these_numbers_in_groups_of_their_own(
                    *CLOSED)  # fmt: skip
     assert done.status == 0, done
     for group, names in (
-        ("From the host to the drive: ", ("commands", "buffer_wait_ns_mean", "link_wait_ns_mean")),
+        ("Host interface: ", ("commands", "buffer_wait_ns_mean", "link_wait_ns_mean")),
         ("Placement handles: ", ("waf_handle_0", "waf_handle_1")),
     ):
         part = done.out.partition(group)[2].partition("\n\n")[0]
         assert all(re.search(rf"^  {name} ", part, re.M) for name in names), part
     assert "SLC cache" not in done.out
-    assert "only this policy" not in done.out
+    assert "Counters of the policy" not in done.out
     (trace.parent / "slc.toml").write_text(SLC.replace("slc_idle", 'slc_policy = "fold"\nslc_idle'))
     done = destage("run", trace, "-p", "none", "-d", "slc.toml", *CLOSED)
     part = done.out.partition("SLC cache: ")[2].partition("\n\n")[0]

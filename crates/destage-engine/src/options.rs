@@ -131,8 +131,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "read=R,write=W",
         default: "none",
-        about: "Cost of a page read and a page write in any unit (whole numbers): adds the running \
-                time; default of the cost parameters of policies.",
+        about: "Cost of a page read and a page write, in any unit.",
         commands: EVERY,
     },
     RunOption {
@@ -168,7 +167,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Whole,
         metavar: "PAGES",
         default: "64",
-        about: "Pages of an erase block, for policies that cluster by it. [64, or the drive's]",
+        about: "Pages of an erase block, for clustering policies. [64]",
         commands: EVERY,
     },
     RunOption {
@@ -177,7 +176,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Whole,
         metavar: "PAGES",
         default: "none",
-        about: "Pages that exist: those from there on are never padded. [all, or the drive's]",
+        about: "Logical capacity; pages beyond it are never padded.",
         commands: EVERY,
     },
     RunOption {
@@ -186,8 +185,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "ignore|drop",
         default: "ignore",
-        about: "What the trace's trims (discards) do: nothing, or drop their pages, which then \
-                leave the cache unwritten. [ignore, or the drive's]",
+        about: "The trace's trims: no effect, or drop their pages.",
         commands: EVERY,
     },
     RunOption {

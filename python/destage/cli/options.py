@@ -369,18 +369,15 @@ DEVICE = [
         type=Inputs("the drive"),
         metavar="DRIVE,...",
         section="Drive",
-        help="The drive behind the cache: a preset (small, ecr, ...; `destage devices` lists them)"
-        " or FILE.toml, with or without changes: 'ecr[gc_mode=background]'; compare takes several."
-        " [none: hits are counted, nothing is timed]",
+        help="Drive behind the cache: a preset (`destage devices`) or FILE.toml, with changes:"
+        " 'ecr[gc_mode=background]'.",
     ),
     *(
         flag(
             option.flag,
             metavar=option.metavar + (",..." if option.several else ""),
             section="Drive",
-            help=option.about.replace(" [", " Compare takes several. [")
-            if option.several
-            else option.about,
+            help=option.about,
             **({"type": int} if option.kind == "whole" else {}),
         )
         for option in device_options()

@@ -33,7 +33,7 @@ FAMILIES: Mapping[str, str] = {
     "flash": "Clean/dirty-aware",
     "admission": "Admission control",
     "drive": "Device-aware",
-    "over": "Wrapper: batched write-back",
+    "over": "Wrapper, batched write-back",
     "blocks": "Write buffers that destage whole erase blocks",
 }
 

@@ -51,9 +51,8 @@ pub static DEVICE_OPTIONS: &[DeviceOption] = &[
         key: "device.ftl",
         axis: "ftls",
         several: true,
-        metavar: "NAME[key=value]",
-        about: "Flash translation layer: a name, with or without parameters; `destage ftls` lists \
-                them. [the device's]",
+        metavar: "NAME",
+        about: "Flash translation layer; `destage ftls` lists them.",
         apply: Apply::Text(Drive::with_ftl),
     },
     DeviceOption {
@@ -62,8 +61,7 @@ pub static DEVICE_OPTIONS: &[DeviceOption] = &[
         axis: "queue_depth",
         several: false,
         metavar: "N",
-        about: "Closed loop with N outstanding requests; ignores timestamps. [the device's, else \
-                open loop]",
+        about: "Closed loop with N requests; ignores timestamps.",
         apply: Apply::Whole(Drive::with_queue_depth),
     },
     DeviceOption {
@@ -71,9 +69,8 @@ pub static DEVICE_OPTIONS: &[DeviceOption] = &[
         key: "placement.policy",
         axis: "placements",
         several: true,
-        metavar: "NAME[key=value]",
-        about: "Data placement (FDP), how writes get a handle: none, by-cache, sepbit, fk \
-                (offline), 'by-size[thresholds=[65536]]'. [the device's]",
+        metavar: "NAME",
+        about: "Data placement (FDP): how writes get a handle.",
         apply: Apply::Text(Drive::with_placement),
     },
     DeviceOption {
@@ -82,7 +79,7 @@ pub static DEVICE_OPTIONS: &[DeviceOption] = &[
         axis: "flush",
         several: false,
         metavar: "ignore|drain",
-        about: "The trace's flushes: no effect, or wait for the host's programs. [the device's]",
+        about: "Effect of the trace's flushes: none, or a wait for writes.",
         apply: Apply::Text(flushed),
     },
 ];
