@@ -67,6 +67,7 @@ def test_the_order_is_policies_then_sizes_whatever_the_threads(trace: ds.Trace) 
 
 
 def test_every_policy_of_the_catalogue_runs_and_obeys_every_law(trace: ds.Trace) -> None:
+    """Unchecked runs take the loop compiled for each policy, which tests in Rust leave out."""
     for info in without_device():
         (run,) = ds.compare(trace, info.name, cache="5%", check=True)
         (unchecked,) = ds.compare(trace, info.name, cache="5%")
