@@ -154,25 +154,6 @@ pub(crate) fn model(
     })
 }
 
-/// The parameters of a policy.
-pub(crate) fn parameters(policy: &str) -> &'static [&'static str] {
-    match policy {
-        "fab" | "lb-clock" => &["read_recency"],
-        "bplru" => &["padding", "compensation", "read_recency"],
-        "clc" => &["alpha", "read_recency"],
-        "bpac" => &[
-            "sampling_period",
-            "initial_pird_thd",
-            "initial_bird_thd",
-            "seq_min_pages",
-            "seq_expiry",
-            "pird_sampling",
-        ],
-        "aalru" => &["period", "beta", "page_read_ns", "page_write_ns", "initial_tau", "latency"],
-        _ => &[],
-    }
-}
-
 /// The counters of section 1.6.
 struct Counts(Map<String, Value>);
 

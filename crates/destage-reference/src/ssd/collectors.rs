@@ -1,57 +1,40 @@
 //! The rules that choose the victim of a collection (`docs/spec/collectors.md`), from sealed blocks
 //! that are looked at one by one each time.
 
-use super::config::Section;
 use super::queue::Ssd;
+use crate::Params;
 
 /// The keys of section 2 that choose the victim, with every default filled in.
 pub(crate) struct Rule {
-    victim: &'static str,
+    victim: String,
     choices: u64,
     window_permille: u64,
     limit_permille: u64,
     pub(crate) seed: u64,
 }
 
-pub(crate) const DEVICE_KEYS: &[&str] =
-    &["gc_victim", "gc_choices", "gc_window_permille", "gc_limit_permille", "gc_seed"];
-
-const RULES: &[&str] =
-    &["greedy", "fifo", "random", "d-choices", "windowed-greedy", "cost-benefit", "2r-fifo"];
-
-/// `gc_stream`, whose default the rule decides.
-pub(crate) fn stream(s: &Section<'_>) -> Result<&'static str, String> {
-    let given = s.word("gc_stream", &["shared", "own", "by-generation"])?;
-    let by_default = s.get("gc_stream").is_none() && s.word("gc_victim", RULES)? == "2r-fifo";
-    Ok(if by_default { "by-generation" } else { given })
+/// `gc_stream`, whose default the rule decides; a record has nothing of defaults.
+pub(crate) fn stream<'a>(s: &'a Params<'_>) -> &'a str {
+    let by_default =
+        if s.text("gc_victim") == Some("2r-fifo") { "by-generation" } else { "shared" };
+    s.text("gc_stream").unwrap_or(by_default)
 }
 
 impl Rule {
-    pub(crate) fn of(s: &Section<'_>) -> Result<Rule, String> {
-        let victim = s.word("gc_victim", RULES)?;
+    pub(crate) fn of(s: &Params<'_>) -> Rule {
+        let victim = s.text("gc_victim").unwrap_or("greedy");
         let window = if victim == "2r-fifo" { 700 } else { 250 };
-        let ranged = |key: &str, default, least, most| {
-            let value = s.integer(key, default, least)?;
-            if value > most {
-                return Err(format!("device: {key}: expected {least} to {most}, found {value}"));
-            }
-            Ok(value)
-        };
-        Ok(Rule {
-            victim,
-            choices: ranged("gc_choices", 10, 1, 1024)?,
-            window_permille: ranged("gc_window_permille", window, 0, 1000)?,
-            limit_permille: ranged("gc_limit_permille", 700, 1, 1000)?,
-            seed: s.integer("gc_seed", 1, 0)?,
-        })
-    }
-
-    pub(crate) fn is_greedy(&self) -> bool {
-        self.victim == "greedy"
+        Rule {
+            victim: victim.to_string(),
+            choices: s.integer("gc_choices").unwrap_or(10),
+            window_permille: s.integer("gc_window_permille").unwrap_or(window),
+            limit_permille: s.integer("gc_limit_permille").unwrap_or(700),
+            seed: s.integer("gc_seed").unwrap_or(1),
+        }
     }
 }
 
-/// What a rule sees of a sealed block.
+/// A sealed block as a rule sees it.
 #[derive(Clone, Copy)]
 struct Sealed {
     block: usize,
@@ -80,7 +63,7 @@ impl Ssd {
         let least = |among: &[&Sealed]| among.iter().map(|block| block.greedy_order()).min();
         let rule = &self.config.rule;
         let window = (self.config.blocks_per_plane * rule.window_permille / 1000).max(1) as usize;
-        let victim = match rule.victim {
+        let victim = match rule.victim.as_str() {
             "greedy" => least(&candidates)?.2,
             "fifo" => candidates[0].block,
             "random" | "d-choices" => {

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use self::options::{Writer, queue_depth};
 use self::pending_time::{Until, When};
 use self::requests::{Asked, Request, requests, steps};
-use super::config::{Config, Section};
-use super::host_interface::{Isolation, refuse};
-use super::placement::{Event, Unplaced, placement, policy};
+use super::config::{Config, recorded, section};
+use super::host_interface::Isolation;
+use super::placement::{Event, Unplaced, placement};
 use super::policies::{Answer, Cache, cache};
 use super::queue::{Full, Ssd};
 use super::way::{Command, Sent};
@@ -103,25 +103,25 @@ struct Counts {
 ///
 /// # Errors
 ///
-/// On a configuration that the specification excludes, on a key that it does not have, on a page
+/// On a section that the product refuses, on a writer beside a policy without an order, on a page
 /// beyond the device with `address_mode = "error"`, and where an FTL runs out of blocks.
 ///
 /// # Panics
 ///
-/// On requests that are not in the layout of the vectors, and on a parameter of a page policy of
-/// the wrong type, as [`crate::model`].
+/// On requests that are not in the layout of the vectors, and on a parameter of a policy of the
+/// wrong type, as [`crate::model`].
 pub fn simulate(vector: &Value) -> Result<Value, String> {
-    refuse(vector, &Config::of(vector)?)?;
+    let vector = &recorded(vector)?;
     let mut history = Vec::new();
-    if policy(vector)? == "fk" {
+    if section(vector, "placement").text("policy") == Some("fk") {
         // "it is taken from a first run with placement=none and isolation=initial"
-        let mut unplaced = Config::of(vector)?;
+        let mut unplaced = Config::of(vector);
         unplaced.today.isolation = Isolation::Initial;
         let first = run(vector, Ssd::new(unplaced, Box::new(Unplaced)).map_err(full)?)?;
         history = first.ssd.history;
     }
-    let config = Config::of(vector)?;
-    let placement = placement(vector, &config, &history)?;
+    let config = Config::of(vector);
+    let placement = placement(vector, &config, &history);
     let host = run(vector, Ssd::new(config, placement).map_err(full)?)?;
     let same = |(a, b): (&Event, &Event)| a == b;
     assert!(history.iter().zip(&host.ssd.history).all(same), "the run writes what was foreseen");
@@ -135,27 +135,28 @@ fn full(_: Full) -> String {
 /// Runs the requests of a vector on a drive at time 0.
 fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
     let config = &ssd.config;
-    let depth = queue_depth(vector, config)?;
+    let keys = section(vector, "host");
+    let depth = queue_depth(&keys);
     let requests = requests(vector, config)?;
-    let s = Section::of(vector, "cache")?;
-    let mut cache = cache(vector, config, &steps(&requests))?;
-    let writer = options::writer(vector, config)?;
+    let s = section(vector, "cache");
+    let mut cache = cache(&s, config, &steps(&requests));
+    let writer = options::writer(&keys);
     if writer.is_some() && cache.as_mut().is_some_and(|cache| cache.order().is_none()) {
         let policy = &vector["cache"]["policy"];
         return Err(format!("host: writer=trickle excludes policy={policy}: it has no order"));
     }
-    let frames = if cache.is_some() { s.integer("frames", 1, 1)? } else { 0 };
+    let frames = if cache.is_some() { s.integer("frames").unwrap_or(1) } else { 0 };
     let mut host = Host {
         cache,
         frames: Vec::new(),
         free: (0..frames).map(|_| When::at(0)).collect(),
-        hit_ns: s.integer("hit_ns", 0, 0)?,
-        evict_wait: match s.word("evict_wait", &["program", "transfer", "none"])? {
-            "transfer" => EvictWait::Transfer,
-            "none" => EvictWait::None,
+        hit_ns: s.integer("hit_ns").unwrap_or(0),
+        evict_wait: match s.text("evict_wait") {
+            Some("transfer") => EvictWait::Transfer,
+            Some("none") => EvictWait::None,
             _ => EvictWait::Program,
         },
-        read_waits_for_data: s.word("read_wait", &["frame", "data"])? == "data",
+        read_waits_for_data: s.text("read_wait") == Some("data"),
         ssd,
         issued: Vec::new(),
         decisions: Vec::new(),

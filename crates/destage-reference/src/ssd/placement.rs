@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::config::{Config, Section};
+use super::config::{Config, numbers, section};
 use serde_json::Value;
 
 /// A host page write, the clock grown by it.
@@ -193,57 +193,33 @@ fn deaths(history: &[Event]) -> Vec<Option<u64>> {
     deaths
 }
 
-const KEYS: &[&str] = &["policy", "thresholds", "window", "steps", "base", "unit_pages"];
-
-/// The name of the policy of a vector.
-pub(crate) fn policy(vector: &Value) -> Result<&'static str, String> {
-    let s = Section::of(vector, "placement")?;
-    s.only(KEYS)?;
-    s.word("policy", &["none", "by-size", "by-cache", "sepbit", "fk"])
-}
-
-/// The policy of a vector; `history` is what a first run wrote and trimmed, for one that knows it.
-pub(crate) fn placement(
-    vector: &Value,
-    config: &Config,
-    history: &[Event],
-) -> Result<Box<dyn Placement>, String> {
-    let s = Section::of(vector, "placement")?;
+/// The policy of a recorded vector; `history` is what a first run wrote and trimmed, for one that
+/// knows it.
+pub(crate) fn placement(vector: &Value, config: &Config, history: &[Event]) -> Box<dyn Placement> {
+    let s = section(vector, "placement");
+    let n = |key: &str| s.integer(key).expect("a record has the key");
     let handles = config.today.handles;
-    let of_policy: &[&str] = match policy(vector)? {
-        "by-size" => &["thresholds"],
-        "sepbit" => &["window"],
-        "fk" => &["steps", "base", "unit_pages"],
-        _ => &[],
-    };
-    s.only(&[&["policy"], of_policy].concat())?;
-    Ok(match policy(vector)? {
-        "by-size" => {
-            s.get("thresholds").ok_or("placement: thresholds: missing with by-size")?;
-            let thresholds = s.list("thresholds", 0)?;
-            let ascending = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
-            if thresholds.len() != handles - 1 || !ascending || thresholds[0] == 0 {
-                return Err("placement: thresholds: handles - 1 ascending sizes".to_string());
-            }
-            Box::new(BySize { thresholds })
+    match s.text("policy") {
+        Some("by-size") => {
+            Box::new(BySize { thresholds: numbers(&vector["placement"]["thresholds"]) })
         }
-        "by-cache" => Box::new(ByCache { handles }),
-        "sepbit" => Box::new(SepBit {
+        Some("by-cache") => Box::new(ByCache { handles }),
+        Some("sepbit") => Box::new(SepBit {
             handles,
-            window: s.integer("window", 16, 1)?,
+            window: n("window"),
             last: BTreeMap::new(),
             sum: None,
             lifetimes: Vec::new(),
             victim_of_class_0: false,
         }),
-        "fk" => Box::new(FutureKnowledge {
+        Some("fk") => Box::new(FutureKnowledge {
             handles,
-            geometric: s.word("steps", &["geometric", "linear"])? == "geometric",
-            base: s.integer("base", 4, 2)?,
-            unit_pages: s.integer("unit_pages", config.planes() as u64 * config.data_pages, 1)?,
+            geometric: s.text("steps") == Some("geometric"),
+            base: n("base"),
+            unit_pages: n("unit_pages"),
             deaths: deaths(history),
             last: BTreeMap::new(),
         }),
         _ => Box::new(Unplaced),
-    })
+    }
 }

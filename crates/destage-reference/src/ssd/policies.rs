@@ -1,19 +1,15 @@
 //! Cache policies in front of the device, as the host sees them (`docs/spec/device-policies.md` 1
 //! and 2), and the simplest of them.
 
-use serde_json::Value;
-
 use super::clusters::Clusters;
-use super::config::{Config, Section};
+use super::config::Config;
 use super::ecr::{Cqct, Ecr};
 use super::gcar::Gcar;
 use super::queue::Ssd;
 use super::sac::Sac;
 use crate::ace::Ordered;
 use crate::block::{self, Group};
-use crate::{
-    Model, NAMES, Op, Params, Step, WRAPPERS, model_with_trims, ordered, parameters, share,
-};
+use crate::{Model, Op, Params, Step, model_with_trims, ordered, share};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
@@ -225,71 +221,44 @@ impl Ssd {
 /// Keys of the cache section that do not belong to the policy.
 const HOST_KEYS: &[&str] = &["policy", "frames", "hit_ns", "evict_wait", "read_wait"];
 
-/// The keys of the cache section that belong to a policy.
-fn own_keys(policy: &str) -> Result<&'static [&'static str], String> {
-    Ok(match policy {
-        "none" | "cflru-e" | "gcar-lru" => &[],
-        "ecr" | "ecr-e" => &["cqct"],
-        "gcar-cflru" => &["window_fraction"],
-        "sac" => &["first_fraction", "starve_limit", "resize_step"],
-        name if NAMES.contains(&name) || WRAPPERS.contains(&name) => parameters(name),
-        "gcar-bplru" => block::parameters("bplru"),
-        name if block::NAMES.contains(&name) => block::parameters(name),
-        name => return Err(format!("cache: policy: unknown policy {name}")),
-    })
-}
-
-/// How ecr estimates the time that a page's queue takes.
-fn cqct(s: &Section) -> Result<Cqct, String> {
-    Ok(match s.word("cqct", &["backlog", "wait", "eq1_strict", "eq1"])? {
-        "wait" => Cqct::Wait,
-        "eq1_strict" => Cqct::Eq1Strict,
-        "eq1" => Cqct::Eq1,
-        _ => Cqct::Backlog,
-    })
-}
-
-/// The cache of a vector in front of a device; `None` with `policy = "none"`. `trace` is the
-/// sequence of all page accesses and trims to come.
-pub(crate) fn cache(
-    vector: &Value,
-    device: &Config,
-    trace: &[Step],
-) -> Result<Option<Box<dyn Cache>>, String> {
-    let s = Section::of(vector, "cache")?;
-    let policy = match s.get("policy") {
-        None => "none",
-        Some(value) => value
-            .as_str()
-            .ok_or_else(|| format!("cache: policy: expected a name, found {value}"))?,
-    };
-    s.only(&[HOST_KEYS, own_keys(policy)?].concat())?;
-    if policy == "none" {
-        return Ok(None);
-    }
-    let frames = s.optional("frames", 1)?.ok_or("cache: frames: missing")?;
+/// The cache of a recorded vector in front of a device; `None` with `policy = "none"`. `trace` is
+/// the sequence of all page accesses and trims to come.
+pub(crate) fn cache(s: &Params<'_>, device: &Config, trace: &[Step]) -> Option<Box<dyn Cache>> {
+    let policy = s.text("policy").filter(|&policy| policy != "none")?;
+    let frames = s.integer("frames").expect("a record has the frames");
     let frames = usize::try_from(frames).expect("few frames");
     let recency = Recency { frames, pages: Vec::new() };
-    Ok(Some(match policy {
+    let ecr = |recency, clean_list| Ecr {
+        recency,
+        clean_list,
+        cqct: match s.text("cqct") {
+            Some("wait") => Cqct::Wait,
+            Some("eq1_strict") => Cqct::Eq1Strict,
+            Some("eq1") => Cqct::Eq1,
+            _ => Cqct::Backlog,
+        },
+    };
+    let mut own = s.0.clone();
+    own.retain(|key, _| !HOST_KEYS.contains(&key.as_str()));
+    Some(match policy {
         "cflru-e" => Box::new(CleanFirst(recency)),
-        "ecr" => Box::new(Ecr { recency, clean_list: true, cqct: cqct(&s)? }),
-        "ecr-e" => Box::new(Ecr { recency, clean_list: false, cqct: cqct(&s)? }),
+        "ecr" => Box::new(ecr(recency, true)),
+        "ecr-e" => Box::new(ecr(recency, false)),
         "gcar-lru" => Box::new(Gcar { recency, window: 0 }),
         "gcar-cflru" => {
-            let window = share(s.fraction("window_fraction", 0.5)?, frames);
+            let window = share(s.fraction("window_fraction", 0.5), frames);
             Box::new(Gcar { recency, window })
         }
         "sac" => {
-            let first = share(s.fraction("first_fraction", 1.0 / 3.0)?, frames).min(frames - 1);
-            let starve_limit = s.integer("starve_limit", frames as u64, 1)?;
-            let resize_step = s.integer("resize_step", (frames as u64 / 16).max(1), 1)?;
+            let first = share(s.fraction("first_fraction", 1.0 / 3.0), frames).min(frames - 1);
+            let starve_limit = s.integer("starve_limit").unwrap_or(frames as u64);
+            let resize_step = s.integer("resize_step").unwrap_or((frames as u64 / 16).max(1));
             Box::new(Sac::new(frames, first, starve_limit, resize_step))
         }
         name if name == "gcar-bplru" || block::NAMES.contains(&name) => {
-            Box::new(Clusters::new(name, frames, s.without(HOST_KEYS), device))
+            Box::new(Clusters::new(name, frames, own, device))
         }
         name => {
-            let mut own = s.without(HOST_KEYS);
             if name == "ace" {
                 own.entry("writes").or_insert(device.units().into());
             }
@@ -300,5 +269,5 @@ pub(crate) fn cache(
                 )),
             }
         }
-    }))
+    })
 }

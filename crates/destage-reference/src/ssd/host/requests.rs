@@ -1,7 +1,7 @@
 //! The requests of a vector (`docs/spec/device.md` 7.1, `docs/spec/device-today.md` 4).
 
 use super::options::part_of_the_run;
-use crate::ssd::config::Config;
+use crate::ssd::config::{Config, section};
 use crate::{Op, Step};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(super) struct Request {
 
 /// Those that are part of the run (`docs/spec/device-today.md` 4.3).
 pub(super) fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, String> {
-    let (trims, flushes) = part_of_the_run(vector)?;
+    let (trims, flushes) = part_of_the_run(&section(vector, "host"));
     let list = vector["requests"].as_array().expect("a list of requests");
     let mut requests: Vec<Request> = Vec::new();
     let mut latest = 0;
