@@ -25,10 +25,21 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
+    /// Columns alone: nothing of the future, of times, of requests or of commands.
+    pub const fn of(columns: Columns<'a>) -> Self {
+        Input {
+            columns,
+            next_uses: NextUses::None,
+            arrivals_ns: &[],
+            continuations: &[],
+            request_bytes: &[],
+            control_commands: ControlCommands::NONE,
+        }
+    }
+
     /// A whole trace, and its next uses if a policy of the run needs them.
     pub fn new(trace: &'a Trace, next_use: Option<&'a NextUse>) -> Self {
         Input {
-            columns: Columns::of(trace),
             next_uses: match next_use.map(NextUse::uses) {
                 None => NextUses::None,
                 Some(destage_trace::next_use::NextUses::Narrow(uses)) => NextUses::Short(uses),
@@ -36,8 +47,8 @@ impl<'a> Input<'a> {
             },
             arrivals_ns: trace.arrivals_ns(),
             continuations: trace.continuations(),
-            request_bytes: &[],
             control_commands: ControlCommands::of(trace),
+            ..Input::of(Columns::of(trace))
         }
     }
 }

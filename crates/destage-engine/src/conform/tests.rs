@@ -3,7 +3,7 @@
 use super::*;
 use destage_core::{Directory, Hashed, Lookup, Page, Plan, Policy, Request, Slot};
 use destage_policies::{POLICIES, Setup, lru::Lru};
-use destage_reference as twins;
+use destage_reference as models;
 use destage_replay::control::Control;
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ fn only_difference(content: &str) -> Difference {
 #[test]
 fn every_page_vector_of_every_policy_passes_over_both_directories() {
     let vectors = page_vectors();
-    for policy in twins::NAMES.iter().chain(twins::WRAPPERS) {
+    for policy in models::NAMES.iter().chain(models::WRAPPERS) {
         let of_policy = format!("\"policy\":\"{policy}\"");
         assert!(vectors.iter().any(|line| line.contains(&of_policy)), "{policy}");
     }
@@ -133,9 +133,9 @@ fn emitting_needs_no_expectations_and_keeps_the_layout() {
 }
 
 /// The vectors again with their pages at the other end of the range and in reverse order, so that
-/// ties break the other way; what is right then is the twins' word.
+/// ties break the other way; what is right then is the reference models' word.
 #[test]
-fn pages_at_the_end_of_the_range_are_decided_as_by_the_twins() {
+fn pages_at_the_end_of_the_range_are_decided_as_by_the_models() {
     let mut vectors = Vec::new();
     let mut expected = Vec::new();
     for line in page_vectors() {
@@ -144,11 +144,11 @@ fn pages_at_the_end_of_the_range_are_decided_as_by_the_twins() {
         for access in vector["accesses"].as_array_mut().expect("a list") {
             let page = u64::MAX - access[1].as_u64().expect("a page");
             access[1] = page.into();
-            trace.push((if access[0] == "r" { twins::Op::Read } else { twins::Op::Write }, page));
+            trace.push((if access[0] == "r" { models::Op::Read } else { models::Op::Write }, page));
         }
         let (policy, frames) = (vector["policy"].as_str(), vector["frames"].as_u64());
         let params = vector["params"].as_object().expect("an object");
-        let outcome = twins::run(
+        let outcome = models::run(
             policy.expect("a name"),
             frames.expect("an integer") as usize,
             params,

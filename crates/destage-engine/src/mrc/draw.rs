@@ -10,7 +10,8 @@ use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::run::{can_share, needs_next_use};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use destage_replay::control_commands::ControlCommands;
+use destage_replay::accesses::Columns;
+use destage_replay::control::Control;
 use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::shared;
@@ -142,14 +143,7 @@ pub(super) fn sampled_traces<'a>(
     has_warmup_in_requests: bool,
 ) -> Vec<Trace<'a>> {
     let trace = |(i, (sample, next_uses)): (usize, (&'a Sample, &'a Vec<u64>))| Trace {
-        input: Input {
-            continuations: &[],
-            request_bytes: &[],
-            control_commands: ControlCommands::NONE,
-            columns: sample.columns(),
-            next_uses: NextUses::Long(next_uses),
-            arrivals_ns: &[],
-        },
+        input: Input { next_uses: NextUses::Long(next_uses), ..Input::of(sample.columns()) },
         rate: sampling.rounded_rate() / if i == 0 { 1.0 } else { GROUPS as f64 },
         warmup_requests: has_warmup_in_requests.then_some(sample.warmup_requests),
     };

@@ -6,7 +6,6 @@ use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::control::Control;
-use destage_replay::control_commands::ControlCommands;
 use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::observe::Unobserved;
@@ -25,14 +24,7 @@ impl Owned {
     pub(super) fn input(&self) -> Input<'_> {
         let Owned { first_ids, extents, lpns } = self;
         let columns = Columns { first_ids, extents, lpns };
-        Input {
-            columns,
-            next_uses: NextUses::None,
-            arrivals_ns: &[],
-            continuations: &[],
-            request_bytes: &[],
-            control_commands: ControlCommands::NONE,
-        }
+        Input::of(columns)
     }
 
     fn request(&mut self, first_id: u32, pages: u32, write: bool) {

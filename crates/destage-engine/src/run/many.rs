@@ -174,22 +174,14 @@ fn at_size(run: &RunResult, size: &Frames) -> RunResult {
 mod tests {
     use super::*;
     use destage_replay::accesses::{Columns, Extent};
-    use destage_replay::control_commands::ControlCommands;
-    use destage_replay::input::NextUses;
 
     /// How many sizes each task has, of a trace of ten pages used so often each.
     fn sizes_of_tasks(policies: &str, sizes: u32, uses: u32, jobs: usize) -> Vec<usize> {
         let first_ids: Vec<u32> = (0..10 * uses).map(|k| k % 10).collect();
         let extents = vec![Extent::new(1, true, false, false).0; first_ids.len()];
         let lpns: Vec<u64> = (0..10).collect();
-        let input = Input {
-            columns: Columns { first_ids: &first_ids, extents: &extents, lpns: &lpns },
-            next_uses: NextUses::None,
-            arrivals_ns: &[],
-            continuations: &[],
-            request_bytes: &[],
-            control_commands: ControlCommands::NONE,
-        };
+        let columns = Columns { first_ids: &first_ids, extents: &extents, lpns: &lpns };
+        let input = Input::of(columns);
         let sizes: Vec<Frames> =
             (1..=sizes).map(|frames| Frames { frames, given: format!("{frames}p") }).collect();
         let specs = PolicySpec::parse_list(policies).expect("policies of the table");

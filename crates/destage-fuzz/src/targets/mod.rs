@@ -12,7 +12,7 @@ mod readers;
 mod specs;
 
 // What the property tests draw their cases from: one generator, two users.
-#[path = "../../../destage-engine/tests/device_reference/generate/mod.rs"]
+#[path = "../../../destage-engine/tests/it/device_reference/generate/mod.rs"]
 #[expect(unreachable_pub)]
 mod generate;
 #[path = "../../../destage-policies/tests/it/shapes.rs"]

@@ -1,5 +1,6 @@
 //! What vectors do not show: warm-ups, options of the run, observers, and what is refused. The
-//! vectors themselves are run by `conform`, random ones against a twin in `tests/device_reference`.
+//! vectors themselves are run by `conform`, random ones against a reference model in
+//! `tests/it/device_reference`.
 
 mod bounds;
 mod idle;

@@ -1,5 +1,5 @@
 //! Vectors of block policies: whole files, doctored ones, wrong options; and every policy against
-//! its slow twin on random ones.
+//! its reference model on random ones.
 
 use super::*;
 use proptest::collection::vec;
@@ -86,7 +86,7 @@ fn wrong_options_of_a_block_vector_are_refused_by_name() {
 }
 
 /// Pages as block policies like and dislike them: streams, loops, hot pages in cold blocks, noise.
-fn accesses() -> impl Strategy<Value = Vec<(twins::Op, u64)>> {
+fn accesses() -> impl Strategy<Value = Vec<(models::Op, u64)>> {
     let stream = (0..160_u64, 1..24_u64).prop_map(|(first, n)| (first..first + n).collect());
     let again = (0..160_u64, 2..10_u64, 2..4_usize)
         .prop_map(|(first, n, times)| (first..first + n).collect::<Vec<_>>().repeat(times));
@@ -97,7 +97,7 @@ fn accesses() -> impl Strategy<Value = Vec<(twins::Op, u64)>> {
     (vec(pages, 1..40), 0..60_u8).prop_flat_map(|(pages, read_percent)| {
         let pages: Vec<u64> = pages.concat();
         vec(0..100_u8, pages.len()).prop_map(move |draws| {
-            let op = |draw| if draw < read_percent { twins::Op::Read } else { twins::Op::Write };
+            let op = |draw| if draw < read_percent { models::Op::Read } else { models::Op::Write };
             draws.into_iter().map(op).zip(pages.iter().copied()).collect()
         })
     })
@@ -140,13 +140,13 @@ fn params(policy: &'static str, frames: u64) -> BoxedStrategy<serde_json::Map<St
     maybe.collect::<Vec<_>>().prop_map(|given| given.into_iter().flatten().collect()).boxed()
 }
 
-fn case(policy: &'static str) -> impl Strategy<Value = twins::block::Case> {
+fn case(policy: &'static str) -> impl Strategy<Value = models::block::Case> {
     let frames = prop_oneof![1..6_u64, 6..40_u64, 40..120_u64];
     let pages_per_block = prop_oneof![Just(4_u64), Just(8), 1..20_u64];
     let times = || prop_oneof![Just(Vec::new()), vec(0..900_u64, 1..5)];
     (frames, pages_per_block, accesses(), times(), times()).prop_flat_map(
         move |(frames, pages_per_block, accesses, read_ns, write_ns)| {
-            params(policy, frames).prop_map(move |params| twins::block::Case {
+            params(policy, frames).prop_map(move |params| models::block::Case {
                 policy: policy.to_string(),
                 params,
                 frames,
@@ -166,11 +166,11 @@ fn runner() -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
-/// The twin's outcome as a vector, through everything that a vector goes through.
-fn decides_counts_and_ends_as_its_twin(policy: &'static str) {
+/// The reference model's outcome as a vector, through everything that a vector goes through.
+fn decides_counts_and_ends_as_its_model(policy: &'static str) {
     let verdict = runner().run(&case(policy), |case| {
-        let outcome = twins::block::run(&case).expect("every block policy has a twin");
-        let op = |op| if op == twins::Op::Read { "r" } else { "w" };
+        let outcome = models::block::run(&case).expect("every block policy has a reference model");
+        let op = |op| if op == models::Op::Read { "r" } else { "w" };
         let accesses = case.accesses.iter().map(|&(o, page)| json!([op(o), page]));
         let feedback = match (&case.read_ns[..], &case.write_ns[..]) {
             ([], []) => Json::Null,
@@ -196,30 +196,30 @@ fn decides_counts_and_ends_as_its_twin(policy: &'static str) {
     verdict.unwrap_or_else(|failure| panic!("{policy}: {failure}"));
 }
 
-macro_rules! twins {
+macro_rules! models {
     ($($test:ident: $policy:literal;)*) => {
         $(#[test]
         fn $test() {
-            decides_counts_and_ends_as_its_twin($policy);
+            decides_counts_and_ends_as_its_model($policy);
         })*
 
         #[test]
         fn every_policy_that_clusters_is_compared() {
-            // That which needs a drive is compared in front of one (`tests/device_reference`).
+            // That which needs a drive is compared in front of one (`tests/it/device_reference`).
             let blind = |name| !destage_policies::requirements(name).expect("a policy").device();
             let clusters =
                 POLICIES.iter().filter(|policy| policy.clusters && blind(policy.name));
             assert_eq!(clusters.map(|policy| policy.name).collect::<Vec<_>>(), [$($policy),*]);
-            assert_eq!(twins::block::NAMES, [$($policy),*]);
+            assert_eq!(models::block::NAMES, [$($policy),*]);
         }
     };
 }
 
-twins! {
-    fab_is_its_twin: "fab";
-    bplru_is_its_twin: "bplru";
-    clc_is_its_twin: "clc";
-    bpac_is_its_twin: "bpac";
-    aalru_is_its_twin: "aalru";
-    lb_clock_is_its_twin: "lb-clock";
+models! {
+    fab_is_its_model: "fab";
+    bplru_is_its_model: "bplru";
+    clc_is_its_model: "clc";
+    bpac_is_its_model: "bpac";
+    aalru_is_its_model: "aalru";
+    lb_clock_is_its_model: "lb-clock";
 }

@@ -1,5 +1,5 @@
 //! Idle instants (`docs/spec/writer.md`): a policy that asks for them, beside the writer of the
-//! host, which the vectors and the twin hold.
+//! host, which the vectors and the reference model hold.
 
 use super::*;
 use destage_core::{Requirements, UnitId};

@@ -1,15 +1,15 @@
-//! Drives of today against their slow twin: commands, link, buffer, handles, placement policies,
-//! SLC cache, trims and flushes, in every combination that `docs/spec/device-today.md` 2 does not
-//! refuse. And what it refuses is refused by both.
+//! Drives of today against their reference model: commands, link, buffer, handles, placement
+//! policies, SLC cache, trims and flushes, in every combination that `docs/spec/device-today.md` 2
+//! does not refuse. What it refuses, the product refuses.
 
-use crate::generate::{self, Caches};
-use crate::refuse::both_refuse;
-use crate::{Line, agrees, difference, runner};
+use super::generate::{self, Caches};
+use super::refuse::is_refused;
+use super::{Line, agrees, difference, runner};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-fn agrees_with_its_twin(caches: Caches, cases: u32) {
+fn agrees_with_its_model(caches: Caches, cases: u32) {
     let vectors = generate::vector_of_today(caches).prop_map(Line);
     let verdict = runner(cases).run(&vectors, |Line(vector)| agrees(&vector));
     if let Err(failure) = verdict {
@@ -18,43 +18,43 @@ fn agrees_with_its_twin(caches: Caches, cases: u32) {
 }
 
 #[test]
-fn a_drive_of_today_without_a_cache_agrees_with_its_twin() {
-    agrees_with_its_twin(Caches::None, 100);
+fn a_drive_of_today_without_a_cache_agrees_with_its_model() {
+    agrees_with_its_model(Caches::None, 100);
 }
 
 #[test]
-fn policies_that_see_a_drive_of_today_agree_with_their_twins() {
-    agrees_with_its_twin(Caches::Device, 40);
+fn policies_that_see_a_drive_of_today_agree_with_their_models() {
+    agrees_with_its_model(Caches::Device, 40);
 }
 
 #[test]
-fn page_policies_in_front_of_a_drive_of_today_agree_with_their_twins() {
-    agrees_with_its_twin(Caches::Page, 50);
+fn page_policies_in_front_of_a_drive_of_today_agree_with_their_models() {
+    agrees_with_its_model(Caches::Page, 50);
 }
 
 #[test]
-fn block_policies_in_front_of_a_drive_of_today_agree_with_their_twins() {
-    agrees_with_its_twin(Caches::Block, 40);
+fn block_policies_in_front_of_a_drive_of_today_agree_with_their_models() {
+    agrees_with_its_model(Caches::Block, 40);
 }
 
 #[test]
-fn block_policies_that_see_a_drive_of_today_agree_with_their_twins() {
-    agrees_with_its_twin(Caches::DeviceBlock, 20);
+fn block_policies_that_see_a_drive_of_today_agree_with_their_models() {
+    agrees_with_its_model(Caches::DeviceBlock, 20);
 }
 
 #[test]
-fn what_is_refused_in_front_of_a_drive_of_today_is_written_through_as_by_the_twin() {
-    agrees_with_its_twin(Caches::Admission, 20);
+fn what_is_refused_in_front_of_a_drive_of_today_is_written_through_as_by_the_model() {
+    agrees_with_its_model(Caches::Admission, 20);
 }
 
 #[test]
-fn pages_that_are_written_and_stay_on_a_drive_of_today_agree_with_the_twin() {
-    agrees_with_its_twin(Caches::Over, 30);
+fn pages_that_are_written_and_stay_on_a_drive_of_today_agree_with_the_model() {
+    agrees_with_its_model(Caches::Over, 30);
 }
 
 #[test]
-fn what_a_host_writes_ahead_on_a_drive_of_today_it_writes_when_its_twin_does() {
-    agrees_with_its_twin(Caches::Ahead, 30);
+fn what_a_host_writes_ahead_on_a_drive_of_today_it_writes_when_its_model_does() {
+    agrees_with_its_model(Caches::Ahead, 30);
 }
 
 /// A collection that a write causes may move the page's old version; to `fk` it is of the new data
@@ -76,7 +76,7 @@ fn the_old_version_of_a_page_that_is_being_written_is_moved_as_its_new_data() {
     if let Some(difference) = difference(&vector) {
         panic!("{difference}");
     }
-    let run = crate::product::run(&vector).expect("a run");
+    let run = super::product::run(&vector).expect("a run");
     assert_eq!(run["counters"]["gc_moves"], json!(22));
 }
 
@@ -107,7 +107,7 @@ fn at_work() -> impl Strategy<Value = (&'static str, &'static str, Value)> {
 #[test]
 fn reads_first_excludes_all_of_it() {
     let vectors = (generate::vector(Caches::None, generate::Ftls::Page), at_work());
-    both_refuse(vectors.prop_map(|(vector, key)| {
+    is_refused(vectors.prop_map(|(vector, key)| {
         let first = [
             ("device", "sched", json!("read_first")),
             ("device", "bus", json!("private")),
@@ -123,7 +123,7 @@ fn reads_first_excludes_all_of_it() {
 #[test]
 fn another_ftl_excludes_all_of_it() {
     let vectors = (generate::vector(Caches::None, generate::Ftls::Other), at_work());
-    both_refuse(vectors.prop_map(|(vector, key)| with(vector, &[key])));
+    is_refused(vectors.prop_map(|(vector, key)| with(vector, &[key])));
 }
 
 /// Sets of keys that exclude one another, whatever else a drive of today has.
@@ -163,7 +163,7 @@ fn excluded() -> Vec<Vec<(&'static str, &'static str, Value)>> {
 #[test]
 fn what_excludes_one_another_is_refused() {
     let vectors = (generate::vector_of_today(Caches::None), select(excluded()));
-    both_refuse(vectors.prop_map(|(mut vector, keys)| {
+    is_refused(vectors.prop_map(|(mut vector, keys)| {
         if keys.iter().any(|(table, ..)| *table == "placement") {
             vector["placement"] = json!({});
         }
@@ -184,7 +184,7 @@ fn thresholds_of_another_number_or_order_are_refused() {
         json!(null),
     ]);
     let vectors = (generate::vector(Caches::None, generate::Ftls::Page), spoilt);
-    both_refuse(vectors.prop_map(|(mut vector, thresholds)| {
+    is_refused(vectors.prop_map(|(mut vector, thresholds)| {
         vector["device"] = json!({
             "handles": 3, "blocks_per_plane": 40, "pages_per_block": 4, "logical_pages": 40,
         });
@@ -200,7 +200,7 @@ fn thresholds_of_another_number_or_order_are_refused() {
 #[test]
 fn a_placement_that_knows_the_future_and_a_cache_that_looks_at_the_drive_are_refused() {
     let looks = select(vec!["ecr", "ecr-e", "gcar-lru", "gcar-cflru", "gcar-bplru", "sac"]);
-    both_refuse((generate::vector_of_today(Caches::None), looks).prop_map(|(vector, policy)| {
+    is_refused((generate::vector_of_today(Caches::None), looks).prop_map(|(vector, policy)| {
         let mut vector = of_fk(vector);
         vector["cache"] = json!({"policy": policy, "frames": 8});
         vector
@@ -209,7 +209,7 @@ fn a_placement_that_knows_the_future_and_a_cache_that_looks_at_the_drive_are_ref
 
 #[test]
 fn a_placement_that_knows_the_future_and_a_background_writer_are_refused() {
-    both_refuse(generate::vector_of_today(Caches::None).prop_map(|vector| {
+    is_refused(generate::vector_of_today(Caches::None).prop_map(|vector| {
         let mut vector = of_fk(vector);
         vector["cache"] = json!({"policy": "lru", "frames": 8});
         vector["host"]["writer"] = "trickle".into();
@@ -231,7 +231,7 @@ fn a_collection_is_not_foreseen_with_several_open_blocks() {
     let keys = select(vec![("gc_stream", json!("own")), ("slc_blocks", json!(2))]);
     let words = select(vec!["wait", "eq1"]);
     let vectors = (generate::vector(Caches::None, generate::Ftls::Page), keys, words);
-    both_refuse(vectors.prop_map(|(mut vector, (key, value), cqct)| {
+    is_refused(vectors.prop_map(|(mut vector, (key, value), cqct)| {
         vector["device"] = json!({
             "blocks_per_plane": 40, "pages_per_block": 4, "logical_pages": 40, key: value,
         });

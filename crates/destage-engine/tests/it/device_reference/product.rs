@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn run(vector: &Value) -> Result<Value, String> {
     // Properties run side by side, in threads and in processes.
     let (process, thread) = (std::process::id(), std::thread::current().id());
-    let name = format!("device-twin-{process}-{thread:?}.jsonl");
+    let name = format!("device-reference model-{process}-{thread:?}.jsonl");
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&file, format!("{vector}\n")).expect("the target directory takes files");
     let mut output = Vec::new();

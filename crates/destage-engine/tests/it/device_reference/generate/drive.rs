@@ -145,7 +145,7 @@ pub fn drive() -> impl Strategy<Value = Drive> {
         let (low, high, idle, precondition, times, rest) = second;
         let (copyback, unmapped, strict, by_permille) = rest;
         let (channels, chips, dies, planes) = geometry;
-        // Many planes or pages make the twin slow and collections rare.
+        // Many planes or pages make the reference model slow and collections rare.
         let most_planes = (20_000 / (blocks * pages)).clamp(1, 20);
         let fit = |count: u64, others: u64| count.min((most_planes / others).max(1));
         let channels = fit(channels, 1);
