@@ -33,7 +33,7 @@ ELSEWHERE = {"appnope": "0.1.4", "colorama": "0.4.6"}
 
 
 def asked() -> list[Requirement]:
-    """What the package, its extras and the development group name."""
+    """The requirements of the package, its extras and the development group."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = [words for name, words in project["project"]["optional-dependencies"].items()]
     lists = [project["project"]["dependencies"], project["dependency-groups"]["dev"], *extras]
@@ -77,7 +77,7 @@ def locked(text: str) -> dict[str, str]:
 
 
 def differences(there: dict[str, str], lock: dict[str, str]) -> list[str]:
-    """What an environment has otherwise than the lock."""
+    """The differences between an environment and the lock."""
     return [
         f"{name} {version} is installed, {lock.get(name, 'nothing')} is locked"
         for name, version in there.items()

@@ -35,7 +35,7 @@ INTERRUPTED = 72
 
 @dataclass(frozen=True)
 class Run:
-    """What libFuzzer said of a target."""
+    """The message of libFuzzer about a target."""
 
     target: str
     executions: int

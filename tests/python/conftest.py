@@ -1,4 +1,4 @@
-"""What the tests share: the command, small traces, a cache folder of their own."""
+"""Helpers of the tests: the command, small traces, a cache folder of their own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _interrupts_are_heard() -> None:
-    """What a shell runs in the background ignores SIGINT, and so would every command begun here."""
+    """A shell's background jobs ignore SIGINT, and so would every command begun here."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

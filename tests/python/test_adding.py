@@ -35,7 +35,7 @@ CASES = [(kind, name) for kind in KINDS for name in kind.examples]
 SOURCES = sorted(
     path
     for path in (ROOT / "crates").glob("*/src/**/*.rs")
-    if not {"tests", "tests.rs", "testing.rs"} & set(path.parts)
+    if not {"tests", "tests.rs", "testing.rs"} & set(path.relative_to(ROOT).parts)
 )
 #: Reference models of FTLs may share a file, as the page says of none in particular.
 SHARED_MODELS = {

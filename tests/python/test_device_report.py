@@ -1,4 +1,4 @@
-"""What runs in front of a drive look like: the page, the figures, the sentences."""
+"""Reports of runs in front of a drive: the page, the figures, the sentences."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_report_of_timed_runs_shows_what_the_drive_did(page: Page) -> None:
 
 
 def facts(page: Page) -> dict[str, str]:
-    """What the page says in pairs; notes stand apart."""
+    """The page's pairs of name and value, without notes."""
     return dict(zip(page.texts["dt"], map(str.strip, page.texts["dd"]), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What is built for users agrees with itself: versions, manifests, wheels, workflows."""
+"""Everything built for users agrees with itself: versions, manifests, wheels, workflows."""
 
 from __future__ import annotations
 

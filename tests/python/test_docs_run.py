@@ -1,4 +1,4 @@
-"""What the pages print runs as it is printed: commands, Python, files."""
+"""The documentation's commands, Python and files run as printed."""
 
 from __future__ import annotations
 

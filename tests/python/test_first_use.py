@@ -1,4 +1,4 @@
-"""What somebody meets who tries things: narrow terminals, wrong words, flags that do not fit."""
+"""First steps of a new user: narrow terminals, wrong words, flags that do not fit."""
 
 from __future__ import annotations
 

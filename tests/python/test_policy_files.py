@@ -338,7 +338,7 @@ def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """What of the repository a policy in Rust touches."""
+    """The part of the repository that a policy in Rust touches."""
     listed = ("crates/destage-policies", "crates/destage-reference", "tests/vectors", "README.md")
     for name in listed:
         there = ROOT / name

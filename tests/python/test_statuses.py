@@ -1,4 +1,4 @@
-"""What a user can type ends with a status and a sentence, never as a bug of ours."""
+"""Every input of a user ends with a status and a sentence, never as a bug of ours."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def lru(requests: list[tuple[str, int, int]], frames: int) -> dict[str, int]:
 
 
 def counted(run: dict[str, Any]) -> dict[str, int]:
-    """The same of a result."""
+    """The counters of a result."""
     counters, trims = run["counters"], run["trims"]
     return {
         "hits": counters["read_hits"] + counters["write_hits"],

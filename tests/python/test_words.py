@@ -1,4 +1,4 @@
-"""What a newcomer types and reads: names in any case, groups, helpful words, help that fits."""
+"""First words of a newcomer: names in any case, groups, helpful words, help that fits."""
 
 from __future__ import annotations
 

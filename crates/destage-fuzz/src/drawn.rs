@@ -3,7 +3,7 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// What `strategy` draws; none if these bytes lead it nowhere.
+/// A value of `strategy`; none if these bytes lead it nowhere.
 ///
 /// The bytes are the seed of a generator. Taken as the numbers themselves they would run out: a
 /// strategy splits what it has for each of its parts, and what is left of any input is zeros soon,

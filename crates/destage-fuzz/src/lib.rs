@@ -29,9 +29,9 @@ pub use watch::{Find, Watch};
 pub struct Target {
     /// As it is called: `readers`.
     pub name: &'static str,
-    /// What the bytes are, in half a sentence.
+    /// The meaning of the bytes, in half a sentence.
     pub takes: &'static str,
-    /// What must hold, in half a sentence. Beyond that: no panic, no hang.
+    /// The law that must hold, in half a sentence. Beyond that: no panic, no hang.
     pub holds: &'static str,
     /// Takes them; panics if it finds something.
     pub run: fn(&[u8]),
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// What was found in a target before, by file name; each must stay fixed.
+/// Inputs that broke a target before, by file name; each must stay fixed.
 pub fn regressions(target: &Target) -> Vec<(String, Vec<u8>)> {
     files::of(&root().join("fuzz/regressions").join(target.name))
 }

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 pub struct Find {
     /// The input, cut down as far as it still breaks it.
     pub bytes: Vec<u8>,
-    /// What the panic said, and where.
+    /// The panic's message and place.
     pub said: String,
 }
 
-/// What a run is busy with, for the thread that looks after it, and since when.
+/// The work of a run and its start, for the thread that looks after it.
 type Busy = Arc<Mutex<Option<(Since, Vec<u8>)>>>;
 
 /// An instant by both clocks: on a busy machine a run waits long for the processor and does not
@@ -90,7 +90,7 @@ impl Drop for Watch {
     }
 }
 
-/// What the target's panic says on these bytes, if it panics.
+/// The message of the target's panic on these bytes, if it panics.
 fn fails(target: &Target, bytes: &[u8]) -> Option<String> {
     let panicked = panic::catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).err()?;
     let text = panicked.downcast_ref::<String>().cloned();

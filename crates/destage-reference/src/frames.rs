@@ -1,4 +1,4 @@
-//! What `docs/spec/further-policies.md`, 2 adds to the common model: frames with numbers, random
+//! Additions of `docs/spec/further-policies.md`, 2 to the common model: frames with numbers, random
 //! draws, samples, and the answer of a policy that does not admit a page.
 
 use crate::{Decision, Op, Params};

@@ -72,7 +72,7 @@ pub enum Op {
     Write,
 }
 
-/// What one access decided (`docs/spec/page-policies.md` 2.4).
+/// The decision of one access (`docs/spec/page-policies.md` 2.4).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Whether the page was resident when the access arrived.
@@ -112,7 +112,7 @@ pub trait Model {
     /// The resident pages that are dirty, in ascending order.
     fn dirty_pages(&self) -> Vec<u64>;
 
-    /// What the list is called that the last victim left (`docs/spec/device-today.md` 8.4).
+    /// The name of the list that the last victim left (`docs/spec/device-today.md` 8.4).
     fn label(&self) -> u64 {
         0
     }

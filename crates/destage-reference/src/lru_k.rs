@@ -5,7 +5,7 @@
 
 use crate::{Buffer, Decision, Model, Op, Params, show};
 
-/// What is known of a page that is resident or remembered.
+/// The history of a page that is resident or remembered.
 struct History {
     page: u64,
     hist: Vec<u64>, // HIST(1..K), newest first, 0 = never; hist[0] is HIST(1)

@@ -21,7 +21,7 @@ impl Step {
     }
 }
 
-/// What a run with trims leaves behind.
+/// The outcome of a run with trims.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trimmed {
     /// One decision per access.

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// The policies, in the order of the document.
 pub const NAMES: &[&str] = &["fab", "bplru", "clc", "bpac", "aalru", "lb-clock"];
 
-/// What a run is about.
+/// The input of a run.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Name of the policy.
@@ -40,7 +40,7 @@ pub struct Case {
     pub write_ns: Vec<u64>,
 }
 
-/// What comes of it, in the layout of the vectors.
+/// The results of a run, in the layout of the vectors.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// One per access.
@@ -60,7 +60,7 @@ pub(crate) struct Group {
     pub(crate) in_buffer: BTreeSet<u64>,
 }
 
-/// What one access did.
+/// The outcome of one access.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Step {
     pub(crate) hit: bool,

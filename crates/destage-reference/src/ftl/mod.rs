@@ -38,7 +38,7 @@ pub struct Outcome {
     pub full_at: Option<usize>,
 }
 
-/// What a slot holds: a page of the host in one of its versions, or a translation page.
+/// The content of a slot: a page of the host in one of its versions, or a translation page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
     Data { lpn: u64, version: u64 },
@@ -84,7 +84,7 @@ pub(crate) struct Flash {
     pub(crate) erase_counts: Vec<u64>,
     pub(crate) free: VecDeque<usize>,
     pub(crate) counters: BTreeMap<&'static str, u64>,
-    /// What has been done, in its order; whoever gives it time takes it out.
+    /// Flash operations in their order, until the drive takes them to give them time.
     pub(crate) work: Vec<Work>,
 }
 

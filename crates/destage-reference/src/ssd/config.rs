@@ -69,7 +69,7 @@ pub(crate) struct Config {
     pub(crate) cap: u64, // valid pages that a plane may hold; with the FTL `page` only
     /// Another FTL, with all its parameters (12).
     pub(crate) ftl: Option<OtherFtl>,
-    /// What drives of today add (`docs/spec/device-today.md`).
+    /// Host interface, SLC cache and handles (`docs/spec/device-today.md`).
     pub(crate) today: Today,
     /// Which block is collected next (`docs/spec/collectors.md`).
     pub(crate) rule: Rule,

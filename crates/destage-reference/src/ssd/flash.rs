@@ -102,7 +102,7 @@ impl Plane {
     }
 }
 
-/// What goes into the next page of an active block of the main area.
+/// The content of the next page of an active block of the main area.
 #[derive(Clone, Copy)]
 enum Source {
     /// The host's, whose data are there at this instant.

@@ -24,7 +24,7 @@ use super::way::{Command, Sent};
 use crate::Op;
 use crate::block::Group;
 
-/// What a page that needs a frame waits for (7.4).
+/// The end that a page which needs a frame waits for (7.4).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EvictWait {
     Program,
@@ -77,7 +77,7 @@ struct Host {
     /// The instant of the last offer that was made, and of the next one that may be.
     offered: Option<u64>,
     offer_due: Option<u64>,
-    /// What was written at offers: instant and page.
+    /// Writes made at offers: instant and page.
     written: Vec<(u64, u64)>,
     counts: Counts,
 }
@@ -366,7 +366,7 @@ impl Host {
         self.frames.remove(at.expect("a page that leaves is resident")).frame
     }
 
-    /// What a frame waits for once its page is written.
+    /// The end that a frame waits for once its page is written.
     fn until(&self) -> Until {
         match self.evict_wait {
             EvictWait::Transfer => Until::Transferred,

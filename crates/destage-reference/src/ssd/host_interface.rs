@@ -11,7 +11,7 @@ pub(crate) enum Isolation {
     Assigned,
 }
 
-/// What the device section says of them, with every default filled in.
+/// Keys of the host interface, the SLC cache and the handles, with every default filled in.
 pub(crate) struct Today {
     pub(crate) command_ns: u64,
     pub(crate) firmware_read_ns: u64,

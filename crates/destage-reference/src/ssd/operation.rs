@@ -11,7 +11,7 @@ pub(crate) enum Phase {
     Bus(u64),
 }
 
-/// What an operation does; page numbers count within a block.
+/// The kind of an operation; page numbers count within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Host read of a page; `slc` if its block is one of the SLC cache.

@@ -11,12 +11,12 @@ pub(crate) struct HostWrite {
     pub(crate) page: u64,
     /// Bytes of the request that it comes from.
     pub(crate) size: u64,
-    /// What the cache says of it.
+    /// The list of the cache that the page leaves.
     pub(crate) label: u64,
     pub(crate) clock: u64,
 }
 
-/// What was written and trimmed.
+/// A write or a trim of the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     Write(u64),

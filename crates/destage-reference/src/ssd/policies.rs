@@ -14,7 +14,7 @@ use crate::{Model, Op, Params, Step, model_with_trims, ordered, share};
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
 
-/// What one access of a page decided.
+/// The decision of one page access.
 pub(crate) struct Answer {
     pub(crate) hit: bool,
     /// The page comes in.
@@ -105,7 +105,7 @@ impl Cache for Blind {
     }
 }
 
-/// What a page policy decides, which does not see the device.
+/// The answer of a page policy, which does not see the device.
 fn blind<T: Model + ?Sized>(policy: &mut T, op: Op, page: u64) -> Answer {
     let decision = policy.access(op, page);
     if decision.hit {

@@ -36,7 +36,7 @@ pub(crate) struct Ssd {
     pub(crate) places: Vec<Option<(usize, usize, usize)>>,
     /// Nothing is submitted and nothing counted before time 0.
     pub(crate) preconditioning: bool,
-    /// What is submitted now belongs to an idle collection.
+    /// Operations submitted now belong to an idle collection.
     timer_fires: bool,
     /// An operation has ended after which its unit had nothing left to do.
     pub(crate) went_idle: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Ssd {
     /// Host page writes so far, those of the preconditioning included
     /// (`docs/spec/device-today.md` 1).
     pub(crate) clock: u64,
-    /// What was written and trimmed, in order.
+    /// Writes and trims of the host, in order.
     pub(crate) history: Vec<Event>,
     /// Who assigns the handle of a page (`docs/spec/device-today.md` 8).
     pub(crate) placement: Box<dyn Placement>,
@@ -57,7 +57,7 @@ pub(crate) struct Ssd {
     pub(crate) mapped: Option<Mapped>,
 }
 
-/// What no operation tells.
+/// Counters that no operation carries.
 #[derive(Default)]
 pub(crate) struct Tallies {
     pub(crate) gc_runs: u64,

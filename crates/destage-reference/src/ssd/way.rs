@@ -7,7 +7,7 @@ use super::host_interface::Today;
 use super::operation::Kind;
 use super::queue::{Full, Ssd, reserve};
 
-/// What the drive is told to do.
+/// A command of the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
     Read,

@@ -1,4 +1,4 @@
-//! What the tests that write vectors share: draws, traces, and lines of the device layout.
+//! Helpers of the tests that write vectors: draws, traces, and lines of the device layout.
 
 use destage_reference::{Op, ssd};
 use serde_json::{Map, Value, json};

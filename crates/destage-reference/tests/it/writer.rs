@@ -69,7 +69,7 @@ fn inputs() -> Vec<Input> {
     ]
 }
 
-/// The same on other drives and in a closed loop.
+/// Vectors on other devices and in a closed loop.
 fn other_inputs() -> Vec<Input> {
     let no = || json!({});
     let low = |pages: u64| json!({"writer_low_pages": pages});
@@ -132,7 +132,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// What was written at offers: instant and page.
+/// Writes made at offers: instant and page.
 fn written(results: &Value) -> Vec<(u64, u64)> {
     let list = results["written"].as_array().expect("a list");
     list.iter().map(|entry| (number(&entry[0]), number(&entry[1]))).collect()

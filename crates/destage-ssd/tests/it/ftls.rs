@@ -15,7 +15,7 @@ fn table(params: &Map<String, Value>) -> Table {
     serde_json::from_value(Value::Object(params.clone())).expect("numbers and words")
 }
 
-/// What every physical page holds: versions of logical pages, and the FTL's own.
+/// The content of every physical page: versions of logical pages, and the FTL's own.
 struct Tokens {
     pages_per_block: u32,
     held: Vec<Option<Held>>,

@@ -148,7 +148,7 @@ impl FlashOps for Row {
     fn collection(&mut self) {}
 }
 
-/// The same FTL alone, with as many blocks.
+/// The FTL of a device alone, with as many blocks.
 fn untimed(kind: &str) -> Untimed {
     let mut params = parameters(kind);
     params.insert("logical_pages".into(), int(240));

@@ -136,7 +136,7 @@ fn run(
     (ends, counters)
 }
 
-/// What the host counts.
+/// Counters of the host.
 fn own(ends: &[Nanos], responses: &BTreeMap<&str, Vec<Nanos>>, accesses: usize) -> Json {
     let of = |op: &str| responses.get(op).cloned().unwrap_or_default();
     let (reads, writes, flushes) = (of("r"), of("w"), of("f"));

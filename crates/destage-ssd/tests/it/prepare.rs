@@ -57,7 +57,7 @@ fn prepare(config: &DeviceConfig, folder: &Path) -> (Device, Origin) {
     Device::prepare(config, Some(folder), &mut |_, _| true).expect("nobody interrupts it")
 }
 
-/// What random writes do to the drive from here on.
+/// The effect of further random writes on the drive.
 fn fate(mut device: Device) -> impl PartialEq + std::fmt::Debug {
     let mut random = SplitMix64::new(3);
     for now in 0..5000 {

@@ -67,7 +67,7 @@ fn spoilt_keys() -> Vec<(&'static str, &'static str, Value)> {
     spoilt
 }
 
-/// The same of the host.
+/// Keys of the host with values that it cannot have.
 fn spoilt_host() -> [(&'static str, &'static str, Value); 6] {
     [
         ("host", "depth", json!(2)),

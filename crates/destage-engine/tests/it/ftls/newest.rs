@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// A version of a logical page.
 type Version = (DriveLpn, u64);
 
-/// What lies on the flash: `None` on a page that is free, or that holds a part of the FTL's map.
+/// The content of the flash: `None` on a page that is free, or that holds a part of the FTL's map.
 struct Flashed {
     held: Vec<Option<Version>>,
     pages_per_block: u32,
@@ -162,7 +162,7 @@ impl Store {
         };
     }
 
-    /// What a read would return, without one that changes anything.
+    /// The version that a read would return, without a read that changes anything.
     fn look(&mut self, lpn: u64) -> Option<Version> {
         match &mut self.mapping {
             Mapping::Page(ftl) => ftl.read(DriveLpn(lpn as u32), &mut self.flash).flatten(),
@@ -204,7 +204,7 @@ impl Run {
 }
 
 impl Run {
-    /// What flash has of the page, which is that page's.
+    /// The version of the page on flash, which must be that page's.
     fn version(&mut self, page: u64) -> u64 {
         let Some((lpn, version)) = self.store.read(page) else { return 0 };
         assert_eq!(u64::from(lpn.0), page, "{}: another page's data", self.name);

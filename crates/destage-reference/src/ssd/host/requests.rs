@@ -5,7 +5,7 @@ use crate::ssd::config::{Config, section};
 use crate::{Op, Step};
 use serde_json::Value;
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     Access(Op),
@@ -63,7 +63,7 @@ pub(super) fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, 
     Ok(requests)
 }
 
-/// What a page policy is shown beforehand: one that looks ahead needs all of it.
+/// The accesses and trims to come, for a page policy that looks ahead.
 pub(super) fn steps(requests: &[Request]) -> Vec<Step> {
     let of = |request: &Request| -> Vec<Step> {
         let step = |&page: &u64| match request.asked {

@@ -1,4 +1,4 @@
-//! What a run leaves, in the layout of the vectors (`docs/spec/device.md` 8).
+//! The results of a run, in the layout of the vectors (`docs/spec/device.md` 8).
 
 use super::{Asked, Host, Issued};
 use crate::Op;

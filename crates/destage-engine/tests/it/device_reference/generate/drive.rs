@@ -179,12 +179,13 @@ pub fn drive() -> impl Strategy<Value = Drive> {
 }
 
 impl Drive {
-    /// The same over another FTL than its own.
+    /// A device over another FTL than its own.
     pub fn with_ftl(self, ftl: Option<Ftl>) -> Drive {
         Drive { ftl, ..self }
     }
 
-    /// The same first come, first served, with so many open blocks a plane and room for them.
+    /// A device that serves first come, first served, with so many open blocks a plane and room for
+    /// them.
     pub fn with_write_points(self, write_points: u64) -> Drive {
         let (_, bus, gc_mode) = self.modes;
         let blocks = self.blocks + 2 * (write_points - 1);
@@ -256,7 +257,7 @@ impl Drive {
         if ftl.name == "dftl" && self.blocks_in_all() < 8 { "page-ideal" } else { ftl.name }
     }
 
-    /// What leaves room for a data block and a spare one.
+    /// A size that leaves room for a data block and a spare one.
     fn log_blocks(&self, ftl: &Ftl) -> u64 {
         let least = if ftl.name == "fast" { 2 } else { 1 };
         (least + ftl.log_blocks).min(self.blocks_in_all() - 2)

@@ -1,4 +1,4 @@
-//! What drives of today add (`docs/spec/device-today.md` 3), drawn so that none of it is refused.
+//! Keys of `docs/spec/device-today.md` 3, drawn so that no combination is refused.
 
 use super::drive::Drive;
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ fn blocks() -> impl Strategy<Value = Blocks> {
 }
 
 impl Blocks {
-    /// The same without what section 2 refuses.
+    /// A device without the combinations that section 2 refuses.
     fn allowed(self) -> Blocks {
         let Blocks::Streams { handles, mut isolation, own, mut placement } = self else {
             return self;
@@ -108,7 +108,7 @@ pub fn today() -> impl Strategy<Value = Today> {
 }
 
 impl Today {
-    /// The same with a placement that needs not know the future.
+    /// A device whose placement need not know the future.
     pub fn without_future(mut self) -> Today {
         if let Blocks::Streams { isolation, placement, handles, .. } = &mut self.blocks {
             if placement.policy == "fk" {

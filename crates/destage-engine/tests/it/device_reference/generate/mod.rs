@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 /// Policies that see the device, and `cflru-e`, which came with them.
 pub const DEVICE_POLICIES: &[&str] = destage_reference::ssd::DEVICE_POLICIES;
 
-/// What a vector's cache may be.
+/// Kinds of a vector's cache.
 #[derive(Clone, Copy)]
 pub enum Caches {
     None,
@@ -35,7 +35,7 @@ pub enum Caches {
     Ahead,
 }
 
-/// What a vector's FTL may be.
+/// Kinds of a vector's FTL.
 #[derive(Clone, Copy)]
 pub enum Ftls {
     /// The drive's own.
@@ -180,7 +180,7 @@ impl Load {
         self.lines(drive, logical_pages, false)
     }
 
-    /// The same with trims and flushes among them.
+    /// Requests with trims and flushes among them.
     fn with_control_commands(&self, drive: &Drive, logical_pages: u64) -> Vec<Value> {
         self.lines(drive, logical_pages, true)
     }
