@@ -1,15 +1,13 @@
 //! The real binary traces, where they are at hand: the counts of their index, and what independent
 //! programs make of the same bytes.
 
-mod support;
-
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::{self, options, read};
 use destage_trace::convert::{self, ConvertOptions};
 use destage_trace::{NoHooks, Record, RecordOp, with_stream};
-use support::{options, read};
 
 /// What the index of the traces says of a file.
 #[derive(Debug, PartialEq)]
@@ -156,7 +154,7 @@ fn blkparse_reads_what_we_write() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["vscsi.vscsi", "mqsim.trace", "blktrace.blktrace.0"] {
         let path = folder.path().join("x.blktrace.0");
-        write(support::twin(name), "blktrace", &path);
+        write(support::sample(name), "blktrace", &path);
         let expected = read(
             std::slice::from_ref(&path),
             &options(&[("only_this_file", "true"), ("devices", "stack")]),
@@ -188,14 +186,14 @@ fn blkparse_and_we_agree_on_a_recording() {
     }
     let run = Command::new("blkparse")
         .args(["-q", "-i", "blktrace"])
-        .current_dir(support::twin(""))
+        .current_dir(support::sample(""))
         .output()
         .unwrap();
     assert!(run.status.success());
     let (_folder, text) = support::file("x.txt", &run.stdout);
     for event in ["D", "Q", "C"] {
         let settings = [("event", event)];
-        let ours = read(&[support::twin("blktrace.blktrace.0")], &options(&settings)).unwrap();
+        let ours = read(&[support::sample("blktrace.blktrace.0")], &options(&settings)).unwrap();
         let theirs = read(std::slice::from_ref(&text), &options(&settings)).unwrap();
         let mut ours = extents(&ours.records);
         let mut theirs = extents(&theirs.records);
@@ -215,7 +213,7 @@ fn fio_replays_what_we_write() {
     }
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("x.log");
-    write(support::twin("vscsi.vscsi"), "fio", &log);
+    write(support::sample("vscsi.vscsi"), "fio", &log);
     let job = ["--name=replay", "--ioengine=null", "--output-format=json"];
     let read_log = format!("--read_iolog={}", log.display());
     let run =

@@ -1,16 +1,14 @@
 //! Bad input: each kind of malformed record in each text format, with its place and its count;
 //! files that are damaged or no traces at all. Bytes of any kind are in `arbitrary_bytes.rs`.
 
-mod support;
-
+use crate::support::{self, options, read, read_bytes, sample, with_bad_line};
 use destage_trace::{Category, FORMATS};
-use support::{options, read, read_bytes, twin, with_bad_line};
 
 use Category::{
     BadDevice, BadNumber, BadTime, OutOfRange, Oversized, TooFewFields, TooManyFields, UnknownOp,
 };
 
-/// A format, its twin, a bad line, and what is wrong with it: category, column (0: the whole line),
+/// A format, its sample, a bad line, and what is wrong with it: category, column (0: the whole line),
 /// and a part of the message.
 type Case = (&'static str, &'static str, &'static str, Category, u32, &'static str);
 
@@ -289,7 +287,7 @@ fn each_malformed_category_stops_with_its_place_or_is_skipped_and_counted() {
             let caret = text.lines().rev().nth(1).unwrap();
             assert_eq!(caret.find('^'), Some(column as usize + 1), "{text}");
         }
-        let clean = read(&[twin(file)], &stop).unwrap();
+        let clean = read(&[sample(file)], &stop).unwrap();
         let skip = options(&[("format", format), ("on_error", "skip"), TOKEN]);
         let skipped = read_bytes("t.txt", &bytes, &skip).unwrap();
         assert_eq!(skipped.records.len(), clean.records.len(), "{case:?}");
@@ -305,7 +303,7 @@ fn each_malformed_category_stops_with_its_place_or_is_skipped_and_counted() {
 
 #[test]
 fn the_message_has_the_shape_of_the_specification() {
-    let mut text = std::fs::read_to_string(twin("msr.csv")).unwrap();
+    let mut text = std::fs::read_to_string(sample("msr.csv")).unwrap();
     text.push_str("128166374020004120,prxy,0,Read,9x437184,4096,310\n");
     let (folder, path) = support::file("prxy_0.csv", text.as_bytes());
     let error = read(&[path], &options(&[])).unwrap_err().to_string();
@@ -396,7 +394,7 @@ fn names_may_hold_any_bytes_and_are_shown_escaped() {
 
 #[test]
 fn a_wrong_format_is_doubted_as_a_whole() {
-    let msr = std::fs::read_to_string(twin("msr.csv")).unwrap();
+    let msr = std::fs::read_to_string(sample("msr.csv")).unwrap();
     for on_error in ["stop", "skip"] {
         let text = error_of(msr.as_bytes(), &[("format", "spc"), ("on_error", on_error)]);
         assert!(
@@ -460,7 +458,7 @@ fn unknown_formats_options_and_devices_are_usage_errors_that_name_the_nearest() 
         (&[("device", "xyzzyxyzzy")][..], "whose 3 devices are demo_0, demo_1, other_0"),
         (&[("concat", "true"), ("time_origin", "absolute")][..], "concat"),
     ] {
-        let error = read(&[twin("msr.csv")], &options(settings)).unwrap_err();
+        let error = read(&[sample("msr.csv")], &options(settings)).unwrap_err();
         assert!(error.exit_status() == 2 && error.to_string().contains(part), "{error}");
     }
 }

@@ -1,6 +1,4 @@
-//! What the tests of this folder share: reading files as a run does, and where things are.
-
-#![allow(dead_code)] // each test file uses its part
+//! Helpers of the tests: reading files as a run does, and where things are.
 
 use std::path::{Path, PathBuf};
 
@@ -39,13 +37,13 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The sample twin of this name.
-pub fn twin(name: &str) -> PathBuf {
+/// The sample of this name.
+pub fn sample(name: &str) -> PathBuf {
     root().join("tests/data").join(name)
 }
 
-/// The sample twins of the text formats: file and format.
-pub const TEXT_TWINS: &[(&str, &str)] = &[
+/// The samples of the text formats: file and format.
+pub const TEXT_SAMPLES: &[(&str, &str)] = &[
     ("msr.csv", "msr"),
     ("spc.spc", "spc"),
     ("systor17.csv", "systor17"),
@@ -98,9 +96,9 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &ReaderOptions) -> Result<R
     read(&[path], options)
 }
 
-/// The twin with a bad line as its third request line, and that line's number.
+/// The sample with a bad line as its third request line, and that line's number.
 pub fn with_bad_line(file: &str, bad: &str) -> (Vec<u8>, u64) {
-    let text = std::fs::read_to_string(twin(file)).unwrap();
+    let text = std::fs::read_to_string(sample(file)).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     let at = lines.len().min(9); // behind every header
     lines.insert(at, bad);

@@ -1,11 +1,10 @@
 //! No bytes make a reader panic, hang, or break the rules of a record: arbitrary bytes under every
-//! format, sample twins with damage, also under formats not theirs, and twins cut at every byte.
+//! format, samples with damage, also under formats not theirs, and samples cut at every byte.
 //!
 //! The fuzz targets in `fuzz/` look for the same with coverage; this runs everywhere, and over what
 //! they found before (`fuzz/regressions`).
 
-mod support;
-
+use crate::support;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -89,16 +88,16 @@ fn by_name(folder: PathBuf) -> Vec<(&'static Format, Vec<u8>)> {
     found
 }
 
-/// The sample twins.
-fn twins() -> Vec<(&'static Format, Vec<u8>)> {
-    let twins = by_name(support::twin(""));
-    assert!(twins.len() >= FORMATS.len(), "every format has a twin");
-    twins
+/// The samples by format.
+fn samples() -> Vec<(&'static Format, Vec<u8>)> {
+    let samples = by_name(support::sample(""));
+    assert!(samples.len() >= FORMATS.len(), "every format has a sample");
+    samples
 }
 
 #[test]
 fn twins_cut_at_every_byte() {
-    for (format, bytes) in twins() {
+    for (format, bytes) in samples() {
         // A long header (lcs, parquet) is cut at fewer places.
         let step = (bytes.len() / 1000).max(1);
         for length in
@@ -111,7 +110,8 @@ fn twins_cut_at_every_byte() {
 
 #[test]
 fn a_text_file_cut_at_any_byte_has_no_more_records_than_the_whole() {
-    for (format, bytes) in twins().into_iter().filter(|(format, _)| format.kind == FormatKind::Text)
+    for (format, bytes) in
+        samples().into_iter().filter(|(format, _)| format.kind == FormatKind::Text)
     {
         let records = |bytes| read(format, bytes, ReaderOptions::default()).map(|r| r.len());
         let Ok(whole) = records(&bytes) else { continue };
@@ -167,7 +167,7 @@ proptest! {
     fn damaged_twins_of_one_format_under_every_other(
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        for (_, mut bytes) in twins() {
+        for (_, mut bytes) in samples() {
             for (place, value) in &damage {
                 let place = place.index(bytes.len());
                 bytes[place] = *value;
@@ -185,7 +185,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         whole in any::<bool>(),
     ) {
-        for (format, mut bytes) in twins() {
+        for (format, mut bytes) in samples() {
             for (place, value) in &damage {
                 let place = place.index(bytes.len());
                 bytes[place] = *value;

@@ -2,12 +2,10 @@
 //! streams that are cut off, damaged, too deep or followed by something else. The records are the
 //! same whatever the packing, the line ends or the byte-order mark.
 
-mod support;
-
 use std::io::Write;
 
+use crate::support::{self, Read, TEXT_SAMPLES, options, read, read_bytes, sample, told};
 use destage_trace::{Record, TraceError};
-use support::{Read, TEXT_TWINS, options, read, read_bytes, told, twin};
 
 type Pack = fn(&[u8]) -> Vec<u8>;
 
@@ -125,7 +123,7 @@ fn a_cut_stream_is_an_error_with_its_offset_and_the_records_so_far() {
 
 #[test]
 fn small_packed_files_cut_at_every_byte_never_panic() {
-    let text = std::fs::read(twin("spc.spc")).unwrap();
+    let text = std::fs::read(sample("spc.spc")).unwrap();
     let whole = ok("t", &text, &[]).records.len();
     for (name, pack) in PACKS {
         let packed = pack(&text);
@@ -366,7 +364,7 @@ fn missing_files_and_folders_are_named() {
         (error.exit_status(), error.to_string().as_str()),
         (66, "no/such/file.csv: no such file")
     );
-    let error = read(&[twin("")], &options(&[])).unwrap_err();
+    let error = read(&[sample("")], &options(&[])).unwrap_err();
     assert!(error.exit_status() == 66 && error.to_string().contains("is a folder"), "{error}");
 }
 
@@ -377,8 +375,8 @@ fn content(found: &Read) -> (Vec<Record>, Vec<String>) {
 
 #[test]
 fn line_ends_marks_and_missing_final_newlines_change_nothing() {
-    for (file, _) in TEXT_TWINS {
-        let plain = std::fs::read(twin(file)).unwrap();
+    for (file, _) in TEXT_SAMPLES {
+        let plain = std::fs::read(sample(file)).unwrap();
         let expected = content(&read_bytes(file, &plain, &told()).unwrap());
         let text = String::from_utf8(plain.clone()).unwrap();
         let crlf = text.replace('\n', "\r\n");
@@ -405,14 +403,14 @@ fn thirds(bytes: &[u8], pack: Pack) -> Vec<u8> {
 
 #[test]
 fn every_packing_gives_identical_records() {
-    let mut files: Vec<String> = std::fs::read_dir(twin(""))
+    let mut files: Vec<String> = std::fs::read_dir(sample(""))
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
     files.retain(|f| f != "README.md" && !f.contains("blktrace") && !f.ends_with(".toml"));
-    assert!(files.len() >= TEXT_TWINS.len());
+    assert!(files.len() >= TEXT_SAMPLES.len());
     for file in &files {
-        let plain = std::fs::read(twin(file)).unwrap();
+        let plain = std::fs::read(sample(file)).unwrap();
         let (expected, settings) = match read_bytes(file, &plain, &options(&[])) {
             Ok(found) => (content(&found), options(&[])),
             // Twins that need options (csv, parquet, object ids) have tests of their own.

@@ -1,16 +1,14 @@
-//! The binary and column formats as a run reads them: the twins field by field, through every
+//! The binary and column formats as a run reads them: the samples field by field, through every
 //! packing, and several files of one recording.
-
-mod support;
 
 use std::io::Write;
 
+use crate::support::{self, options, read, sample};
 use destage_trace::RecordOp::{Flush, Read as R, Trim, Write as W};
 use destage_trace::{FORMATS, NO_RESPONSE, RecordOp};
-use support::{options, read, twin};
 
 /// Twins of the formats that detection recognises: file and format.
-const TWINS: &[(&str, &str)] = &[
+const SAMPLES: &[(&str, &str)] = &[
     ("srt.srt", "srt"),
     ("vscsi.vscsi", "vscsi"),
     ("vscsi-v2.vscsi", "vscsi"),
@@ -36,9 +34,9 @@ const CSV: &[(&str, &str)] = &[
 
 type Row = (u64, &'static str, u64, u64, RecordOp, Option<u64>);
 
-/// Reads a twin and compares (time, device, offset, length, op, response).
+/// Reads a sample and compares (time, device, offset, length, op, response).
 fn golden(name: &str, settings: &[(&str, &str)], rows: &[Row]) -> support::Read {
-    let found = read(&[twin(name)], &options(settings)).unwrap_or_else(|e| panic!("{e}"));
+    let found = read(&[sample(name)], &options(settings)).unwrap_or_else(|e| panic!("{e}"));
     let shown: Vec<_> = found
         .records
         .iter()
@@ -117,7 +115,7 @@ fn vscsi_twins() {
     );
 }
 
-/// The accesses of the three twins of libCacheSim's formats: seconds, page, operation.
+/// The accesses of the three samples of libCacheSim's formats: seconds, page, operation.
 const OBJECTS: [(u64, u64, RecordOp); 10] = [
     (100, 7, R),
     (100, 9, W),
@@ -169,7 +167,7 @@ fn the_files_of_all_cpus_are_one_trace() {
         assert_eq!((ignored["note: process name"], ignored["D issue of a SCSI command"]), (1, 1));
     }
     // Named twice it is still one recording.
-    let both = [twin("blktrace.blktrace.1"), twin("blktrace.blktrace.0")];
+    let both = [sample("blktrace.blktrace.1"), sample("blktrace.blktrace.0")];
     assert_eq!(read(&both, &options(&[])).unwrap().records.len(), rows.len());
     golden("blktrace.blktrace.1", &[("only_this_file", "true")], &[rows[1], rows[3], rows[6]]);
     golden(
@@ -203,10 +201,10 @@ fn big_endian_streams_of_tracefs() {
 #[test]
 fn a_recording_without_the_chosen_event_lists_what_it_has() {
     let error =
-        read(&[twin("blktrace-big-endian.bin")], &options(&[("event", "Q"), ("requests", "1")]));
+        read(&[sample("blktrace-big-endian.bin")], &options(&[("event", "Q"), ("requests", "1")]));
     assert!(error.is_ok(), "it has one Q");
     let (_folder, path) =
-        support::file("x.bin", &std::fs::read(twin("blktrace-big-endian.bin")).unwrap()[48..144]);
+        support::file("x.bin", &std::fs::read(sample("blktrace-big-endian.bin")).unwrap()[48..144]);
     let error = read(&[path], &options(&[("event", "C")])).unwrap_err();
     let text = error.to_string();
     assert!(
@@ -234,7 +232,7 @@ fn csv_options() -> destage_trace::ReaderOptions {
 
 #[test]
 fn csv_twin() {
-    let found = read(&[twin("csv.csv")], &csv_options()).unwrap();
+    let found = read(&[sample("csv.csv")], &csv_options()).unwrap();
     let shown: Vec<_> = found
         .records
         .iter()
@@ -316,7 +314,7 @@ fn parquet_of_other_writers_by_a_mapping() {
     let mut numbers = with("time=0,device=5,op=7,offset=8,length=9", &[]);
     numbers.retain(|(key, _)| !key.starts_with("op_"));
     numbers.extend([("op_read", "0"), ("op_write", "1"), ("on_error", "skip")]);
-    let found = read(&[twin(name)], &options(&numbers)).unwrap();
+    let found = read(&[sample(name)], &options(&numbers)).unwrap();
     assert_eq!(found.devices, ["3", "4"]);
     assert_eq!(found.records.len(), 5, "the last has no offset");
     assert_eq!(found.summary.errors.values().map(|skips| skips.count).sum::<u64>(), 1);
@@ -335,7 +333,7 @@ fn parquet_columns_that_cannot_be_what_they_shall_be_are_named() {
             ("op_write", "W"),
         ];
         all.extend_from_slice(settings);
-        let error = read(&[twin("parquet-mapped.parquet")], &options(&all)).unwrap_err();
+        let error = read(&[sample("parquet-mapped.parquet")], &options(&all)).unwrap_err();
         (error.exit_status(), error.to_string())
     };
     let (status, text) = error("epoch_float_s", &[("time_unit", "s")]);
@@ -361,8 +359,8 @@ fn parquet_columns_that_cannot_be_what_they_shall_be_are_named() {
 
 #[test]
 fn every_binary_format_has_a_twin_and_is_detected_in_it() {
-    for (name, format) in TWINS {
-        let found = read(&[twin(name)], &options(&[])).unwrap_or_else(|e| panic!("{name}: {e}"));
+    for (name, format) in SAMPLES {
+        let found = read(&[sample(name)], &options(&[])).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(found.summary.files[0].format, *format, "{name}");
         assert!(!found.summary.files[0].reason.as_deref().unwrap_or("").is_empty(), "{name}");
     }
@@ -371,7 +369,11 @@ fn every_binary_format_has_a_twin_and_is_detected_in_it() {
         format.kind != destage_trace::FormatKind::Text && format.name != "bin"
     };
     for format in FORMATS.iter().filter(|f| told(f)) {
-        assert!(TWINS.iter().any(|(_, name)| name == &format.name), "{} has no twin", format.name);
+        assert!(
+            SAMPLES.iter().any(|(_, name)| name == &format.name),
+            "{} has no sample",
+            format.name
+        );
     }
 }
 
@@ -417,12 +419,12 @@ fn thirds(bytes: &[u8], pack: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     bytes.chunks(bytes.len().div_ceil(3)).flat_map(pack).collect()
 }
 
-/// The other twins go through every packing beside the text formats; these need a name or options.
+/// The other samples go through every packing beside the text formats; these need a name or options.
 #[test]
 fn every_packing_gives_identical_records() {
     for (name, options) in [("blktrace-big-endian.bin", options(&[])), ("csv.csv", csv_options())] {
-        let plain = std::fs::read(twin(name)).unwrap();
-        let expected = read(&[twin(name)], &options).unwrap();
+        let plain = std::fs::read(sample(name)).unwrap();
+        let expected = read(&[sample(name)], &options).unwrap();
         for (packing, bytes) in [
             ("gz", gzip(&plain)),
             ("gz", thirds(&plain, gzip)),
@@ -447,9 +449,12 @@ fn every_packing_gives_identical_records() {
 fn the_members_of_an_archive_are_one_recording() {
     let mut builder = tar::Builder::new(Vec::new());
     for name in ["blktrace.blktrace.0", "blktrace.blktrace.1"] {
-        builder.append_path_with_name(twin(name), name).unwrap();
+        builder.append_path_with_name(sample(name), name).unwrap();
     }
     let (_folder, path) = support::file("x.tar.gz", &gzip(&builder.into_inner().unwrap()));
     let found = read(&[path], &options(&[])).unwrap();
-    assert_eq!(found.records, read(&[twin("blktrace.blktrace.0")], &options(&[])).unwrap().records);
+    assert_eq!(
+        found.records,
+        read(&[sample("blktrace.blktrace.0")], &options(&[])).unwrap().records
+    );
 }

@@ -1,15 +1,13 @@
 //! Several files and unsorted ones: orders, origins, devices, slices, filters, coarse clocks.
 
-mod support;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::{self, options, read, read_bytes};
 use destage_trace::{ReadControls, ReadMeter};
 use destage_trace::{ReaderOptions, RecordOp, Stream, TraceError, with_stream};
 use proptest::prelude::*;
-use support::{options, read, read_bytes};
 
 /// Files of k5cloud lines `volume,seconds,R,offset,4096`, by (volume, seconds, block).
 fn files(contents: &[&[(u32, u64, u64)]]) -> (tempfile::TempDir, Vec<PathBuf>) {

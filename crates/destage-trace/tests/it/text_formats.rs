@@ -1,10 +1,8 @@
 //! Every text format: the specification's example decoded field by field.
 
-mod support;
-
+use crate::support::{TEXT_SAMPLES, options, read, read_bytes, sample, told};
 use destage_trace::RecordOp::{Flush, Read as R, Trim, Write as W};
 use destage_trace::{FORMATS, NO_RESPONSE, RecordOp};
-use support::{TEXT_TWINS, options, read, read_bytes, told, twin};
 
 type Row = (u64, &'static str, u64, u64, RecordOp, Option<u64>);
 
@@ -139,9 +137,9 @@ fn ms_etw_example() {
 
 #[test]
 fn ms_etw_flushes_on_request() {
-    let plain = read(&[twin("ms-etw.txt")], &options(&[])).unwrap();
+    let plain = read(&[sample("ms-etw.txt")], &options(&[])).unwrap();
     assert_eq!((plain.summary.flushes, plain.summary.ignored_events["DiskFlush"]), (0, 1));
-    let asked = read(&[twin("ms-etw.txt")], &options(&[("etw_flush", "true")])).unwrap();
+    let asked = read(&[sample("ms-etw.txt")], &options(&[("etw_flush", "true")])).unwrap();
     assert_eq!((asked.summary.flushes, asked.summary.requests), (1, plain.summary.requests + 1));
     let flush = asked.records.iter().find(|r| r.op == Flush).unwrap();
     assert_eq!((flush.time_ns, flush.length_bytes), (3_570_000, 0));
@@ -229,13 +227,13 @@ fn blkparse_example() {
 
 #[test]
 fn blkparse_ops_summary_and_warnings() {
-    let found = read(&[twin("blkparse.txt")], &options(&[])).unwrap();
+    let found = read(&[sample("blkparse.txt")], &options(&[])).unwrap();
     let ops: Vec<RecordOp> = found.records.iter().map(|r| r.op).collect();
     assert_eq!(ops, [W, R, Flush, W, R, Trim]);
     assert_eq!(found.summary.comment, 7);
     assert_eq!(found.summary.ignored_events["m"], 1);
-    let twin = std::fs::read_to_string(twin("blkparse.txt")).unwrap();
-    let lossy = twin.replace("Skips: 0 forward", "Skips: 3 forward");
+    let sample = std::fs::read_to_string(sample("blkparse.txt")).unwrap();
+    let lossy = sample.replace("Skips: 0 forward", "Skips: 3 forward");
     let warnings = read_bytes("x", lossy.as_bytes(), &options(&[])).unwrap().summary.warnings;
     assert_eq!(warnings, ["blkparse lost events: Skips: 3 forward (0 -   0.0%)"]);
     let zoned = "  8,0 0 1 0.1 1 D R 0 + 8 [a]\n  8,0 0 2 0.2 1 D W 8 + 8 [a]\n  8,0 0 3 0.3 1 D \
@@ -275,7 +273,7 @@ fn fio_iolog_examples() {
     );
     golden(
         "fio-iolog",
-        &std::fs::read_to_string(twin("fio-iolog-v2.log")).unwrap(),
+        &std::fs::read_to_string(sample("fio-iolog-v2.log")).unwrap(),
         &[],
         &[
             (0, "/dev/demo", 1048576, 4096, W, None),
@@ -431,7 +429,7 @@ fn page_reference_examples() {
         &[(0, "demo", 28672, 4096, R, None), (0, "demo", 12288, 4096, W, None)],
     );
     for (file, page_bytes, has_ops) in [("arc.lis", 512, false), ("pages.trc", 4096, false)] {
-        let summary = read(&[twin(file)], &options(&[])).unwrap().summary;
+        let summary = read(&[sample(file)], &options(&[])).unwrap().summary;
         assert_eq!(
             (summary.page_bytes, summary.has_times, summary.has_ops),
             (Some(page_bytes), false, has_ops)
@@ -443,7 +441,7 @@ fn page_reference_examples() {
 #[test]
 fn mooncake_twin() {
     let block = 512 * 1024;
-    let found = read(&[twin("mooncake.jsonl")], &told()).unwrap();
+    let found = read(&[sample("mooncake.jsonl")], &told()).unwrap();
     let blocks: Vec<(u64, u64)> =
         found.records.iter().map(|r| (r.time_ns / 1_000, r.offset_bytes / block)).collect();
     let late = 6_052_500;
@@ -476,11 +474,11 @@ fn every_text_format_has_a_twin_and_is_detected_in_it() {
     let text =
         FORMATS.iter().filter(|f| f.kind == destage_trace::FormatKind::Text && f.name != "csv");
     for format in text {
-        assert!(TEXT_TWINS.iter().any(|(_, name)| *name == format.name), "{}", format.name);
+        assert!(TEXT_SAMPLES.iter().any(|(_, name)| *name == format.name), "{}", format.name);
     }
-    for (file, format) in TEXT_TWINS {
+    for (file, format) in TEXT_SAMPLES {
         // The name must not help.
-        let found = read_bytes("x", &std::fs::read(twin(file)).unwrap(), &told()).unwrap();
+        let found = read_bytes("x", &std::fs::read(sample(file)).unwrap(), &told()).unwrap();
         assert_eq!(found.summary.files[0].format, *format, "{file}");
         assert!(found.records.len() >= 6, "{file}");
     }

@@ -1,12 +1,10 @@
 //! The real files of `docs/traces.md`: counts as their index gives them, and the same requests from
 //! files that hold them in two formats. Skipped, and said so, where the files are not.
 
-mod support;
-
 use std::collections::HashSet;
 
+use crate::support::{self, options, read};
 use destage_trace::{Record, RecordOp};
-use support::{options, read};
 
 /// A line of the index.
 struct Expected {

@@ -1,9 +1,7 @@
 //! Tables that no format describes, as a run reads them: `bin`, and what is read by a mapping.
 
-mod support;
-
+use crate::support::{self, options, read, sample};
 use destage_trace::RecordOp::{Read as R, Trim, Write as W};
-use support::{options, read, twin};
 
 #[test]
 fn bin_twin() {
@@ -24,7 +22,7 @@ fn bin_twin() {
         (1_450_000, "3", 81920 * 512, 16384, R, 780_000),
         (1_450_000, "3", 2048 * 512, 4096, R, 20_000),
     ];
-    let found = read(&[twin("bin.bin")], &options(&settings)).unwrap();
+    let found = read(&[sample("bin.bin")], &options(&settings)).unwrap();
     let shown: Vec<_> = found
         .records
         .iter()
@@ -38,7 +36,7 @@ fn bin_twin() {
     let errors: u64 = summary.errors.values().map(|skips| skips.count).sum();
     assert_eq!((errors, summary.stepped_back, summary.zero_length), (1, 1, 1));
     let stop = settings.iter().filter(|(key, _)| *key != "on_error").copied();
-    let error = read(&[twin("bin.bin")], &options(&stop.collect::<Vec<_>>())).unwrap_err();
+    let error = read(&[sample("bin.bin")], &options(&stop.collect::<Vec<_>>())).unwrap_err();
     assert!(
         error.to_string().contains(
             "bin.bin: record 3 at byte 96: op: expected one of 0, 1, found 7\n  format bin \

@@ -1,7 +1,6 @@
 //! `docs/add-a-format.md` names every file that a new format touches, and no other names one.
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,4 @@
+//! Integration tests: `trace info` and `trace profile`.
+
+mod info;
+mod profile;
