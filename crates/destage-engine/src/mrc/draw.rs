@@ -10,8 +10,6 @@ use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::run::{can_share, needs_next_use};
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
-use destage_replay::accesses::Columns;
-use destage_replay::control::Control;
 use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::shared;
