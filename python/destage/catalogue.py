@@ -1,4 +1,4 @@
-"""What there is: policies, drives, FTLs, trace formats, reader options.
+"""Catalogues: policies, drives, FTLs, trace formats, reader options.
 
 Each comes from one table in Rust.
 """
@@ -57,14 +57,14 @@ class Param:
 
 @dataclass(frozen=True)
 class Counter:
-    """What one policy counts and no other does; in its results it is a metric."""
+    """A counter of one policy alone; in its results it is a metric."""
 
     name: str
     """Name of the metric."""
     title: str
     """A few words, as the head of a column."""
     unit: str
-    """What is counted."""
+    """The unit of the counter."""
     about: str
     """What it counts."""
 
@@ -83,7 +83,7 @@ class Gauge:
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """What the catalogue says of a policy."""
+    """The catalogue's entry of a policy."""
 
     name: str
     """Name, as it is written."""
@@ -92,7 +92,7 @@ class PolicyInfo:
     source: str
     """Author, title, venue, year."""
     about: str
-    """What it is for, in a sentence."""
+    """The purpose of the policy, in a sentence."""
     flash_aware: bool
     """It looks at whether a page is clean or dirty."""
     ghosts: bool

@@ -1,4 +1,4 @@
-"""What is asked for, put in the boundary's form and held to what can be, before anything runs."""
+"""Arguments of calls: checked, and converted to the extension's form, before anything runs."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ class Exclusions:
         self.why.setdefault(str(error), error)
 
     def kept(self, what: list[T]) -> list[T]:
-        """What remains. Raises `ExcludedError` where that is nothing."""
+        """The part that remains. Raises `ExcludedError` where that is nothing."""
         if not what and self.why:
             raise next(iter(self.why.values()))
         return what
 
     @property
     def sentences(self) -> list[str]:
-        """What was left out, and why."""
+        """A sentence for each part left out, with the reason."""
         return [f"left out: {why}" for why in self.why]
 
 
@@ -326,7 +326,7 @@ def in_order(call: str, trace: object, second: object) -> None:
 
 
 def no_trace(given: object) -> UsageError:
-    """What to say of something that is no trace."""
+    """The error for an argument that is no trace."""
     way = ""
     if isinstance(given, (str, os.PathLike)):
         way = f": open it first, open_trace({str(given)!r})"

@@ -18,7 +18,7 @@ __all__ = ["ConformanceReport", "VectorFile", "conform", "conform_emit"]
 
 @dataclass(frozen=True)
 class VectorFile:
-    """What the vectors of one file showed."""
+    """Conformance to the vectors of one file."""
 
     path: str
     """The file, as it was named."""
@@ -46,7 +46,7 @@ class VectorFile:
 
 @dataclass(frozen=True)
 class ConformanceReport:
-    """What the vectors of some files showed."""
+    """Conformance to the vectors of several files."""
 
     files: tuple[VectorFile, ...]
     """One per file, in the order given."""

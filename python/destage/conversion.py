@@ -46,7 +46,7 @@ def trace_head(
 
 @dataclass(frozen=True)
 class Converted:
-    """What `convert` wrote."""
+    """The outcome of `convert`."""
 
     format: str
     """Name of the format."""
@@ -57,7 +57,7 @@ class Converted:
     losses: Mapping[str, int]
     """What `lossy` allowed, each with the number of requests."""
     notes: tuple[str, ...]
-    """What the format has no place for."""
+    """Fields that the format cannot hold."""
 
 
 def convert(

@@ -34,7 +34,7 @@ class Drive:
 
     @property
     def name(self) -> str:
-        """What tables call it: the preset or the file, and the keys that were changed."""
+        """The name in tables: the preset or the file, and the keys that were changed."""
         return self.raw.name
 
     @property
@@ -137,7 +137,7 @@ class Drive:
         return restored, (self.raw.record(),)
 
     def card(self) -> Card:
-        """What the drive is, in a few lines; `record` has every key."""
+        """The drive in a few lines; `record` has every key."""
         device, known = self.record["device"], self.size
         pages = f"{self.logical_pages:,} pages of {self.page_bytes:,} bytes"
         depth = self.queue_depth

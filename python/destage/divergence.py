@@ -31,7 +31,7 @@ MOST_PAGES = 10
 
 @dataclass(frozen=True)
 class Decision:
-    """What a policy did at an access. Pages are LPNs."""
+    """The action of a policy at an access. Pages are LPNs."""
 
     hit: bool
     evicted: tuple[int, ...]
@@ -60,7 +60,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class PageShare:
-    """What a page had of the difference."""
+    """The share of a page in the difference."""
 
     page: int
     only_a: int
@@ -297,7 +297,7 @@ class _Difference:
 
 
 def _shares(both: Results, drive: Drive | None) -> Iterator[Share]:
-    """What differs, in the order of cause and effect."""
+    """Differences, in the order of cause and effect."""
     a, b = both
 
     def counted(what: str, name: str) -> Share:

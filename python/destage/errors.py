@@ -26,7 +26,7 @@ class DestageError(Exception):
 
 
 class UsageError(DestageError, ValueError):
-    """What was asked for cannot be: an unknown policy, a parameter out of range. Status 2."""
+    """An impossible request: an unknown policy, a parameter out of range. Status 2."""
 
     exit_status = 2
 

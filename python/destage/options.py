@@ -136,9 +136,9 @@ class RunOption:
     kind: str
     """`flag`, `whole` or `text`."""
     metavar: str
-    """What stands for the value in the help."""
+    """The placeholder of the value in the help."""
     default: str
-    """What holds if it is not given."""
+    """The default value."""
     about: str
     """Help of the flag."""
     commands: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a trace looks like: in numbers, and in the pictures by which BPAC and AALRU judge one."""
+"""The profile of a trace: numbers, and the figures by which BPAC and AALRU judge one."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class TraceProfile(Tidy):
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the figures must know."""
+        """Warnings about the figures."""
         return warnings_of(self.data)
 
     @property
@@ -132,7 +132,7 @@ class TraceProfile(Tidy):
         return [name for name in FIGURES if rows_of(self.data, name)]
 
     def rows(self, figure: str) -> list[dict[str, Any]]:
-        """What a figure shows, a dictionary a point.
+        """The points of a figure, a dictionary each.
 
         Raises `UsageError` if there is no such figure.
         """

@@ -36,7 +36,7 @@ class Rerun:
     before: Results
     """The runs of the result."""
     differences: tuple[str, ...]
-    """What is not as it was, a sentence each; empty if all is."""
+    """Differences from the first run, a sentence each; empty without any."""
 
     @property
     def same(self) -> bool:

@@ -263,7 +263,7 @@ class Recorded:
             raise AttributeError(f"neither Recorded nor its Run has {name!r}") from None
 
     def card(self) -> Card:
-        """What the run was, its main numbers, and what was recorded beside them."""
+        """The run, its main metrics and its recordings."""
         card = self.run.card()
         series = counted(len(self.series), "period") if self.series else "none: run(..., series=N)"
         return Card(card.title, [*card.facts, ("Series", series)])

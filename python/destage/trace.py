@@ -72,7 +72,7 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """What tables call it: file names without folders, and the device if one was chosen."""
+        """The name in tables: file names without folders, and the device if one was chosen."""
         return trace_name(self.identity["sources"], self.identity["options"])
 
     @property
@@ -133,7 +133,7 @@ class Trace:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may make a result wrong."""
+        """Warnings: reasons why a result may be wrong."""
         said = list(self.meta["summary"].get("warnings", ()))
         if self.wrapped_accesses:
             wrap = self.meta["wrap"]
@@ -203,7 +203,7 @@ class Trace:
         return reopened, (self.identity, sources_of(self.identity), self.drive, self._said)
 
     def card(self) -> Card:
-        """What the trace is, in a few lines; `info` looks at every access."""
+        """The trace in a few lines; `info` reads every access."""
         counts = self.meta["counts"]
         share = percent(counts["reads"] / self.requests, 1) if self.requests else "none"
         lasts = "no times" if self.duration_ns is None else duration(self.duration_ns)
@@ -492,6 +492,6 @@ def workload_json(kind: str, parameters: Mapping[str, Any]) -> str:
 
 
 def workloads() -> Mapping[str, Any]:
-    """What `synth` can make: kinds, presets and parameters with units, ranges and defaults."""
+    """The workloads of `synth`: kinds, presets and parameters with units, ranges and defaults."""
     data: dict[str, Any] = json.loads(_destage.workloads())
     return data

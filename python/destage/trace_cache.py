@@ -40,9 +40,9 @@ class TraceCache:
     folder: Path
     """`$DESTAGE_CACHE`, else the user's cache folder."""
     limit_bytes: int
-    """What was used longest ago goes when the folder outgrows this."""
+    """The size limit of the folder; least recently used entries are removed first."""
     entries: tuple[CacheEntry, ...]
-    """What is kept, used last first."""
+    """Entries of the cache, most recently used first."""
 
     @property
     def bytes(self) -> int:

@@ -52,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True)
 class _By:
-    """What decides where a request goes."""
+    """The key by which requests are divided."""
 
     key: Callable[[int, Row], int | str]
     #: Parts that there may be; None if nobody knows.

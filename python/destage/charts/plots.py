@@ -279,7 +279,7 @@ class Plots(Figures):
     handle_wafs = _at_one_size("handle_wafs", "WAF of each placement handle, as bars.")
 
     def units(self, label: str | None = None, *, frames: int | None = None) -> VConcatChart:
-        """What each unit of the drive was busy with over time, as heat maps.
+        """Load of each unit of the drive over time, as heat maps.
 
         Of the policy with this label, or of lru and the fastest.
         """

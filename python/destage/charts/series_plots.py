@@ -24,7 +24,7 @@ _TITLES = {
 
 
 def series_title(name: str) -> str:
-    """What a chart of this number is called."""
+    """The title of the chart of this number."""
     return _TITLES.get(name) or GAUGES.get(name, name)
 
 
@@ -90,7 +90,7 @@ class SeriesPlots(Figures):
         self._periods = periods
 
     def names(self) -> list[str]:
-        """What can be drawn: hit ratio, flash reads and writes, the policy's gauges."""
+        """The charts that exist: hit ratio, flash reads and writes, the policy's gauges."""
         return names(self._periods)
 
     def __call__(self, name: str) -> Chart:

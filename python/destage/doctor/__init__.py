@@ -22,7 +22,7 @@ __all__ = ["Checkup", "Finding", "doctor"]
 
 @dataclass(frozen=True)
 class Checkup:
-    """What `doctor` found."""
+    """Findings of `doctor`."""
 
     findings: tuple[Finding, ...]
     """In the order in which they were made."""

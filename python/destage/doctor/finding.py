@@ -1,4 +1,4 @@
-"""What an examination says of one thing."""
+"""The finding of one check."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Finding:
     """One thing that was looked at."""
 
     about: str
-    """What was looked at, in a word or two."""
+    """The subject of the check, in a word or two."""
     status: Literal["ok", "note", "wrong"]
     """`note` is worth knowing; only `wrong` fails."""
     said: str
-    """What was found, in a sentence."""
+    """The finding, in a sentence."""
     data: Mapping[str, Any]
     """The same as values."""

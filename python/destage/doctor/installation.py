@@ -64,7 +64,7 @@ def _version(package: str) -> str | None:
 
 
 def machine(_: Path) -> Finding:
-    """What the machine is; for reports of bugs."""
+    """Facts of the machine, for bug reports."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = _memory_bytes()
     features = _features()

@@ -1,4 +1,4 @@
-"""What is run to prove it: vectors, a trace in front of a drive, a load to measure speed with."""
+"""Runs that prove an installation: vectors, a trace in front of a drive, a measurement of speed."""
 
 from __future__ import annotations
 

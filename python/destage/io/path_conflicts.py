@@ -37,12 +37,12 @@ class Named:
 
     @classmethod
     def output(cls, flag: str, path: str) -> Named:
-        """What a flag writes; `-` is standard output."""
+        """A file that a flag writes; `-` is standard output."""
         return cls(f"{flag} {printable(path)}", 1 if path == "-" else path)
 
     @classmethod
     def input(cls, what: str, source: str | os.PathLike[str]) -> Named:
-        """What is read; `-` is standard input, `a.zip!member` a file with others in it."""
+        """A file that is read; `-` is standard input, `a.zip!member` a file with others in it."""
         name = os.fspath(source)
         return cls(f"{what} {printable(name)}", 0 if name == "-" else file_of(name))
 

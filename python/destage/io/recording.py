@@ -1,4 +1,4 @@
-"""What a run records, under a temporary name until it is whole."""
+"""Recordings of a run, under a temporary name until they are whole."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _beginning(name: str) -> str:
 
 
 def temporary_name(name: str) -> str:
-    """What a file of this name is called until it is whole: `.NAME.HOST-PROCESS-NUMBER.tmp`."""
+    """The temporary name of a file until it is whole: `.NAME.HOST-PROCESS-NUMBER.tmp`."""
     return f"{_beginning(name)}{os.getpid()}-{next(_numbers)}.tmp"
 
 

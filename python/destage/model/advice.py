@@ -82,7 +82,7 @@ class Rival:
     seeds: tuple[tuple[float | None, float | None], ...] = ()
     """The number of both under other seeds, the first first; empty where nothing is drawn."""
     seeds_of: str = ""
-    """What the seeds are of."""
+    """The source of randomness that the seeds vary."""
 
     def ahead(self, largest: bool) -> int:
         """Parts in which what is advised is better."""
@@ -111,7 +111,7 @@ class Setting:
     why_not: str
     """Why there is no run."""
     typed: str
-    """What to type."""
+    """Settings of deployed systems."""
     size_bytes: int
     """The size that is typed."""
     values: tuple[float | None, ...]
@@ -126,7 +126,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is advised for one objective."""
+    """The advice for one objective."""
 
     goal: Goal
     run: Run

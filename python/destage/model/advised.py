@@ -21,7 +21,7 @@ BEHIND = 1.05
 
 @dataclass(frozen=True)
 class Ran:
-    """What was run for the advice."""
+    """The runs and settings behind an advice."""
 
     runs: int
     """Runs over the whole trace, candidates and others."""
@@ -38,7 +38,7 @@ class Advised:
     """The smallest cache and the policy near the best, how sure that is, and what to type."""
 
     trace: TraceIdentity
-    """What was replayed."""
+    """The trace that was replayed."""
     drive: str | None
     """The drive behind the cache; None without one."""
     goals: tuple[Goal, ...]
@@ -48,19 +48,19 @@ class Advised:
     budget_bytes: int | None
     """The largest cache that was allowed; None if none was given."""
     choices: tuple[Choice, ...]
-    """What is advised, by objective."""
+    """The advice, by objective."""
     joint: Run | None
     """The smallest run that is near the best in every objective; None if none is."""
     front: tuple[Run, ...]
     """With several objectives: the runs that no other beats in all of them."""
     settings: tuple[Setting, ...]
-    """What to type into deployed systems."""
+    """Settings of deployed systems."""
     candidates: tuple[Run, ...]
     """The runs that could be advised."""
     ran: Ran
-    """What was run."""
+    """The grid of runs."""
     notes: tuple[str, ...]
-    """What a reader must know of how it was made."""
+    """Notes on the method."""
 
     @property
     def run(self) -> Run:

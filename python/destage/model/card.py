@@ -19,7 +19,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Card:
-    """What `repr` and a notebook show of an object."""
+    """Summaries of objects for `repr` and notebooks."""
 
     title: str
     facts: Sequence[tuple[str, str]]

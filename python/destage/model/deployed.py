@@ -34,7 +34,7 @@ class System:
     command: str
     """What one types: `{size}`, `{kib}`, `{mib}`, `{bytes}` stand for the size."""
     lacks: str
-    """What the policy leaves out, in plain words."""
+    """Parts of the policy that the system does not have, in plain words."""
     source: str
     """Where the system's own rules are told."""
     writer: bool = False
@@ -48,7 +48,7 @@ class System:
         return -(-size // self.unit_bytes) * self.unit_bytes
 
     def typed(self, cache_bytes: int) -> str:
-        """What to type for a cache of so many bytes."""
+        """The setting for a cache of this many bytes."""
         room = self.room(cache_bytes)
         whole = room % MIB == 0
         size = f"{room // MIB}M" if whole else f"{room // KIB}k"

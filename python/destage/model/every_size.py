@@ -122,7 +122,7 @@ class EverySize:
         return self.hits[min(frames, len(self.hits)) - 1] / self.accesses
 
     def to_json(self) -> Mapping[str, Any]:
-        """What a result keeps of it."""
+        """The part that a result keeps."""
         return {
             "accesses": self.accesses,
             "best_hit_ratio": self.ratio(len(self.hits)),

@@ -35,11 +35,11 @@ class Goal:
     name: str
     """As it was asked for: `p99`, `cost`."""
     metric: Metric | None
-    """What of a run; None for dollars a year."""
+    """The metric of a run; None for dollars a year."""
     largest: bool
     """Whether more is better."""
     prices: Prices
-    """What memory and the drive cost."""
+    """Prices of memory and of the drive."""
 
     @property
     def column(self) -> str:
@@ -122,7 +122,7 @@ class Goal:
 
 
 def _wear(prices: Prices) -> str:
-    """What wear is counted by."""
+    """The counter that wear is computed from."""
     return "erases" if prices.tbw is None else WRITES
 
 

@@ -1,4 +1,4 @@
-"""What a load does to a drive: how often a day it is written whole, and how long it lasts so."""
+"""Endurance of a drive under a workload: drive writes per day, and lifetime in years."""
 
 from __future__ import annotations
 

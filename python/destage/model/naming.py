@@ -1,4 +1,4 @@
-"""What people call policies: in any case, and by groups.
+"""Names of policies as users type them: in any case, and by groups.
 
 A group is told from what the catalogue says of each policy, so that a new policy is in its groups
 as soon as it is in the table.

@@ -12,7 +12,7 @@ class Planned:
     """A run that `compare` would do."""
 
     trace: str
-    """What tables call the trace."""
+    """The name of the trace in tables."""
     policy: str
     """Policy with the parameters that were given."""
     cache: str

@@ -46,7 +46,7 @@ _KEYS = {"dram": "3.0/GiB", "tbw": "600TB", "drive": "60 or 0.1/GiB", "years": "
 
 @dataclass(frozen=True)
 class Prices:
-    """What memory and a drive cost, and what the drive endures."""
+    """Prices of memory and of a drive, and the drive's endurance."""
 
     dram: float | None = None
     """Dollars a byte of cache; None where it is not given."""

@@ -208,7 +208,7 @@ def _who_pads() -> str:
 
 
 def warnings_of(data: Data) -> list[str]:
-    """What a reader of the figures must know."""
+    """Warnings about the figures."""
     options = data["options"]
     if data["references"] == 0:
         what = "writes" if options["counted"] == "writes" else "accesses"

@@ -38,7 +38,7 @@ class ResultSet:
     source: Mapping[str, Any]
     """The JSON it came from."""
     trace: TraceIdentity
-    """What was replayed."""
+    """The trace that was replayed."""
     runs: tuple[Run, ...]
     """All runs, in the order of the policies, then of the sizes."""
 
@@ -94,7 +94,7 @@ class ResultSet:
 
     @property
     def name(self) -> str:
-        """What tables call the trace."""
+        """The name of the trace in tables."""
         return self.trace.name
 
     @property

@@ -57,7 +57,7 @@ class TraceIdentity:
 
     @property
     def name(self) -> str:
-        """What tables call it: file names without folders, and the device if one was chosen."""
+        """The name in tables: file names without folders, and the device if one was chosen."""
         return trace_name(self.sources, self.options)
 
     @property
@@ -94,15 +94,15 @@ class Run:
     cache: str
     """The cache size as it was given."""
     trace: TraceIdentity
-    """What was replayed."""
+    """The trace that was replayed."""
     config: Mapping[str, Any]
     """All that was asked for, as the JSON result has it."""
     counters: Mapping[str, int]
-    """What was counted."""
+    """Metrics of the run, by name."""
     metrics: Mapping[str, Number]
     """Every metric of `metrics()`."""
     warnings: tuple[str, ...]
-    """What a reader of these numbers must know."""
+    """Warnings about these numbers."""
     warmup_requests: int
     """Requests that were replayed before counting began."""
     timing: Mapping[str, Any] | None = None
@@ -154,7 +154,7 @@ class Run:
         raise KeyError(f"there is no metric {metric!r}{meant}")
 
     def card(self) -> Card:
-        """What the run was, and its main numbers."""
+        """The run and its main metrics."""
         where = f"in front of {self.device}" if self.device else "no drive"
         cache = f"cache {self.cache} = {counted(self.frames, 'page')} ({size(self.cache_bytes)})"
         title = f"Run of {self.label}: {self.trace.name}, {cache}, {where}"

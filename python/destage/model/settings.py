@@ -69,7 +69,7 @@ def differing(rows: Sequence[Row], names: Iterable[str]) -> list[str]:
 
 
 def setting_name(row: Row, names: Sequence[str]) -> str:
-    """What a row is in these columns, in words."""
+    """The values of a row in these columns, in words."""
     words = []
     for name in names:
         value = row.get(name)
@@ -88,7 +88,7 @@ def setting_name(row: Row, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Sum:
-    """What some runs come to in one metric."""
+    """Values of one metric over several runs."""
 
     values: tuple[float, ...]
     failed: int
@@ -108,7 +108,7 @@ class Sum:
 
 
 def summed(rows: Iterable[Row], name: str) -> Sum:
-    """What rows come to in a metric."""
+    """Values of a metric over rows."""
     values: list[float] = []
     counts = {"failed": 0, "missing": 0, "undefined": 0}
     for row in rows:

@@ -19,7 +19,7 @@ __all__ = ["Best", "Objective", "Point", "TunedCurve", "objective_of"]
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be made small or large."""
+    """The metric to minimise or maximise."""
 
     metric: Metric
     largest: bool
@@ -52,7 +52,7 @@ class Point:
     values: Mapping[str, Value]
     """The parameters that are tuned."""
     run: Run
-    """What came of it."""
+    """The run with these values."""
     objective: float
     """The metric."""
 
@@ -75,7 +75,7 @@ class TunedCurve:
     policy: str
     """The policy."""
     objective: Objective
-    """What was to be made small or large."""
+    """The metric that was minimised or maximised."""
     ranges: Mapping[str, Range]
     """The parameters that were tuned."""
     points: tuple[Point, ...] = field(repr=False)
@@ -117,7 +117,7 @@ class TunedCurve:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the optimum must know."""
+        """Warnings about the optimum."""
         said = [
             "the optimum was found on the very trace that it is reported for: on another it may be"
             " worse than the default; try it there (compare) before relying on it"

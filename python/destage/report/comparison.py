@@ -337,7 +337,7 @@ def _over_time(rows: Sequence[Row], key: str) -> Part | None:
 
 
 def _choices(charts: DeviceCharts, kinds: Sequence[str]) -> list[Part]:
-    """What the reader chooses in detailed charts: a cache size, and a kind of requests."""
+    """The selectors of detailed charts: a cache size, and a kind of requests."""
     choices = []
     if len(charts.result.sizes) > 1:
         choices.append(_sizes_choice(charts, "Cache size"))

@@ -84,7 +84,7 @@ def _matched(
     curves: Sequence[ResultSet],
     profiles: Sequence[Mapping[str, Any]],
 ) -> list[tuple[ResultSet | None, Given, ResultSet | None, Given]]:
-    """What belongs to one trace, side by side."""
+    """Results, facts, curves and profile of each trace, side by side."""
     parts: list[list[Any]] = [[r, None, None, None] for r in results]
     marks = [r.trace.fingerprint for r in results]
     kinds: tuple[Sequence[Mapping[str, Any] | ResultSet], ...] = (infos, curves, profiles)
@@ -227,7 +227,7 @@ def _tiles(result: ResultSet) -> list[Part]:
 
 
 def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
-    """What `mrc` found, if it holds a curve."""
+    """The section of the curves of `mrc`; `None` without one."""
     if not curved.runs:
         return None
     shown = highlighted(curved)

@@ -78,7 +78,7 @@ def segments(values: Sequence[float], offset: int = 0) -> list[int]:
 
 
 def _best_cut(values: Sequence[float], first: int, last: int) -> tuple[float, int] | None:
-    """What the best cut of a stretch takes away, and where it is."""
+    """The variance that the best cut of a stretch removes, and its place."""
     best: tuple[float, int] | None = None
     around = _squares(values[first:last])
     for place in range(first + SHORTEST, last - SHORTEST + 1):

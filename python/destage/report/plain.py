@@ -1,4 +1,4 @@
-"""What a page shows where no script runs, and what its scripts are allowed.
+"""Tables for readers without scripts, and the policy that scripts of a page run under.
 
 A page holds everything that it needs, and says so to the browser: nothing is loaded or sent, no
 code runs but the scripts whose hash stands in the policy, and none is made out of text (Vega's

@@ -76,7 +76,7 @@ def stored_page(
 
 
 def _sized(runs: Sequence[Row]) -> list[dict[str, Any]]:
-    """What a run that failed, or is missing, would have had: its size, its trace's pages."""
+    """Sizes of runs; of failed and missing ones from runs of the same trace."""
     of_trace: dict[Any, Row] = {}
     for run in runs:
         if run.get("trace_unique_pages"):
@@ -112,7 +112,7 @@ def _lead(runs: Sequence[Row]) -> str:
 
 
 def _notices(rows: Sequence[Row], missing: Sequence[Missing], damaged: int) -> Iterable[str]:
-    """What is not as it should be: damage, holes, failures."""
+    """Notices of damaged parts, missing runs and failures."""
     if damaged:
         yield (
             f"{counted(damaged, 'part')} of the store cannot be read, and the runs in it are"
@@ -147,7 +147,7 @@ def _model(
     metrics: Sequence[Metric],
     labels: Sequence[str],
 ) -> dict[str, Any]:
-    """What the page's scripts draw."""
+    """The data of the page's script."""
     charts = StoredCharts(labels, PAGE, page=True)
     frames = {str(run["cache"]): some["frames"] for run, some in zip(runs, known, strict=True)}
     order: dict[str, Any] = {

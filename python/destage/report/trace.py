@@ -1,4 +1,4 @@
-"""What a trace looks like, for the report: its numbers, and three small charts.
+"""The trace in the report: its numbers, and three small charts.
 
 The input is what `trace info` gives as JSON. A number that is not there is left out.
 """

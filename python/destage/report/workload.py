@@ -53,7 +53,7 @@ _WIDE = ("block_heat", "unique_blocks", "pird_frequency", "read_ratio", "hottest
 
 
 def _meaning(name: str, data: Mapping[str, Any]) -> str:
-    """What a chart is of, where its axes do not say it."""
+    """The subject of a chart whose axes do not name it."""
     if name == "pird_frequency":
         return "; the stronger the colour, the more pages"
     padding = data.get("padding")

@@ -90,7 +90,7 @@ def _behind(share: float | None, than: str) -> str:
 
 
 def title_of(name: str) -> str:
-    """What a metric is called in a sentence."""
+    """The name of a metric within a sentence."""
     title = next((m.title for m in METRICS if m.name == name), name)
     return title if title.split()[0].isupper() else title[0].lower() + title[1:]
 
@@ -206,7 +206,7 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
 
 
 def wrong_lines(choice: Choice) -> list[str]:
-    """What another choice costs."""
+    """Costs of other choices."""
     return [_wrong(choice, wrong) for wrong in choice.wrong]
 
 

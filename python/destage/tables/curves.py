@@ -55,7 +55,7 @@ def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence
 
 
 def _sampled(drawn: Mapping[str, Any]) -> str:
-    """What was looked at, if not the whole trace."""
+    """The sample that curves were made from; empty for the whole trace."""
     samples = [drawn["sample"]] if drawn.get("sample") else drawn.get("samples") or ()
     if not samples:
         return ""
@@ -128,7 +128,7 @@ def _how_sure(curves: ResultSet) -> str:
 
 
 def curves_summary(curves: ResultSet) -> list[str]:
-    """What the curves say, a sentence for each thing worth knowing."""
+    """Findings from the curves, a sentence each."""
     said: list[str] = []
     for curve in curves.source["mrc"].get("curves") or ():
         every = curve.get("every_size")

@@ -94,7 +94,7 @@ class Tidy(ABC):
 
     @abstractmethod
     def _everything(self) -> Any:
-        """What the JSON form holds."""
+        """The content of the JSON form."""
 
     @abstractmethod
     def _provenance(self) -> Mapping[str, str]:

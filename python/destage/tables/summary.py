@@ -1,4 +1,4 @@
-"""What a comparison says in plain words, a sentence for each thing worth knowing."""
+"""Findings of a comparison in plain words, a sentence each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BEST = {
 
 
 def summary(result: ResultSet) -> list[str]:
-    """What the comparison says, a sentence for each thing worth knowing."""
+    """Findings of a comparison, a sentence each."""
     sizes, count = result.sizes, len(result.labels)
     if not sizes:
         return ["The result set holds no runs."]

@@ -1,4 +1,4 @@
-"""What a trace looks like, in words and numbers."""
+"""The facts of a trace, in words and numbers."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _order(data: Data) -> Iterable[Line]:
 
 
 def _reading(data: Data) -> Line:
-    """What the reader dropped or met."""
+    """Records that the reader dropped or repaired."""
     summary = data["summary"]
     titles = {
         "stepped back": "stepped_back",

@@ -136,7 +136,7 @@ def _compared(best: Run, other: Run) -> str:
 
 
 def _behind(best: Run, other: Run) -> list[str]:
-    """What moved with the response time, for and against."""
+    """Metrics that moved with the response time, for and against."""
     gains: list[str] = []
     pains: list[str] = []
     for sign in _SIGNS:
