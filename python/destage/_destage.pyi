@@ -17,6 +17,7 @@ __all__ = [
     "Shelf",
     "StandIn",
     "Trace",
+    "COMMIT",
     "VERSION",
     "assembled",
     "check_every_size",
@@ -69,6 +70,7 @@ __all__ = [
     "workloads",
 ]
 
+COMMIT: str
 VERSION: str
 
 _Progress = Callable[[int, int | None, str], object] | None

@@ -38,7 +38,7 @@ from destage._destage import (
 )
 from destage.errors import UsageError
 from destage.model.naming import GROUPS, canonical, members, need_a_drive, parts
-from destage.user_policies.files import blame, load, split
+from destage.user_policies.files import blame, load, source_sha256, split
 from destage.user_policies.trust import is_in_a_file, may_run
 
 __all__ = [
@@ -229,6 +229,8 @@ class OwnPolicy:
     params: dict[str, Any]
     needs_next_use: bool
     needs_device: bool = False
+    source_sha256: str | None = None
+    """Of the file that it is in."""
 
     def make(self, frames: int) -> Policy:
         """Return a fresh policy."""
@@ -289,7 +291,8 @@ class OwnPolicy:
         made = load(path, name)
         own = cls.of(made, params)
         assert own is not None
-        return replace(own, name=f"{path}:{own.name if name is None else name}")
+        called = f"{path}:{own.name if name is None else name}"
+        return replace(own, name=called, source_sha256=source_sha256(path))
 
 
 def _not_run(frames: int, **params: Any) -> Policy:

@@ -183,6 +183,11 @@ def _differences(
                 f"{name}: parameters were {json.dumps(old['config']['params'])},"
                 f" and are {json.dumps(new['config']['params'])}"
             )
+        sources = [run["config"].get("source_sha256") for run in (old, new)]
+        if sources[0] is not None and sources[0] != sources[1]:
+            found.append(
+                f"{name}: the policy's file is another one: SHA-256 {sources[1]}, not {sources[0]}"
+            )
         found += _changed(name, old["counters"], new["counters"])
         before_ns, after_ns = old.get("timing"), new.get("timing")
         if before_ns is None or after_ns is None:

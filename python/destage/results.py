@@ -20,16 +20,21 @@ from destage.errors import DataError, UsageError
 from destage.experiment.answer import Answer, asked_in_sql
 from destage.experiment.listing import stored_table
 from destage.experiment.pooling import pooled_rows
-from destage.experiment.rows import FAILED, Row, columns_of, order_of
+from destage.experiment.rows import FAILED, Row, columns_of, key_of_row, order_of
 from destage.experiment.store import Store
 from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
+from destage.experiment.task import Key
 from destage.io.extras import need_extra
 from destage.io.files import Destination, read_text, write_whole
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import reading
+from destage.model.choice import chosen
+from destage.model.life import Life
 from destage.model.metrics import Metric, metrics
+from destage.model.provenance import made_by
 from destage.model.results import ResultSet
 from destage.model.run import INTERRUPTED, SHARD, Run, TraceIdentity
+from destage.reports import check_page
 from destage.tables.frames import Tabled, by_column
 from destage.tables.results import results_table
 from destage.tables.table import Table
@@ -245,9 +250,22 @@ class Results(Tabled):
 
         Raises `UsageError` for a name that there is not.
         """
-        if self._stored is not None and sort is None:
-            return stored_table(self._stored.rows, show, view)
+        if self._stored is not None:
+            has_life = chosen(show, view, sort)[1]
+            return stored_table(
+                self._stored.rows, show, view, sort, self._lives() if has_life else None
+            )
         return results_table(self.runs, show=show, sort=sort, view=view)
+
+    def _lives(self) -> dict[Key, Life | None]:
+        """How long devices last under the runs of stores; nothing of pooled ones."""
+        if not self.stores:
+            return {}
+        return {
+            key_of_row(row): run.life
+            for one, rows in self._of_stores
+            for row, run in zip(rows, Results([one], self._pe_cycles).runs, strict=True)
+        }
 
     @property
     def plot(self) -> Plots:
@@ -293,7 +311,10 @@ class Results(Tabled):
         if self._stored is not None:
             return self.to_dicts()
         # `from_json` and `rerun` read both.
-        return self.sets[0] if len(self.sets) == 1 else list(self.sets)
+        # What made them is in them, but for the command.
+        made = {key: value for key, value in made_by().items() if key == "command"}
+        sets = [{**made, **one} for one in self.sets]
+        return sets[0] if len(sets) == 1 else sets
 
     def _provenance(self) -> Mapping[str, str]:
         if self._stored is not None:
@@ -320,6 +341,8 @@ class Results(Tabled):
         """
         self._need_stores("write_report(path, results)")
         need_extra("the report")
+        if path is not None:
+            check_page(path)
         from destage.report.stored import stored_page
 
         shown = " + ".join(store.folder.resolve().name for store in self.stores)

@@ -113,4 +113,7 @@ mod _destage {
     };
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+    /// Empty where the build did not know it.
+    #[pymodule_export]
+    const COMMIT: &str = crate::sets::COMMIT;
 }

@@ -6,11 +6,18 @@ use crate::trace::Trace;
 use destage_engine::result::{ResultSet, RunResult};
 use pyo3::prelude::*;
 
+/// The commit that this was built from; empty where the build did not know it.
+pub const COMMIT: &str = match option_env!("DESTAGE_BUILD_COMMIT") {
+    Some(commit) => commit,
+    None => "",
+};
+
 /// A result set as JSON.
 pub fn set_json(trace: &Trace, drive: Option<&Drive>, runs: Vec<RunResult>) -> String {
     let set = ResultSet {
         device: drive.map(|drive| drive.drive.to_json()),
         reading: Some(trace.trace.meta().summary.clone()),
+        commit: Some(COMMIT.to_owned()).filter(|commit| !commit.is_empty()),
         ..ResultSet::new(trace.identity(), runs)
     };
     set.to_json()

@@ -196,6 +196,13 @@ impl Drive {
             .with_placement(&given.placement)?;
         let cache = CacheDefaults::from_table(&given.cache)?;
         let host = HostConfig::from_table(&given.host, &device)?;
+        // Keys of a writer that is not there would do nothing.
+        let idle = ["writer_batch", "writer_low_pages"];
+        let idle = idle.into_iter().find(|key| given.host.contains_key(*key));
+        if let (None, Some(one)) = (host.writer, idle) {
+            let (other, need) = ("writer = none", "writer = trickle");
+            return Err(ConfigError::Together { table: "host", one, other, need });
+        }
         // A preset that is read itself has nobody below it.
         let below = preset.as_deref().filter(|preset| *preset != name);
         Ok(Drive {

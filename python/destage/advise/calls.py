@@ -93,9 +93,10 @@ class Advice(Advised, Tabled):
         `report`, and `OutputError`.
         """
         from destage.io.files import write_whole
-        from destage.reports import need_report
+        from destage.reports import check_page, need_report
 
         need_report()
+        check_page(path)
         from destage.report.advice import advice_page
 
         write_whole(path, advice_page(self, self.results.result_sets[0], command))

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from destage.errors import OutputError
+from destage.io.interruptible import interruptible
 
-__all__ = ["engine"]
+__all__ = ["Engine", "engine"]
 
 #: Draws a point under a limit of so many bytes; the status of the process is the answer.
 _TRY = """
@@ -28,9 +31,22 @@ vl_convert.vegalite_to_svg({"data": values, "mark": "point", "encoding": {"x": {
 """
 
 
+class Engine:
+    """The functions of vl-convert; Ctrl-C ends the wait for each."""
+
+    def __init__(self, module: ModuleType) -> None:
+        """Take the module."""
+        self.module = module
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function that draws in another thread."""
+        draw = getattr(self.module, name)
+        return lambda *args, **kwargs: interruptible(partial(draw, *args, **kwargs))
+
+
 @cache
-def engine() -> ModuleType:
-    """vl-convert, which can be called. Raises `OutputError` where it cannot start."""
+def engine() -> Engine:
+    """The engine, which can be called. Raises `OutputError` where it cannot start."""
     limit = _limit()
     if limit is not None:
         left = limit - _used()
@@ -44,7 +60,7 @@ def engine() -> ModuleType:
             )
     import vl_convert
 
-    return vl_convert
+    return Engine(vl_convert)
 
 
 def _limit() -> int | None:

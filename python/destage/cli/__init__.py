@@ -44,8 +44,9 @@ def main() -> NoReturn:
         status = streams.finish(invoke(sys.argv[1:]))
     except KeyboardInterrupt:
         # In the last moments, when everything is written.
-        status = signals.status()
-    sys.exit(status)
+        status = streams.finish(signals.status())
+    # At once: the interpreter's own end would wait for threads that draw, and lose a signal.
+    os._exit(status)
 
 
 def invoke(args: Sequence[str]) -> int:

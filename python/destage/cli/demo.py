@@ -11,7 +11,7 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
 from destage.demo import compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
-from destage.reports import need_report, write_report
+from destage.reports import check_page, need_report, write_report
 from destage.tables.results import results_table
 from destage.tables.trace_info import plausibility
 
@@ -48,6 +48,7 @@ Next:
 )
 def demo(report_file: str, quiet: bool, **_: Any) -> None:
     """Compare policies on a small real trace that ships with destage."""
+    check_page(report_file)
     with progress(quiet) as callback:
         trace = demo_trace(progress=callback)
         results = compare_demo(trace, profile=True, progress=callback)

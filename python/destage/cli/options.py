@@ -8,8 +8,9 @@ is the folder of decoded traces. What a file may say is in `cli.reading`.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -20,9 +21,11 @@ from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.device import Drive, open_device, open_shared
 from destage.errors import DataError, OutputError, UsageError
+from destage.io.files import together
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import Named, watching
 from destage.model.naming import parts
+from destage.model.provenance import commanded
 from destage.options import RunOption, RunOptions, device_options, run_options
 from destage.user_policies.trust import from_command_line
 
@@ -171,6 +174,30 @@ def _trusted(ctx: click.Context) -> Iterator[None]:
         yield
 
 
+#: Flags that change no number.
+_SILENT = ("jobs", "quiet", "verbose", "color", "trace_cache", "memory")
+
+
+def _command(ctx: click.Context) -> str:
+    """The command line for results: every flag by its long name, without what changes no number."""
+    words = ctx.command_path.split()
+    for param in ctx.command.params:
+        name = param.name or ""
+        typed = ctx.get_parameter_source(name) in _TYPED
+        if not typed or name in _SILENT or isinstance(param.type, Output):
+            continue
+        value = ctx.params.get(name)
+        values = list(value) if isinstance(value, tuple) else [value]
+        if isinstance(param, click.Option) and param.is_flag:
+            opts = param.opts if value else param.secondary_opts
+            words += [max(opts, key=len)] if opts else []
+        elif isinstance(param, click.Option):
+            words += [word for one in values for word in (max(param.opts, key=len), str(one))]
+        else:
+            words += map(str, values)
+    return shlex.join(words)
+
+
 #: Where a parameter's value is what the user typed, as opposed to what a file says.
 _TYPED = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
 
@@ -188,7 +215,9 @@ class Command(click.Command):
         if closed is not None:
             raise OutputError(f"{closed.says}: standard output is closed")
         arm()
-        with watching(outputs, inputs), _trusted(ctx):
+        # A paper's pages are written one by one, through hours; everything else at the end.
+        whole = nullcontext() if self.name == "reproduce" else together()
+        with watching(outputs, inputs), _trusted(ctx), commanded(_command(ctx)), whole:
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -354,8 +383,8 @@ CODE = [
         "-p",
         "--policy",
         multiple=True,
-        metavar="FILE.py:CLASS",
-        help="A policy in a Python file that may run if the file names it.",
+        metavar="NAME",
+        help="A policy FILE.py:CLASS that may run if the file names it.",
     ),
     ALLOW_CODE,
 ]

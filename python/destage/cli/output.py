@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from destage.cli import signals
 from destage.cli.options import OUTPUT, Decorated, flag
 from destage.errors import OutputError
 from destage.io.files import write_whole
@@ -69,9 +71,10 @@ class Outputs:
             if name != "-":
                 look_at(name)
         if "report" in self.files:
-            from destage.reports import need_report
+            from destage.reports import check_page, need_report
 
             need_report()
+            check_page(self.files["report"])
 
     @property
     def to_screen(self) -> bool:
@@ -109,7 +112,10 @@ class Outputs:
     ) -> None:
         """Write the report, if one was asked for."""
         path = self.files.get("report")
-        if path is not None:
+        if path is not None and signals.is_heard():
+            # The user waits for the end, and charts take long.
+            write_whole(path, _without_charts([*([results] if results else []), *curves]))
+        elif path is not None:
             from destage.reports import write_report
 
             write_report(
@@ -121,6 +127,17 @@ class Outputs:
                 series=series,
                 command=command_line(),
             )
+
+
+def _without_charts(made: Sequence[Tabled]) -> str:
+    """The page of an interrupted command: its tables, with the note of what is missing."""
+    tables = "".join(one.to_html() for one in made)
+    again = html.escape(command_line())
+    return (
+        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Interrupted</title>\n'
+        f"<h1>Interrupted</h1>\n{tables}<p>No charts: this command was interrupted."
+        f" All of it: <code>{again}</code></p>\n"
+    )
 
 
 def command_line() -> str:

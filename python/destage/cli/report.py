@@ -13,7 +13,7 @@ from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.errors import UsageError
 from destage.experiment.store import is_store
-from destage.reports import need_report, write_report
+from destage.reports import check_page, need_report, write_report
 from destage.results import Results, load_results
 
 __all__ = ["report"]
@@ -85,6 +85,7 @@ def report(
         html_file = PAGE
     if html_file not in (None, "-"):
         look_at(str(html_file))
+        check_page(str(html_file))
     if figures is not None:
         look_at_folder(figures)
     if any(is_store(name) for name in result):

@@ -81,6 +81,12 @@ FILTERS: list[Decorated] = [
 VIEW: list[Decorated] = [
     flag("--show", metavar="NAME,...", section="Output", help="Columns of the table: metrics."),
     flag(
+        "--sort",
+        metavar="NAME",
+        section="Output",
+        help="Sort the rows of a trace and device, best first.",
+    ),
+    flag(
         "--pooled",
         is_flag=True,
         help="All traces as one: counters added up, ratios made of the sums.",
@@ -108,8 +114,8 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
     if arguments["failed"]:
         found = found.only(status="failed")
     if arguments["sql"] is not None:
-        if arguments["pooled"] or arguments["show"]:
-            raise UsageError("--sql says itself what is shown: leave out --show and --pooled")
+        if arguments["pooled"] or arguments["show"] or arguments["sort"]:
+            raise UsageError("--sql says itself what is shown: leave out --show, --sort, --pooled")
         answer = found.sql(arguments["sql"], unrestricted=arguments["sql_unrestricted"])
         outputs.write(answer)
         if outputs.to_screen:
@@ -119,7 +125,7 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
         raise UsageError("--sql-unrestricted is of a query: add --sql")
     if arguments["pooled"]:
         found = found.pooled()
-    table = found.as_table(show=arguments["show"])
+    table = found.as_table(show=arguments["show"], sort=arguments["sort"])
     outputs.write(found, table)
     if outputs.to_screen:
         print_table(table)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
-__all__ = ["Stopped", "arm", "listen", "said", "status"]
+__all__ = ["Stopped", "arm", "is_heard", "listen", "said", "status"]
 
 #: What is listened to, and what the user is told.
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -27,6 +28,7 @@ def listen() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
+    sys.unraisablehook = _unraised
 
 
 def arm() -> None:
@@ -40,6 +42,11 @@ def arm() -> None:
             os.set_blocking(descriptor, False)
             signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
         _destage.when_stuck(_leave)
+
+
+def is_heard() -> bool:
+    """Whether a signal has come."""
+    return _first is not None
 
 
 def status() -> int:
@@ -57,6 +64,24 @@ def _stop(number: int, _: FrameType | None) -> None:
     if _first is not None:
         os._exit(128 + number)
     _first = signal.Signals(number)
+    raise Stopped
+
+
+#: How soon a signal that was lost is raised again, seconds.
+_SOON_S = 0.01
+
+
+def _unraised(lost: sys.UnraisableHookArgs) -> None:
+    """Raise `Stopped` again where Python dropped it: in a finalizer, or in a lock of an import."""
+    if isinstance(lost.exc_value, Stopped):
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, _raise)
+            signal.setitimer(signal.ITIMER_REAL, _SOON_S)
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _raise(_number: int, _frame: FrameType | None) -> None:
     raise Stopped
 
 

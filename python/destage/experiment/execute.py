@@ -120,7 +120,7 @@ def run_own(
     period: int | None = None,
 ) -> str:
     """The result set of a policy of one's own at a size, as JSON."""
-    return _destage.run_own_policy(
+    text = _destage.run_own_policy(
         trace.raw,
         spec.name,
         params_json(spec.params, f"{spec.name}: parameters"),
@@ -133,6 +133,11 @@ def run_own(
         progress,
         None if drive is None else drive.raw,
     )
+    if spec.source_sha256 is None:
+        return text
+    made = json.loads(text)
+    made["runs"][0]["config"]["source_sha256"] = spec.source_sha256
+    return json.dumps(made)
 
 
 def execute(task: Task, jobs: int = 1, watch: Watch | None = None) -> list[Row]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from destage.experiment.rows import FAILED, Row
+from destage.experiment.rows import FAILED, Row, key_of_row
+from destage.experiment.task import Key
 from destage.io.names import printable
-from destage.model.choice import chosen
+from destage.model.choice import chosen, metric_named
+from destage.model.life import Life
 from destage.model.metrics import Metric, metrics
-from destage.model.words import cell, counted, number, size, time_unit
+from destage.model.words import cell, column_unit, counted, number, size
+from destage.tables.results import LIFE_TITLES, NO_LIFE, by_metric, life_texts
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["stored_table"]
@@ -25,9 +28,21 @@ def _shown(rows: Sequence[Row], show: Any, view: str | None) -> list[Metric]:
 
 
 def stored_table(
-    rows: Sequence[Row], show: str | Sequence[str] | None = None, view: str | None = None
+    rows: Sequence[Row],
+    show: str | Sequence[str] | None = None,
+    view: str | None = None,
+    sort: str | None = None,
+    lives: Mapping[Key, Life | None] | None = None,
 ) -> Table:
-    """One row a run, in the order that they are in."""
+    """One row a run, in the order that they are in.
+
+    Parameters:
+        sort: a metric by which the rows of a trace and device are sorted, the best first.
+        lives: how long devices last, for `life` among the columns.
+    """
+    order = None if sort is None else metric_named(sort)
+    if order is not None:
+        rows = sorted(rows, key=lambda row: by_metric(order, row.get(order.name)))
     several = {
         name: len({row[name] for row in rows}) > 1
         for name in ("device", "ftl", "queue_depth", "seed", "options")
@@ -38,14 +53,17 @@ def stored_table(
     columns.append(Column("size"))
     shown = _shown(rows, show, view)
     units = {
-        m.name: time_unit(r.get(m.name) for r in rows) if m.kind == "time" else None for m in shown
+        m.name: column_unit(r.get(m.name) for r in rows) if m.kind == "time" else None
+        for m in shown
     }
+    lasting = any(one is not None for one in (lives or {}).values())
     for metric in shown:
         unit = units[metric.name]
         title = metric.title[0].lower() + metric.title[1:]
         title = metric.title if metric.title.isupper() else title
         title = f"{title.removesuffix(' ratio')} %" if metric.kind == "ratio" else title
         columns.append(Column(title if unit is None else f"{title}\n({unit.name})"))
+    columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     groups: dict[tuple[Any, ...], list[list[Cell]]] = {}
     for row in rows:
         cells = [Cell("" if row[n] is None else str(row[n])) for n in keys]
@@ -54,8 +72,13 @@ def stored_table(
             cells += [Cell("failed" if k == 0 else "") for k in range(len(shown))]
         else:
             cells += [Cell(cell(m, row.get(m.name), units[m.name])) for m in shown]
+        if lasting and lives is not None:
+            cells += [Cell(text) for text in life_texts(lives.get(key_of_row(row)))]
         groups.setdefault((row["trace"], row["device"], row["ftl"]), []).append(cells)
-    return Table("", columns, list(groups.values()), list(_notes(rows)))
+    notes = list(_notes(rows))
+    if lives is not None and not lasting:
+        notes.append(f"{NO_LIFE} (pe_cycles of the device)")
+    return Table("", columns, list(groups.values()), notes)
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:

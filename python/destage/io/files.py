@@ -6,9 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from destage.errors import DataError, MissingFile, OutputError
+from destage.io.interruptible import held
 from destage.io.names import path_of, printable
 from destage.io.path_conflicts import writing
 from destage.io.stale_files import sweep_up, temporary_name
@@ -18,6 +20,7 @@ __all__ = [
     "made_folder",
     "read_text",
     "remove_temporaries",
+    "together",
     "unreadable",
     "write_whole",
     "written_whole",
@@ -31,6 +34,9 @@ _PIECE = 1 << 20
 
 #: Where an output goes: a path, or `-` for standard output.
 Destination = str | os.PathLike[str]
+
+
+_Begun = tuple[Path, Path, Destination]
 
 
 def _refused(path: Destination, error: OSError) -> OutputError:
@@ -85,8 +91,8 @@ def remove_temporaries() -> None:
 def written_whole(path: Destination) -> Iterator[Path]:
     """Give a temporary path beside `path` that is renamed to it at the end, or removed on an error.
 
-    What a killed process has left of the same output goes first. Raises `OutputError` where that
-    cannot be.
+    Within `together` the file is renamed at the end of that. What a killed process has left of the
+    same output goes first. Raises `OutputError` where that cannot be.
     """
     target = Path(path_of(path))
     writing(target)
@@ -106,16 +112,66 @@ def written_whole(path: Destination) -> Iterator[Path]:
     except OSError as e:
         raise e if isinstance(e, OutputError) else _refused(path, e) from e
     _open.add(temporary)
+    begun, is_whole = _together.get(), False
     try:
-        try:
-            yield temporary
+        yield temporary
+        is_whole = True
+        if begun is not None:
+            begun.append((temporary, target, path))
+        else:
             os.replace(temporary, target)
-        except OSError as e:
-            raise e if isinstance(e, OutputError) else _refused(path, e) from e
+    except OSError as e:
+        raise e if isinstance(e, OutputError) else _refused(path, e) from e
     finally:
-        _open.discard(temporary)
-        with suppress(OSError):
-            temporary.unlink()
+        if begun is None or not is_whole:
+            _remove(temporary)
+
+
+def _remove(temporary: Path) -> None:
+    _open.discard(temporary)
+    with suppress(OSError):
+        temporary.unlink()
+
+
+#: Files that wait for the end of `together`: temporary, target, as they were named. None: files
+#: are put in place one by one.
+_together: ContextVar[list[_Begun] | None] = ContextVar("destage_together", default=None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Put the files that are written within in place at its end: all, or none if a signal came.
+
+    An error in one leaves the others what they were to be. Raises `OutputError`.
+    """
+    begun: list[_Begun] = []
+    token, is_kept = _together.set(begun), False
+    try:
+        yield
+        is_kept = True
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        is_kept = True
+        raise
+    finally:
+        _together.reset(token)
+        with held():
+            _put_in_place(begun, is_kept)
+
+
+def _put_in_place(begun: list[_Begun], is_kept: bool) -> None:
+    failure: OutputError | None = None
+    for temporary, target, path in begun:
+        try:
+            if is_kept:
+                os.replace(temporary, target)
+        except OSError as e:
+            failure = failure or _refused(path, e)
+        finally:
+            _remove(temporary)
+    if failure is not None:
+        raise failure
 
 
 def made_folder(folder: Destination) -> Path:

@@ -1,4 +1,4 @@
-"""Work of libraries that do not listen to signals, done so that Ctrl-C ends the wait for it.
+"""Signals at the wrong moment: libraries that do not listen, and work that must not be cut in two.
 
 Python runs its handlers on the main thread between byte codes. A query or a drawing that computes
 for seconds in native code would keep that thread; so another one does the work.
@@ -6,12 +6,14 @@ for seconds in native code would keep that thread; so another one does the work.
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TypeVar
 
-__all__ = ["interruptible"]
+__all__ = ["held", "interruptible"]
 
 T = TypeVar("T")
 
@@ -44,3 +46,32 @@ def interruptible(work: Callable[[], T], stop: Callable[[], object] | None = Non
     if failed:
         raise failed[0]
     return done[0]
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Let signals wait: for the moments that files take to be put in place."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    late: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: late.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    # Who counts signals (`end_at_second_signal`) would end the process.
+    wakeup = signal.set_wakeup_fd(-1)
+    try:
+        yield
+    finally:
+        if wakeup != -1:
+            signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+        for which, handler in before.items():
+            signal.signal(which, handler)
+    for number in late[:1]:
+        handler = before[signal.Signals(number)]
+        if callable(handler):
+            # Not sent again: that would be the second one, which ends the process.
+            handler(number, None)
+        elif handler == signal.SIG_DFL:
+            signal.raise_signal(number)

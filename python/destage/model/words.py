@@ -19,6 +19,7 @@ __all__ = [
     "NONE",
     "TimeUnit",
     "cell",
+    "column_unit",
     "counted",
     "duration",
     "finite",
@@ -151,6 +152,17 @@ def time_unit(nanos: Iterable[float | int | None]) -> TimeUnit:
             whole = name == "ns" or smallest >= 100 * length
             return TimeUnit(name, length, 0 if whole else digits)
     return TimeUnit("ns", 1.0, 0)
+
+
+def column_unit(nanos: Iterable[float | int | None]) -> TimeUnit | None:
+    """The unit of times of several traces; None where they are so unlike that each has its own."""
+    values = [v for v in nanos if v]
+    unit = time_unit(values)
+    if max(values, default=0) < 1000 * unit.ns:
+        return unit
+    least, most = max(values) / 1000, 100 * min(values)
+    larger = [(name, length) for name, length in _TIMES if least < length <= most]
+    return TimeUnit(*larger[0], 3) if larger else None
 
 
 def cell(metric: Metric, value: float | int | None, unit: TimeUnit | None = None) -> str:

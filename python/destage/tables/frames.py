@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from destage import _destage
 from destage.errors import MissingExtra
 from destage.io.files import Destination, write_whole
+from destage.model.provenance import made_by
 from destage.tables.table import Table
 
 if TYPE_CHECKING:
@@ -126,7 +127,10 @@ class Tidy(ABC):
 
         Raises `OutputError`.
         """
-        return _written(json.dumps(self._everything(), indent=1, allow_nan=False) + "\n", path)
+        everything = self._everything()
+        if isinstance(everything, dict):
+            everything = {**made_by(), **everything}
+        return _written(json.dumps(everything, indent=1, allow_nan=False) + "\n", path)
 
     def to_csv(self, path: Destination | None = None) -> str:
         """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
@@ -141,7 +145,7 @@ class Tidy(ABC):
         The file's metadata says where it is from, as JSON. Raises `OutputError`.
         """
         columns = list(self.columns().items())
-        metadata = dict(self._provenance())
+        metadata = {**self._provenance(), "destage.made_by": json.dumps(made_by())}
         write_whole(path, lambda: _destage.parquet_bytes(columns, metadata))
 
 

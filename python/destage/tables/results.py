@@ -15,6 +15,7 @@ from destage.model.words import (
     NONE,
     TimeUnit,
     cell,
+    column_unit,
     counted,
     number,
     significant,
@@ -23,7 +24,12 @@ from destage.model.words import (
 )
 from destage.tables.table import MARK, Cell, Column, Table
 
-__all__ = ["Numbers", "life_texts", "results_table"]
+__all__ = ["LIFE_TITLES", "NO_LIFE", "Numbers", "by_metric", "life_texts", "results_table"]
+
+#: Columns that say how long a drive lasts.
+LIFE_TITLES = ("drive writes\na day", "years")
+#: Said where they cannot be.
+NO_LIFE = "years and drive writes a day: say what a block endures"
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
@@ -60,7 +66,10 @@ class Numbers:
         """Choose the unit that suits all runs."""
         title = metric.title[0].lower() + metric.title[1:]
         title = metric.title if metric.title.split()[0].isupper() else title
-        unit = time_unit(r[metric.name] for r in runs) if metric.kind == "time" else None
+        unit = None
+        if metric.kind == "time":
+            several = len({r.trace.fingerprint for r in runs}) > 1
+            unit = (column_unit if several else time_unit)(r[metric.name] for r in runs)
         if metric.kind == "ratio":
             title = f"{title.removesuffix(' ratio')} %"
         elif unit is not None:
@@ -104,7 +113,7 @@ def results_table(
     columns += [Column("pages", spare=True), Column("size", spare=True)]
     columns += [Column(s.title) for s in shown]
     lasting = any(r.life for r in runs) and (life or asked is None)
-    columns += [Column("drive writes\na day"), Column("years")] if lasting else []
+    columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     table = Table(_title(runs), columns)
     by_size: dict[Place, list[Run]] = {}
     for run in runs:
@@ -121,11 +130,16 @@ def results_table(
         table.groups.append(rows)
     table.notes += _notes(table, runs, shown)
     if life and not lasting:
-        table.notes.append("years and drive writes a day: say what a block endures (--pe-cycles)")
+        table.notes.append(f"{NO_LIFE} (--pe-cycles)")
     if zeros:
         names = ", ".join(Numbers.of(m, runs).title.replace("\n", " ") for m in zeros)
         table.notes.append(f"0 in every run: {names}")
     return table
+
+
+def by_metric(order: Metric, value: float | int | None) -> tuple[bool, float]:
+    """The key that sorts by a metric, the best first; what has no number comes last."""
+    return value is None, (value or 0) * (-1 if order.better == "higher" else 1)
 
 
 def _sorted(
@@ -134,9 +148,7 @@ def _sorted(
     """The groups with their runs sorted; of groups of one run each the groups themselves."""
 
     def key(run: Run) -> tuple[bool, float]:
-        value = run[order.name]
-        # What has no number comes last.
-        return value is None, (value or 0) * (-1 if order.better == "higher" else 1)
+        return by_metric(order, run[order.name])
 
     if one_each:
         return dict(sorted(by_size.items(), key=lambda item: key(item[1][0])))

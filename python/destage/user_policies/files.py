@@ -17,13 +17,13 @@ from destage.errors import DataError, MissingFile, UsageError
 from destage.io.names import printable
 from destage.user_policies.trust import split_name
 
-__all__ = ["blame", "blamed", "load", "split"]
+__all__ = ["blame", "blamed", "load", "source_sha256", "split"]
 
 #: What a policy has.
 _CALLS = ("request", "evict", "admit")
 
-#: Modules that were loaded: by path, with what the file was like then.
-_loaded: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
+#: Modules that were loaded: by path, with the SHA-256 of the file that they are of.
+_loaded: dict[Path, tuple[str, ModuleType]] = {}
 
 
 def split(text: str) -> tuple[str, str | None, dict[str, Any]]:
@@ -97,14 +97,13 @@ def _module(path: str) -> ModuleType:
     """The file as a module."""
     where = Path(path).expanduser()
     try:
-        status = where.stat()
         text = where.read_bytes()
     except OSError as e:
         why = "no such file" if isinstance(e, FileNotFoundError) else e.strerror or str(e)
         raise MissingFile(f"policy {printable(path)}: {why}") from e
     whole = where.resolve()
-    stamp = (status.st_mtime_ns, status.st_size)
-    if whole in _loaded and _loaded[whole][0] == stamp:
+    content = hashlib.sha256(text).hexdigest()
+    if whole in _loaded and _loaded[whole][0] == content:
         return _loaded[whole][1]
     # A name that nobody else has: two folders may both have a `mine.py`.
     mark = hashlib.sha256(str(whole).encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -122,8 +121,13 @@ def _module(path: str) -> ModuleType:
         raise DataError(f"{printable(path)}{_line_of(e, whole)}: {type(e).__name__}: {e}") from e
     finally:
         sys.path.remove(str(whole.parent))
-    _loaded[whole] = (stamp, module)
+    _loaded[whole] = (content, module)
     return module
+
+
+def source_sha256(path: str) -> str:
+    """The SHA-256 of the file as it was loaded."""
+    return _loaded[Path(path).expanduser().resolve()][0]
 
 
 def _line_of(error: Exception, path: Path) -> str:

@@ -28,6 +28,9 @@ pub struct RunConfig {
     /// Its placement policy, as one types it, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
+    /// SHA-256 of the Python file that the policy is in, if it is in one: hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_sha256: Option<String>,
 }
 
 impl RunConfig {

@@ -49,6 +49,10 @@ pub static SCHEMA: &[Object] = &[
         schema: "text", "`destage.results`";
         schema_version: "integer", "1; a change that a reader could trip over raises it";
         version: "text", "version of Destage";
+        commit "?": "text", "commit that the engine was built from, with `-dirty` if its sources \
+            were changed; absent where the build did not know it";
+        command "?": "text", "command line that made the results, without what changes no number: \
+            threads, outputs, colours; absent for results of Python";
         trace: "@trace", "which trace was replayed, and how it was read";
         runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
             asked";
@@ -111,6 +115,7 @@ pub static SCHEMA: &[Object] = &[
             `ignore`: that they be not, though the drive says so; absent: as the drive says";
         device "?": "text", "name of the drive behind the cache";
         placement "?": "text", "its placement policy, as one types it; absent if it has none";
+        source_sha256 "?": "text", "SHA-256 of the Python file that the policy is in";
     ),
     object!("counters", "Page accesses and what came of them, warm-up left out ([page \
         policies](docs/spec/page-policies.md), 2.5).",

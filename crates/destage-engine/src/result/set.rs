@@ -28,6 +28,12 @@ pub struct ResultSet {
     pub schema_version: u32,
     /// Version of Destage.
     pub version: String,
+    /// Commit that the engine was built from, where the build knew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Command line that made the results, without what changes no number: threads, outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The trace.
     pub trace: TraceIdentity,
     /// The runs, in the order of policies, then sizes, as asked.
@@ -51,6 +57,8 @@ impl ResultSet {
             schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
+            commit: None,
+            command: None,
             trace,
             runs,
             device: None,

@@ -59,6 +59,8 @@ pub(super) fn record(
             },
             device: options.drive.as_ref().map(|drive| drive.name.clone()),
             placement: options.drive.as_ref().and_then(|drive| drive.placement.clone()),
+            // Known where the file was read.
+            source_sha256: None,
         },
         warmup_requests: outcome.warmup_requests,
         counters: outcome.counters,

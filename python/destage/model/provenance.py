@@ -1,0 +1,34 @@
+"""What made a result: version, commit, and the command line of the command that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from destage import _destage
+
+__all__ = ["commanded", "made_by"]
+
+#: The command line that runs, without what changes no number; None in Python.
+_command: ContextVar[str | None] = ContextVar("destage_command", default=None)
+
+
+@contextmanager
+def commanded(command: str) -> Iterator[None]:
+    """Name the command line in what is written within."""
+    token = _command.set(command)
+    try:
+        yield
+    finally:
+        _command.reset(token)
+
+
+def made_by() -> dict[str, str]:
+    """Version, commit where the build knew it, command where there is one."""
+    made = {
+        "version": _destage.VERSION,
+        "commit": getattr(_destage, "COMMIT", None),
+        "command": _command.get(),
+    }
+    return {key: value for key, value in made.items() if value}
