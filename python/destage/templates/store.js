@@ -152,11 +152,11 @@
     return { domain: domain, title: title, kind: against ? "real" : metric.kind, length: length, unit: unit };
   }
 
-  // ---- Charts: drawn when they are near the screen, and drawn again when their rows have changed.
+  // ---- Charts: drawn when they come onto the screen, and drawn again when their rows have changed.
   const jobs = new Set(), panels = [];
   const watcher = new IntersectionObserver(function (entries) {
     for (const entry of entries) entry.target.near(entry.isIntersecting);
-  }, { rootMargin: "100px" });
+  });
   function panel(kind) {
     const caption = html("span", {}), tools = html("span", { class: "tools" }), place = html("div", { class: "vega" });
     const figure = html("figure", {}, html("figcaption", {}, caption, tools), place);
@@ -686,7 +686,7 @@
   });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   window.addEventListener("hashchange", () => location.reload());
-  // Until all that is near the screen is drawn; `everything` draws the rest, too.
+  // Until all that is on the screen is drawn; `everything` draws the rest, too.
   async function drawn(everything) {
     if (everything) for (const p of panels) p.place.near(true);
     while (due || jobs.size) await (due || Promise.all(jobs));
