@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -251,6 +253,28 @@ calls.planned = hiding
 done = calls.sweep(spec, store, resume=True, engine="dask", scheduler=scheduler, warn=print)
 print(done.missing, "missing")
 """
+
+
+@pytest.mark.parametrize(
+    "says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["nothing", "http"]
+)
+def test_what_is_no_scheduler_is_named(tmp_path: Path, says: bytes) -> None:
+    """Something accepts at the address, and is silent or speaks another protocol."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    taken.append(server.accept()[0])
+                    taken[-1].sendall(says)
+
+        taken: list[socket.socket] = []
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        loop = {"synth": "loop", "requests": 200, "pages": 40}
+        sweep = {"traces": [loop], "policies": ["lru"], "cache": ["5p"]}
+        with pytest.raises(ds.UsageError, match=f"{address}: no Dask scheduler answers there"):
+            ds.sweep({"sweep": sweep}, tmp_path / "runs", engine="dask", scheduler=address)
 
 
 def test_nobody_at_the_address_is_said(tmp_path: Path) -> None:

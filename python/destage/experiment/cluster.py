@@ -19,6 +19,7 @@ from destage import _destage
 from destage.errors import DestageError, MissingExtra, UsageError
 from destage.experiment.schedule import STAGE, Finished, finished
 from destage.experiment.task import SEMANTICS, Task
+from destage.io.interruptible import interruptible
 from destage.options import ProgressCallback
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ VERSION = (_destage.VERSION, SEMANTICS)
 _LOOK_S, _WAIT_S = 1.0, 0.1
 #: How long the scheduler may be silent.
 _SILENT_S = 10.0
+#: How long a connection to it may take.
+_CONNECT_S = 10.0
 #: Tasks under way for each thread of a worker: one at work, one waiting.
 _AHEAD = 2
 #: How often a task may lose its worker.
@@ -136,9 +139,15 @@ def _client(where: str | LocalCluster | None) -> Client:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        return Client(where, timeout=10, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as e:
-        said = str(e) or type(e).__name__
+        # What accepts and says nothing, or speaks another protocol, would be waited for.
+        return interruptible(
+            lambda: Client(where, timeout=_CONNECT_S, set_as_default=False),
+            limit_s=_CONNECT_S,
+        )
+    except Exception as e:
+        # Another protocol's bytes are taken for lengths: no memory, no such codec, ...
+        is_plain = isinstance(e, (OSError, TimeoutError, ValueError))
+        said = (str(e) or type(e).__name__) if is_plain else "it speaks another protocol"
         raise UsageError(f"scheduler {where}: no Dask scheduler answers there: {said}") from None
 
 

@@ -18,12 +18,17 @@ __all__ = ["held", "interruptible"]
 T = TypeVar("T")
 
 
-def interruptible(work: Callable[[], T], stop: Callable[[], object] | None = None) -> T:
+def interruptible(
+    work: Callable[[], T],
+    stop: Callable[[], object] | None = None,
+    limit_s: float | None = None,
+) -> T:
     """Do the work in a thread, and wait for it; `stop` tells it to end where a signal came.
 
-    Work that cannot be told goes on in the background, and nobody waits for it.
+    Work that cannot be told goes on in the background, and nobody waits for it. Raises
+    `TimeoutError` after `limit_s` seconds.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if limit_s is None and threading.current_thread() is not threading.main_thread():
         return work()  # No signal comes here.
     done: list[T] = []
     failed: list[BaseException] = []
@@ -37,7 +42,7 @@ def interruptible(work: Callable[[], T], stop: Callable[[], object] | None = Non
     thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
     thread.start()
     try:
-        thread.join()
+        thread.join(limit_s)
     except BaseException:
         if stop is not None:
             stop()
@@ -45,6 +50,8 @@ def interruptible(work: Callable[[], T], stop: Callable[[], object] | None = Non
         raise
     if failed:
         raise failed[0]
+    if not done:
+        raise TimeoutError(f"no answer in {limit_s:g} s")
     return done[0]
 
 

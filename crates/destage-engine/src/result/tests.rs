@@ -116,11 +116,13 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     let control = Control::default();
     let mut one = run(&workload.input(), &lru, &frames, &plain, &control, &mut series).unwrap();
     one.series = series.finish();
+    one.config.source_sha256 = Some("0f".into());
     without.push(one);
     let with =
         RunOptions { drive: Some(mounted(&drive, "dftl")), profile: true, ..RunOptions::default() };
     let with =
         ResultSet { device: Some(drive.to_json()), ..set(runs(&workload, "lru,cflru", &with)) };
+    let with = ResultSet { commit: Some("0f".into()), command: Some("destage".into()), ..with };
     let ahead = runs(&workload, "lru,none", &writing(&drive, RunOptions::default()));
     let mut seen = BTreeSet::new();
     let mut today = Vec::new();
