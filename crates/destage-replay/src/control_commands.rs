@@ -31,7 +31,7 @@ impl<'a> ControlCommands<'a> {
         trim.ranges(self.logical_pages)
     }
 
-    /// The same as ranges of dense ids: the pages of the run among them. `lpns` is its table.
+    /// Pages of a trim that the run has, as ranges of dense ids. `lpns` is its table.
     pub fn ids(&self, trim: &ControlCommand, lpns: &[u64]) -> [Range<u32>; 2] {
         let rank = |page| lpns.partition_point(|&lpn| lpn < page) as u32; // ids are below 2^32
         self.lpns(trim).map(|pages| match pages.is_empty() {

@@ -1,4 +1,4 @@
-//! What a run counts, for every policy alike (`docs/spec/page-policies.md` 2.5).
+//! Counters of a run, the same for every policy (`docs/spec/page-policies.md` 2.5).
 
 use crate::distribution::{Summary, Values};
 use destage_core::{Op, Plan, Policy};
@@ -44,12 +44,12 @@ pub struct Counters {
     pub padding_writes: u64,
     /// Dirty pages written at the end of the run (`flush_at_end`); in `physical_writes` too.
     pub end_flushes: u64,
-    /// What trims dropped; a result has it apart, if they are part of the run.
+    /// Pages that trims dropped; a result has them apart, if they are part of the run.
     #[serde(skip)]
     pub trims: TrimCounters,
 }
 
-/// What is counted of trims (`docs/spec/device-today.md` 10), as far as the cache knows.
+/// Counters of trims (`docs/spec/device-today.md` 10), as far as the cache knows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TrimCounters {
     /// Trims.
@@ -92,7 +92,7 @@ impl Counters {
         (self.evictions - self.clean_evictions).min(self.destaged_pages)
     }
 
-    /// What was counted since `before`, of the same run.
+    /// Counts since `before`, of the same run.
     pub(crate) fn since(&self, before: &Counters) -> Counters {
         Counters {
             read_hits: self.read_hits - before.read_hits,
@@ -182,7 +182,7 @@ impl DestageSizes {
     }
 }
 
-/// What only one policy counts, each under its name.
+/// Counters of a single policy, each under its name.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct OwnCounters(Vec<(&'static str, u64)>);
 
@@ -194,7 +194,7 @@ impl OwnCounters {
         OwnCounters(counters)
     }
 
-    /// What was counted since `before`, of the same policy.
+    /// Counts since `before`, of the same policy.
     pub fn since(mut self, before: &OwnCounters) -> Self {
         for (now, before) in self.0.iter_mut().zip(&before.0) {
             now.1 -= before.1;

@@ -53,7 +53,7 @@ impl Squares {
     }
 }
 
-/// What is known of many values, at any time.
+/// Many values, of which a summary is known at any time.
 #[derive(Clone, Debug)]
 pub struct Values {
     count: u64,
@@ -81,7 +81,7 @@ impl Values {
         self.histogram.record(value).expect("it grows by itself and holds every value of 64 bits");
     }
 
-    /// The same value so many times more.
+    /// Adds a value so many times.
     pub fn add_many(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -120,7 +120,7 @@ impl Values {
         both
     }
 
-    /// What a result keeps. `None` of no values.
+    /// The summary that a result keeps; `None` of no values.
     pub fn summary(&self) -> Option<Summary> {
         if self.count == 0 {
             return None;

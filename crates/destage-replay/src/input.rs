@@ -1,4 +1,4 @@
-//! What a run reads: the columns of a decoded trace, and what is known of its future.
+//! The input of a run: the columns of a decoded trace, and what is known of its future.
 
 use crate::accesses::Columns;
 use crate::control_commands::ControlCommands;
@@ -6,7 +6,7 @@ use destage_core::NEVER;
 use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
 
-/// What a run is made of.
+/// The input of a run.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     /// The decoded trace.

@@ -29,19 +29,19 @@ const NEIGHBOURS_AHEAD: usize = 3;
 /// processor's first cache.
 const MOST_PADS: usize = 512;
 
-/// What a run leaves behind.
+/// Counts of a run without a device.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What was counted. `physical_reads` and `physical_writes` are left to the caller, who knows
+    /// Counters. `physical_reads` and `physical_writes` are left to the caller, who knows
     /// the run's options.
     pub counters: Counters,
-    /// What only this policy counts.
+    /// The policy's own counters.
     pub own: OwnCounters,
     /// Sizes of the flush groups.
     pub destage_pages: DestageSizes,
     /// Requests that were not counted.
     pub warmup_requests: u64,
-    /// What was counted, window by window.
+    /// Counts of each window.
     pub parts: WindowCounts,
     /// Where the policy has adapted to, at the end.
     pub gauges: BTreeMap<String, f64>,
@@ -56,7 +56,7 @@ struct Done {
     control_commands: usize, // of the list
 }
 
-/// What is counted while the loop runs.
+/// Counts of a loop that runs.
 type Counted = (Counters, DestageSizes);
 
 /// One run's input.
@@ -75,8 +75,8 @@ pub struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Runs the policy over the trace, every decision shown to the observer; counts what comes after
-    /// the warm-up.
+    /// Runs the policy over the trace, every decision shown to the observer; counts begin after the
+    /// warm-up.
     ///
     /// Returns `None` when the observer stopped it.
     pub fn run<P: Policy>(&self, policy: &mut P, observer: &mut dyn Observer) -> Option<Replayed> {

@@ -1,4 +1,4 @@
-//! What a run with a device counts (`docs/spec/device.md` 8), warm-up left out.
+//! Counters of a run with a device (`docs/spec/device.md` 8), warm-up left out.
 
 use crate::distribution::Summary;
 use destage_core::Nanos;
@@ -39,7 +39,7 @@ pub struct TimedCounters {
     pub device: DeviceCounters,
 }
 
-/// What is counted of trims and flushes (`docs/spec/device-today.md` 10).
+/// Counters of trims and flushes (`docs/spec/device-today.md` 10).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 10 says what each one is, name by name")]
 pub struct ControlCounters {
@@ -50,7 +50,7 @@ pub struct ControlCounters {
     pub flush_wait_ns_sum: Nanos,
 }
 
-/// What a drive has done since it had done `before`; erase counts of blocks stay as they are.
+/// Work of a drive since it had done `before`; erase counts of blocks stay as they are.
 pub(crate) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceCounters {
     for (all, before) in [
         (&mut all.flash_reads, before.flash_reads),
@@ -106,7 +106,7 @@ impl EraseSpread {
     }
 }
 
-/// What a run with a device adds to a result.
+/// Times and counters that a run with a device adds to a result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Timing {
     /// The exact numbers.

@@ -46,7 +46,7 @@ impl WindowBounds {
     }
 }
 
-/// What a drive has done.
+/// Work of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Flash {
     /// Programs for the host.
@@ -66,7 +66,7 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// What it has done since it had done `before`.
+    /// Its work since it had done `before`.
     fn since(self, before: Flash) -> Flash {
         Flash {
             host_programs: self.host_programs - before.host_programs,
@@ -80,7 +80,7 @@ impl Flash {
     }
 }
 
-/// What was counted in one window.
+/// Counts of one window.
 #[derive(Clone, Default, Debug)]
 pub struct Window {
     /// Requests; rows of the trace in a run without a device.
@@ -89,7 +89,7 @@ pub struct Window {
     pub counters: Counters,
     /// By its end every frame had been taken.
     pub was_full: bool,
-    /// What the drive did, with a device.
+    /// Work of the drive, with a device.
     pub flash: Flash,
     /// Responses of the requests that it issued, with a device.
     pub responses: Responses,
@@ -245,7 +245,7 @@ pub struct Windows {
     pub requests_beyond: BTreeMap<String, Vec<f64>>,
 }
 
-/// What a drive did in the windows of a run.
+/// Work of a drive in the windows of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlashWindows {
     /// Programs for the host.

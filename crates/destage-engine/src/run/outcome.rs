@@ -1,4 +1,4 @@
-//! What a run counted.
+//! Counts of a run, with or without a device.
 
 use crate::options::RunOptions;
 use destage_replay::counters::{Counters, OwnCounters};
@@ -8,7 +8,7 @@ use destage_replay::windows::Windows;
 use destage_ssd::Future;
 use std::collections::BTreeMap;
 
-/// What a run counted.
+/// Counts of a run, with or without a device.
 pub(super) struct Outcome {
     pub(super) counters: Counters,
     pub(super) own: OwnCounters,
@@ -22,7 +22,7 @@ pub(super) struct Outcome {
     pub(super) future: Option<Future>, // of the first of two runs
 }
 
-/// What went to flash, by the options of the run.
+/// Counts the pages that went to flash, by the options of the run.
 pub(super) fn physical(counters: &mut Counters, options: &RunOptions) {
     let fetches = if options.fetch_on_write_miss { counters.write_misses } else { 0 };
     counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;

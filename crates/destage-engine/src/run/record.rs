@@ -21,7 +21,7 @@ pub struct Named {
     pub params: BTreeMap<String, serde_json::Value>,
 }
 
-/// What a run leaves behind.
+/// The result of a run.
 pub(super) fn record(
     outcome: Outcome,
     named: Named,

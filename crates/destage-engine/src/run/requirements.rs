@@ -1,4 +1,4 @@
-//! What a policy needs of a run, and whether the run supplies it.
+//! Requirements of a policy on a run, and whether the run supplies it.
 
 use crate::spec::PolicySpec;
 use destage_core::Requirements;
@@ -12,7 +12,7 @@ pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
     specs.iter().any(|spec| requirements(spec).contains(Requirements::NEXT_USE))
 }
 
-/// What a policy needs of a run; no cache needs nothing.
+/// Requirements of a policy on a run; no cache has none.
 pub fn requirements(spec: &PolicySpec) -> Requirements {
     destage_policies::requirements(spec.name).unwrap_or(Requirements::NONE)
 }
@@ -22,7 +22,7 @@ pub(super) fn clusters(spec: &PolicySpec) -> bool {
     destage_policies::info(spec.name).is_ok_and(|info| info.clusters)
 }
 
-/// What a policy says of its numbers where this is so of the run.
+/// Caveats of a policy about its numbers in such a run.
 pub(super) fn caveats(policy: &str, when: Circumstance) -> impl Iterator<Item = &'static str> {
     let caveats = destage_policies::info(policy).map_or(&[][..], |info| info.caveats);
     caveats.iter().filter(move |caveat| caveat.when == when).map(|caveat| caveat.says)

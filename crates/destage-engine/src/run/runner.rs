@@ -133,7 +133,7 @@ fn replay_of<'a>(input: &'a Input<'a>, options: &RunOptions) -> Replay<'a> {
     }
 }
 
-/// What a run without a drive counted, with the options of the run put in.
+/// Counts of a run without a drive, with the options of the run put in.
 pub(super) fn untimed(replayed: Replayed, options: &RunOptions) -> Outcome {
     let Replayed { mut counters, mut dirty_left, .. } = replayed;
     if options.flush_at_end {

@@ -29,14 +29,14 @@ impl RunOptions {
         Ok(())
     }
 
-    /// What policies may take from the run.
+    /// Values that policies may take from the run.
     pub(crate) fn says(&self) -> Vec<(FromRun, Value)> {
         let mut said = Cost::says(self.cost);
         said.extend(self.drive.iter().flat_map(|drive| told_by(&drive.device)));
         said
     }
 
-    /// What a policy is built from.
+    /// The setup that a policy is built from.
     pub(super) fn setup(&self, frames: u32, params: Params, trace_pages: u64) -> Setup {
         let mut setup = Setup { params, trace_pages: Some(trace_pages), ..Setup::new(frames) };
         if let Some(pages) = self.pages_per_block {

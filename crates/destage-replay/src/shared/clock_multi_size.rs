@@ -10,7 +10,7 @@ use std::mem::swap;
 /// How many pages before its turn a page under the hand is asked for.
 const VICTIMS_AHEAD: usize = 8;
 
-/// What the sizes know of a page: a bit each.
+/// State of a page at all sizes: a bit each.
 #[derive(Clone, Copy, Default)]
 #[repr(align(4))]
 struct Bits {

@@ -22,7 +22,7 @@ struct Numbers([i32; LANES]);
 /// The bit beside a miss's number that says that the page is dirty, or was when it left.
 const DIRTY: i32 = 1;
 
-/// What is counted of a size.
+/// Counts of a size.
 #[derive(Clone, Copy, Default)]
 struct Totals {
     misses: u64,

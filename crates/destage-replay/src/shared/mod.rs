@@ -72,8 +72,8 @@ pub fn at_once(sizes: usize, tasks: usize, jobs: usize) -> usize {
 }
 
 /// Runs a policy that [`can_share`] at some sizes, at most eight, each at least 1; the first
-/// `warmup_requests` are not counted. What a run of each size on its own counts; it has no windows if
-/// they were not asked for.
+/// `warmup_requests` are not counted. The counts are those of a run of its own for each size,
+/// without windows if they were not asked for.
 ///
 /// Returns `None` when it was stopped.
 pub fn run(
@@ -110,7 +110,7 @@ trait Lanes {
     /// Counts what only a look at every page shows, so that counters can be asked for.
     fn settle(&mut self) {}
 
-    /// What was counted until it was settled, at a size.
+    /// Counts until it was settled, at a size.
     fn counters(&self, lane: usize) -> Counters;
 
     /// Pages that are dirty in the cache of a size, once it was widened.
@@ -123,7 +123,7 @@ struct Pass<'a> {
     warmup_requests: usize,
     /// Of each size, as it was given.
     frames: &'a [u32],
-    /// What is counted is cut into windows.
+    /// Counts are cut into windows.
     windows: bool,
     control: &'a Control,
 }
@@ -156,7 +156,7 @@ impl Pass<'_> {
         Some(each.collect())
     }
 
-    /// What has been counted at each size.
+    /// Counts at each size.
     fn counters<L: Lanes>(&self, lanes: &mut L) -> Vec<Counters> {
         lanes.settle();
         (0..self.frames.len()).map(|lane| lanes.counters(lane)).collect()

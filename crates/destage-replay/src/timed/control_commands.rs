@@ -90,7 +90,7 @@ impl<'a> ControlQueue<'a> {
         self.warmup = (warm_rows, requests);
     }
 
-    /// What [`counts_from`](ControlQueue::counts_from) said.
+    /// The arguments of [`counts_from`](ControlQueue::counts_from).
     #[inline(always)]
     pub(super) fn warmup(&self) -> (Option<usize>, u64) {
         self.warmup

@@ -14,15 +14,15 @@ use destage_ssd::{Device, DeviceCounters, Ftl, HostConfig, PendingTime};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What a run with a device leaves behind.
+/// Counts and times of a run with a device.
 #[derive(Clone, Debug)]
 pub struct TimedOutcome {
     /// Requests that were not counted.
     pub warmup_requests: u64,
-    /// What a run without a device counts too; `physical_reads` and `physical_writes` are left to
-    /// the caller.
+    /// Counts that a run without a device has too; `physical_reads` and `physical_writes` are left
+    /// to the caller.
     pub pages: Counters,
-    /// What only this policy counts.
+    /// The policy's own counters.
     pub own: OwnCounters,
     /// Where the policy has adapted to, at the end.
     pub gauges: BTreeMap<String, f64>,
@@ -30,7 +30,7 @@ pub struct TimedOutcome {
     pub destage_pages: DestageSizes,
     /// Times, and what the drive did.
     pub timing: Timing,
-    /// What was counted, window by window.
+    /// Counts of each window.
     pub parts: WindowCounts,
     /// Pages that were still dirty at the end.
     pub dirty_left: u64,
@@ -112,7 +112,7 @@ impl Course {
         self.is_open = true;
     }
 
-    /// The same of a trim or flush.
+    /// Issues a trim or flush.
     pub(super) fn issue_control_command(&mut self, arrival_ns: Nanos, kind: ControlKind) {
         self.issue(arrival_ns, false);
         self.control_command = Some(kind);

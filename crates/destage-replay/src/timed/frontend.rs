@@ -1,4 +1,4 @@
-//! What stands between the host and the drive; here nothing (`docs/spec/device.md` 7.2).
+//! The interface of a cache between host and drive, and no cache (`docs/spec/device.md` 7.2).
 
 use super::ledger::Ledger;
 use crate::counters::OwnCounters;
@@ -57,7 +57,7 @@ pub(super) trait Frontend {
     /// The host has trimmed a page: it is in no cache any more (`docs/spec/device-today.md` 4.2).
     fn forget(&mut self, _: &mut Device, _id: u32, _: &mut Ledger) {}
 
-    /// What every request with pages pays at its end, nanoseconds.
+    /// Time that every request with pages takes at its end, nanoseconds.
     fn after_ns(&self) -> Nanos {
         0
     }
@@ -78,7 +78,7 @@ pub(super) trait Frontend {
         0
     }
 
-    /// What only the policy counts, since the start.
+    /// The policy's own counters, since the start.
     fn own_counters(&self) -> OwnCounters {
         OwnCounters::default()
     }

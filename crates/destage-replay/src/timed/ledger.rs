@@ -1,4 +1,4 @@
-//! What is counted while a run goes on.
+//! Counts of a run that goes on.
 
 use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes};
@@ -8,7 +8,7 @@ use crate::windows::Flash;
 use destage_core::{Nanos, Op};
 use destage_ssd::DeviceCounters;
 
-/// What is counted while the run goes on.
+/// Counts of a run that goes on.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Ledger {
     pub(super) pages: Counters,
@@ -48,7 +48,7 @@ impl Ledger {
         self.last_ns = self.last_ns.max(completion);
     }
 
-    /// What is sampled at a dirty eviction, just before its submission.
+    /// Samples the drive at a dirty eviction, just before its submission.
     #[inline]
     pub(super) fn destage(&mut self, in_gc: bool, (longest, sum): (Nanos, u128), units: u32) {
         self.in_gc += u64::from(in_gc);
@@ -64,7 +64,7 @@ impl Ledger {
         }
     }
 
-    /// What the drive has done by now, and what dirty evictions met.
+    /// Work of the drive until now, and the state that dirty evictions met.
     pub(super) fn flash(&self, device: &DeviceCounters) -> Flash {
         Flash {
             host_programs: device.flash_programs,

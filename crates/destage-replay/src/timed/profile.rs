@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// long: nobody has to know beforehand how long a run will be.
 const MOST_PERIODS: usize = 240;
 
-/// What began in one period.
+/// Requests and operations that began in one period.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Period {
     /// Requests issued.

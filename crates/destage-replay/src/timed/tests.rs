@@ -1,4 +1,4 @@
-//! What vectors do not show: warm-ups, options of the run, observers, and what is refused. The
+//! Beyond the vectors: warm-ups, options of the run, observers, and what is refused. The
 //! vectors themselves are run by `conform`, random ones against a reference model in
 //! `tests/it/device_reference`.
 

@@ -9,7 +9,7 @@ use destage_core::{Nanos, Op, Page};
 use destage_ssd::DeviceConfig;
 use destage_ssd::config::AddressMode;
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
     /// To read or write.
@@ -103,7 +103,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// The same for a run that drops what is trimmed: a page has no next use beyond its trim.
+    /// The workload of a run that drops what is trimmed: a page has no next use beyond its trim.
     #[must_use]
     pub fn dropping_trims(self) -> Self {
         let next_uses = next_uses(&self, &self.control_commands);

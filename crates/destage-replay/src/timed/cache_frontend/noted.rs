@@ -1,4 +1,4 @@
-//! What the run itself keeps of the pages in a cache: what a drive with placement handles looks at
+//! Notes of the run itself on the pages in a cache: what a drive with placement handles looks at
 //! (`docs/spec/device-today.md` 8.1).
 
 use destage_core::{Op, Page};
@@ -24,7 +24,7 @@ impl Noted {
         }
     }
 
-    /// What the drive is told when a page is written back.
+    /// The hint that goes to the drive with a page that is written back.
     #[inline(always)]
     pub(super) fn written_back(&self, page: Page, label: u8) -> WriteHint {
         WriteHint { bytes: self.bytes.get(page.0 as usize).copied().unwrap_or(0), label }

@@ -1,4 +1,4 @@
-//! What is written while units are idle (`docs/spec/writer.md`): by the policy, if it asks for such
+//! Pages written while units are idle (`docs/spec/writer.md`): by the policy, if it asks for such
 //! instants, and by the writer of the host.
 //!
 //! ```text
