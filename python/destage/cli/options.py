@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -215,8 +215,7 @@ class Command(click.Command):
         if closed is not None:
             raise OutputError(f"{closed.says}: standard output is closed")
         arm()
-        # A paper's pages are written one by one, through hours; everything else at the end.
-        whole = nullcontext() if self.name == "reproduce" else together()
+        whole = together([o.file for o in outputs if isinstance(o.file, str)])
         with watching(outputs, inputs), _trusted(ctx), commanded(_command(ctx)), whole:
             return super().invoke(ctx)
 

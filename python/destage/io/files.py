@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -112,7 +112,10 @@ def written_whole(path: Destination) -> Iterator[Path]:
     except OSError as e:
         raise e if isinstance(e, OutputError) else _refused(path, e) from e
     _open.add(temporary)
-    begun, is_whole = _together.get(), False
+    begun, is_whole = None, False
+    named, waiting = _together.get() or ((), [])
+    if os.path.realpath(path) in named:
+        begun = waiting
     try:
         yield temporary
         is_whole = True
@@ -135,17 +138,20 @@ def _remove(temporary: Path) -> None:
 
 #: Files that wait for the end of `together`: temporary, target, as they were named. None: files
 #: are put in place one by one.
-_together: ContextVar[list[_Begun] | None] = ContextVar("destage_together", default=None)
+_together: ContextVar[tuple[frozenset[str], list[_Begun]] | None] = ContextVar(
+    "destage_together", default=None
+)
 
 
 @contextmanager
-def together() -> Iterator[None]:
-    """Put the files that are written within in place at its end: all, or none if a signal came.
+def together(paths: Sequence[str]) -> Iterator[None]:
+    """Put these files, as far as they are written within, in place at its end: all, or none if a
+    signal came.
 
     An error in one leaves the others what they were to be. Raises `OutputError`.
     """
     begun: list[_Begun] = []
-    token, is_kept = _together.set(begun), False
+    token, is_kept = _together.set((frozenset(map(os.path.realpath, paths)), begun)), False
     try:
         yield
         is_kept = True
