@@ -360,7 +360,7 @@ fn a_mapped_entry_cut_by_hand_ends_with_a_sentence() {
         panic!("read what is not there: {sum}");
     }
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_mapped_entry_cut_by_hand_ends_with_a_sentence", "--nocapture"])
+        .args(["--exact", "cache::a_mapped_entry_cut_by_hand_ends_with_a_sentence", "--nocapture"])
         .env(CHILD, "1")
         .output()
         .unwrap();
