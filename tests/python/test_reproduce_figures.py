@@ -14,10 +14,10 @@ from destage.model.estimates import Estimate
 from destage.reproduce import paper
 from destage.reproduce.claims import Claim, Expectation, Figure
 from destage.reproduce.figures import Drawing, Point, drawing
-from destage.reproduce.looking import Case
+from destage.reproduce.looking import Case, Judgement
 from destage.reproduce.rows import Row, Rows
 from destage.reproduce.sums import names, sums
-from destage.reproduce.verdicts import Judgement, Verdict, decide
+from destage.reproduce.verdicts import Verdict, decide
 
 pytest.importorskip("altair")
 

@@ -20,10 +20,10 @@ from destage.options import ProgressCallback, thread_count
 from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation, Options, evaluate
-from destage.reproduce.looking import Case
+from destage.reproduce.looking import Case, Judgement
 from destage.reproduce.reading import load_paper, paper
 from destage.reproduce.sums import names
-from destage.reproduce.verdicts import Judgement, Verdict
+from destage.reproduce.verdicts import Verdict
 
 __all__ = [
     "PAPERS",

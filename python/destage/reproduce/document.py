@@ -12,8 +12,9 @@ from destage import _destage
 from destage.reproduce.claims import RunSet
 from destage.reproduce.evaluation import SENSITIVITY_SHARE, Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
+from destage.reproduce.looking import Judgement
 from destage.reproduce.sums import Sums, sums
-from destage.reproduce.verdicts import UNTESTED, Judgement, Verdict
+from destage.reproduce.verdicts import UNTESTED, Verdict
 from destage.reproduce.wording import cases_in_words, expected, load_words, measured, number
 from destage.reproduce.workloads import Load, label_of
 

@@ -11,7 +11,18 @@ from destage.reproduce.claims import AXES, Check, Expectation
 from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, Seeds, quantity
 from destage.reproduce.rows import Cell, Rows
 
-__all__ = ["MET", "PARTIAL", "SMALL", "STATUSES", "UNDECIDED", "UNMET", "Case", "Look", "judged"]
+__all__ = [
+    "MET",
+    "PARTIAL",
+    "SMALL",
+    "STATUSES",
+    "UNDECIDED",
+    "UNMET",
+    "Case",
+    "Judgement",
+    "Look",
+    "judged",
+]
 
 #: A case: meets the claim; has the paper's direction and half to twice its amount; has the right
 #: direction, but too small an effect; is not significant; does not meet the claim.
@@ -38,6 +49,29 @@ class Case:
     def decidable(self) -> bool:
         """Whether it has numbers to decide by."""
         return self.status not in (ZERO, UNDEFINED)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict of a claim on some workloads."""
+
+    verdict: str
+    cases: tuple[Case, ...] = ()
+    loads: tuple[str, ...] = ()
+    """Kinds of the workloads behind it."""
+    why: str = ""
+    """Why it cannot be tested."""
+    supposed: str = ""
+    """The configurations that fulfil the claim's condition, if it has one."""
+    saturated: str = ""
+    """The configurations that are left out as saturated."""
+    open: int = 0
+    """Undecided cases, if the verdict would be a better one were they met; 0: it cannot change."""
+
+    @property
+    def met(self) -> int:
+        """Cases that meet the claim."""
+        return sum(c.status == MET for c in self.cases)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from destage.reproduce.cases import KINDS_OF_CHECK
 from destage.reproduce.claims import Check, Claim, Condition
-from destage.reproduce.looking import MET, UNDECIDED, Case, Look
+from destage.reproduce.looking import MET, UNDECIDED, Case, Judgement, Look
 from destage.reproduce.published import RECORDED
 from destage.reproduce.rows import Cell, Rows
 
@@ -31,29 +31,6 @@ ORDER = (HOLDS, PARTLY, FAILS, UNTESTED)
 OWN = ("original", "stand-in", "specified")
 
 _ORIGINALS = "a statement about what is in the original traces; a stand-in has only their counts"
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The verdict of a claim on some workloads."""
-
-    verdict: str
-    cases: tuple[Case, ...] = ()
-    loads: tuple[str, ...] = ()
-    """Kinds of the workloads behind it."""
-    why: str = ""
-    """Why it cannot be tested."""
-    supposed: str = ""
-    """The configurations that fulfil the claim's condition, if it has one."""
-    saturated: str = ""
-    """The configurations that are left out as saturated."""
-    open: int = 0
-    """Undecided cases, if the verdict would be a better one were they met; 0: it cannot change."""
-
-    @property
-    def met(self) -> int:
-        """Cases that meet the claim."""
-        return sum(c.status == MET for c in self.cases)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from destage.reproduce.claims import Check, Claim, Expectation
-from destage.reproduce.looking import MET, STATUSES, Case
-
-if TYPE_CHECKING:
-    from destage.reproduce.verdicts import Judgement
+from destage.reproduce.looking import MET, STATUSES, Case, Judgement
 
 __all__ = ["FACTORS", "VERDICTS", "is_share", "number", "verb", "verdicts_in_words"]
 

@@ -36,7 +36,6 @@ enum Apply {
 }
 
 /// `text` or `whole`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn kind<S: Serializer>(apply: &Apply, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(match apply {
         Apply::Text(_) => "text",
@@ -108,11 +107,11 @@ impl Drive {
             let what = format!("unknown option {unknown:?} of a device{meant} (known: {known})");
             return Err(DriveError::Option(what));
         }
-        let given = DEVICE_OPTIONS.iter().filter_map(|option| {
+        let mut given = DEVICE_OPTIONS.iter().filter_map(|option| {
             let value = options.get(option.name).filter(|value| !value.is_null())?;
             Some((option, value))
         });
-        given.fold(Ok(self.clone()), |drive, (option, value)| option.applied(&drive?, value))
+        given.try_fold(self.clone(), |drive, (option, value)| option.applied(&drive, value))
     }
 }
 
