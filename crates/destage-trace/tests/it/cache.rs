@@ -40,7 +40,7 @@ impl RecordSource for Scattered {
             length_bytes: (1 + bits / 2000 % 4) * 4096,
             response_ns: NO_RESPONSE,
             device: 0,
-            op: if bits % 3 == 0 { RecordOp::Write } else { RecordOp::Read },
+            op: if bits.is_multiple_of(3) { RecordOp::Write } else { RecordOp::Read },
         });
         Ok(self.left > 0)
     }
