@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from destage.errors import UsageError
 from destage.io.files import Destination
-from destage.io.names import printable
+from destage.io.names import check_page
 
 if TYPE_CHECKING:
     from destage.curves.drawn import Curves
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from destage.results import Results
     from destage.trace import Trace
 
-__all__ = ["check_page", "need_report", "write_report"]
+__all__ = ["need_report", "write_report"]
 
 
 def need_report() -> None:
@@ -24,24 +23,6 @@ def need_report() -> None:
     from destage.io.extras import need_extra
 
     need_extra("the report")
-
-
-#: Names of files that are no page.
-_OTHERS = {
-    *(".pdf", ".png", ".svg", ".jpg", ".jpeg", ".ps", ".eps", ".doc", ".docx", ".xlsx"),
-    *(".csv", ".json", ".jsonl", ".parquet", ".md", ".txt", ".toml", ".ipynb", ".gz"),
-}
-
-
-def check_page(path: Destination) -> None:
-    """Raise `UsageError` for a name that promises something else than a page."""
-    name = os.fspath(path)
-    ending = os.path.splitext(name)[1]
-    if ending.lower() in _OTHERS and (os.path.isfile(name) or not os.path.exists(name)):
-        raise UsageError(
-            f"{printable(name)}: a report is an HTML page: name it"
-            f" {printable(name.removesuffix(ending))}.html; a browser prints it as PDF"
-        )
 
 
 def write_report(

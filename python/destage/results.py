@@ -26,7 +26,7 @@ from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
 from destage.experiment.task import Key
 from destage.io.extras import need_extra
 from destage.io.files import Destination, read_text, write_whole
-from destage.io.names import path_of, printable
+from destage.io.names import check_page, path_of, printable
 from destage.io.path_conflicts import reading
 from destage.model.choice import chosen
 from destage.model.life import Life
@@ -34,7 +34,6 @@ from destage.model.metrics import Metric, metrics
 from destage.model.provenance import made_by
 from destage.model.results import ResultSet
 from destage.model.run import INTERRUPTED, SHARD, Run, TraceIdentity
-from destage.reports import check_page
 from destage.tables.frames import Tabled, by_column
 from destage.tables.results import results_table
 from destage.tables.table import Table

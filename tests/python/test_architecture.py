@@ -24,7 +24,7 @@ MOST_AT_THE_ROOT = 20
 
 
 #: Most lines of a file and of a function, blank lines and docstrings counted.
-MOST_LINES, MOST_OF_A_FUNCTION = 500, 60
+MOST_LINES, MOST_OF_A_FUNCTION = 550, 60
 
 
 def modules() -> dict[str, Path]:

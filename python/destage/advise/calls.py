@@ -93,7 +93,8 @@ class Advice(Advised, Tabled):
         `report`, and `OutputError`.
         """
         from destage.io.files import write_whole
-        from destage.reports import check_page, need_report
+        from destage.io.names import check_page
+        from destage.reports import need_report
 
         need_report()
         check_page(path)

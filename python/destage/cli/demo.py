@@ -11,7 +11,8 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
 from destage.demo import compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
-from destage.reports import check_page, need_report, write_report
+from destage.io.names import check_page
+from destage.reports import need_report, write_report
 from destage.tables.results import results_table
 from destage.tables.trace_info import plausibility
 

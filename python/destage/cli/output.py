@@ -71,7 +71,8 @@ class Outputs:
             if name != "-":
                 look_at(name)
         if "report" in self.files:
-            from destage.reports import check_page, need_report
+            from destage.io.names import check_page
+            from destage.reports import need_report
 
             need_report()
             check_page(self.files["report"])

@@ -13,7 +13,8 @@ from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.errors import UsageError
 from destage.experiment.store import is_store
-from destage.reports import check_page, need_report, write_report
+from destage.io.names import check_page
+from destage.reports import need_report, write_report
 from destage.results import Results, load_results
 
 __all__ = ["report"]

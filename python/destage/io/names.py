@@ -8,7 +8,7 @@ from pathlib import Path
 
 from destage.errors import UsageError
 
-__all__ = ["PathLike", "path_of", "paths_of", "printable", "shown"]
+__all__ = ["check_page", "PathLike", "path_of", "paths_of", "printable", "shown"]
 
 PathLike = str | os.PathLike[str]
 
@@ -53,3 +53,21 @@ def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     if not given:
         raise UsageError("paths: expected at least one")
     return [Path(path_of(p, "paths")) for p in given]
+
+
+#: Names of files that are no page.
+_OTHERS = {
+    *(".pdf", ".png", ".svg", ".jpg", ".jpeg", ".ps", ".eps", ".doc", ".docx", ".xlsx"),
+    *(".csv", ".json", ".jsonl", ".parquet", ".md", ".txt", ".toml", ".ipynb", ".gz"),
+}
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Raise `UsageError` for a name that promises something else than a page."""
+    name = os.fspath(path)
+    ending = os.path.splitext(name)[1]
+    if ending.lower() in _OTHERS and (os.path.isfile(name) or not os.path.exists(name)):
+        raise UsageError(
+            f"{printable(name)}: a report is an HTML page: name it"
+            f" {printable(name.removesuffix(ending))}.html; a browser prints it as PDF"
+        )
