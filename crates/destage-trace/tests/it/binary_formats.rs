@@ -419,7 +419,8 @@ fn thirds(bytes: &[u8], pack: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     bytes.chunks(bytes.len().div_ceil(3)).flat_map(pack).collect()
 }
 
-/// The other samples go through every packing beside the text formats; these need a name or options.
+/// The other samples go through every packing beside the text formats; these need a name or
+/// options.
 #[test]
 fn every_packing_gives_identical_records() {
     for (name, options) in [("blktrace-big-endian.bin", options(&[])), ("csv.csv", csv_options())] {

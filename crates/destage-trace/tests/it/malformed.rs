@@ -8,8 +8,8 @@ use Category::{
     BadDevice, BadNumber, BadTime, OutOfRange, Oversized, TooFewFields, TooManyFields, UnknownOp,
 };
 
-/// A format, its sample, a bad line, and what is wrong with it: category, column (0: the whole line),
-/// and a part of the message.
+/// A format, its sample, a bad line, and its fault: category, column (0: the whole line), and a part
+/// of the message.
 type Case = (&'static str, &'static str, &'static str, Category, u32, &'static str);
 
 /// What `mooncake` asks for; no other format knows it.

@@ -1,6 +1,6 @@
 //! The timed run against its slow, event-driven reference model, on random drives, loads and
-//! policies: every completion, every decision, every counter. A configuration that the specification
-//! excludes is refused.
+//! policies: every completion, every decision, every counter. A configuration that the
+//! specification excludes is refused.
 //!
 //! `PROPTEST_CASES` sets how many vectors each property draws.
 

@@ -4,6 +4,7 @@ use super::generate::{self, Caches, Ftls};
 use super::{Line, agrees, product, runner};
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use std::cell::Cell;
 
@@ -77,6 +78,12 @@ fn spoilt_host() -> [(&'static str, &'static str, Value); 6] {
         ("host", "writer_low_pages", json!(0)),
         ("host", "writer_batch", json!("many")),
     ]
+}
+
+/// Enough cases, whatever is asked for, that some are accepted and some are refused.
+fn runner_of_both() -> TestRunner {
+    let asked = runner(300).config().clone();
+    TestRunner::new(Config { cases: asked.cases.max(150), ..asked })
 }
 
 /// The product refuses every vector.
@@ -226,7 +233,7 @@ fn a_device_fits_its_ftl_or_is_refused() {
         vector["requests"] = json!([]);
         vector
     });
-    let verdict = runner(300).run(&vectors.prop_map(Line), |Line(vector)| {
+    let verdict = runner_of_both().run(&vectors.prop_map(Line), |Line(vector)| {
         if product::run(&vector).is_err() {
             too_large.update(|count| count + 1);
             return Ok(());
@@ -280,7 +287,7 @@ fn data_fit_a_device_or_it_is_refused() {
             vector
         },
     );
-    let verdict = runner(300).run(&vectors.prop_map(Line), |Line(vector)| {
+    let verdict = runner_of_both().run(&vectors.prop_map(Line), |Line(vector)| {
         if product::run(&vector).is_err() {
             too_large.update(|count| count + 1);
             return Ok(());
