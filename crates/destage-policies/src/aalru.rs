@@ -244,7 +244,8 @@ impl Latencies {
 
 /// The policy.
 pub struct Aalru<D> {
-    pages: Blocks<D, PageState, BlockState>, // every resident page, clean or dirty, linked to its block
+    // every resident page, clean or dirty, linked to its block
+    pages: Blocks<D, PageState, BlockState>,
     rb: Chain<1>,
     wb: Chain<1>,
     rb_len: u32, // RL

@@ -9,7 +9,7 @@
 //!   in_frames! { self.pages; frames: self.frames }                    resident: in Frames
 //!   counted! { self: self.resident, of self.frames }                  resident: so many
 //!   linked! { ClusterState: 1 => links }                              links of an entry, by list
-//!   hints! { self.pages: prefetch, prefetch_links; beside: self.places }      each hint, in their order
+//!   hints! { self.pages: prefetch, prefetch_links; beside: self.places }   each hint in turn
 //! ```
 //!
 //! Macros, because the answers are methods of the policy's own `impl`: a trait between would be one

@@ -247,7 +247,8 @@ impl Period {
 
 /// The policy.
 pub struct Bpac<D> {
-    pages: Blocks<D, PageState, ClusterState>, // every resident page; clusters hold those that are not hot
+    // every resident page; clusters hold those that are not hot
+    pages: Blocks<D, PageState, ClusterState>,
     p_list: Chain<0>,
     p_list_len: u32,
     b_list: BList,

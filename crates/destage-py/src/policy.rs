@@ -81,7 +81,8 @@ pub struct PyPolicy {
     writes_through: bool,
     /// It has a method `forget`.
     forgets: bool,
-    /// Units where there is a drive (without one they are not looked at), next uses if its class asks
+    /// Units where there is a drive (without one they are not looked at), next uses if its class
+    /// asks
     /// for them, idle instants if it has a method `idle`.
     requirements: Requirements,
     /// Resident pages: the policy's own lists, or one that follows from its answers.

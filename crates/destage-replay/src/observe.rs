@@ -79,7 +79,8 @@ pub(crate) fn show_gauges<P: Policy>(policy: &P, observer: &mut dyn Observer) {
     }
 }
 
-/// The observer of a run with a device: called only if it watches, so that a run that nobody watches
+/// The observer of a run with a device: called only if it watches, so that a run that nobody
+/// watches
 /// pays a branch and no call.
 pub(crate) struct Watcher<'o> {
     observer: &'o mut dyn Observer,

@@ -219,7 +219,8 @@ impl Device {
         self.ftl.prefetch(lpn);
     }
 
-    /// A hint that the page is written very soon, and [`prefetch`](Device::prefetch) was called some ten
+    /// A hint that the page is written very soon, and [`prefetch`](Device::prefetch) was called
+    /// some ten
     /// pages ago: brings near what changes when its old version becomes invalid.
     #[inline(always)]
     pub fn prefetch_old(&self, lpn: DriveLpn) {

@@ -43,7 +43,8 @@ enum Node {
 
 /// The named instants of a run, and the free frames of its buffer, whose order depends on them.
 ///
-/// Names are forgotten once they have been [settled](PendingTimes::settle), so memory grows with what is
+/// Names are forgotten once they have been [settled](PendingTimes::settle), so memory grows with
+/// what is
 /// outstanding.
 #[derive(Clone, Default, Debug)]
 pub struct PendingTimes {

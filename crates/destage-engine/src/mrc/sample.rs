@@ -4,7 +4,8 @@
 //! Waldspurger, Saemundsson, Ahmad, Park. Cache modeling and optimization using miniature
 //! simulations. USENIX ATC 2017 (any policy).
 //!
-//! A page is in the sample if its [rank](super::stratified_sample) falls below a threshold. Between two uses of
+//! A page is in the sample if its [rank](super::stratified_sample) falls below a threshold. Between
+//! two uses of
 //! a sampled page lies the share R of the pages that lie there in the full trace, so the sample
 //! with `c * R` frames behaves as the full trace does with `c`.
 

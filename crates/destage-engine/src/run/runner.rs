@@ -154,9 +154,11 @@ pub(super) fn untimed(replayed: Replayed, options: &RunOptions) -> Outcome {
     }
 }
 
-/// A run in front of a drive, by the caller, who knows the policy.
-type Timed<'r> = dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> Result<TimedOutcome, RunError>
-    + 'r;
+/// Outcome of a timed replay.
+type TimedResult = Result<TimedOutcome, RunError>;
+
+/// A run in front of a device, by the caller, who knows the policy.
+type Timed<'r> = dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> TimedResult + 'r;
 
 /// Passes decisions on to the caller's observer, and progress to the control.
 struct Followed<'a> {

@@ -1,7 +1,8 @@
 //! Runs with a device: the host side of `docs/spec/device.md` 7. Any policy in front of any drive.
 //!
 //! Everything that decides happens at the instant of a request; only completions lie in the future.
-//! When reads go first, some of them are not known for a while, hence [`PendingTime`](destage_ssd::PendingTime).
+//! When reads go first, some of them are not known for a while, hence
+//! [`PendingTime`](destage_ssd::PendingTime).
 //!
 //! ```text
 //!  workload   requests of a vector as columns (a decoded trace has them already)

@@ -54,7 +54,8 @@ impl StreamsConfig {
         }
     }
 
-    /// A: places of a plane that have an open block of their own (7.1; `docs/spec/collectors.md` 6).
+    /// A: places of a plane that have an open block of their own (7.1; `docs/spec/collectors.md`
+    /// 6).
     pub fn write_points(&self) -> u32 {
         match (self.gc_stream, self.isolation) {
             (GcStream::Shared, _) => self.handles,

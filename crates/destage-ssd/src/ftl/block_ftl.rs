@@ -1,7 +1,8 @@
 //! What the FTLs of `docs/spec/ftl.md` are: state machines over one row of erase blocks, which say
 //! in order what they do to the flash.
 //!
-//! They know nothing of planes, queues or times. What they do goes to a [`FlashOps`]: to [`CountOnly`]
+//! They know nothing of planes, queues or times. What they do goes to a [`FlashOps`]: to
+//! [`CountOnly`]
 //! where only counts are wanted, to the queues of a drive, or to a test that looks at every page.
 //! All of them count the same operations, since the same code decides.
 
@@ -123,7 +124,8 @@ pub trait BlockFtl: Sized {
     /// A hint that the page is read or written soon: brings what says where it is near.
     fn prefetch(&self, lpn: DriveLpn);
 
-    /// A hint that the page is written very soon, some pages after [`prefetch`](BlockFtl::prefetch): brings
+    /// A hint that the page is written very soon, some pages after
+    /// [`prefetch`](BlockFtl::prefetch): brings
     /// near what changes when its old version becomes invalid.
     fn prefetch_old(&self, _lpn: DriveLpn) {}
 

@@ -143,7 +143,8 @@ pub trait Ftl: Sized {
     /// A hint that the page is written or read soon: brings what says where it is near.
     fn prefetch(&self, _lpn: DriveLpn) {}
 
-    /// A hint that the page is written very soon, some ten pages after [`prefetch`](Ftl::prefetch): brings
+    /// A hint that the page is written very soon, some ten pages after [`prefetch`](Ftl::prefetch):
+    /// brings
     /// near what changes when its old version becomes invalid.
     fn prefetch_old(&self, _lpn: DriveLpn) {}
 

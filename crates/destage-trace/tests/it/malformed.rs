@@ -8,7 +8,8 @@ use Category::{
     BadDevice, BadNumber, BadTime, OutOfRange, Oversized, TooFewFields, TooManyFields, UnknownOp,
 };
 
-/// A format, its sample, a bad line, and its fault: category, column (0: the whole line), and a part
+/// A format, its sample, a bad line, and its fault: category, column (0: the whole line), and a
+/// part
 /// of the message.
 type Case = (&'static str, &'static str, &'static str, Category, u32, &'static str);
 

@@ -27,7 +27,8 @@ pub(super) struct Plane {
 
 /// Flash state and mapping.
 ///
-/// `TODAY`: with several write points, an SLC cache (`docs/spec/device-today.md` 7 and 9) or another
+/// `TODAY`: with several write points, an SLC cache (`docs/spec/device-today.md` 7 and 9) or
+/// another
 /// collector than greedy. A device without them is one of which the compiler knows it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PageFtl<const TODAY: bool = false> {

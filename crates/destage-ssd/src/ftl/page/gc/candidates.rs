@@ -16,7 +16,8 @@ pub(in crate::ftl::page) struct SealedBlock {
 pub(in crate::ftl::page) struct Candidates<'a> {
     sealed: &'a Tournaments,
     plane: PlaneId,
-    keys: &'a [u64], // by block of the plane: valid pages << 32 | erase count; all ones if not sealed
+    // by block of the plane: valid pages << 32 | erase count; all ones if not sealed
+    keys: &'a [u64],
     fully_valid: u64, // the least key of a block without an invalid page
 }
 
