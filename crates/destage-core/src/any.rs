@@ -10,15 +10,27 @@ use crate::{
 };
 
 /// Any policy. Decides as the one that it was made of.
+///
+/// The numbers that a run asks for several times an access are kept here; the calls that change them
+/// give them back.
 pub struct AnyPolicy {
     policy: Box<dyn Erased>,
-    needs: Requirements,
+    requirements: Requirements,
+    frames: u32,
+    resident: u32,
+    coming_victim: Option<Page>, // after the last eviction
 }
 
 impl AnyPolicy {
     /// Forgets the policy's type.
     pub fn new<P: Policy + 'static>(policy: P) -> Self {
-        AnyPolicy { needs: policy.requirements(), policy: Box::new(Kept { policy, miss: None }) }
+        AnyPolicy {
+            requirements: policy.requirements(),
+            frames: policy.frames(),
+            resident: policy.resident(),
+            coming_victim: policy.coming_victim(),
+            policy: Box::new(Kept { policy, miss: None }),
+        }
     }
 }
 
@@ -37,33 +49,41 @@ macro_rules! passed_on {
     ) => {
         /// [`Policy`], without what has to do with its types.
         trait Erased {
-            fn request(&mut self, r: &Request) -> Lookup<()>;
-            fn evict(&mut self, device: &dyn DeviceView, plan: &mut Plan);
-            fn admit(&mut self, r: &Request) -> Slot;
+            /// With the resident pages, as the others.
+            fn request(&mut self, r: &Request) -> (Lookup<()>, u32);
+            fn evict(&mut self, device: &dyn DeviceView, plan: &mut Plan) -> (u32, Option<Page>);
+            fn admit(&mut self, r: &Request) -> (Slot, u32);
+            fn forget(&mut self, page: Page) -> (Option<bool>, u32);
             $(fn $look(&self, $($seen: $Seen),*) $(-> $Found)?;)*
             $(fn $change(&mut self, $($given: $Given),*) $(-> $Left)?;)*
         }
 
         impl<P: Policy> Erased for Kept<P> {
-            fn request(&mut self, r: &Request) -> Lookup<()> {
-                match self.policy.request(r) {
+            fn request(&mut self, r: &Request) -> (Lookup<()>, u32) {
+                let found = match self.policy.request(r) {
                     Lookup::Hit(slot) => Lookup::Hit(slot),
                     Lookup::Miss(miss) => {
                         self.miss = Some(miss);
                         Lookup::Miss(())
                     }
                     Lookup::Bypass => Lookup::Bypass,
-                }
+                };
+                (found, self.policy.resident())
             }
 
-            fn evict(&mut self, device: &dyn DeviceView, plan: &mut Plan) {
+            fn evict(&mut self, device: &dyn DeviceView, plan: &mut Plan) -> (u32, Option<Page>) {
                 let miss = self.miss.as_mut().expect("a page missed before one is evicted");
                 self.policy.evict(miss, device, plan);
+                (self.policy.resident(), self.policy.coming_victim())
             }
 
-            fn admit(&mut self, r: &Request) -> Slot {
+            fn admit(&mut self, r: &Request) -> (Slot, u32) {
                 let miss = self.miss.take().expect("a page missed before it is admitted");
-                self.policy.admit(r, miss)
+                (self.policy.admit(r, miss), self.policy.resident())
+            }
+
+            fn forget(&mut self, page: Page) -> (Option<bool>, u32) {
+                (self.policy.forget(page), self.policy.resident())
             }
 
             $(fn $look(&self, $($seen: $Seen),*) $(-> $Found)? {
@@ -80,23 +100,54 @@ macro_rules! passed_on {
             /// An erased policy may have an order: only its builder knows.
             const ORDERED: bool = true;
 
+            #[inline]
             fn requirements(&self) -> Requirements {
-                self.needs
+                self.requirements
             }
 
+            #[inline]
+            fn frames(&self) -> u32 {
+                self.frames
+            }
+
+            #[inline]
+            fn resident(&self) -> u32 {
+                self.resident
+            }
+
+            #[inline]
+            fn coming_victim(&self) -> Option<Page> {
+                self.coming_victim
+            }
+
+            #[inline]
             fn request(&mut self, r: &Request) -> Lookup<()> {
-                self.policy.request(r)
+                let found;
+                (found, self.resident) = self.policy.request(r);
+                found
             }
 
+            #[inline]
             fn evict(&mut self, (): &mut (), device: &dyn DeviceView, plan: &mut Plan) {
-                self.policy.evict(device, plan);
+                (self.resident, self.coming_victim) = self.policy.evict(device, plan);
             }
 
+            #[inline]
             fn admit(&mut self, r: &Request, (): ()) -> Slot {
-                self.policy.admit(r)
+                let slot;
+                (slot, self.resident) = self.policy.admit(r);
+                slot
             }
 
-            $(fn $look(&self, $($seen: $Seen),*) $(-> $Found)? {
+            #[inline]
+            fn forget(&mut self, page: Page) -> Option<bool> {
+                let dropped;
+                (dropped, self.resident) = self.policy.forget(page);
+                dropped
+            }
+
+            $(#[inline]
+            fn $look(&self, $($seen: $Seen),*) $(-> $Found)? {
                 self.policy.$look($($seen),*)
             })*
             $(fn $change(&mut self, $($given: $Given),*) $(-> $Left)? {
@@ -108,8 +159,6 @@ macro_rules! passed_on {
 
 passed_on! {
     looks {
-        fn frames() -> u32;
-        fn resident() -> u32;
         fn for_each_resident(visit: &mut dyn FnMut(Page, bool));
         fn dirty_pages() -> u64;
         fn writes_through() -> bool;
@@ -119,7 +168,6 @@ passed_on! {
         fn prefetch(page: Page);
         fn prefetch_links(page: Page);
         fn prefetch_neighbours(page: Page);
-        fn coming_victim() -> Option<Page>;
         fn counters(count: &mut dyn FnMut(&'static str, u64));
         fn gauges(show: &mut dyn FnMut(&'static str, f64));
         fn inside() -> Vec<(&'static str, Part)>;
@@ -131,7 +179,6 @@ passed_on! {
         fn keep_order();
         fn cleaned(page: Page);
         fn idle(unit: UnitId, device: &dyn DeviceView, plan: &mut Plan);
-        fn forget(page: Page) -> Option<bool>;
         fn keep_periods();
     }
 }
