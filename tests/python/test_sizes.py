@@ -10,18 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from conftest import ROOT
 
 #: Most columns of a line, lines of a function and lines of a file.
 COLUMNS, OF_A_FUNCTION, OF_A_FILE = 100, 70, 550
-
-DECLARES = "a policy reads in one file, beside its paper; a fifth of this one is its table of keys"
-#: Files that may be longer, each with the reason.
-LONG_FILES = {
-    "crates/destage-policies/src/aalru.rs": DECLARES,
-    "crates/destage-policies/src/bpac.rs": DECLARES,
-}
 
 FUNCTION = re.compile(
     r'( *)(?:pub(?:\([^)]*\))? )?(?:(?:default|const|async|unsafe|extern "C") )*fn (\w+)'
@@ -116,13 +108,6 @@ def test_no_function_is_long() -> None:
     assert not long, "\n".join(long)
 
 
-def test_no_file_is_long_without_a_reason() -> None:
+def test_no_file_is_long() -> None:
     lengths = {name(p): len(p.read_text(encoding="utf-8").splitlines()) for p in sources()}
-    long = {path: count for path, count in lengths.items() if count > OF_A_FILE}
-    assert not {path: count for path, count in long.items() if path not in LONG_FILES}
-
-
-@pytest.mark.parametrize("path", LONG_FILES)
-def test_a_reason_is_only_given_where_it_is_needed(path: str) -> None:
-    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
-    assert len(lines) > OF_A_FILE, f"{path} has {len(lines)} lines: it needs no exception any more"
+    assert not {path: count for path, count in lengths.items() if count > OF_A_FILE}
