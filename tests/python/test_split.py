@@ -104,7 +104,7 @@ def test_a_folder_of_parts_is_swept_one_by_one(
     assert ds.sweep(tmp_path / "s.toml", tmp_path / "runs").done == 5
     found = ds.load_results(tmp_path / "runs")
     assert {row["trace"] for row in found} == {p.name for p in (tmp_path / "volumes").iterdir()}
-    (pooled,) = found.pooled()
+    (pooled,) = found.pooled().rows
     assert pooled["trace"] == "5 traces"
     assert pooled["trace_requests"] == 2000
     assert pooled["misses"] == sum(row["misses"] for row in found)

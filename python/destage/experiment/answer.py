@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,10 @@ def asked_in_sql(
     with tempfile.TemporaryDirectory(prefix="destage-sql-") as folder:
         file = Path(folder) / "runs.parquet"
         file.write_bytes(_destage.parquet_bytes(list(columns.items()), {}, known))
-        with duckdb.connect() as connection:
+        with ExitStack() as stack:
+            connection = duckdb.connect()
+            # A query that a second signal left running keeps its connection.
+            stack.callback(_close, connection, duckdb.Error)
             quoted = str(file).replace("'", "''")
             connection.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet('{quoted}')")
             if not unrestricted:
@@ -116,6 +120,11 @@ def asked_in_sql(
             except duckdb.Error as e:
                 raise UsageError(f"sql: {e}") from None
     return Answer(names, [tuple(map(_plain, row)) for row in rows])
+
+
+def _close(connection: Any, busy: type[Exception]) -> None:
+    with suppress(busy):
+        connection.close()
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -44,9 +44,11 @@ def interruptible(
     try:
         thread.join(limit_s)
     except BaseException:
-        if stop is not None:
-            stop()
-            thread.join()
+        while stop is not None and thread.is_alive():
+            # It may not have begun, or be where it cannot be told: then once more.
+            with suppress(Exception):
+                stop()
+            thread.join(0.05)
         raise
     if failed:
         raise failed[0]
