@@ -13,7 +13,7 @@
 //! pages that hardly come again do not repay. With hands only what misses is done a size at a time,
 //! so that more is won the more hits. A thread that waits wins more than a shared pass does, so
 //! sizes are shared only among as many lanes as leave a task for every thread. What a page takes is
-//! bounded by [`MOST_PAGES`]: beyond it, runs one at a time take less memory.
+//! bounded by `MOST_PAGES`: beyond it, runs one at a time take less memory.
 
 mod clock_multi_size;
 mod fifo;
