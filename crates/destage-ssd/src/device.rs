@@ -149,6 +149,7 @@ impl Device {
 
     /// Goes on to `now`, the instant of a request: completions at times <= now, idle timers at
     /// times < now (5.5, 7.5). Time does not go back.
+    #[inline]
     pub fn advance(&mut self, now: Nanos) {
         while self.fire_before(now) {}
         self.queues.advance(now);
@@ -233,32 +234,38 @@ impl Device {
     }
 
     /// What the drive is.
+    #[inline]
     pub fn config(&self) -> &DeviceConfig {
         &self.config
     }
 
     /// It assigns handles by the sizes of requests.
+    #[inline]
     pub fn looks_at_sizes(&self) -> bool {
         matches!(self.config.placement, PlacementConfig::BySize { .. })
     }
 
     /// Sizes and striping.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     /// Units, for what a host side needs beyond requests.
+    #[inline]
     pub fn queues(&mut self) -> &mut Queues {
         &mut self.queues
     }
 
     /// Why the FTL could not go on, be it while the drive was filled. What was read and written
     /// since then is no result.
+    #[inline]
     pub fn failure(&self) -> Option<&DeviceFull> {
         self.ftl.failure()
     }
 
     /// When the last unit ends its work, if nothing more is submitted. O(units).
+    #[inline]
     pub fn last_end(&self) -> Nanos {
         self.queues.last_end()
     }
@@ -269,6 +276,7 @@ impl Device {
     }
 
     /// The units of a page, clean and dirty (`docs/spec/device-policies.md` 2.2).
+    #[inline]
     pub fn units_of(&self, lpn: DriveLpn) -> Units {
         if self.ftl.dirty_pages_have_no_unit() {
             let clean = self.geometry.unit_of(self.ftl.holder(lpn));
@@ -345,6 +353,7 @@ impl Device {
     }
 
     /// List U answers for the unit that dynamic allocation would choose now.
+    #[inline]
     fn real_unit(&self, unit: UnitId) -> UnitId {
         if unit.0 < self.geometry.units {
             return unit;
@@ -354,12 +363,15 @@ impl Device {
 }
 
 impl DeviceView for Device {
+    #[inline]
     fn units(&self) -> u32 {
         self.geometry.units
     }
+    #[inline]
     fn backlog_ns(&self, unit: UnitId) -> Nanos {
         self.queues.backlog_ns(self.real_unit(unit))
     }
+    #[inline]
     fn backlogs_ns(&self, backlogs: &mut [Nanos]) {
         let (units, list_u) = backlogs.split_at_mut(backlogs.len().min(self.units() as usize));
         self.queues.backlogs_ns(units);
@@ -367,27 +379,35 @@ impl DeviceView for Device {
             *backlog = self.backlog_ns(UnitId(self.units()));
         }
     }
+    #[inline]
     fn in_gc(&self, unit: UnitId) -> bool {
         self.queues.in_gc(self.real_unit(unit))
     }
+    #[inline]
     fn gc_cost_ns(&self, plane: PlaneId) -> Nanos {
         self.ftl.gc_cost_ns(plane, self.queues.timing())
     }
+    #[inline]
     fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
         self.ftl.gc_victim_pages(plane)
     }
+    #[inline]
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
         self.ftl.active_block_free_pages(plane)
     }
+    #[inline]
     fn pages_per_block(&self) -> u32 {
         self.geometry.pages_per_block
     }
+    #[inline]
     fn target(&self, lpn: Lpn) -> PlaneId {
         self.ftl.target(self.geometry.wrapped(lpn), |unit| self.queues.backlog_ns(unit))
     }
+    #[inline]
     fn unit_of(&self, plane: PlaneId) -> UnitId {
         self.geometry.unit_of(plane)
     }
+    #[inline]
     fn unfinished(&self, unit: UnitId) -> Unfinished {
         self.queues.unfinished(self.real_unit(unit))
     }

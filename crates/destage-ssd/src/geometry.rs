@@ -178,11 +178,13 @@ impl Geometry {
     }
 
     /// The drive's page of this number; numbers beyond the drive wrap.
+    #[inline]
     pub fn wrapped(&self, lpn: Lpn) -> DriveLpn {
         DriveLpn((lpn.0 % u64::from(self.logical_pages)) as u32)
     }
 
     /// The home plane of a page as policies name it.
+    #[inline]
     pub fn home_of(&self, lpn: Lpn) -> PlaneId {
         self.home(self.wrapped(lpn))
     }

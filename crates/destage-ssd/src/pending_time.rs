@@ -89,6 +89,7 @@ impl PendingTimes {
     }
 
     /// From this instant on, so many more frames are free.
+    #[inline]
     pub fn free_frames(&mut self, pending_time: PendingTime, frames: u32) {
         match pending_time.known() {
             Some(ns) if self.nodes.is_empty() => self.frames.push(Reverse((ns, frames))),
@@ -99,6 +100,7 @@ impl PendingTimes {
     }
 
     /// Takes the frame that is free earliest, and says from when on it is. One was freed before.
+    #[inline]
     pub fn take_frame(&mut self) -> PendingTime {
         match self.nodes.is_empty() {
             true => PendingTime(take(&mut self.frames)),
@@ -107,6 +109,7 @@ impl PendingTimes {
     }
 
     /// Names that are remembered.
+    #[inline]
     pub fn names(&self) -> usize {
         self.nodes.len()
     }

@@ -194,6 +194,7 @@ impl Queues {
     /// Whether operations that are submitted from now on count in the two sums of latencies; they
     /// do unless told otherwise. For warm-ups, padding, and what no request waits for. Returns
     /// whether they did before.
+    #[inline]
     pub fn count_latencies(&mut self, counts: bool) -> bool {
         std::mem::replace(&mut self.counts_latencies, counts)
     }
@@ -215,6 +216,7 @@ impl Queues {
     /// The next host operation that has ended by now, in the order of (end, number): its end, its
     /// number, and how long its unit worked for it, what the FTL did for its page before it
     /// included. With reads first that is the operation's own time.
+    #[inline]
     pub fn next_end(&mut self) -> Option<(Nanos, u64, Nanos)> {
         let ends = self.ends.as_mut()?;
         let &Reverse(next) = ends.peek()?;
@@ -226,6 +228,7 @@ impl Queues {
     }
 
     /// Everything that ends at or before `now` has ended.
+    #[inline]
     pub(crate) fn advance(&mut self, now: Nanos) {
         debug_assert!(now >= self.now, "time does not go back");
         self.now = now;
@@ -266,16 +269,19 @@ impl Queues {
     }
 
     /// The instant of the decisions that are being taken.
+    #[inline]
     pub fn now(&self) -> Nanos {
         self.now
     }
 
     /// Instants that are not known yet.
+    #[inline]
     pub fn times(&mut self) -> &mut PendingTimes {
         &mut self.times
     }
 
     /// The times of the drive.
+    #[inline]
     pub fn timing(&self) -> &Timing {
         &self.timing
     }
@@ -335,11 +341,13 @@ impl Queues {
     }
 
     /// When the last unit ends its work, if nothing more is submitted. O(units).
+    #[inline]
     pub fn last_end(&self) -> Nanos {
         self.tails.iter().copied().max().unwrap_or(0)
     }
 
     /// Some unit has nothing to do now.
+    #[inline]
     pub fn any_idle(&self) -> bool {
         self.tails.iter().any(|&tail| tail <= self.now)
     }
@@ -378,6 +386,7 @@ impl Queues {
     }
 
     /// A collection operation of the unit has not ended (4.6).
+    #[inline]
     pub fn in_gc(&self, unit: UnitId) -> bool {
         match &self.order {
             Order::ReadFirst(lanes) => lanes[unit.index()].in_gc(),
@@ -386,6 +395,7 @@ impl Queues {
     }
 
     /// Operations that have not ended, by kind; all 0 unless they are kept.
+    #[inline]
     pub fn unfinished(&self, unit: UnitId) -> Unfinished {
         match (&self.order, &self.log) {
             (Order::ReadFirst(lanes), _) => lanes[unit.index()].unfinished(),

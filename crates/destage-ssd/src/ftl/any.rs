@@ -103,6 +103,7 @@ impl Ftl for AnyFtl {
         each_ftl!(self, ftl => ftl.counters())
     }
 
+    #[inline]
     fn failure(&self) -> Option<&DeviceFull> {
         each_ftl!(self, ftl => ftl.failure())
     }
@@ -116,22 +117,27 @@ impl Ftl for AnyFtl {
         each_ftl!(self, ftl => ftl.target(lpn, backlog_ns))
     }
 
+    #[inline]
     fn holder(&self, lpn: DriveLpn) -> PlaneId {
         each_ftl!(self, ftl => ftl.holder(lpn))
     }
 
+    #[inline]
     fn dirty_pages_have_no_unit(&self) -> bool {
         each_ftl!(self, ftl => ftl.dirty_pages_have_no_unit())
     }
 
+    #[inline]
     fn gc_cost_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos {
         each_ftl!(self, ftl => ftl.gc_cost_ns(plane, timing))
     }
 
+    #[inline]
     fn gc_victim_pages(&self, plane: PlaneId) -> Option<u32> {
         each_ftl!(self, ftl => ftl.gc_victim_pages(plane))
     }
 
+    #[inline]
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
         each_ftl!(self, ftl => ftl.active_block_free_pages(plane))
     }
