@@ -394,35 +394,6 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
         assert f"| `{path.replace('my_own', 'NAME')}` |" in page, path
 
 
-@pytest.mark.slow
-def test_a_policy_that_was_begun_passes_the_tests_of_every_policy(
-    tmp_path: Path, destage: Destage
-) -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "Cargo.*", "crates", "tests/vectors", "docs/spec", "README.md"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).exists():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, tmp_path / name)
-    done = destage("new-policy", "My_Own", "--rust")
-    assert done.status == 0, done
-    target = {"CARGO_TARGET_DIR": str(ROOT / "target" / "added"), "CARGO_INCREMENTAL": "0"}
-    for crate in ("destage-policies", "destage-reference"):
-        tested = subprocess.run(
-            ["cargo", "test", "--offline", "-p", crate, "--test", "it"],
-            cwd=tmp_path,
-            env={**os.environ, **target, "PROPTEST_CASES": "8"},
-            capture_output=True,
-            check=False,
-        )
-        said = tested.stdout.decode()[-4000:] + tested.stderr.decode()[-2000:]
-        assert tested.returncode == 0, said
-
-
 def test_a_policy_in_rust_is_only_begun_in_the_repository(destage: Destage, tmp_path: Path) -> None:
     done = destage("new-policy", "Mine", "--rust")
     assert done.status == 2, done
