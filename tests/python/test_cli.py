@@ -86,7 +86,7 @@ def test_the_command_counts_as_the_call_does(destage: Destage, msr: Path) -> Non
 def test_without_policies_the_usual_ones_run(destage: Destage, msr: Path) -> None:
     results = compare(destage, msr, "-c", "10%")
     assert [r.policy for r in results] == ["lru", "arc", "s3-fifo", "cflru"]
-    assert results == ds.compare(ds.open_trace(msr), cache="10%")
+    assert results.to_dicts() == ds.compare(ds.open_trace(msr), cache="10%").to_dicts()
 
 
 def test_a_dry_run_shows_the_plan_and_runs_nothing(destage: Destage, msr: Path) -> None:

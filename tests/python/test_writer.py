@@ -64,7 +64,7 @@ def test_the_page_says_what_the_runs_say(trace: ds.Trace) -> None:
 
 
 def test_without_it_nothing_says_so(trace: ds.Trace) -> None:
-    off = ds.compare(trace, "lru", cache=SIZE, device="small[writer=none;writer_low_pages=9]")
+    off = ds.compare(trace, "lru", cache=SIZE, device="small[writer=none]")
     (plain,) = ds.compare(trace, "lru", cache=SIZE, device="small")
     assert json.dumps(off[0].counters) == json.dumps(plain.counters)
     assert "idle_writes" not in plain.counters

@@ -11,8 +11,8 @@ use crate::{
 
 /// Any policy. Decides as the one that it was made of.
 ///
-/// The numbers that a run asks for several times an access are kept here; the calls that change them
-/// give them back.
+/// The numbers that a run reads several times an access are kept here; the calls that change them
+/// return them.
 pub struct AnyPolicy {
     policy: Box<dyn Erased>,
     requirements: Requirements,
