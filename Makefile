@@ -36,9 +36,9 @@ $(VENV)/.tools: pyproject.toml
 
 # The package itself, with all extras; an unchanged crate is not compiled again.
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
-	@echo "Building Destage (the first time three to ten minutes: the Rust half, optimised; then what has changed) ..."
+	@echo "Building Destage (the first time three to five minutes: the Rust half, optimised; then what has changed) ..."
 	@. $(BIN)/activate && { said=$$(PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		maturin develop --release --quiet --extras report,tune,polars,pandas,sql,cluster,docs 2>&1) \
+		maturin develop --profile setup --quiet --extras report,tune,polars,pandas,sql,cluster,docs 2>&1) \
 		|| { printf '%s\n' "$$said" >&2; exit 1; }; }
 	@touch $@
 
