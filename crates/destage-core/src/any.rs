@@ -9,12 +9,12 @@ use crate::{
     Completion, DeviceView, Lookup, Page, Part, Plan, Policy, Request, Requirements, Slot, UnitId,
 };
 
-/// Any policy. Decides as the one that it was made of.
+/// Any policy. Decides as the one that it was made of, on whichever thread it is.
 ///
 /// The numbers that a run reads several times an access are kept here; the calls that change them
 /// return them.
 pub struct AnyPolicy {
-    policy: Box<dyn Erased>,
+    policy: Box<dyn Erased + Send>,
     requirements: Requirements,
     frames: u32,
     resident: u32,
@@ -23,7 +23,7 @@ pub struct AnyPolicy {
 
 impl AnyPolicy {
     /// Forgets the policy's type.
-    pub fn new<P: Policy + 'static>(policy: P) -> Self {
+    pub fn new<P: Policy<Miss: Send> + Send + 'static>(policy: P) -> Self {
         AnyPolicy {
             requirements: policy.requirements(),
             frames: policy.frames(),

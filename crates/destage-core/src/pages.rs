@@ -43,7 +43,7 @@ pub(crate) struct Links {
 }
 
 /// Mapping of pages to slots.
-pub trait Directory {
+pub trait Directory: Send {
     /// The page is the slot, so that look-ahead can name the node without a look-up.
     const DENSE: bool;
 

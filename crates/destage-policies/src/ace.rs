@@ -132,7 +132,7 @@ struct Over<V> {
 impl<V: Visitor> Visitor for Over<V> {
     type Output = V::Output;
 
-    fn visit<P: Policy + 'static>(self, base: P) -> V::Output {
+    fn visit<P: Policy<Miss: Send> + Send + 'static>(self, base: P) -> V::Output {
         self.visitor.visit(Ace::new(base, self.writes))
     }
 }

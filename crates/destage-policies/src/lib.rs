@@ -102,7 +102,7 @@ pub trait Visitor {
     /// Result of the work.
     type Output;
     /// Runs with the policy of the name that was asked for.
-    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
+    fn visit<P: Policy<Miss: Send> + Send + 'static>(self, policy: P) -> Self::Output;
 }
 
 /// Builds the policy of this name over pages numbered from 0, and forgets its type. [`build`] for
@@ -129,7 +129,7 @@ struct Erase;
 impl Visitor for Erase {
     type Output = AnyPolicy;
 
-    fn visit<P: Policy + 'static>(self, policy: P) -> AnyPolicy {
+    fn visit<P: Policy<Miss: Send> + Send + 'static>(self, policy: P) -> AnyPolicy {
         AnyPolicy::new(policy)
     }
 }

@@ -114,7 +114,7 @@ impl Drive<'_> {
 impl Visitor for Drive<'_> {
     type Output = Trimmed;
 
-    fn visit<P: Policy + 'static>(self, policy: P) -> Trimmed {
+    fn visit<P: Policy<Miss: Send> + Send + 'static>(self, policy: P) -> Trimmed {
         let mut policy = AnyPolicy::new(policy);
         let mut next_uses = next_uses(self.steps).into_iter();
         let mut run = Trimmed { decisions: Vec::new(), dropped: Vec::new() };
