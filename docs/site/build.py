@@ -2,7 +2,7 @@
 """Build the site: bring the pages together, make those that come from the catalogues, run Sphinx.
 
 `make docs` calls it; the pages are in `docs/_build/html`, those of the Rust crates below them in
-`rust`; the recording that the README shows is `docs/img/terminal.svg`, made anew. Nothing is
+`rust`; the recording that the README shows is `docs/img/terminal.svg`. Nothing is
 fetched, and what was built needs no network.
 """
 
@@ -50,10 +50,21 @@ def _name_the_rest(site: Assembly) -> None:
     named = {
         line.strip().partition("<")[2].rstrip(">") or line.strip() for line in text.splitlines()
     }
+    for section in ("papers", "spec"):
+        pages = [p for p in site.pages() if p.startswith(f"{section}/") and p not in named]
+        _list_below(site.source / section / "README.md", pages)
+        named |= set(pages)
     made = ("policies/", "formats/", "layers/", "drives/", "api/", "notebooks/")
     rest = [p for p in site.pages() if p not in named and p != "index" and not p.startswith(made)]
     assert REST in text, "index.md has no place for pages that it does not name"
     path.write_text(text.replace(REST, "\n".join(rest)), encoding="utf-8")
+
+
+def _list_below(index: Path, pages: list[str]) -> None:
+    """Append a hidden list of the other pages of its folder to an index page."""
+    names = [name.partition("/")[2] for name in pages if name.partition("/")[2] != "README"]
+    listed = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
+    index.write_text(f"{index.read_text(encoding='utf-8')}\n{listed}\n", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:

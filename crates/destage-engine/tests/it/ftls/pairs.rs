@@ -1,5 +1,5 @@
 //! Timed runs of every policy over every FTL, with every law checked; what they programmed stands
-//! in docs/ftls.md.
+//! in benches/record/policies-over-ftls.md.
 
 use super::{drive, requests};
 use destage_engine::run::{Mounted, RunOptions, compare};
@@ -49,10 +49,11 @@ fn every_policy_runs_over_every_ftl_and_programs_what_the_document_says() {
             row.push_str(&format!(" {} |", device.programs_of_all_kinds()));
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ftls.md");
-    let document = std::fs::read_to_string(path).expect("docs/ftls.md");
+    let table = "benches/record/policies-over-ftls.md";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(table);
+    let document = std::fs::read_to_string(path).expect(table);
     let head = "| policy | page | dftl | bast | fast | page-ideal |";
     let found = document.lines().skip_while(|line| *line != head).skip(2);
     let found: Vec<&str> = found.take_while(|line| line.starts_with('|')).collect();
-    assert_eq!(found, rows, "docs/ftls.md should read:\n{}\n", rows.join("\n"));
+    assert_eq!(found, rows, "{table} should read:\n{}\n", rows.join("\n"));
 }
