@@ -2,8 +2,7 @@
 """Build the site: bring the pages together, make those that come from the catalogues, run Sphinx.
 
 `make docs` calls it; the pages are in `docs/_build/html`, those of the Rust crates below them in
-`rust`; the recording that the README shows is `docs/img/terminal.svg`. Nothing is
-fetched, and what was built needs no network.
+`rust`. Nothing is fetched, and the built site needs no network.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import api
 import catalogues
 import notebooks
 import policies
-import record
 import rust
 from assemble import BESIDE, DOCS, ROOT, Assembly
 
@@ -71,7 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
     """Build; return the exit status, 1 if a page has a fault."""
     parser = argparse.ArgumentParser(description="Build the documentation as a site.")
     parser.add_argument("--out", type=Path, default=DOCS / "_build", help="folder [docs/_build]")
-    parser.add_argument("--no-recording", action="store_true", help="leave the recording as it is")
     parser.add_argument("--no-rust", action="store_true", help="leave the Rust API out")
     given = parser.parse_args(arguments)
     out = given.out
@@ -80,8 +77,6 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError:
         print("docs: Sphinx is missing: pip install 'destage[docs]'", file=sys.stderr)
         return 1
-    if not given.no_recording:
-        record.record(DOCS / "img" / "terminal.svg")
     site = assemble(out / "source", with_rust=not given.no_rust)
     if not given.no_rust:
         site.outside |= rust.build(out / "html")

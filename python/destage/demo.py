@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from destage.device import DeviceLike
 from destage.options import ProgressCallback
@@ -12,8 +13,8 @@ from destage.trace import Trace, open_trace
 
 __all__ = ["COST", "DEVICE", "POLICIES", "SIZES", "TRACE", "demo", "demo_trace"]
 
-#: 100,000 requests of PostgreSQL under pgbench; its origin is in `data/README.md`.
-TRACE = "pgtpcb_first100k.csv.xz"
+#: 400,000 requests of PostgreSQL under pgbench; its origin is in `data/README.md`.
+TRACE = "pgtpcb_first400k.csv.xz"
 
 #: A drive that is ready in a second and collects from the first write on.
 DEVICE = "small"
@@ -30,14 +31,22 @@ SIZES = "10%,20%,40%"
 COST = "read=1,write=3"
 
 
-def demo_trace(drive: DeviceLike = DEVICE, *, progress: ProgressCallback | None = None) -> Trace:
-    """Open the trace that ships with the package, for the demo's drive or another one.
+def demo_trace(
+    drive: DeviceLike = DEVICE,
+    *,
+    requests: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Trace:
+    """Open the trace that ships with the package, for the demo's device or another one.
 
-    >>> demo_trace().requests
-    100000
+    `requests`: only so many from its beginning.
+
+    >>> demo_trace(requests=1000).requests
+    1000
     """
     path = Path(__file__).with_name("data") / TRACE
-    return open_trace(path, drive=drive, progress=progress)
+    cut: dict[str, Any] = {} if requests is None else {"requests": requests}
+    return open_trace(path, drive=drive, progress=progress, **cut)
 
 
 def demo(*, progress: ProgressCallback | None = None) -> Results:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import io
+import itertools
+import lzma
 import os
 import shutil
 import signal
@@ -18,6 +22,7 @@ import pytest
 
 import destage as ds
 from destage.cli import invoke, streams
+from destage.demo import TRACE
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -169,6 +174,18 @@ def msr_lines(count: int) -> list[str]:
         time = 128166372000000000 + k * 10_000
         lines.append(f"{time},demo,0,{kind},{offset},{size},2310\n")
     return lines
+
+
+@functools.cache
+def shipped_excerpt() -> Path:
+    """The first 100,000 requests of the trace that ships with the package, as a file."""
+    with lzma.open(ROOT / "python" / "destage" / "data" / TRACE) as packed:
+        lines = b"".join(itertools.islice(packed, 100_000))
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "pgtpcb_first100k.csv.xz"
+    path.write_bytes(lzma.compress(lines, preset=0))
+    return path
 
 
 def traces_folder() -> Path | None:

@@ -52,7 +52,7 @@ TRACES = {
     "loop": lambda: synthetic("loop", loop_pages=500, seed=2),
     "oltp": lambda: synthetic("oltp", seed=9),
     "shipped": lambda: ds.open_trace(
-        ROOT / "python/destage/data/pgtpcb_first100k.csv.xz", requests=5_000, drive=DRIVE
+        ROOT / "python/destage/data/pgtpcb_first400k.csv.xz", requests=5_000, drive=DRIVE
     ),
     "own": own_trace,
 }

@@ -506,7 +506,7 @@ def test_real_traces_have_the_counts_of_their_index() -> None:
     trace = ds.open_trace(folder / "own" / "pgtpcb.csv.xz")
     assert trace.requests == 780_000
     assert trace.unique_pages == 726_044
-    assert ds.demo_trace().requests == 100_000
+    assert ds.demo_trace().requests == 400_000
 
 
 def test_a_decoded_trace_that_was_kept_is_called_as_it_is_opened_now(

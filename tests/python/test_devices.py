@@ -12,14 +12,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Destage, Done
+from conftest import ROOT, Destage, Done, shipped_excerpt
 from test_own_policy import Lru
 
 import destage as ds
-from destage.demo import TRACE
 
 GOLDEN = ROOT / "tests" / "golden"
-DEMO = ROOT / "python" / "destage" / "data" / TRACE
+DEMO = shipped_excerpt()
 POLICIES = "none,lru,arc,cflru-e,ecr,ecr-e,gcar-lru,gcar-cflru,sac"
 
 #: Small enough to fill in no time; `msr` fits into it.

@@ -82,7 +82,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], str]] = {
     "reproduce": (
         ["reproduce", "tiny", "--scale", "0.002", "--seeds", "1", "--no-sensitivity", "--out", "."],
         ["tiny.html", "tiny.json", "tiny.md", "tiny/f1.svg"],
-        "pgtpcb_first100k.csv.xz",
+        "pgtpcb_first400k.csv.xz",
     ),
 }
 

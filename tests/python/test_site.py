@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -49,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, str(ROOT / "docs" / "site" / "build.py"), "--out", str(out)]
     # Rustdoc checks its links itself, in `make docs` and `make lint`; here it would cost a minute.
-    command += ["--no-recording", "--no-rust"]
+    command += ["--no-rust"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out
@@ -125,34 +123,6 @@ def test_links_to_outside_are_listed(site: Path, pages: dict[Path, Names]) -> No
     made = {"https://github.com/pradyunsg/furo"}
     found = {link for names in pages.values() for link in names.links if urlsplit(link).scheme}
     assert {link for link in found if not link.startswith("mailto:")} - listed - made == set()
-
-
-def test_the_recording_is_of_commands_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
-    record = importlib.import_module("record")
-    drawn = (ROOT / "docs" / "img" / "terminal.svg").read_text(encoding="utf-8")
-    for command in record.COMMANDS:
-        assert f">{command}</text>" in drawn, "make docs draws it anew"
-    assert "<script" not in drawn
-    assert "prefers-reduced-motion" in drawn
-
-
-def test_a_recording_shows_what_was_printed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
-    record = importlib.import_module("record")
-    monkeypatch.setattr(record, "COMMANDS", ("destage policies lru",))
-    record.record(tmp_path / "one.svg")
-    drawn = (tmp_path / "one.svg").read_text(encoding="utf-8")
-    assert ET.fromstring(drawn).tag.endswith("svg")
-    assert ds.policy("lru").title in drawn
-    lines = ("\x1b[1mhead\x1b[0m\x1b[1;32m<best>\x1b[0m rest",)
-    drawn = record.draw([record.Scene("destage x", lines)])
-    assert (
-        '<tspan class="bold">head</tspan><tspan class="bold green">&lt;best&gt;</tspan> rest'
-        in drawn
-    )
 
 
 @pytest.mark.slow

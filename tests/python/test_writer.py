@@ -22,7 +22,7 @@ SIZE = "20%"
 
 @pytest.fixture(scope="module")
 def trace() -> ds.Trace:
-    return demo_trace()
+    return demo_trace(requests=100_000)
 
 
 def test_its_vectors_pass() -> None:

@@ -24,8 +24,8 @@ VECTORS = "doctor.jsonl"
 #: Runs in front of a drive (`policy/ftl`) with their numbers, and speeds of a recorded machine.
 STORED = "doctor.json"
 
-#: The cache of those runs over the shipped trace.
-CACHE = "20%"
+#: Requests of the shipped trace in those runs, and their cache.
+REQUESTS, CACHE = 100_000, "20%"
 
 #: Accesses of the load that LRU's speed is measured on, and how often: the best counts.
 ACCESSES, REPEATS = 2_000_000, 3
@@ -54,7 +54,7 @@ def _stored(folder: Path) -> dict[str, Any]:
 
 def measured(folder: Path = DATA) -> dict[str, dict[str, Any]]:
     """Return all counts of the stored runs in front of a drive, by `policy/ftl`."""
-    trace = demo_trace()
+    trace = demo_trace(requests=REQUESTS)
     found = {}
     for name in _stored(folder)["drive"]:
         policy, ftl = name.split("/")
@@ -96,7 +96,7 @@ def _differences(stored: dict[str, Any], found: dict[str, Any]) -> Iterator[str]
 def speeds() -> dict[str, float]:
     """Return how fast this machine is now: million page accesses per second of processor time."""
     load = synth("zipf", requests=ACCESSES, pages=100_000, seed=1)
-    ours = demo_trace()
+    ours = demo_trace(requests=REQUESTS)
 
     def cache() -> int:
         compare(load, BASELINE, cache="10%", jobs=1)

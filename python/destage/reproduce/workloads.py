@@ -38,7 +38,7 @@ __all__ = ["Load", "LoadOptions", "Loads", "label_of"]
 
 #: Endings that are no part of a trace's name.
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
-#: Requests of the recording that ships with the package.
+#: Requests taken of the recording that ships with the package.
 SHIPPED_REQUESTS = 100_000
 #: Requests of the presets that are ACR's traces.
 PRESET_REQUESTS = 3_000_000
@@ -142,6 +142,7 @@ class Loads:
             elif known.shipped is not None:
                 with as_file(files("destage") / "data" / known.shipped) as shipped:
                     path = Path(shipped)
+                options["requests"] = SHIPPED_REQUESTS
                 share = SHIPPED_REQUESTS / known.requests
             if path is not None:
                 load = Load(name, known.kind, known.title, "", (path,), options, share=share)
