@@ -11,10 +11,13 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import MAIN
+
+import destage as ds
 
 SPEC = """
 [sweep]
@@ -166,3 +169,43 @@ def test_a_disk_that_is_full_ends_a_command_with_a_sentence_and_the_old_output(
     assert said.count("\n") == 1, said
     assert "No space left on device" in said
     assert written(place) == dict.fromkeys(outputs, b"old")
+
+
+class Oldest(ds.ListPolicy):
+    """LRU; its runs are processes."""
+
+    def __init__(self, frames: int) -> None:
+        super().__init__(frames)
+        self.pages = self.new_list(on_hit="front")
+
+
+@pytest.mark.parametrize("empty", ["clear", "remove the folder", "replace"])
+def test_a_run_goes_on_with_its_mapping_when_the_cache_is_emptied(
+    empty: str, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each report of progress: before, while and after runs in threads and processes begin."""
+    monkeypatch.setenv("DESTAGE_CACHE", str(tmp_path / "cache"))
+
+    def compared(progress: Callable[..., object] | None) -> dict[str, list[object]]:
+        opened = ds.open_trace(trace, progress=progress)
+        policies = ["lru", "min", Oldest]
+        made = ds.compare(opened, policies, cache=["1%", "5%"], progress=progress, jobs=2)
+        return made.columns()
+
+    calls = 0
+
+    def emptied(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+        entries = ds.trace_cache().entries
+        if empty == "clear":
+            ds.trace_cache().clear()
+        elif empty == "remove the folder":
+            shutil.rmtree(ds.trace_cache().folder, ignore_errors=True)
+        for entry in entries if empty == "replace" else ():
+            (tmp_path / "other").write_bytes(b"another file")
+            os.replace(tmp_path / "other", entry.path)
+
+    undisturbed = compared(None)
+    assert compared(emptied) == undisturbed
+    assert calls > 2

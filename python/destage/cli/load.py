@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from destage import _destage
 from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
@@ -36,7 +35,6 @@ def load(
     They are opened for the drive, if there is one, which may have to be larger: see `Trace.drive`.
     Warnings in `said` are not said again.
     """
-    _destage.report_shrunk_files()
     options = reader_values(arguments)
     quiet = bool(arguments.get("quiet"))
     separate = str(options.get("devices", "")).lower() == "separate"

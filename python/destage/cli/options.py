@@ -215,6 +215,8 @@ class Command(click.Command):
         if closed is not None:
             raise OutputError(f"{closed.says}: standard output is closed")
         arm()
+        # An entry of the cache may be cut while a run has it mapped.
+        _destage.report_shrunk_files()
         whole = together([o.file for o in outputs if isinstance(o.file, str)])
         with watching(outputs, inputs), _trusted(ctx), commanded(_command(ctx)), whole:
             return super().invoke(ctx)

@@ -182,7 +182,8 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes everything that the cache made, and nothing else.
+    /// Removes everything that the cache made, and nothing else: runs that have an entry mapped
+    /// keep their mapping, files that a live process writes stay until they are entries.
     ///
     /// # Errors
     ///
@@ -195,9 +196,18 @@ impl Cache {
         for (path, metadata) in own.chain(
             hashes.into_iter().filter(|(path, _)| has_ending(path, "json") || is_temporary(path)),
         ) {
-            fs::remove_file(&path).map_err(|source| TraceError::Write { path, source })?;
-            removed.files += 1;
-            removed.bytes += metadata.len();
+            if is_temporary(&path) && temporary::is_being_written(&path) {
+                continue;
+            }
+            match fs::remove_file(&path) {
+                Ok(()) => {
+                    removed.files += 1;
+                    removed.bytes += metadata.len();
+                }
+                // Another process cleared it, or made an entry of it.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(TraceError::Write { path, source }),
+            }
         }
         Ok(removed)
     }

@@ -61,7 +61,12 @@ fn store_at(
     };
     let columns = map_new(&make(&target, hooks)?, path)?;
     if columns.file_bytes() <= cache.limit_bytes() {
-        named.persist(path).map_err(|error| failed(error.error))?;
+        match named.persist(path) {
+            Ok(_) => {}
+            // The folder was emptied in the meantime; the mapping outlives the name.
+            Err(error) if error.error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error.error)),
+        }
     }
     Ok(columns)
 }

@@ -166,8 +166,10 @@ impl ColumnWriter {
         if let Some((name, limit_bytes)) = &self.kept
             && self.at.saturating_add(bytes) > *limit_bytes
         {
-            std::fs::remove_file(name).map_err(|e| self.failed(e))?;
-            self.kept = None;
+            match std::fs::remove_file(name) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(self.failed(e)),
+                _ => self.kept = None,
+            }
         }
         Ok(())
     }

@@ -103,7 +103,7 @@ fn register(map: &Mmap, path: &Path) -> Option<usize> {
     };
     let free = MAPPED.iter().position(take)?;
     let sentence = format!(
-        "Error: {}: the file was cut or its disk went away while it was read; run again\n",
+        "destage: {}: the file was cut or its disk went away while it was read; run again\n",
         printable(path.as_os_str().as_encoded_bytes())
     );
     let start = map.as_ptr() as usize;

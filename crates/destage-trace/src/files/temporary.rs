@@ -63,6 +63,11 @@ pub(crate) fn remove_abandoned(path: &Path) -> bool {
     matches!(lock(&file), Ok(true)) && std::fs::remove_file(path).is_ok()
 }
 
+/// Whether a live process writes it; `false` where the file system has no locks.
+pub(crate) fn is_being_written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(lock(&file), Ok(false)))
+}
+
 /// Locks a file, unless another process has; an error where the file system has no locks.
 #[cfg(unix)]
 fn lock(file: &File) -> io::Result<bool> {
@@ -89,10 +94,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let written = create(folder.path()).unwrap();
         assert!(!remove_abandoned(written.path()), "somebody writes it");
+        assert!(is_being_written(written.path()));
         // As a process that is killed: the file stays, the handle does not.
         let (handle, path) = written.keep().unwrap();
         assert!(!remove_abandoned(&path));
         drop(handle);
+        assert!(!is_being_written(&path));
         assert!(remove_abandoned(&path) && !path.exists());
         assert!(!remove_abandoned(&path), "there is nothing left");
     }

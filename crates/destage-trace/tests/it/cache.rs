@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use destage_trace::cache::{Cache, CacheOptions};
-use destage_trace::decode::{DecodeOptions, Hooks, NoHooks};
+use destage_trace::decode::{DecodeOptions, Hooks, NoHooks, Progress};
 use destage_trace::trace::Trace;
 use destage_trace::{
     DeviceTable, NO_RESPONSE, Record, RecordOp, RecordSource, Result, open_generated,
@@ -267,6 +267,71 @@ fn clearing_removes_what_the_cache_made_and_nothing_else() {
     assert!(folder.cache().entries().expect("readable").is_empty());
     // The mapping outlives the name.
     assert_eq!(trace.first_ids().len(), 5000);
+}
+
+/// Empties the folder at each step, as another process might.
+struct Emptied<'a> {
+    steps: u32,
+    empty: &'a dyn Fn(),
+    notes: Notes,
+}
+
+impl Hooks for Emptied<'_> {
+    fn progress(&mut self, _: Progress) {
+        self.steps += 1;
+        (self.empty)();
+    }
+
+    fn note(&mut self, text: String) {
+        self.notes.note(text);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_folder_emptied_while_a_trace_is_decoded_costs_no_second_decoding() {
+    let folder = Folder::new();
+    let whole = folder.open(1);
+    let dir = folder.cache().dir().to_owned();
+    let clear = || assert!(folder.cache().clear().is_ok());
+    let remove = || drop(fs::remove_dir_all(&dir));
+    for (empty, is_kept) in [(&clear as &dyn Fn(), true), (&remove, false)] {
+        let (mut made, mut hooks) = (0, Emptied { steps: 0, empty, notes: Notes::default() });
+        let make = || {
+            made += 1;
+            Ok(Scattered::new(1))
+        };
+        clear();
+        let (decode, options) = (DecodeOptions::default(), folder.options());
+        let opened = open_generated(
+            "scattered".into(),
+            json!({ "seed": 1 }),
+            &decode,
+            &options,
+            &mut hooks,
+            make,
+        )
+        .expect("opens");
+        assert!(hooks.steps > 0 && hooks.notes.0.is_empty(), "{:?}", hooks.notes.0);
+        assert!(made == 1 && same(&opened, &whole), "decoded {made} times");
+        assert_eq!(folder.open(1).from_cache(), is_kept);
+        opened.next_uses_with(&mut hooks).expect("made or mapped");
+        assert!(hooks.notes.0.is_empty(), "{:?}", hooks.notes.0);
+    }
+}
+
+#[test]
+fn two_processes_may_clear_at_once() {
+    let folder = Folder::new();
+    for seed in 0..6 {
+        folder.open(seed);
+    }
+    let cleared: u64 = std::thread::scope(|scope| {
+        let clear = || folder.cache().clear().expect("clears").files;
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(clear)).collect();
+        threads.into_iter().map(|t| t.join().expect("no thread panics")).sum()
+    });
+    assert_eq!(cleared, 6);
 }
 
 #[test]
