@@ -157,3 +157,13 @@ def test_ctrl_c_ends_a_query(store: Path) -> None:
         process.kill()
     assert process.returncode == 130, err
     assert err.decode() == "destage: interrupted\n"
+
+
+def test_a_refused_condition_says_why_and_nothing_of_queries(destage: Destage, store: Path) -> None:
+    file = "policy = (select content from read_text('/etc/passwd'))"
+    for condition in (file, "nothing_such = 3", "frames > (", "frames = 1; select 2"):
+        done = destage("results", store, "--where", condition)
+        assert done.status == 2, done
+        assert "is no condition: " in done.err, done
+        for word in ("--sql", "unrestricted", "SELECT", "LINE 1"):
+            assert word not in done.err, done

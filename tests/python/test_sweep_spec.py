@@ -12,6 +12,7 @@ import destage as ds
 from destage.experiment.filter import rows_where
 from destage.experiment.plan import Plan, planned
 from destage.experiment.spec import load_spec
+from destage.experiment.task import Task
 
 LOOP = {"synth": "loop", "requests": 600, "pages": 60, "loop_pages": 30}
 
@@ -278,6 +279,45 @@ def test_a_dry_run_counts_and_says_time_and_memory(destage: Destage, tmp_path: P
     assert "12 runs in 3 tasks: about" in done.out
     assert "a task takes up to" in done.out
     assert not [p for p in tmp_path.iterdir() if p.name != "s.toml"]
+
+
+def test_an_estimate_has_the_start_of_each_run_and_every_access(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a clock that opening, starting and accesses alone move."""
+    from destage.experiment import estimate as module
+
+    clock = 0.0
+    planned = module.planned
+
+    def plan(*args: Any, **kwargs: Any) -> Any:
+        nonlocal clock
+        clock += 7.0
+        return planned(*args, **kwargs)
+
+    def run(task: Task) -> None:
+        nonlocal clock
+        rate = {"lru": 1.0, "arc": 3.0}[task.entries[0].policy.label]
+        clock += 0.25 + rate * task.trace.accesses / 1e6
+
+    monkeypatch.setattr(module.time, "process_time", lambda: clock)
+    monkeypatch.setattr(module, "planned", plan)
+    monkeypatch.setattr(module, "finished", run)
+    traces = [{"synth": "zipf", "requests": n, "pages": 500} for n in (100_000, 5_000)]
+    spec = {"sweep": {"traces": traces, "policies": ["lru", "arc"], "cache": ["1%", "5%", "9%"]}}
+    found = ds.estimate(spec, jobs=2)
+    large, small = found.tasks
+    assert large.seconds == pytest.approx(3 * (0.25 + 0.1) + 3 * (0.25 + 0.3))
+    assert large.longest == pytest.approx(0.25 + 0.3)
+    # One sample alone: what a run takes is what the trace took.
+    assert small.seconds == pytest.approx(3 * (0.25 + 0.005) + 3 * (0.25 + 0.015))
+    assert found.opening == 7.0
+    assert found.processor_seconds == pytest.approx(large.seconds + small.seconds)
+    assert found.seconds == pytest.approx(found.processor_seconds / 2)
+    assert ds.estimate(spec, jobs=64).seconds == pytest.approx(large.longest)
+    text = repr(found).replace("\N{NO-BREAK SPACE}", " ")
+    assert "12 runs in 2 tasks: about 4.3 s of processor time, 2.1 s on 2 cores" in text
+    assert "took 7 s of processor time; the sweep reuses both" in text
 
 
 VALUES = {

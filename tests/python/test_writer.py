@@ -80,6 +80,17 @@ def test_the_record_of_a_drive_has_its_keys_and_a_closed_loop_keeps_them() -> No
     assert closed == {**host, "mode": "closed", "queue_depth": 4, "writer_batch": 3}
 
 
+@pytest.mark.parametrize("key", ["writer_batch", "writer_low_pages"])
+def test_its_keys_need_it(destage: Destage, tmp_path: Path, key: str) -> None:
+    (tmp_path / "drive.toml").write_text(f'[device]\npreset = "small"\n[host]\n{key} = 3\n')
+    for drive in (f"small[{key}=3]", f"small[writer=none;{key}=3]", tmp_path / "drive.toml"):
+        with pytest.raises(ds.DestageError, match=f"{key} excludes writer = none: it needs"):
+            ds.open_device(drive)
+    done = destage("devices", f"small[{key}=3]")
+    assert done.status == 2, done
+    assert "it needs writer = trickle" in done.err, done
+
+
 def test_it_is_shown_and_what_it_needs_is_said(destage: Destage, msr: Path, tmp_path: Path) -> None:
     there = (msr, "-c", "8p", "-d", ON, "--wrap", "modulo")
     wide = {"COLUMNS": "200"}

@@ -53,7 +53,8 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
                 columns, f"SELECT place FROM runs WHERE ({_TOKENS.sub(_translated, text)}\n)"
             )
         except UsageError as e:
-            said = str(e).removeprefix("sql: ")
+            # Without the query that was made of it, and without advice on `--sql`.
+            said = " ".join(str(e).removeprefix("sql: ").partition("\n\nLINE ")[0].split())
             raise UsageError(f"{text!r} is no condition: {said}") from None
         wanted = {place for (place,) in found.rows}
         kept = [k for k, place in enumerate(columns["place"]) if place in wanted]
