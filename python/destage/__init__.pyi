@@ -22,6 +22,10 @@ from destage.conversion import Converted as Converted
 from destage.trace_cache import TraceCache as TraceCache
 from destage.trace_cache import CacheEntry as CacheEntry
 
+# recording a trace
+from destage.record.recording import record as record
+from destage.record.recording import Recording as Recording
+
 # drives
 from destage.device import open_device as open_device
 from destage.device import Drive as Drive
@@ -126,6 +130,8 @@ from destage.errors import MissingExtra as MissingExtra
 from destage.errors import DataError as DataError
 from destage.errors import MissingFile as MissingFile
 from destage.errors import OutputError as OutputError
+from destage.errors import NotPermitted as NotPermitted
+from destage.errors import Unavailable as Unavailable
 from destage.errors import CheckFailed as CheckFailed
 from destage.errors import InternalError as InternalError
 from destage.runs import Interrupted as Interrupted

@@ -17,6 +17,7 @@ __all__ = [
     "Shelf",
     "StandIn",
     "Trace",
+    "TraceOutput",
     "COMMIT",
     "VERSION",
     "assembled",
@@ -53,6 +54,7 @@ __all__ = [
     "parquet_bytes",
     "parquet_columns",
     "parse_policies",
+    "play_steps",
     "policies",
     "policy",
     "read_result",
@@ -347,6 +349,15 @@ class GhostList:
     def pop_back(self) -> int:
         """Forget the oldest; return it."""
 
+@final
+class TraceOutput:
+    def __new__(cls, path: Path | str) -> TraceOutput: ...
+    def put(self, bytes: bytes) -> None: ...
+    def sync(self) -> int: ...
+    def finish(self) -> None: ...
+    def discard(self) -> None: ...
+
+def play_steps(device: Drive, steps: str, progress: _Progress = None) -> str: ...
 def open_drive(spec: str, keep: bool) -> Drive: ...
 def open_shared_drive(path: str, others: Sequence[tuple[str, str]], keep: bool) -> Drive: ...
 def drive_from_record(record: str, keep: bool) -> Drive: ...

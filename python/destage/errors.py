@@ -13,7 +13,9 @@ __all__ = [
     "InternalError",
     "MissingExtra",
     "MissingFile",
+    "NotPermitted",
     "OutputError",
+    "Unavailable",
     "UsageError",
 ]
 
@@ -54,6 +56,21 @@ class MissingFile(DestageError, FileNotFoundError):
 
     def __str__(self) -> str:
         # OSError would show an error number that there is none of.
+        return str(self.args[0]) if self.args else ""
+
+
+class Unavailable(DestageError):
+    """The system does not have what a command needs. Status 69."""
+
+    exit_status = 69
+
+
+class NotPermitted(DestageError, PermissionError):
+    """The system does not let this user do it. Status 77."""
+
+    exit_status = 77
+
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 

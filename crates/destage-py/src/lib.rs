@@ -42,6 +42,7 @@ mod ghosts;
 mod interruptible;
 #[cfg(unix)]
 mod memory;
+mod output;
 mod parquet;
 mod policy;
 mod py_views;
@@ -50,6 +51,7 @@ mod run;
 mod sets;
 mod signals;
 mod standin;
+mod steps;
 mod trace;
 
 use pyo3::prelude::*;
@@ -95,6 +97,8 @@ mod _destage {
     #[pymodule_export]
     use crate::ghosts::GhostList;
     #[pymodule_export]
+    use crate::output::TraceOutput;
+    #[pymodule_export]
     use crate::parquet::{parquet_bytes, parquet_columns};
     #[pymodule_export]
     use crate::py_views::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
@@ -106,6 +110,8 @@ mod _destage {
     use crate::signals::{end_at_second_signal, when_stuck};
     #[pymodule_export]
     use crate::standin::{StandIn, draw_standin};
+    #[pymodule_export]
+    use crate::steps::play_steps;
     #[pymodule_export]
     use crate::trace::{
         Trace, convert, convert_targets, convert_workload, open_trace, page_bytes,

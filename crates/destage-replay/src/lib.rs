@@ -7,6 +7,7 @@
 //!  replay            one policy, one trace, no device: the hot loop
 //!  timed             the host side of a run with a device
 //!  shared            a policy at several sizes in one pass
+//!  steps             fio's jobs on a device without a cache
 //!  observe           the interface of those who see what a run decides
 //!  accesses          requests of a decoded trace -> a block of page accesses with look-ahead
 //!  control_commands  trims and flushes between the accesses
@@ -29,6 +30,7 @@ pub mod input;
 pub mod observe;
 pub mod replay;
 pub mod shared;
+pub mod steps;
 pub mod timed;
 pub mod timing;
 pub mod warmup;

@@ -7,10 +7,13 @@ exit status, never a traceback:
    0  done
    1  a check, claim or comparison failed
    2  usage; also an unknown policy or parameter, an impossible configuration
+   3  a recording lost events
   65  bad input data
   66  missing file
+  69  the system does not have what is needed
   70  our own bug
   74  output could not be written
+  77  not permitted
  130  interrupted
  141  the reader of a pipe has gone (without a word)
  143  terminated

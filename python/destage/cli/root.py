@@ -82,7 +82,8 @@ class LazyGroup(click.Group):
 #: What other tools call the same.
 WORDS = {
     **dict.fromkeys(("simulate", "sim", "bench"), "compare"),
-    **dict.fromkeys(("replay", "record"), "run"),
+    **dict.fromkeys(("replay",), "run"),
+    **dict.fromkeys(("capture", "blktrace"), "record"),
     **dict.fromkeys(("stats", "analyze", "analyse", "describe"), "trace info"),
     **dict.fromkeys(("plot", "draw", "html"), "report"),
     **dict.fromkeys(("recommend", "size", "choose", "plan"), "advise"),
@@ -110,6 +111,9 @@ COMMANDS = {
     ),
     "trace": Place(
         "destage.cli.trace", "trace", "Look at, convert and make traces.", is_group=True
+    ),
+    "record": Place(
+        "destage.cli.record", "record", "Record a block device's requests as a trace (root)."
     ),
     "new-policy": Place(
         "destage.cli.new_policy", "new_policy", "Begin a policy of your own in a file."

@@ -70,6 +70,16 @@ impl Layer {
         }
     }
 
+    fn file(&self) -> &Raw {
+        match self {
+            Layer::Plain(w) => w.get_ref(),
+            Layer::Gzip(w) => w.get_ref().get_ref(),
+            Layer::Bzip2(w) => w.get_ref().get_ref(),
+            Layer::Xz(w) => w.get_ref().get_ref(),
+            Layer::Zstd(w) => w.get_ref().get_ref(),
+        }
+    }
+
     fn finish(self) -> io::Result<Raw> {
         let buffered = match self {
             Layer::Plain(w) => w,
@@ -143,6 +153,22 @@ impl Output {
     /// `Write`.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|source| self.failed(source))
+    }
+
+    /// Hands everything over to the system, so that what is there can be read after a crash, and
+    /// returns the size of the file so far; 0 of a device or a pipe.
+    ///
+    /// # Errors
+    ///
+    /// `Write`.
+    pub fn sync(&mut self) -> Result<u64> {
+        self.flush().map_err(|source| self.failed(source))?;
+        let size = match self.layer.file() {
+            Raw::File(file) => file.as_file().metadata(),
+            Raw::Stdout(file) => file.metadata(),
+            Raw::Special(_) => return Ok(0),
+        };
+        size.map(|data| data.len()).map_err(|source| self.failed(source))
     }
 
     /// An error of the system that names the destination.
@@ -219,6 +245,22 @@ mod tests {
             "no temporary file is left"
         );
         assert_eq!(written(&path, b"new"), b"new");
+    }
+
+    #[test]
+    fn what_was_handed_over_can_be_read_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.zst");
+        let mut output = Output::create(&path).unwrap();
+        output.put(b"first").unwrap();
+        let size = output.sync().unwrap();
+        let begun = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let bytes = std::fs::read(&begun).unwrap();
+        assert_eq!(bytes.len() as u64, size);
+        let mut back = [0; 5];
+        zstd::Decoder::new(&bytes[..]).unwrap().read_exact(&mut back).unwrap();
+        assert_eq!(&back, b"first");
+        output.finish().unwrap();
     }
 
     #[test]

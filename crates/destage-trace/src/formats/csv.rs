@@ -33,23 +33,35 @@ const LOOK_LINES: usize = 20;
 /// The header of our own export.
 pub(crate) const EXPORT_COLUMNS: [&str; 6] =
     ["time_ns", "device", "op", "offset_bytes", "length_bytes", "response_ns"];
+/// Columns that `destage record` adds (`docs/spec/fit.md` 13.5).
+const RECORDED_COLUMNS: [&str; 3] = ["flags", "pid", "process"];
 
 /// Only our own export is detected: the columns of other tables have no known meaning.
 fn detect(sample: &Sample) -> Verdict {
-    match sample.lines(1).first() {
+    match sample.lines(LOOK_LINES).into_iter().find(|line| !is_comment(line)) {
         Some(first) if is_export(first) => Verdict::Yes("the header of our own export".to_owned()),
         _ => Verdict::No,
     }
 }
 
 fn is_export(first: &[u8]) -> bool {
-    first.trim_ascii_end().split(|&c| c == b',').eq(EXPORT_COLUMNS.map(str::as_bytes))
+    let mut columns = first.trim_ascii_end().split(|&c| c == b',');
+    let known = |name: &[u8]| RECORDED_COLUMNS.iter().any(|column| column.as_bytes() == name);
+    EXPORT_COLUMNS.iter().all(|name| columns.next() == Some(name.as_bytes())) && columns.all(known)
+}
+
+/// A line that `destage record` writes for people.
+fn is_comment(line: &[u8]) -> bool {
+    line.first() == Some(&b'#')
 }
 
 fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let sample = Sample::of(&mut input)?;
-    let lines = sample.lines(LOOK_LINES);
-    let is_export = lines.first().is_some_and(|first| is_export(first));
+    let mut lines = sample.lines(LOOK_LINES);
+    let is_export = lines.iter().find(|line| !is_comment(line)).is_some_and(|line| is_export(line));
+    if is_export {
+        lines.retain(|line| !is_comment(line));
+    }
     let own = (is_export && opening.options.columns == Columns::default())
         .then(|| mapping::export_mapping(&opening.options));
     let options = own.as_ref().unwrap_or(&opening.options);
@@ -58,6 +70,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let mut parser = CsvLines {
         delimiter,
         header: None,
+        has_comments: is_export,
         roles: Roles::default(),
         count: None,
         mapping,
@@ -203,6 +216,8 @@ struct CsvLines {
     delimiter: u8,
     /// The line that names the columns; repeated ones are headers too.
     header: Option<Vec<u8>>,
+    /// Lines that begin with `#` are comments.
+    has_comments: bool,
     roles: Roles<usize>,
     /// Fields of every line; `None` between blanks, where texts may hold blanks too.
     count: Option<usize>,
@@ -218,6 +233,9 @@ impl LineParser for CsvLines {
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if self.header.as_deref() == Some(line) {
             return Ok(Parsed::Skip(Skipped::Header));
+        }
+        if self.has_comments && is_comment(line) {
+            return Ok(Parsed::Skip(Skipped::Comment));
         }
         let closed = split(line, self.delimiter, &mut self.fields);
         self.check_count(line, closed)?;

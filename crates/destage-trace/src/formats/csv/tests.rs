@@ -162,3 +162,21 @@ fn a_file_cut_anywhere_never_panics_and_never_changes_a_line_before_the_last() {
         }
     }
 }
+
+#[test]
+fn a_recording_has_comments_and_further_columns() {
+    let columns = EXPORT_COLUMNS.join(",");
+    let text = format!(
+        "# destage record 1\n# device: a, b\n{columns},flags,pid,process\n\
+         5,db,write,4096,512,70,S+FUA,12,\"a, b\"\n# lost 3 events on CPU 0\n\
+         9,db,flush,0,0,,S,12,db\n"
+    );
+    let trace = read_with(&FORMAT, text.clone(), "t.csv", |_| ());
+    let write = Record { response_ns: 70, ..request(5, RecordOp::Write, 4096, 512) };
+    assert_eq!(trace.records, [write, request(9, RecordOp::Flush, 0, 0)]);
+    assert_eq!((trace.tally.header, trace.tally.comment), (1, 3));
+    let sample = |text: &str| detect(&Sample::of(&mut Input::from_bytes("t", text)).unwrap());
+    assert!(matches!(sample(&text), Verdict::Yes(_)));
+    assert!(matches!(sample(&text.replace("process", "uid")), Verdict::No));
+    assert!(matches!(sample(&text.replace("# device: a", "device: a")), Verdict::No));
+}

@@ -1,0 +1,265 @@
+//! Steps of requests on one device without a cache, one after the other in a closed loop: what fio
+//! does to a block device (`docs/spec/fit.md` 10). The queues, the buffer and the flash keep their
+//! state from step to step. Memory: the requests in flight, and one histogram a direction.
+
+mod latencies;
+
+use crate::control::Control;
+use crate::error::RunError;
+use destage_core::{Nanos, Op};
+use destage_ssd::config::LAST_NS;
+use destage_ssd::{Command, Device, DriveLpn};
+pub use latencies::Latencies;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering;
+
+/// Requests between two looks at the stop flag.
+const PERIOD: u64 = 1 << 12;
+
+/// One fio job.
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Seed of the addresses and directions.
+    pub seed: u64,
+    /// Requests, those that do not count included.
+    pub requests: u64,
+    /// The first requests, which do not count.
+    #[serde(default)]
+    pub uncounted: u64,
+    /// Requests in flight.
+    pub depth: usize,
+    /// The next `depth` requests are issued when the last `depth` are complete.
+    #[serde(default)]
+    pub batch: bool,
+    /// Share of reads: 0 to 100.
+    pub read_percent: u64,
+    /// Random addresses of reads, of writes; else they follow each other.
+    pub random: [bool; 2],
+    /// Length of a request.
+    pub block_bytes: u64,
+    /// Where the requests are.
+    pub offset_bytes: u64,
+    /// Where the requests are.
+    pub size_bytes: u64,
+    /// Gap between two requests that follow each other.
+    #[serde(default)]
+    pub skip_bytes: u64,
+    /// Time between a completion and the next issue.
+    #[serde(default)]
+    pub think_ns: Nanos,
+    /// Idle time before the step.
+    #[serde(default)]
+    pub delay_ns: Nanos,
+    /// Share of the requests and share of the addresses of each zone, percent; none: uniform.
+    #[serde(default)]
+    pub zones: Vec<[u64; 2]>,
+}
+
+/// What one step measured.
+#[derive(Clone, Serialize, Debug)]
+pub struct Played {
+    /// First issue that counts.
+    pub begin_ns: Nanos,
+    /// Last completion.
+    pub end_ns: Nanos,
+    /// Completion latencies.
+    pub read: Latencies,
+    /// Completion latencies.
+    pub write: Latencies,
+}
+
+/// SplitMix64, as `docs/spec/device.md` 5.6 has it.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, count: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(count)) >> 64) as u64
+    }
+}
+
+/// The next request of a step.
+struct Requests<'a> {
+    step: &'a Step,
+    draws: Draws,
+    next_bytes: [u64; 2],
+}
+
+impl Requests<'_> {
+    fn draw(&mut self) -> (Op, u64) {
+        let step = self.step;
+        let is_read = match step.read_percent {
+            0 => false,
+            100 => true,
+            share => self.draws.next() % 100 < share,
+        };
+        let (op, direction) = if is_read { (Op::Read, 0) } else { (Op::Write, 1) };
+        if step.random[direction] {
+            return (op, step.offset_bytes + self.slot() * step.block_bytes);
+        }
+        let at = self.next_bytes[direction];
+        let next = at + step.block_bytes + step.skip_bytes;
+        let fits = next + step.block_bytes <= step.size_bytes;
+        self.next_bytes[direction] = if fits { next } else { 0 };
+        (op, step.offset_bytes + at)
+    }
+
+    /// A random block of the region.
+    fn slot(&mut self) -> u64 {
+        let slots = self.step.size_bytes / self.step.block_bytes;
+        if self.step.zones.is_empty() {
+            return self.draws.below(slots);
+        }
+        let mut share = self.draws.next() % 100;
+        let mut first_percent = 0;
+        for &[requests, span] in &self.step.zones {
+            if share < requests {
+                let first = slots * first_percent / 100;
+                let end = slots * (first_percent + span) / 100;
+                return first + self.draws.below(end - first);
+            }
+            share -= requests;
+            first_percent += span;
+        }
+        unreachable!("the zones were checked: their shares add up to 100")
+    }
+}
+
+impl Step {
+    fn check(&self, device: &Device) -> Result<(), RunError> {
+        let config = device.config();
+        let capacity = u64::from(config.logical_pages) * u64::from(config.page_bytes);
+        let end = self.offset_bytes.checked_add(self.size_bytes);
+        let sum = |at: usize| self.zones.iter().map(|zone| zone[at]).sum::<u64>();
+        let zones = self.zones.is_empty() || (sum(0) == 100 && sum(1) == 100);
+        for (what, holds) in [
+            ("depth: expected at least 1", self.depth > 0),
+            ("block_bytes: expected at least 1", self.block_bytes > 0),
+            ("size_bytes: it is beyond the device", end.is_some_and(|end| end <= capacity)),
+            ("size_bytes: expected at least one block", self.size_bytes >= self.block_bytes),
+            ("read_percent: expected 0 to 100", self.read_percent <= 100),
+            ("zones: expected shares that add up to 100", zones),
+        ] {
+            if !holds {
+                return Err(RunError::Impossible(format!("a step of requests: {what}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays it from `begin` on.
+    fn play(
+        &self,
+        device: &mut Device,
+        begin: Nanos,
+        control: &Control,
+    ) -> Result<Played, RunError> {
+        self.check(device)?;
+        let page_bytes = u64::from(device.config().page_bytes);
+        let mut requests = Requests { step: self, draws: Draws(self.seed), next_bytes: [0; 2] };
+        let mut in_flight: BinaryHeap<Reverse<Nanos>> = BinaryHeap::with_capacity(self.depth);
+        let mut now = begin;
+        let mut end_ns = begin;
+        let mut played = Played {
+            begin_ns: begin,
+            end_ns: begin,
+            read: Latencies::default(),
+            write: Latencies::default(),
+        };
+        for number in 0..self.requests {
+            if in_flight.len() == self.depth {
+                let freed = if self.batch { end_ns } else { in_flight.pop().map_or(now, |r| r.0) };
+                if self.batch {
+                    in_flight.clear();
+                }
+                now = now.max(freed) + self.think_ns;
+            }
+            let (op, offset_bytes) = requests.draw();
+            device.advance(now);
+            device.command(Command::Access(op));
+            let first = offset_bytes / page_bytes;
+            let last = (offset_bytes + self.block_bytes - 1) / page_bytes;
+            let mut completion = now;
+            for lpn in first..=last {
+                let lpn = DriveLpn(lpn as u32); // below the logical pages
+                let served = match op {
+                    Op::Read => device.read(lpn),
+                    Op::Write => Some(device.write(lpn)),
+                };
+                if let Some(served) = served {
+                    completion = completion.max(known(served.end)?);
+                }
+            }
+            in_flight.push(Reverse(completion));
+            end_ns = end_ns.max(completion);
+            if number == self.uncounted {
+                played.begin_ns = now;
+            }
+            if number >= self.uncounted {
+                let latencies = if op == Op::Read { &mut played.read } else { &mut played.write };
+                latencies.record(completion - now, self.block_bytes);
+            }
+            if number % PERIOD == 0 {
+                control.accesses_done.fetch_add(PERIOD, Ordering::Relaxed);
+                goes_on(device, control)?;
+            }
+        }
+        goes_on(device, control)?;
+        played.end_ns = end_ns;
+        Ok(played)
+    }
+}
+
+fn known(end: destage_ssd::PendingTime) -> Result<Nanos, RunError> {
+    let refused = || {
+        RunError::Impossible("steps of requests are a closed loop, which needs sched = fcfs".into())
+    };
+    end.known().ok_or_else(refused)
+}
+
+fn goes_on(device: &Device, control: &Control) -> Result<(), RunError> {
+    if control.stop.load(Ordering::Relaxed) {
+        return Err(RunError::Interrupted);
+    }
+    if let Some(full) = device.failure() {
+        return Err(RunError::Impossible(full.to_string()));
+    }
+    if device.last_end() > LAST_NS {
+        let what = "the device is at work for more than 2^62 ns (146 years): it is far too slow";
+        return Err(RunError::Impossible(what.into()));
+    }
+    Ok(())
+}
+
+/// Plays the steps: each begins at the last completion of the one before it, plus its delay.
+///
+/// # Errors
+///
+/// [`RunError::Impossible`] for a step that the device cannot have; [`RunError::Interrupted`] if
+/// `control` says so.
+pub fn play(
+    device: &mut Device,
+    steps: &[Step],
+    control: &Control,
+) -> Result<Vec<Played>, RunError> {
+    let mut end_ns: Nanos = 0;
+    let mut all = Vec::with_capacity(steps.len());
+    for step in steps {
+        let played = step.play(device, end_ns + step.delay_ns, control)?;
+        end_ns = played.end_ns;
+        all.push(played);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Closed forms of small devices.
+
+use super::*;
+use destage_ssd::DeviceConfig;
+use destage_ssd::config::{Table, Value};
+
+fn device(keys: &[(&str, i128)], precondition: &str) -> Device {
+    let mut table = Table::new();
+    table.insert("precondition".into(), Value::Text(precondition.into()));
+    for (key, value) in [
+        ("channels", 4),
+        ("blocks_per_plane", 64),
+        ("pages_per_block", 16),
+        ("bus_ps_per_byte", 0),
+        ("program_ns", 200_000),
+        ("read_ns", 50_000),
+        ("erase_ns", 0),
+        ("logical_pages", 3_000),
+    ]
+    .iter()
+    .chain(keys)
+    {
+        let value = Value::Int(*value);
+        let is_list = matches!(*key, "read_ns" | "program_ns");
+        table.insert((*key).into(), if is_list { Value::List(vec![value]) } else { value });
+    }
+    Device::new(&DeviceConfig::from_table(&table).expect("a good device"))
+}
+
+fn reads(changes: impl FnOnce(&mut Step)) -> Step {
+    let mut step = Step {
+        seed: 1,
+        requests: 1000,
+        uncounted: 0,
+        depth: 1,
+        batch: false,
+        read_percent: 100,
+        random: [true; 2],
+        block_bytes: 4096,
+        offset_bytes: 0,
+        size_bytes: 2048 * 4096,
+        skip_bytes: 0,
+        think_ns: 0,
+        delay_ns: 0,
+        zones: Vec::new(),
+    };
+    changes(&mut step);
+    step
+}
+
+fn played(device: &mut Device, step: Step) -> Played {
+    play(device, &[step], &Control::default()).expect("a step").remove(0)
+}
+
+#[test]
+fn one_read_at_a_time_takes_command_firmware_and_flash() {
+    let keys = [("command_ns", 700), ("firmware_read_ns", 3_000), ("link_ps_per_byte", 500)];
+    let read = played(&mut device(&keys, "sequential"), reads(|_| ())).read;
+    assert_eq!((read.requests, read.min_ns, read.max_ns), (1000, 55_748, 55_748));
+    assert_eq!(read.sum_ns, 55_748 * 1000);
+    assert_eq!(read.bins.iter().sum::<u64>(), 1000);
+}
+
+#[test]
+fn a_stride_of_all_units_keeps_one_unit_busy() {
+    let mut device = device(&[], "sequential");
+    let stride = |pages: u64| {
+        reads(|step| {
+            step.random = [false; 2];
+            step.skip_bytes = (pages - 1) * 4096;
+            step.depth = 8;
+            step.requests = 400;
+            step.uncounted = 200;
+        })
+    };
+    let steps = play(&mut device, &[stride(4), stride(1)], &Control::default()).expect("two steps");
+    assert_eq!(steps[0].read.sum_ns / 200, 8 * 50_000);
+    assert_eq!(steps[1].read.sum_ns / 200, 2 * 50_000);
+}
+
+#[test]
+fn a_batch_waits_for_its_slowest_request() {
+    let mut device = device(&[], "sequential");
+    let batch = reads(|step| {
+        step.random = [false; 2];
+        step.skip_bytes = 3 * 4096;
+        step.depth = 2;
+        step.batch = true;
+        step.requests = 100;
+    });
+    let read = played(&mut device, batch).read;
+    assert_eq!((read.min_ns, read.max_ns), (50_000, 100_000));
+}
+
+#[test]
+fn writes_fill_the_buffer_and_then_wait_for_the_flash() {
+    let mut device = device(&[("buffer_pages", 8)], "none");
+    let write = reads(|step| {
+        step.read_percent = 0;
+        step.random = [false; 2];
+        step.requests = 40;
+    });
+    let [begin, end] = [8u128, 40].map(|pages| (pages - 8) * 200_000 / 4);
+    let played = played(&mut device, write);
+    assert_eq!(played.write.min_ns, 0);
+    assert_eq!(played.write.sum_ns, end - begin);
+}
+
+#[test]
+fn delays_thinking_zones_and_directions_are_kept() {
+    let mut device = device(&[], "sequential");
+    let step = reads(|step| {
+        step.delay_ns = 1_000;
+        step.think_ns = 10_000;
+        step.requests = 2000;
+        step.read_percent = 70;
+        step.zones = vec![[80, 20], [20, 80]];
+    });
+    let played = played(&mut device, step);
+    assert_eq!(played.begin_ns, 1_000);
+    assert!((1330..1470).contains(&played.read.requests), "{}", played.read.requests);
+    assert_eq!(played.read.requests + played.write.requests, 2000);
+    let busy = played.read.sum_ns + played.write.sum_ns;
+    assert_eq!(u128::from(played.end_ns), 1_000 + busy + 1999 * 10_000);
+}
+
+#[test]
+fn a_step_beyond_the_device_is_an_error() {
+    let step = reads(|step| step.size_bytes = 3_001 * 4096);
+    let error = play(&mut device(&[], "sequential"), &[step], &Control::default());
+    assert!(error.unwrap_err().to_string().contains("beyond the device"));
+}

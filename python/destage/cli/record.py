@@ -1,0 +1,106 @@
+"""`destage record`: the block requests of a device as a trace."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
+from destage.cli.output import file_flag, look_at
+from destage.cli.screen import note, warn
+from destage.errors import UsageError
+from destage.io.files import write_whole
+from destage.model.words import number
+from destage.record.alternatives import HOW
+from destage.record.recording import record as make
+
+__all__ = ["record"]
+
+EPILOG = """\b
+Examples:
+  sudo destage record /dev/nvme0n1 --for 10m -o db.csv.zst
+  sudo destage record /var/lib/postgresql -o db.csv.zst    # a mount point
+  sudo destage record /dev/md0 --event queue --for 1h -o queue.csv.zst
+  destage record --how                                     # other tools
+"""
+
+#: Exit status where events were lost.
+LOST = 3
+
+RECORDING = [
+    flag(
+        "-o", "--output", type=OUTPUT, metavar="FILE", help="The trace: .csv, .csv.zst, .parquet."
+    ),
+    flag("--for", "duration_s", metavar="TIME", help="How long: 60s, 10m. [until Ctrl-C]"),
+    flag("--max-bytes", metavar="SIZE", help="Stop when the output has this size."),
+    flag("--rotate", "rotate_bytes", metavar="SIZE", help="Begin a new file at this size."),
+    flag(
+        "--event",
+        type=click.Choice(["issue", "queue"]),
+        default="issue",
+        help="What the device was given, or what was submitted. [issue]",
+    ),
+    flag("--ops", metavar="LIST", help="Requests to keep: read,write,trim,flush. [all]"),
+    flag(
+        "--buffer",
+        "buffer_bytes",
+        default="64MiB",
+        metavar="SIZE",
+        help="The kernel's buffers. [64MiB]",
+    ),
+    flag("--pid", is_flag=True, help="Also write process number and name."),
+    flag("--anonymise", is_flag=True, help="Shuffle extents of 1 MiB; no names, no time."),
+    flag("--include-output", is_flag=True, help="Allow the output on a recorded device."),
+    flag(
+        "--tracefs",
+        type=FOLDER,
+        metavar="FOLDER",
+        help="Where tracefs is mounted. [found or mounted]",
+    ),
+    flag("--how", is_flag=True, help="List other tools that record a trace."),
+]
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("device", nargs=-1)
+@apply(
+    RECORDING,
+    [file_flag("--json", "json_file", help="The summary, as JSON.")],
+    COMMON,
+)
+def record(
+    device: tuple[str, ...],
+    output: str | None,
+    how: bool,
+    json_file: str | None,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Record the block requests of a device as a trace (Linux, root)."""
+    if how:
+        click.echo(HOW, nl=False)
+        return
+    if not device:
+        raise UsageError("DEVICE: expected a block device or a mount point, such as /dev/nvme0n1")
+    if output is None:
+        raise UsageError("-o: expected the trace's file, such as -o trace.csv.zst")
+    for name in (output, json_file):
+        if name not in (None, "-"):
+            look_at(str(name))
+    made = make(device, output, **options, begun=None if quiet else note)
+    if json_file is not None:
+        write_whole(json_file, json.dumps(made.data, indent=1) + "\n")
+    if json_file != "-":
+        if made.ended_by == "--max-bytes":
+            click.echo("the output has the size of --max-bytes: the recording ended")
+        click.echo(made.summary)
+        click.echo(f"destage advise {' '.join(made.files)}")
+    if made.lost_events:
+        warn(
+            f"{number(made.lost_events)} events were lost: --buffer 256MiB, or a faster disk for"
+            " the output"
+        )
+        click.get_current_context().exit(LOST)
