@@ -7,6 +7,7 @@
 //!  plan      what a policy gives up: pages evicted, groups flushed, pages padded
 //!  policy    the trait: request, then (on a miss) evict until there is room, then admit
 //!  any       a policy whose type is not known any more
+//!  decision  a decision as a line of JSON
 //!  device    what a policy may ask the device when it must evict
 //!  inside    what a policy shows of itself
 //!  pages     page -> slot, and the nodes of all known pages (dense or hashed)
@@ -18,6 +19,7 @@
 //! ```
 
 pub mod any;
+pub mod decision;
 pub mod device;
 pub mod huge;
 pub mod inside;

@@ -2,7 +2,7 @@
 //! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs. Between
 //! these, what was written while a unit was idle: instant and page (`docs/spec/writer.md` 6).
 
-use destage_core::{Nanos, Op, Page, Plan, Request};
+use destage_core::{Nanos, Page, Plan, Request, decision};
 use destage_replay::observe::Observer;
 use std::io::{self, Write};
 
@@ -34,34 +34,10 @@ impl<'a, W: Write> DecisionLog<'a, W> {
     }
 
     fn write(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) -> io::Result<()> {
-        let line = &mut self.line;
-        line.clear();
-        let op = if r.op == Op::Write { 'w' } else { 'r' };
-        write!(
-            line,
-            r#"{{"index":{},"op":"{op}","page":{},"hit":{hit},"evicted":["#,
-            self.index, r.lpn.0
-        )?;
+        self.line.clear();
         let lpn = |page| lpn_of(self.lpns, page);
-        list(line, plan.iter().flat_map(|p| p.evicted()).map(|e| lpn(e.page)))?;
-        line.extend_from_slice(br#"],"flushed":["#);
-        for (k, (pages, _)) in plan.iter().flat_map(|p| p.groups()).enumerate() {
-            line.extend_from_slice(if k == 0 { b"[" } else { b",[" });
-            list(line, pages.iter().map(|&p| lpn(p)))?;
-            line.push(b']');
-        }
-        line.push(b']');
-        if plan.is_some_and(|p| !p.padded().is_empty()) {
-            line.extend_from_slice(br#","padded":["#);
-            for (k, (_, pads)) in plan.iter().flat_map(|p| p.groups()).enumerate() {
-                line.extend_from_slice(if k == 0 { b"[" } else { b",[" });
-                list(line, pads.iter().map(|p| p.lpn.0))?;
-                line.push(b']');
-            }
-            line.push(b']');
-        }
-        line.extend_from_slice(b"}\n");
-        self.out.write_all(line)?;
+        decision::append_line(&mut self.line, self.index, r, hit, plan, lpn);
+        self.out.write_all(&self.line)?;
         self.index += 1;
         Ok(())
     }
@@ -74,16 +50,6 @@ impl<'a, W: Write> DecisionLog<'a, W> {
 
 fn lpn_of(lpns: &[u64], page: Page) -> u64 {
     lpns.get(page.0 as usize).copied().unwrap_or(page.0)
-}
-
-fn list(line: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) -> io::Result<()> {
-    for (k, number) in numbers.enumerate() {
-        if k > 0 {
-            line.push(b',');
-        }
-        write!(line, "{number}")?;
-    }
-    Ok(())
 }
 
 impl<W: Write> Observer for DecisionLog<'_, W> {
@@ -107,7 +73,7 @@ impl<W: Write> Observer for DecisionLog<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use destage_core::Lpn;
+    use destage_core::{Lpn, Op};
 
     #[test]
     fn a_line_says_what_an_access_decided_or_what_an_idle_instant_wrote() {

@@ -1,0 +1,206 @@
+//! A page in memory: who holds it, and what the pool knows of its bytes.
+//!
+//! ```text
+//!  users       accesses under way, and guards
+//!  store_pins  group writes that have the page, planned or under way
+//!  readers     who reads the bytes: read guards, group writes     (shared latch)
+//!  exclusive   who changes them: a fetch, a write guard           (exclusive latch)
+//! ```
+//!
+//! A frame leaves memory when the policy does not hold its page, nobody holds it, and it is clean.
+
+use crate::bytes::PageBytes;
+use crate::lock::lock;
+use crate::marks::{Class, Marks};
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// What the pool knows of a page's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// As in the store, durably.
+    Clean,
+    /// Written since the last successful sync.
+    Unsynced,
+    /// Newer than the store.
+    Dirty,
+}
+
+/// Who has the exclusive latch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exclusive {
+    /// Nobody.
+    No,
+    /// A fetch, which waits for the store alone.
+    Fill,
+    /// A write guard.
+    Guard,
+}
+
+/// State of a frame, under its lock.
+#[derive(Debug)]
+pub(crate) struct FrameState {
+    /// The policy holds the page.
+    pub(crate) resident: bool,
+    /// Grows with each arrival of the page and each destage that keeps it.
+    pub(crate) stay: u64,
+    /// Trimmed: the table has another frame for the page, or none.
+    pub(crate) detached: bool,
+    pub(crate) users: u32,
+    pub(crate) store_pins: u32,
+    pub(crate) readers: u32,
+    pub(crate) exclusive: Exclusive,
+    /// The bytes are there.
+    pub(crate) valid: bool,
+    /// Accesses that will make the bytes valid: others wait for them.
+    pub(crate) fillers: u32,
+    pub(crate) mark: Mark,
+    /// Dirty because a write or a sync failed.
+    pub(crate) failed: bool,
+    /// To be written when the last user goes: the policy does not hold the page.
+    pub(crate) late: bool,
+    /// Writes that the policy bypassed, to be written when the last user goes.
+    pub(crate) through: u32,
+}
+
+impl FrameState {
+    fn class(&self) -> Class {
+        let limbo = !self.resident;
+        match self.detached {
+            true => Class::default(),
+            false => Class {
+                dirty: self.mark == Mark::Dirty,
+                unsynced: self.mark == Mark::Unsynced,
+                limbo,
+                idle_limbo: limbo && self.users == 0 && self.store_pins == 0,
+            },
+        }
+    }
+
+    /// Nobody needs the frame: it may leave memory.
+    pub(crate) fn is_free(&self) -> bool {
+        !self.resident && self.users == 0 && self.store_pins == 0 && self.mark == Mark::Clean
+    }
+}
+
+/// A page in memory.
+pub(crate) struct Frame {
+    pub(crate) page: u64,
+    state: Mutex<FrameState>,
+    changed: Condvar,
+    bytes: UnsafeCell<Option<PageBytes>>,
+}
+
+// SAFETY: `bytes` is read under the shared latch and changed under the exclusive one, and the state
+// keeps the two apart.
+unsafe impl Sync for Frame {}
+
+impl Frame {
+    /// In limbo, without bytes, with nobody's hands on it. It counts from its first lock on.
+    pub(crate) fn new(page: u64) -> Frame {
+        let state = FrameState {
+            resident: false,
+            stay: 0,
+            detached: false,
+            users: 0,
+            store_pins: 0,
+            readers: 0,
+            exclusive: Exclusive::No,
+            valid: false,
+            fillers: 0,
+            mark: Mark::Clean,
+            failed: false,
+            late: false,
+            through: 0,
+        };
+        Frame { page, state: Mutex::new(state), changed: Condvar::new(), bytes: None.into() }
+    }
+
+    /// Locks the state; the sets follow when the lock is given back.
+    pub(crate) fn lock<'a>(&'a self, marks: &'a Marks) -> FrameLock<'a> {
+        let state = lock(&self.state);
+        FrameLock { frame: self, marks, before: state.class(), state: Some(state) }
+    }
+
+    /// The first lock of a frame that has just been put into the table.
+    pub(crate) fn first_lock<'a>(&'a self, marks: &'a Marks) -> FrameLock<'a> {
+        let state = lock(&self.state);
+        FrameLock { frame: self, marks, before: Class::default(), state: Some(state) }
+    }
+
+    /// Whoever waits looks again.
+    pub(crate) fn notify(&self) {
+        self.changed.notify_all();
+    }
+
+    /// The bytes, to be read.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the shared or the exclusive latch for as long as it uses them, and the bytes
+    /// are valid.
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: with the latch nobody changes them.
+        unsafe { (*self.bytes.get()).as_ref().expect("valid bytes are there") }
+    }
+
+    /// The bytes, to be changed; zeros if there were none.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the exclusive latch for as long as it uses them.
+    #[expect(clippy::mut_from_ref, reason = "the latch makes the reference unique")]
+    pub(crate) unsafe fn bytes_mut(&self, page_bytes: usize) -> &mut [u8] {
+        // SAFETY: with the exclusive latch nobody else reads or changes them.
+        let bytes = unsafe { &mut *self.bytes.get() };
+        bytes.get_or_insert_with(|| PageBytes::zeroed(page_bytes))
+    }
+}
+
+/// The lock of a frame's state.
+pub(crate) struct FrameLock<'a> {
+    frame: &'a Frame,
+    marks: &'a Marks,
+    before: Class,
+    state: Option<MutexGuard<'a, FrameState>>, // `None` only while it waits
+}
+
+impl FrameLock<'_> {
+    /// Gives the lock back until something has changed.
+    pub(crate) fn wait(mut self) -> Self {
+        self.follow();
+        let state = self.state.take().expect("locked");
+        let state = self.frame.changed.wait(state).expect("no holder of this lock panics");
+        self.before = state.class();
+        self.state = Some(state);
+        self
+    }
+
+    fn follow(&mut self) {
+        if let Some(state) = &self.state {
+            let after = state.class();
+            self.marks.moved(self.frame.page, self.before, after);
+            self.before = after;
+        }
+    }
+}
+
+impl Deref for FrameLock<'_> {
+    type Target = FrameState;
+    fn deref(&self) -> &FrameState {
+        self.state.as_ref().expect("locked")
+    }
+}
+
+impl DerefMut for FrameLock<'_> {
+    fn deref_mut(&mut self) -> &mut FrameState {
+        self.state.as_mut().expect("locked")
+    }
+}
+
+impl Drop for FrameLock<'_> {
+    fn drop(&mut self) {
+        self.follow();
+    }
+}

@@ -1,0 +1,98 @@
+//! What the calling thread holds: guards, and hits that the policy has not seen yet.
+
+use crate::shared::Inner;
+use destage_core::Op;
+use std::cell::RefCell;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+/// A guard: its pool, its page, whether it changes the page.
+type Guard = (*const Inner, u64, bool);
+
+thread_local! {
+    static GUARDS: RefCell<Vec<Guard>> = const { RefCell::new(Vec::new()) };
+    static BATCHES: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Hits that were noted without the lock (`docs/spec/pool.md` 8.2).
+struct Batch {
+    pool: Weak<Inner>,
+    hits: Vec<(u64, Op)>,
+}
+
+impl Drop for Batch {
+    /// The thread ends.
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.upgrade() {
+            pool.note_hits(&mut self.hits);
+        }
+    }
+}
+
+/// The thread has a guard from now on.
+pub(crate) fn hold(pool: &Inner, page: u64, change: bool) {
+    GUARDS.with_borrow_mut(|guards| guards.push((pool, page, change)));
+}
+
+/// It has one less.
+pub(crate) fn release(pool: *const Inner, page: u64, change: bool) {
+    _ = GUARDS.try_with(|guards| {
+        let mut guards = guards.borrow_mut();
+        if let Some(at) = guards.iter().rposition(|guard| *guard == (pool, page, change)) {
+            guards.swap_remove(at);
+        }
+    });
+}
+
+/// Nobody waits for itself.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::Deadlock`] if the thread is changing one of the pages.
+pub(crate) fn check(pool: &Inner, pages: &Range<u64>, change: bool) -> io::Result<()> {
+    GUARDS.with_borrow(|guards| {
+        for &(_, page, changes) in
+            guards.iter().filter(|guard| std::ptr::eq(guard.0, pool) && pages.contains(&guard.1))
+        {
+            if changes {
+                let what = format!("page {page}: this thread holds its write guard");
+                return Err(io::Error::new(io::ErrorKind::Deadlock, what));
+            }
+            debug_assert!(
+                !change,
+                "page {page}: this thread holds its read guard and would wait for itself"
+            );
+        }
+        Ok(())
+    })
+}
+
+/// Notes a hit; the policy sees the batch when it is full.
+pub(crate) fn note(pool: &Arc<Inner>, page: u64, op: Op) {
+    BATCHES.with_borrow_mut(|batches| {
+        let found = batches.iter().position(|batch| std::ptr::eq(batch.pool.as_ptr(), &**pool));
+        let at = found.unwrap_or_else(|| {
+            batches.retain(|batch| batch.pool.strong_count() > 0);
+            batches.push(Batch { pool: Arc::downgrade(pool), hits: Vec::new() });
+            batches.len() - 1
+        });
+        let hits = &mut batches[at].hits;
+        hits.push((page, op));
+        if hits.len() >= pool.options.batch as usize {
+            pool.note_hits(hits);
+        }
+    });
+}
+
+/// The policy sees what the thread has noted.
+pub(crate) fn drain(pool: &Inner) {
+    if pool.options.batch > 1 {
+        BATCHES.with_borrow_mut(|batches| {
+            let mine = |batch: &&mut Batch| std::ptr::eq(batch.pool.as_ptr(), pool);
+            if let Some(batch) = batches.iter_mut().find(mine) {
+                pool.note_hits(&mut batch.hits);
+            }
+        });
+    }
+}

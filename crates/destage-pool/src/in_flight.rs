@@ -1,0 +1,87 @@
+//! Store operations under way: one for a page at a time.
+//!
+//! Whoever holds pages here waits for nothing but the store, so nobody waits for long.
+
+use crate::lock::lock;
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use std::ops::Range;
+use std::sync::{Condvar, Mutex};
+
+/// Pages on which the store is at work.
+#[derive(Default)]
+pub(crate) struct InFlight {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    pages: HashSet<u64, FixedState>,
+    discards: Vec<Range<u64>>,
+}
+
+impl State {
+    fn is_busy(&self, page: u64) -> bool {
+        self.pages.contains(&page) || self.discards.iter().any(|range| range.contains(&page))
+    }
+}
+
+impl InFlight {
+    /// Takes all the pages, as soon as nobody has any of them.
+    pub(crate) fn take<'a>(&'a self, pages: &'a [u64]) -> Taken<'a> {
+        let mut state = lock(&self.state);
+        while pages.iter().any(|&page| state.is_busy(page)) {
+            state = self.ended.wait(state).expect("no holder of this lock panics");
+        }
+        state.pages.extend(pages);
+        Taken { all: self, pages }
+    }
+
+    /// Takes a range: from now on nobody begins anything there; waits until what was begun ends.
+    pub(crate) fn take_range(&self, range: Range<u64>) -> TakenRange<'_> {
+        let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
+        let mut state = lock(&self.state);
+        while state.discards.iter().any(overlaps) {
+            state = self.ended.wait(state).expect("no holder of this lock panics");
+        }
+        state.discards.push(range.clone());
+        while state.pages.iter().any(|page| range.contains(page)) {
+            state = self.ended.wait(state).expect("no holder of this lock panics");
+        }
+        TakenRange { all: self, range }
+    }
+}
+
+/// Pages that are the holder's until it is dropped.
+pub(crate) struct Taken<'a> {
+    all: &'a InFlight,
+    pages: &'a [u64],
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.all.state);
+        for page in self.pages {
+            state.pages.remove(page);
+        }
+        drop(state);
+        self.all.ended.notify_all();
+    }
+}
+
+/// A range that is the holder's until it is dropped.
+pub(crate) struct TakenRange<'a> {
+    all: &'a InFlight,
+    range: Range<u64>,
+}
+
+impl Drop for TakenRange<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.all.state);
+        let at = state.discards.iter().position(|range| *range == self.range);
+        state.discards.swap_remove(at.expect("taken before"));
+        drop(state);
+        self.all.ended.notify_all();
+    }
+}

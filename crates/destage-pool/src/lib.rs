@@ -1,0 +1,67 @@
+//! A buffer pool that decides as the simulator does: any policy of `destage-policies`, unchanged,
+//! over pages of a file or of any [`Store`]. `docs/spec/pool.md` says what it promises.
+//!
+//! ```
+//! use destage_pool::{MemoryStore, Options, Pool};
+//!
+//! let pool = Pool::open(MemoryStore::new(1000, 4096), "s3-fifo", Options::new(100))?;
+//! pool.write(7)?[..5].copy_from_slice(b"hello"); // dirty when the guard is dropped
+//! assert_eq!(&pool.read(7)?[..5], b"hello");
+//! pool.flush()?; // durable, as far as the store's sync is honest
+//! assert_eq!(pool.counters().policy.read_hits, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//!  pool       what a program calls             guard      bytes while they are read or changed
+//!  requests   several pages as one request     access     latching and fetching a page
+//!  decide     the policy, under the one lock   destage    group writes
+//!  flush      flushes, syncs, room in limbo    trim       trims and zeroes
+//!  writer     writes ahead                     held       what a thread holds
+//!  store      where pages live: memory, file, fault
+//! ```
+//!
+//! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
+//! frame (`frame`), the sets of marks (`marks`). Nobody waits for the store under any of them.
+//! Pages that the store is at work on (`in_flight`) are taken by whoever holds none of these locks.
+
+mod access;
+mod bell;
+mod bytes;
+mod counters;
+mod decide;
+mod destage;
+mod fault;
+#[cfg(unix)]
+mod file;
+mod flush;
+mod frame;
+mod guard;
+mod held;
+mod in_flight;
+mod known;
+mod lock;
+mod marks;
+mod memory;
+mod no_cache;
+mod options;
+mod pool;
+mod record;
+mod requests;
+mod shared;
+mod store;
+mod sums;
+mod sync_state;
+mod table;
+mod trim;
+mod writer;
+
+pub use counters::{PolicyCounters, PoolCounters, StoreCounters, TrimCounters};
+pub use fault::{Fault, FaultStore, Faults};
+#[cfg(unix)]
+pub use file::{FileOptions, FileStore};
+pub use guard::{ReadGuard, WriteGuard};
+pub use memory::MemoryStore;
+pub use options::{NONE, OpenError, Options, PAGE_BYTES, Writer};
+pub use pool::{Done, Pool};
+pub use store::Store;

@@ -1,0 +1,8 @@
+//! Locks whose holders do not panic.
+
+use std::sync::{Mutex, MutexGuard};
+
+/// Locks. A holder that panicked has left a policy or a table half changed: nobody goes on with it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("a thread panicked inside the pool; its state is not known any more")
+}

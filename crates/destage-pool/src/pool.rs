@@ -1,0 +1,248 @@
+//! The pool: what a program calls.
+
+use crate::counters::PoolCounters;
+use crate::decide::{Core, Decisions};
+use crate::guard::{ReadGuard, WriteGuard};
+use crate::held;
+use crate::options::{OpenError, Options};
+use crate::record::{Lines, Record};
+use crate::requests::Source;
+use crate::shared::{Inner, Shared};
+use crate::store::Store;
+use crate::writer::WriterThread;
+use destage_core::{AnyPolicy, Op, Policy};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Pages of a store in memory, as many as the policy has frames; any number of threads.
+///
+/// Dropping a pool without [`close`](Pool::close) writes nothing.
+pub struct Pool<S: Store> {
+    writer: Option<WriterThread>, // stops first
+    shared: Arc<Shared<S>>,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Done {
+    /// When the simulated SSD would have answered, nanoseconds; `None` without one.
+    pub completion_ns: Option<u64>,
+}
+
+impl<S: Store> Pool<S> {
+    /// Opens a pool with a policy as users write it, such as `cflru[window_fraction=0.75]`, or
+    /// `none`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the policy, the options or the store, in the words of the command line.
+    pub fn open(store: S, policy: &str, options: Options) -> Result<Pool<S>, OpenError> {
+        options.check(store.pages())?;
+        let policy = options.policy(policy, store.pages())?;
+        Self::with_policy(store, policy, options)
+    }
+
+    /// Opens a pool with a policy over hashed pages, such as one's own.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Pool::open).
+    pub fn with_policy(
+        store: S,
+        mut policy: AnyPolicy,
+        options: Options,
+    ) -> Result<Pool<S>, OpenError> {
+        options.check(store.pages())?;
+        if options.writer.is_some() {
+            policy.keep_order();
+        }
+        let writer = options.writer;
+        let pages = store.pages();
+        let mut core = Core::new(policy);
+        core.counters.idle_writes = writer.map(|_| 0);
+        let inner = Arc::new(Inner::new(core, options, pages));
+        let shared = Arc::new(Shared { store, inner });
+        let writer = writer.map(|writer| WriterThread::start(&shared, writer));
+        Ok(Pool { writer, shared })
+    }
+
+    /// A page, to be read.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::UnexpectedEof`] beyond the store, [`io::ErrorKind::Deadlock`] if this
+    /// thread holds the page's write guard, [`io::ErrorKind::InvalidData`] if its checksum differs;
+    /// else the store's. Those of the other calls are the same.
+    pub fn read(&self, page: u64) -> io::Result<ReadGuard<'_>> {
+        let (frame, _) = self.shared.one_page(page, Op::Read, false)?;
+        Ok(ReadGuard::new(&*self.shared, frame))
+    }
+
+    /// A page, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Pool::read).
+    pub fn write(&self, page: u64) -> io::Result<WriteGuard<'_>> {
+        let (frame, through) = self.shared.one_page(page, Op::Write, false)?;
+        Ok(WriteGuard::new(&*self.shared, frame, through))
+    }
+
+    /// A page, to be replaced: it is not fetched, and its bytes are zeros or older ones.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Pool::read).
+    pub fn overwrite(&self, page: u64) -> io::Result<WriteGuard<'_>> {
+        let (frame, through) = self.shared.one_page(page, Op::Write, true)?;
+        Ok(WriteGuard::new(&*self.shared, frame, through))
+    }
+
+    /// Reads bytes, as one request.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Pool::read), and [`io::ErrorKind::InvalidInput`] if `into` is empty.
+    pub fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<Done> {
+        let bytes = self.shared.range(offset, into.len() as u64)?;
+        self.shared.read_bytes(&bytes, Some(into)).map(|()| Done::default())
+    }
+
+    /// Reads bytes into the cache, as one request.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Pool::read_at).
+    pub fn cache_at(&self, bytes: Range<u64>) -> io::Result<Done> {
+        let bytes = self.checked(bytes)?;
+        self.shared.read_bytes(&bytes, None).map(|()| Done::default())
+    }
+
+    /// Writes bytes, as one request. An error may leave some of its pages written, each wholly.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Pool::read_at).
+    pub fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<Done> {
+        let bytes = self.shared.range(offset, from.len() as u64)?;
+        self.shared.write_bytes(&bytes, Source::Bytes(from)).map(|()| Done::default())
+    }
+
+    /// Makes bytes zero: whole pages by the store's discard, if it can.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Pool::read_at).
+    pub fn zero_at(&self, bytes: Range<u64>) -> io::Result<Done> {
+        let bytes = self.checked(bytes)?;
+        self.shared.zero(&bytes).map(|()| Done::default())
+    }
+
+    /// Writes zeros, as one request, and discards nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Pool::read_at).
+    pub fn write_zeros_at(&self, bytes: Range<u64>) -> io::Result<Done> {
+        let bytes = self.checked(bytes)?;
+        self.shared.write_bytes(&bytes, Source::Zeros).map(|()| Done::default())
+    }
+
+    /// Trims the pages wholly inside the range: the policy forgets them, and they read as zeros,
+    /// or as any earlier version where the store cannot discard.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Pool::read_at).
+    pub fn trim_at(&self, bytes: Range<u64>) -> io::Result<Done> {
+        let bytes = self.checked(bytes)?;
+        self.shared.trim(&bytes).map(|()| Done::default())
+    }
+
+    /// Trims pages.
+    ///
+    /// # Errors
+    ///
+    /// As [`trim_at`](Pool::trim_at).
+    pub fn forget(&self, pages: Range<u64>) -> io::Result<()> {
+        let page_bytes = u64::from(self.shared.options.page_bytes);
+        let start = pages.start.saturating_mul(page_bytes);
+        self.trim_at(start..pages.end.saturating_mul(page_bytes)).map(drop)
+    }
+
+    fn checked(&self, bytes: Range<u64>) -> io::Result<Range<u64>> {
+        self.shared.range(bytes.start, bytes.end.saturating_sub(bytes.start))
+    }
+
+    /// Makes durable what was written before: every guard dropped, every call that returned.
+    ///
+    /// # Errors
+    ///
+    /// The store's. Nothing is lost then: the next flush writes it again.
+    pub fn flush(&self) -> io::Result<()> {
+        held::check(&self.shared, &(0..u64::MAX), false)?;
+        held::drain(&self.shared);
+        self.shared.flush()
+    }
+
+    /// Counters so far.
+    pub fn counters(&self) -> PoolCounters {
+        held::drain(&self.shared);
+        self.shared.counters()
+    }
+
+    /// Bytes that the pool gives access to: whole pages of the store.
+    pub fn bytes(&self) -> u64 {
+        self.shared.pages * u64::from(self.shared.options.page_bytes)
+    }
+
+    /// Records each request from now on, as a trace that Destage reads.
+    ///
+    /// # Errors
+    ///
+    /// Those of what was recorded before, to another place.
+    pub fn record(&self, to: Box<dyn Write + Send>) -> io::Result<()> {
+        let before = self.flush_record();
+        let mut core = self.shared.core();
+        core.record = Some(Record::new(to, &self.shared.options.name));
+        before
+    }
+
+    /// Writes each decision from now on, as `destage run --decisions` does.
+    ///
+    /// # Errors
+    ///
+    /// Those of decisions that were written before, to another place.
+    pub fn decisions(&self, to: Box<dyn Write + Send>) -> io::Result<()> {
+        let before = self.flush_record();
+        self.shared.core().decisions = Some(Decisions { lines: Lines::new(to), index: 0 });
+        before
+    }
+
+    /// Writes lines of record and decisions that are still in memory.
+    ///
+    /// # Errors
+    ///
+    /// The first of any write of either; it does not end the pool, but the record.
+    pub fn flush_record(&self) -> io::Result<()> {
+        held::drain(&self.shared);
+        self.shared.flush_record()
+    }
+
+    /// Flushes, and gives the store back.
+    ///
+    /// # Errors
+    ///
+    /// The flush's or the record's, with the pool as it was.
+    pub fn close(self) -> Result<S, (Pool<S>, io::Error)> {
+        if let Err(error) = self.flush().and_then(|()| self.flush_record()) {
+            return Err((self, error));
+        }
+        let Pool { writer, shared } = self;
+        drop(writer);
+        let shared = Arc::into_inner(shared).expect("threads of the pool have ended");
+        Ok(shared.store)
+    }
+}

@@ -1,0 +1,114 @@
+//! What all threads of a pool share.
+
+use crate::bell::Bell;
+use crate::counters::{PoolCounters, Tally};
+use crate::decide::Core;
+use crate::in_flight::InFlight;
+use crate::lock::lock;
+use crate::options::Options;
+use crate::sums::Sums;
+use crate::sync_state::SyncState;
+use crate::table::Table;
+use destage_core::Op;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// All of a pool but its store.
+pub(crate) struct Inner {
+    core: Mutex<Core>,
+    trimmed: Condvar,
+    pub(crate) table: Table,
+    pub(crate) in_flight: InFlight,
+    pub(crate) tally: Tally,
+    pub(crate) sync: SyncState,
+    pub(crate) sums: Option<Sums>,
+    pub(crate) bell: Arc<Bell>,
+    pub(crate) options: Options,
+    /// Pages of the store.
+    pub(crate) pages: u64,
+}
+
+impl Inner {
+    pub(crate) fn new(core: Core, options: Options, pages: u64) -> Inner {
+        Inner {
+            core: Mutex::new(core),
+            trimmed: Condvar::new(),
+            table: Table::new(),
+            in_flight: InFlight::default(),
+            tally: Tally::default(),
+            sync: SyncState::default(),
+            sums: options.checksums.then(Sums::default),
+            bell: Arc::default(),
+            options,
+            pages,
+        }
+    }
+
+    /// The pool's one lock.
+    pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
+        lock(&self.core)
+    }
+
+    /// The pool's one lock, when no trim of these pages is under way.
+    pub(crate) fn core_for(&self, pages: &Range<u64>) -> MutexGuard<'_, Core> {
+        let mut core = self.core();
+        let overlaps = |other: &Range<u64>| other.start < pages.end && pages.start < other.end;
+        while core.trimming.iter().any(overlaps) {
+            core = self.trimmed.wait(core).expect("no holder of this lock panics");
+        }
+        core
+    }
+
+    /// A trim has ended.
+    pub(crate) fn end_trim(&self, pages: &Range<u64>) {
+        let mut core = self.core();
+        let at = core.trimming.iter().position(|range| range == pages);
+        core.trimming.swap_remove(at.expect("begun before"));
+        drop(core);
+        self.trimmed.notify_all();
+    }
+
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.options.page_bytes as usize
+    }
+
+    /// Asks the policy about the hits that a thread has noted.
+    pub(crate) fn note_hits(&self, hits: &mut Vec<(u64, Op)>) {
+        if hits.is_empty() {
+            return;
+        }
+        let page_bytes = u64::from(self.options.page_bytes);
+        let mut core = self.core();
+        let mut stale = 0;
+        for (page, op) in hits.drain(..) {
+            stale += usize::from(!core.note_hit(&self.table, page, op, page_bytes));
+        }
+        drop(core);
+        self.tally.stale_accesses.add(stale);
+    }
+
+    pub(crate) fn counters(&self) -> PoolCounters {
+        let core = self.core();
+        let (policy, trims) = (core.counters, core.trims);
+        drop(core);
+        let marks = &self.table.marks;
+        let mut store = self.tally.counted();
+        store.pending_writes = marks.pending() as u64;
+        store.limbo_pages = marks.limbo() as u64;
+        store.limbo_pages_max = marks.limbo_max() as u64;
+        PoolCounters { policy, trims, store }
+    }
+}
+
+/// A pool's state and its store.
+pub(crate) struct Shared<S> {
+    pub(crate) store: S,
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl<S> std::ops::Deref for Shared<S> {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}

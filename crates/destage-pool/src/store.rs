@@ -1,0 +1,98 @@
+//! Where pages live when they are not in memory.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where pages live when they are not in memory.
+///
+/// The pool never asks for two operations on one page at the same time; operations on different
+/// pages come from any number of threads.
+pub trait Store: Send + Sync + 'static {
+    /// Pages of the store; they are numbered from 0.
+    fn pages(&self) -> u64;
+
+    /// Reads a page whole. What `into` holds after an error does not matter.
+    ///
+    /// # Errors
+    ///
+    /// Any.
+    fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()>;
+
+    /// Writes pages whole, in ascending order. Not atomic: after an error or a power cut, any
+    /// sectors of them may have been written.
+    ///
+    /// # Errors
+    ///
+    /// Any; the pool then takes all pages of the group for unwritten.
+    fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()>;
+
+    /// Makes the pages read as zeros. An empty range does nothing and shows whether the store can.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::Unsupported`] if the store cannot, and then it has done nothing; any other.
+    fn discard(&self, pages: Range<u64>) -> io::Result<()>;
+
+    /// Returns when everything that was written or discarded before is durable.
+    ///
+    /// # Errors
+    ///
+    /// Any; the pool then takes all that was written since the last success for lost.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Writes are durable when they return: [`sync`](Store::sync) has nothing to do.
+    fn writes_are_durable(&self) -> bool {
+        false
+    }
+}
+
+impl<S: Store> Store for Arc<S> {
+    fn pages(&self) -> u64 {
+        (**self).pages()
+    }
+    fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()> {
+        (**self).read(page, into)
+    }
+    fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
+        (**self).write(group)
+    }
+    fn discard(&self, pages: Range<u64>) -> io::Result<()> {
+        (**self).discard(pages)
+    }
+    fn sync(&self) -> io::Result<()> {
+        (**self).sync()
+    }
+    fn writes_are_durable(&self) -> bool {
+        (**self).writes_are_durable()
+    }
+}
+
+impl Store for Box<dyn Store> {
+    fn pages(&self) -> u64 {
+        (**self).pages()
+    }
+    fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()> {
+        (**self).read(page, into)
+    }
+    fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
+        (**self).write(group)
+    }
+    fn discard(&self, pages: Range<u64>) -> io::Result<()> {
+        (**self).discard(pages)
+    }
+    fn sync(&self) -> io::Result<()> {
+        (**self).sync()
+    }
+    fn writes_are_durable(&self) -> bool {
+        (**self).writes_are_durable()
+    }
+}
+
+/// A copy of an error, for everyone whom it concerns.
+pub(crate) fn copy_of(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}

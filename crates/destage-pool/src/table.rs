@@ -1,0 +1,108 @@
+//! The frames of all pages in memory, by page.
+//!
+//! A frame is found, and somebody's hand put on it, in one step: so none is taken out between.
+
+use crate::frame::{Frame, FrameState};
+use crate::marks::Marks;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+const SHARDS: u64 = 64;
+
+type Shard = HashMap<u64, Arc<Frame>, FixedState>;
+
+/// Page to frame.
+pub(crate) struct Table {
+    shards: Box<[RwLock<Shard>]>,
+    pub(crate) marks: Marks,
+}
+
+impl Table {
+    pub(crate) fn new() -> Table {
+        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
+        Table { shards, marks: Marks::default() }
+    }
+
+    fn read(&self, page: u64) -> RwLockReadGuard<'_, Shard> {
+        self.shards[(page % SHARDS) as usize].read().expect("no holder of this lock panics")
+    }
+
+    fn write(&self, page: u64) -> RwLockWriteGuard<'_, Shard> {
+        self.shards[(page % SHARDS) as usize].write().expect("no holder of this lock panics")
+    }
+
+    /// Does something with the page's frame, if it is there.
+    pub(crate) fn with<R>(
+        &self,
+        page: u64,
+        f: impl FnOnce(&Arc<Frame>, &mut FrameState) -> R,
+    ) -> Option<R> {
+        let shard = self.read(page);
+        let frame = shard.get(&page)?;
+        Some(f(frame, &mut frame.lock(&self.marks)))
+    }
+
+    /// Does something with the page's frame, which is made if it is not there.
+    pub(crate) fn with_new(&self, page: u64, f: impl Fn(&mut FrameState)) -> Arc<Frame> {
+        if let Some(frame) = self.with(page, |frame, state| {
+            f(state);
+            Arc::clone(frame)
+        }) {
+            return frame;
+        }
+        let mut shard = self.write(page);
+        if let Some(frame) = shard.get(&page) {
+            f(&mut frame.lock(&self.marks));
+            return Arc::clone(frame);
+        }
+        let frame = Arc::new(Frame::new(page));
+        f(&mut frame.first_lock(&self.marks));
+        shard.insert(page, Arc::clone(&frame));
+        frame
+    }
+
+    /// Takes the frame out if nobody needs it.
+    pub(crate) fn remove_if_free(&self, page: u64) {
+        let mut shard = self.write(page);
+        let Some(frame) = shard.get(&page) else { return };
+        let mut state = frame.lock(&self.marks);
+        if state.is_free() {
+            state.detached = true;
+            drop(state);
+            shard.remove(&page);
+        }
+    }
+
+    /// The frames of a range.
+    pub(crate) fn pages_in(&self, range: &Range<u64>) -> Vec<u64> {
+        let all = self.shards.iter();
+        let lock = |shard: &RwLock<Shard>| -> Vec<u64> {
+            let shard = shard.read().expect("no holder of this lock panics");
+            if range.end - range.start < shard.len() as u64 {
+                range.clone().filter(|page| shard.contains_key(page)).collect()
+            } else {
+                shard.keys().copied().filter(|page| range.contains(page)).collect()
+            }
+        };
+        all.flat_map(lock).collect()
+    }
+
+    /// The page has been trimmed: its bytes are gone. A write guard keeps them, and its drop will
+    /// be a new write; a read guard keeps the frame, which is nobody else's any more.
+    pub(crate) fn drop_bytes(&self, page: u64) {
+        let mut shard = self.write(page);
+        let Some(frame) = shard.get(&page).map(Arc::clone) else { return };
+        let mut state = frame.lock(&self.marks);
+        state.mark = crate::frame::Mark::Clean;
+        state.failed = false;
+        if state.exclusive == crate::frame::Exclusive::Guard {
+            return;
+        }
+        state.detached = true;
+        drop(state);
+        shard.remove(&page);
+        frame.notify();
+    }
+}

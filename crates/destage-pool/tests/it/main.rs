@@ -1,0 +1,10 @@
+//! The pool from outside: bytes, durability, threads, and counters equal to the simulator's.
+
+mod behaviour;
+mod durability;
+mod equality;
+mod files;
+mod kill;
+mod model;
+mod support;
+mod threads;

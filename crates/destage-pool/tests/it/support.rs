@@ -1,0 +1,58 @@
+//! What several tests use.
+
+use destage_core::{Requirements, SplitMix64};
+use destage_policies::{POLICIES, requirements};
+use destage_pool::PoolCounters;
+
+/// Policies that a pool takes: those that need neither the future nor a device.
+pub fn policies() -> Vec<&'static str> {
+    let takes = |name: &&str| {
+        let needs = requirements(name).unwrap();
+        !needs.device() && !needs.contains(Requirements::NEXT_USE)
+    };
+    let found: Vec<_> = POLICIES.iter().map(|info| info.name).filter(takes).collect();
+    assert!(found.len() > 35, "{found:?}");
+    found
+}
+
+/// Numbers from a seed.
+pub struct Random(pub SplitMix64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(SplitMix64::new(seed))
+    }
+
+    /// Below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0.next() % end
+    }
+
+    /// A byte that is not zero.
+    pub fn byte(&mut self) -> u8 {
+        self.below(255) as u8 + 1
+    }
+
+    /// A range that is not empty, inside `0..end`, of at most `most`.
+    pub fn range(&mut self, end: u64, most: u64) -> std::ops::Range<u64> {
+        let start = self.below(end);
+        start..start + 1 + self.below(most.min(end - start))
+    }
+}
+
+/// The two sums of the specification (9.2): each page that moved is counted in one term.
+pub fn check_sums(counters: &PoolCounters) {
+    let (p, s) = (counters.policy, counters.store);
+    assert_eq!(
+        s.store_reads + s.limbo_hits,
+        p.read_misses + p.padding_reads + s.partial_fetches + s.refetches,
+        "{counters:?}"
+    );
+    let asked = p.destaged_pages + p.padding_writes + p.written_through;
+    let further = p.idle_writes.unwrap_or(0) + s.flush_writes + s.late_writes + s.rewrites;
+    assert_eq!(
+        s.store_writes + s.already_written + s.left_out + s.dropped,
+        asked + further,
+        "{counters:?}"
+    );
+}
