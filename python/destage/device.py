@@ -217,7 +217,7 @@ FILLED = {"none": "empty", "sequential": "full", "random": "full, overwritten at
 DeviceLike = Drive | str | os.PathLike[str]
 
 #: Keys of the cache section that are no parameters of its policy.
-CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "read_wait")
+CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "staging_pages", "read_wait")
 
 
 def open_device(

@@ -16,6 +16,7 @@ from conftest import ROOT, Destage, Done, shipped_excerpt
 from test_own_policy import Lru
 
 import destage as ds
+from destage.device import restored
 
 GOLDEN = ROOT / "tests" / "golden"
 DEMO = shipped_excerpt()
@@ -523,3 +524,34 @@ def test_a_warning_of_all_runs_is_said_once(destage: Destage, msr: Path) -> None
     assert done.status == 0, done
     assert done.err.count("summary_page = true has no effect") == 1
     assert "lru" not in done.err
+
+
+def test_the_eviction_wait_is_of_the_drive_and_named_in_the_table(
+    destage: Destage, msr: Path
+) -> None:
+    cache = {name: ds.open_device(name).record["cache"] for name in ("small", "fdp", "ecr", "sac")}
+    assert {name: c["evict_wait"] for name, c in cache.items()} == {
+        "small": "staged",
+        "fdp": "staged",
+        "ecr": "program",
+        "sac": "none",
+    }
+    assert cache["small"]["staging_pages"] == 64
+    assert "staging_pages" not in cache["ecr"]
+    done = destage("compare", msr, "-p", "lru,arc", "-c", "4p", "-d", TINY)
+    assert "assumes eviction wait: staged, 64 pages" in done.out, done
+    waits = TINY.replace("]", ";evict_wait=program]")
+    done = destage("compare", msr, "-p", "lru,arc", "-c", "4p", "-d", waits)
+    assert "assumes eviction wait: program\n" in done.out, done
+    refused(
+        destage("compare", msr, "-c", "4p", "-d", TINY.replace("]", ";staging_pages=0]")),
+        2,
+        "staging_pages = 0: expected integer 1..4294967295",
+    )
+
+
+def test_a_record_that_names_no_eviction_wait_has_that_of_the_specification() -> None:
+    old = ds.open_device("small").record
+    for key in ("evict_wait", "staging_pages"):
+        del old["cache"][key]
+    assert restored(json.dumps(old)).record["cache"]["evict_wait"] == "program"

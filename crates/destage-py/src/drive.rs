@@ -57,6 +57,7 @@ impl Drive {
                 frames: 0,
                 hit_ns: drive.cache.hit_ns,
                 evict_wait: drive.cache.evict_wait,
+                staging_pages: drive.cache.staging_pages,
                 read_wait: drive.cache.read_wait,
                 params: Table::new(),
             },

@@ -29,7 +29,9 @@ pub use tables::TABLES;
 use crate::config::{ConfigError, DeviceConfig, PlacementConfig, Table, Value, nearest};
 use crate::ftl;
 use crate::saturation::Saturation;
-use crate::tables::{CacheDefaults, HostConfig, Threshold, key_of, without_effect};
+use crate::tables::{
+    CacheDefaults, HostConfig, Threshold, key_of, with_specified_wait, without_effect,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
@@ -279,6 +281,7 @@ impl Drive {
         let record = Record::deserialize(record).map_err(|error| wrong(error.to_string()))?;
         let Record { name, preset, notes, states_address_mode, .. } = record;
         let Record { device, cache, host, placement, ftl, trace, .. } = record;
+        let cache = with_specified_wait(cache);
         let given = Tables { device, cache, host, placement, ftl, trace };
         let drive = Drive::from_tables(name, preset, given);
         // The table of a record has every key, whoever gave it.

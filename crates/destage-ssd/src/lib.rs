@@ -8,7 +8,8 @@
 //!  config        a checked drive: values, words, keys              3
 //!  geometry      planes, units, channels, striping                 4.1, 5.2
 //!  timing        operations, their phases and durations            4.1
-//!  when          instants that may not be known yet                4.3, 7.4
+//!  pending_time  instants that may not be known yet                4.3, 7.4
+//!  staging       staging pages of the host                         7.4
 //!  ftl           what an FTL is; page, and those of `docs/spec/ftl.md`       5, 6, 12
 //!  untimed       an FTL alone, as the vectors have it              `docs/spec/ftl.md` 1
 //!  tables        [device], [ftl], [cache], [host]                  3, 5.1
@@ -43,6 +44,7 @@ pub mod queues;
 mod read_first;
 mod records;
 pub mod saturation;
+mod staging;
 pub mod tables;
 pub mod timing;
 mod untimed;

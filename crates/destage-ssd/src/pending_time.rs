@@ -5,6 +5,7 @@
 //! (`docs/spec/device.md` 7.4). Decisions never ask for such an instant; so it is only a name until
 //! then, and names are resolved in the order in which they were given.
 
+use crate::staging::Staging;
 use destage_core::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,9 +40,12 @@ enum Node {
     Before(PendingTime, Nanos),
     Freed(PendingTime, u32),
     Taken,
+    Staged { end: PendingTime, now: Nanos, pages: u32 },
+    StagingFree { now: Nanos, pages: u32 },
 }
 
-/// The named instants of a run, and the free frames of its buffer, whose order depends on them.
+/// The named instants of a run, and the free frames and staging pages of its host, whose order
+/// depends on them.
 ///
 /// Names are forgotten once they have been [settled](PendingTimes::settle), so memory grows with
 /// what is
@@ -51,6 +55,7 @@ pub struct PendingTimes {
     forgotten: u64, // names that are no more
     nodes: Vec<Node>,
     frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the first node
+    staging: Staging,                          // as of the first node
 }
 
 impl PendingTimes {
@@ -108,6 +113,26 @@ impl PendingTimes {
         }
     }
 
+    /// A dirty victim that is evicted now has one of so many staging pages until its program ends.
+    #[inline]
+    pub fn stage(&mut self, end: PendingTime, now: Nanos, pages: u32) {
+        match end.known() {
+            Some(ns) if self.nodes.is_empty() => self.staging.push(ns, now, pages),
+            _ => {
+                self.name(Node::Staged { end, now, pages });
+            }
+        }
+    }
+
+    /// When all but so many of the victims [staged](PendingTimes::stage) so far are programmed.
+    #[inline]
+    pub fn staging_free(&mut self, now: Nanos, pages: u32) -> PendingTime {
+        match self.nodes.is_empty() {
+            true => PendingTime::at(self.staging.free(now, pages)),
+            false => self.name(Node::StagingFree { now, pages }),
+        }
+    }
+
     /// Names that are remembered.
     #[inline]
     pub fn names(&self) -> usize {
@@ -131,6 +156,11 @@ impl PendingTimes {
                     0
                 }
                 Node::Taken => take(&mut self.frames),
+                Node::Staged { end, now, pages } => {
+                    self.staging.push(settled.ns(end), now, pages);
+                    0
+                }
+                Node::StagingFree { now, pages } => self.staging.free(now, pages),
             };
             settled.values.push(ns);
         }
@@ -141,7 +171,8 @@ impl PendingTimes {
                 Node::Before(pending_time, _) | Node::Freed(pending_time, _) => {
                     *pending_time = settled.now(*pending_time)
                 }
-                Node::Unknown | Node::Known(_) | Node::Taken => {}
+                Node::Staged { end, .. } => *end = settled.now(*end),
+                Node::Unknown | Node::Known(_) | Node::Taken | Node::StagingFree { .. } => {}
             }
         }
         settled
@@ -232,6 +263,20 @@ mod tests {
         times.set(program, 20);
         let settled = times.settle();
         assert_eq!((settled.ns(first), settled.ns(second)), (20, 50));
+    }
+
+    #[test]
+    fn a_staging_page_is_free_when_a_program_ends_known_or_not() {
+        let mut times = PendingTimes::default();
+        times.stage(PendingTime::at(80), 0, 1);
+        assert_eq!(times.staging_free(0, 1).known(), Some(0));
+        let program = times.unknown();
+        times.stage(program, 10, 1);
+        let free = times.staging_free(10, 1);
+        times.set(program, 50);
+        assert_eq!(times.settle().ns(free), 50);
+        times.stage(PendingTime::at(90), 60, 1);
+        assert_eq!(times.staging_free(60, 1).known(), Some(80));
     }
 
     #[test]

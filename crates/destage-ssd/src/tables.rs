@@ -13,6 +13,7 @@ mod placement;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cache::with_specified_wait;
 pub use cache::{CacheConfig, CacheDefaults};
 pub use device::Threshold;
 pub(crate) use device::without_effect;

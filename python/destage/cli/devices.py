@@ -164,7 +164,7 @@ def _describe(d: DeviceInfo) -> None:
         **({"Collection": _collection(d.size)} if "greedy_waf" in d.size else {}),
         **parts_of_today(drive, _placement(d.record)),
         "At time 0": filled[drive["precondition"]],
-        "Cache": f"{frames}; a page waits for: {cache['evict_wait']}",
+        "Cache": f"{frames}; eviction wait: {_eviction_wait(cache)}",
         "Host": host["mode"]
         + (f" loop, {host['queue_depth']} outstanding" if host["mode"] == "closed" else " loop")
         + (f"; writes {host['writer_low_pages']} pages ahead" if "writer" in host else "")
@@ -183,6 +183,11 @@ def _describe(d: DeviceInfo) -> None:
     click.echo(f"\n  destage compare TRACE -p lru,ecr --device {given}{wrap}")
     if d.toml:
         click.echo(f"  destage devices {d.name} --toml > mine.toml")
+
+
+def _eviction_wait(cache: Mapping[str, Any]) -> str:
+    staging = cache.get("staging_pages")
+    return f"{cache['evict_wait']}" + (f", {staging} pages" if staging else "")
 
 
 def _origins(toml: str) -> list[str]:

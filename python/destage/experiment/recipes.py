@@ -137,7 +137,7 @@ class DriveRecipe:
         known = dict(self.known)
         for key in ("name", "preset", "states_address_mode", "trace"):
             known.pop(key, None)
-        timing = ("hit_ns", "evict_wait", "read_wait")
+        timing = ("hit_ns", "evict_wait", "staging_pages", "read_wait")
         known["cache"] = {k: v for k, v in known.get("cache", {}).items() if k in timing}
         return known
 

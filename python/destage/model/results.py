@@ -20,7 +20,7 @@ from destage.model.differences import Differences
 from destage.model.life import life
 from destage.model.metrics import BASELINE, LARGEST_DEBT, METRICS, WRITES, Metric, metrics
 from destage.model.run import Number, Run, TraceIdentity
-from destage.model.words import finite, printable
+from destage.model.words import counted, finite, printable
 
 __all__ = ["ResultSet", "Row"]
 
@@ -192,6 +192,7 @@ def _run(
         warnings=tuple(data.get("warnings") or ()),
         warmup_requests=data.get("warmup_requests") or 0,
         ftl=(drive or {}).get("device", {}).get("ftl"),
+        eviction_wait=_eviction_wait((drive or {}).get("cache", {})),
         placement=None if drive is None else printable(config.get("placement") or "none"),
         queue_depth=host.get("queue_depth") if host.get("mode") == "closed" else None,
         timing=data.get("timing"),
@@ -200,6 +201,15 @@ def _run(
         windows=data.get("windows"),
         steady=data.get("steady"),
     )
+
+
+def _eviction_wait(cache: Mapping[str, Any]) -> str | None:
+    """What a page that needs a frame waits for, of the record of a drive's cache."""
+    wait = cache.get("evict_wait")
+    if wait is None:
+        return None
+    pages = cache.get("staging_pages")
+    return printable(wait) if pages is None else f"{printable(wait)}, {counted(pages, 'page')}"
 
 
 def _numbers(whole: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Number]:

@@ -113,6 +113,8 @@ class Run:
     """Flash translation layer of the drive; None without one."""
     placement: str | None = None
     """Who assigns the handles of written pages, as one types it; None without a drive."""
+    eviction_wait: str | None = None
+    """What a page that needs a frame waits for: `staged, 64 pages`; None without a drive."""
     queue_depth: int | None = None
     """Requests outstanding in a closed loop; None if they came when the trace said so."""
     destage_pages: Mapping[str, Any] | None = None

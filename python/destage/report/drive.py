@@ -171,6 +171,7 @@ _WAITS = {
     "program": "waits for the victim's program",
     "transfer": "waits for the victim's transfer",
     "none": "waits for no victim",
+    "staged": "waits for a staging page of the host",
 }
 
 
@@ -179,8 +180,10 @@ def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Pair]:
     found = []
     if cache.get("evict_wait"):
         wait = str(cache["evict_wait"])
+        staging = finite(cache.get("staging_pages"))
+        note = "" if staging is None else f"{_counted(int(staging), 'page')}, one a dirty victim"
         found.append(
-            {"title": "A missed page", "value": _WAITS.get(wait, printable(wait)), "note": ""}
+            {"title": "A missed page", "value": _WAITS.get(wait, printable(wait)), "note": note}
         )
     hit_ns = finite(cache.get("hit_ns"))
     if hit_ns is not None:

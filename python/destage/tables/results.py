@@ -204,6 +204,9 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             f"no {MARK} for a lead in time within the share of the writes that are owed,"
             " or flushed, at the end"
         )
+    waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
+    if waits:
+        notes.append(f"assumes eviction wait: {'; '.join(waits)}")
     vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
     if vast:
         notes.append(f"more pages than the trace touches: {', '.join(vast)}")

@@ -45,6 +45,7 @@ fn mounted(drive: &Drive, ftl: &str) -> Arc<Mounted> {
             frames: 0,
             hit_ns: drive.cache.hit_ns,
             evict_wait: drive.cache.evict_wait,
+            staging_pages: drive.cache.staging_pages,
             read_wait: drive.cache.read_wait,
             params: destage_ssd::config::Table::new(),
         },

@@ -31,6 +31,11 @@ fn every_vector_of_a_collector_passes() {
 }
 
 #[test]
+fn every_vector_of_staging_pages_passes() {
+    all_pass(&["staged.jsonl"], 24);
+}
+
+#[test]
 fn every_vector_of_the_papers_drives_passes() {
     let names = ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl", "writer.jsonl"];
     all_pass(&names, 27 + 30 + 8 + 13);

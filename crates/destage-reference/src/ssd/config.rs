@@ -114,6 +114,7 @@ pub(crate) fn recorded(vector: &Value) -> Result<Value, String> {
     keys["frames"] = cache.frames.into();
     keys["hit_ns"] = cache.hit_ns.into();
     keys["evict_wait"] = cache.evict_wait.name().into();
+    keys["staging_pages"] = cache.staging_pages.into();
     keys["read_wait"] = cache.read_wait.name().into();
     Ok(json!({
         "device": device,

@@ -30,6 +30,8 @@ enum EvictWait {
     Program,
     Transfer,
     None,
+    /// With so many staging pages.
+    Staged(u64),
 }
 
 /// A cached page with its two times.
@@ -66,6 +68,8 @@ struct Host {
     free: Vec<When>,    // when each of the other frames is free
     hit_ns: u64,
     evict_wait: EvictWait,
+    /// The ends of the programs of dirty victims, but for those that have passed.
+    victims: Vec<When>,
     read_waits_for_data: bool,
     issued: Vec<Issued>,
     decisions: Vec<Value>,
@@ -154,8 +158,10 @@ fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
         evict_wait: match s.text("evict_wait") {
             Some("transfer") => EvictWait::Transfer,
             Some("none") => EvictWait::None,
+            Some("staged") => EvictWait::Staged(s.integer("staging_pages").expect("recorded")),
             _ => EvictWait::Program,
         },
+        victims: Vec::new(),
         read_waits_for_data: s.text("read_wait") == Some("data"),
         ssd,
         issued: Vec::new(),
@@ -328,7 +334,10 @@ impl Host {
         }
         if let Some(victim) = answer.dropped {
             let left = self.evict(victim);
-            self.free.push(left);
+            self.free.push(match self.evict_wait {
+                EvictWait::Staged(_) => When::at(now),
+                _ => left,
+            });
         }
         if let Some(group) = answer.group {
             self.destage(cache, &group, answer.label)?;
@@ -404,14 +413,36 @@ impl Host {
                 self.sample(page);
             }
             let sent = self.write_back(cache, page, acting, label, !leaves)?;
+            let end = When::of(sent, self.until());
+            let staged = matches!(self.evict_wait, EvictWait::Staged(_));
             if leaves {
                 self.write_backs.extend(sent.operation);
-                free = free.max(&self.evict(page));
+                let frame = self.evict(page);
+                match staged {
+                    true => self.victims.push(end.clone()),
+                    false => free = free.max(&frame),
+                }
             }
-            free = free.max(&When::of(sent, self.until()));
+            if !staged {
+                free = free.max(&end);
+            }
+        }
+        if let EvictWait::Staged(pages) = self.evict_wait {
+            free = self.all_but(pages);
         }
         self.free.extend(group.pages.iter().map(|_| free.clone()));
         Ok(())
+    }
+
+    /// The earliest instant from now on at which at most so many of the programs of the dirty
+    /// victims are unfinished (7.4, `staged`).
+    fn all_but(&mut self, pages: u64) -> When {
+        let (ssd, now) = (&self.ssd, self.ssd.now);
+        self.victims.retain(|end| {
+            let end = end.known(ssd);
+            !end.is_known() || end.at_least > now
+        });
+        When { all_but: vec![(pages, self.victims.clone())], ..When::at(now) }.known(ssd)
     }
 
     /// Writes a page that stays (`docs/spec/ace.md`, 4): a write-back like that of a victim.

@@ -219,7 +219,8 @@ impl Ssd {
 }
 
 /// Keys of the cache section that do not belong to the policy.
-const HOST_KEYS: &[&str] = &["policy", "frames", "hit_ns", "evict_wait", "read_wait"];
+const HOST_KEYS: &[&str] =
+    &["policy", "frames", "hit_ns", "evict_wait", "staging_pages", "read_wait"];
 
 /// The cache of a recorded vector in front of a device; `None` with `policy = "none"`. `trace` is
 /// the sequence of all page accesses and trims to come.

@@ -114,10 +114,11 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
             return device.queues().times().later(PendingTime::at(now), frame);
         }
         let mut frame = PendingTime::at(now);
+        let mut destaged = false;
         while self.policy.resident() >= self.policy.frames() {
             let before = (self.plan.evicted().len(), self.plan.group_count());
             self.policy.evict(miss, &*device, &mut self.plan);
-            if self.cache.evict_wait != EvictWait::None {
+            if matches!(self.cache.evict_wait, EvictWait::Program | EvictWait::Transfer) {
                 for at in before.0..self.plan.evicted().len() {
                     let victim = self.plan.evicted()[at].page;
                     let held = self.held[victim.0 as usize].frame;
@@ -128,9 +129,14 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
                 if self.plan.stays(group) {
                     self.write_and_keep(device, now, group, ledger);
                 } else {
-                    frame = self.destage(device, now, group, frame, ledger);
+                    frame =
+                        self.destage(device, now, (group, self.cache.evict_wait), frame, ledger);
+                    destaged = true;
                 }
             }
+        }
+        if destaged && self.cache.evict_wait == EvictWait::Staged {
+            frame = device.queues().times().staging_free(now, self.cache.staging_pages);
         }
         ledger.pages.evicted(&self.plan);
         ledger.destage_pages.add(&self.plan);
@@ -143,13 +149,14 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     }
 
     /// Writes a flush group of the plan; `frame`, or the instant at which the frames that it leaves
-    /// are free if that is later (`docs/spec/device.md` 12).
+    /// are free if that is later (`docs/spec/device.md` 12). Staged, its pages are counted, and all
+    /// groups of the access decide about its frame.
     #[inline]
     fn destage(
         &mut self,
         device: &mut Device,
         now: Nanos,
-        group: usize,
+        (group, evict_wait): (usize, EvictWait),
         mut frame: PendingTime,
         ledger: &mut Ledger,
     ) -> PendingTime {
@@ -195,12 +202,18 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
             let hint = page.filter(|_| !is_pad).map(|page| self.noted.written_back(page, label));
             let served = device.write_as(DriveLpn(lpn as u32), hint.unwrap_or_default());
             self.submitted(if is_pad { None } else { page }, Op::Write, now);
-            let free = match self.cache.evict_wait {
-                EvictWait::Program => served.end,
-                EvictWait::Transfer => served.transferred,
+            let times = device.queues().times();
+            frame = match evict_wait {
+                EvictWait::Program => times.later(frame, served.end),
+                EvictWait::Transfer => times.later(frame, served.transferred),
                 EvictWait::None => frame,
+                EvictWait::Staged => {
+                    if !is_pad {
+                        times.stage(served.end, now, self.cache.staging_pages);
+                    }
+                    frame
+                }
             };
-            frame = device.queues().times().later(frame, free);
         }
         device.queues().count_latencies(counted);
         frame
@@ -261,7 +274,12 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         group: usize,
         ledger: &mut Ledger,
     ) {
-        let written = self.destage(device, now, group, PendingTime::at(now), ledger);
+        // A page that stays is written from its frame: it has no staging page.
+        let wait = match self.cache.evict_wait {
+            EvictWait::Staged => EvictWait::Program,
+            wait => wait,
+        };
+        let written = self.destage(device, now, (group, wait), PendingTime::at(now), ledger);
         let (flushed, _) = self.plan.group_ranges(group);
         for &page in &self.plan.flushed()[flushed] {
             let held = &mut self.held[page.0 as usize];

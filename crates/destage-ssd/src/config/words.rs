@@ -100,6 +100,8 @@ words! {
         Transfer = "transfer",
         /// Nothing.
         None = "none",
+        /// A staging page of the host, of which there are `staging_pages`.
+        Staged = "staged",
     }
 }
 

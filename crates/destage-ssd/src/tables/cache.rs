@@ -16,6 +16,8 @@ pub struct CacheConfig {
     pub hit_ns: Nanos,
     /// What a page that needs a frame waits for.
     pub evict_wait: EvictWait,
+    /// Staging pages of the host, for [`EvictWait::Staged`].
+    pub staging_pages: u32,
     /// When a missed read's data may go to the host.
     pub read_wait: ReadWait,
     /// What is left: the policy's parameters, not checked.
@@ -23,12 +25,14 @@ pub struct CacheConfig {
 }
 
 impl CacheConfig {
-    /// Reads and checks the table, but for the policy's name and parameters.
+    /// Reads and checks the table of a conformance vector, but for the policy's name and
+    /// parameters. Without `evict_wait` it has the specification's default, `program`.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with the key, what was expected and what was found.
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
+        let table = &with_specified_wait(table.clone());
         let keys = reader("cache", table);
         let policy = policy_name(&keys)?;
         let frames = keys.or("frames", 1, 0)?;
@@ -49,6 +53,7 @@ impl CacheConfig {
             frames,
             hit_ns: keys.get("hit_ns")?,
             evict_wait: keys.get("evict_wait")?,
+            staging_pages: keys.get("staging_pages")?,
             read_wait: keys.get("read_wait")?,
             params,
         })
@@ -67,6 +72,8 @@ pub struct CacheDefaults {
     pub hit_ns: Nanos,
     /// As in [`CacheConfig`].
     pub evict_wait: EvictWait,
+    /// As in [`CacheConfig`].
+    pub staging_pages: u32,
     /// As in [`CacheConfig`].
     pub read_wait: ReadWait,
     /// The policy's parameters, not checked; empty without a policy.
@@ -94,6 +101,7 @@ impl CacheDefaults {
             frames,
             hit_ns: keys.get("hit_ns")?,
             evict_wait: keys.get("evict_wait")?,
+            staging_pages: keys.get("staging_pages")?,
             read_wait: keys.get("read_wait")?,
             params,
         })
@@ -110,6 +118,9 @@ impl CacheDefaults {
         }
         table.insert("hit_ns".into(), Value::Int(self.hit_ns.into()));
         table.insert("evict_wait".into(), text(self.evict_wait.name()));
+        if self.evict_wait == EvictWait::Staged {
+            table.insert("staging_pages".into(), Value::Int(self.staging_pages.into()));
+        }
         table.insert("read_wait".into(), text(self.read_wait.name()));
         table
     }
@@ -117,8 +128,8 @@ impl CacheDefaults {
     /// The cache of one run: this policy, or none, with so many frames.
     pub fn with_policy(&self, policy: Option<String>, frames: u32, params: Table) -> CacheConfig {
         let frames = if policy.is_some() { frames } else { 0 };
-        let CacheDefaults { hit_ns, evict_wait, read_wait, .. } = *self;
-        CacheConfig { policy, frames, hit_ns, evict_wait, read_wait, params }
+        let CacheDefaults { hit_ns, evict_wait, staging_pages, read_wait, .. } = *self;
+        CacheConfig { policy, frames, hit_ns, evict_wait, staging_pages, read_wait, params }
     }
 }
 
@@ -142,6 +153,14 @@ fn sizes(given: &Value) -> Option<Vec<String>> {
         }
         _ => None,
     }
+}
+
+/// The table with the eviction wait of the specification, if it gives none: what vectors and the
+/// records of earlier versions mean.
+pub(crate) fn with_specified_wait(mut table: Table) -> Table {
+    let wait = || Value::Text(EvictWait::Program.name().into());
+    table.entry("evict_wait".into()).or_insert_with(wait);
+    table
 }
 
 fn policy_name(keys: &Reader<'_>) -> Result<Option<String>, ConfigError> {

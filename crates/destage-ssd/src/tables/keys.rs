@@ -153,9 +153,13 @@ static CACHE: &[Key] = &[
         "cache size; in a drive file also a size such as \"32MiB\", or a list: what a run takes \
          that names none"),
     key("hit_ns", NS, Int(0), "ns", "DRAM access, charged to every page access"),
-    key("evict_wait", Kind::Choice(EvictWait::NAMES), word("program"), "",
-        "what a page that needs a frame waits for: the end of the victim's program or transfer, \
-         or nothing"),
+    key("evict_wait", Kind::Choice(EvictWait::NAMES), word("staged"), "",
+        "eviction wait of a page that needs a frame: staged, a staging page of the host for each \
+         dirty victim; program or transfer, the end of the victim's; none, nothing. The vectors \
+         have program"),
+    key("staging_pages", Kind::int(1, u32::MAX as u64), Int(64), "pages",
+        "evict_wait = staged: dirty victims whose programs may be unfinished before an eviction \
+         waits"),
     key("read_wait", Kind::Choice(ReadWait::NAMES), word("frame"), "",
         "a missed read is complete when it has its frame, or when its data are read"),
 ];

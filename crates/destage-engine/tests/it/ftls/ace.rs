@@ -53,7 +53,9 @@ fn runs(units: i128) -> Vec<RunResult> {
     let workload = Workload::new(requests(), &config).expect("on the drive");
     let closed = [("mode", Value::Text("closed".into())), ("queue_depth", Value::Int(1))];
     let host: Table = closed.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-    let cache = CacheDefaults::from_table(&Table::new()).expect("defaults");
+    // As ACE's own evaluation: a page waits for the victim's program.
+    let waits = Table::from([("evict_wait".to_string(), Value::Text("program".into()))]);
+    let cache = CacheDefaults::from_table(&waits).expect("a wait");
     let mounted = Mounted {
         name: format!("{units} units"),
         record: serde_json::Value::Null,

@@ -3,11 +3,14 @@
 use crate::ssd::queue::Ssd;
 use crate::ssd::way::Sent;
 
-/// An instant that may lie ahead: `at_least`, and not before some operations have come so far.
-#[derive(Clone)]
+/// An instant that may lie ahead: `at_least`, and not before some operations have come so far and
+/// at most some of others are ahead.
+#[derive(Clone, Default)]
 pub(super) struct When {
     pub(super) at_least: u64,
     pub(super) operations: Vec<(usize, Until)>,
+    /// So many of these instants may still be ahead (7.4, `staged`).
+    pub(super) all_but: Vec<(u64, Vec<When>)>,
 }
 
 /// How far an operation has to be.
@@ -19,7 +22,7 @@ pub(super) enum Until {
 
 impl When {
     pub(super) fn at(instant: u64) -> When {
-        When { at_least: instant, operations: Vec::new() }
+        When { at_least: instant, ..When::default() }
     }
 
     /// When the host sees a page read or written: done, or so far (`docs/spec/device-today.md`
@@ -29,7 +32,7 @@ impl When {
             Sent { done: Some(done), .. } => When::at(done),
             Sent { operation, .. } => {
                 let operations = operation.into_iter().map(|number| (number, until)).collect();
-                When { at_least: 0, operations }
+                When { operations, ..When::default() }
             }
         }
     }
@@ -39,7 +42,8 @@ impl When {
         let mut operations = [&self.operations[..], &other.operations[..]].concat();
         operations.sort_unstable();
         operations.dedup();
-        When { at_least: self.at_least.max(other.at_least), operations }
+        let all_but = [&self.all_but[..], &other.all_but[..]].concat();
+        When { at_least: self.at_least.max(other.at_least), operations, all_but }
     }
 
     /// The instant as far as it is known: operations that tell theirs are not waited for any more.
@@ -58,12 +62,27 @@ impl When {
                 None => when.operations.push((number, until)),
             }
         }
+        for (most, instants) in &self.all_but {
+            let instants: Vec<When> = instants.iter().map(|instant| instant.known(ssd)).collect();
+            if instants.iter().all(When::is_known) {
+                let mut ends: Vec<u64> = instants.iter().map(|instant| instant.at_least).collect();
+                ends.sort_unstable();
+                let latest = ends.iter().rev().nth(usize::try_from(*most).unwrap_or(usize::MAX));
+                when.at_least = when.at_least.max(latest.copied().unwrap_or(0));
+            } else {
+                when.all_but.push((*most, instants));
+            }
+        }
         when
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        self.operations.is_empty() && self.all_but.is_empty()
     }
 
     pub(super) fn value(&self, ssd: &Ssd) -> u64 {
         let known = self.known(ssd);
-        assert!(known.operations.is_empty(), "an instant is asked for before it is known");
+        assert!(known.is_known(), "an instant is asked for before it is known");
         known.at_least
     }
 }

@@ -118,7 +118,7 @@ impl<P: Policy> CacheFrontend<'_, P> {
         *ledger.pages.idle_writes.get_or_insert(0) += 1;
         observer.idle_write(at, page);
         let written = match self.cache.evict_wait {
-            EvictWait::Program => served.end,
+            EvictWait::Program | EvictWait::Staged => served.end,
             EvictWait::Transfer => served.transferred,
             EvictWait::None => return,
         };

@@ -244,6 +244,7 @@ struct Cache {
     frames: u64,
     hit: u64,
     evict_wait: &'static str,
+    staging_pages: u64,
     read_wait: &'static str,
 }
 
@@ -263,15 +264,17 @@ fn cache(caches: Caches) -> impl Strategy<Value = Cache> {
     };
     let policy = select(policies).prop_flat_map(|policy| (Just(policy), params(policy)));
     let frames = prop_oneof![1 => 1..4_u64, 4 => 4..24_u64, 1 => 24..80_u64];
-    let evict_wait = select(vec!["program", "transfer", "none"]);
+    let evict_wait = select(vec!["program", "transfer", "none", "staged", "staged"]);
+    let staging_pages = prop_oneof![3 => 1..6_u64, 1 => 6..100_u64];
     let read_wait = select(vec!["frame", "data"]);
-    (policy, frames, 0..3_u64, evict_wait, read_wait).prop_map(
-        |((policy, params), frames, hit, evict_wait, read_wait)| Cache {
+    (policy, frames, 0..3_u64, (evict_wait, staging_pages), read_wait).prop_map(
+        |((policy, params), frames, hit, (evict_wait, staging_pages), read_wait)| Cache {
             policy,
             params,
             frames,
             hit,
             evict_wait,
+            staging_pages,
             read_wait,
         },
     )
@@ -352,6 +355,7 @@ impl Cache {
         table.insert("frames".to_string(), self.frames.into());
         table.insert("hit_ns".to_string(), (self.hit * tick / 2).into());
         table.insert("evict_wait".to_string(), self.evict_wait.into());
+        table.insert("staging_pages".to_string(), self.staging_pages.into());
         table.insert("read_wait".to_string(), self.read_wait.into());
         Value::Object(table)
     }
