@@ -1,5 +1,5 @@
-//! Staging pages of the host (`docs/spec/device.md` 7.4, `evict_wait = staged`): a bounded number of
-//! evicted pages whose programs have not ended. O(log `staging_pages`) for each.
+//! Staging pages of the host (`docs/spec/device.md` 7.4, `evict_wait = staged`): a bounded number
+//! of evicted pages whose programs have not ended. O(log `staging_pages`) for each.
 
 use destage_core::Nanos;
 use std::cmp::Reverse;
