@@ -54,6 +54,10 @@ from destage.policy import PolicyLike as PolicyLike
 from destage.options import ProgressCallback as ProgressCallback
 from destage.options import RunOptions as RunOptions
 
+# a policy without a trace
+from destage._destage import Cache as Cache
+from destage._destage import Access as Access
+
 # results
 from destage.results import Results as Results
 from destage.results import Run as Run

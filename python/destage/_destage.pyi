@@ -1,11 +1,13 @@
 """The native module: what crosses the boundary is plain. Use the package `destage` around it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
 __all__ = [
+    "Access",
     "Bypass",
+    "Cache",
     "DeviceView",
     "Drive",
     "GhostList",
@@ -358,6 +360,80 @@ class TraceOutput:
     def discard(self) -> None: ...
 
 def play_steps(device: Drive, steps: str, progress: _Progress = None) -> str: ...
+
+@final
+class Access:
+    """One page access: what it found and what left the cache. True if it was a hit."""
+
+    hit: bool
+    """The page was resident."""
+    admitted: bool
+    """This access took it in."""
+    evicted: tuple[Hashable, ...]
+    """Keys that left the cache, in order."""
+    destaged: tuple[Hashable, ...]
+    """Keys that were written to flash, in order; a bypassed write is its own key."""
+    groups: tuple[tuple[Hashable, ...], ...]
+    """The same, a tuple for each flush group."""
+
+    def __bool__(self) -> bool: ...
+
+@final
+class Cache:
+    """A native policy that a program steps, one access at a time (docs/cache-object.md).
+
+    It holds no values. Equal keys are one key, as in a dict. One thread at a time.
+    """
+
+    policy: str
+    """The policy as a user would type it."""
+    frames: int
+    """Frames of the cache."""
+    counters: dict[str, int]
+    """Counters under the names of a run's result, the policy's own among them."""
+    gauges: dict[str, float]
+    """Values that the policy adapts, such as ARC's `p`, by name."""
+    dirty: list[Hashable]
+    """The resident keys that are dirty, in any order."""
+    lists: dict[str, Any]
+    """Lists of the policy and other state, by name; newest first, a clock from its hand on."""
+
+    def __new__(
+        cls,
+        policy: str,
+        frames: int,
+        *,
+        pages_per_block: int = 64,
+        device_pages: int | None = None,
+        cost: str | Mapping[str, int] | None = None,
+    ) -> Cache: ...
+    def access(self, key: Hashable, write: bool = False) -> Access:
+        """One page access: a read, or a write of the whole page."""
+
+    def __contains__(self, key: Hashable, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Hashable]: ...
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """`"clean"` or `"dirty"` for a resident key, else the default."""
+
+    def forget(self, key: Hashable) -> bool | None:
+        """The key leaves without being written: its dirty bit, None if it was not resident."""
+
+    def next_victims(self, n: int) -> list[Hashable]:
+        """The first `n` keys that would leave, one by one, if only new pages were written.
+
+        For policies with an order of eviction; others raise `UsageError`, which lists these.
+        """
+
+    def evict(self, n: int, protected: Container[Hashable] | None = None) -> list[Hashable] | None:
+        """Evict the first `n` keys of that order that are not in `protected`; return them.
+
+        None, and nothing has changed, if there are fewer.
+        """
+
+    def clear(self) -> None:
+        """As new: history, targets, counters and random numbers too."""
+
 def open_drive(spec: str, keep: bool) -> Drive: ...
 def open_shared_drive(path: str, others: Sequence[tuple[str, str]], keep: bool) -> Drive: ...
 def drive_from_record(record: str, keep: bool) -> Drive: ...

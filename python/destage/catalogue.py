@@ -123,6 +123,12 @@ class PolicyInfo:
     """Its place among the policies that `compare` runs by default."""
     advised: int | None = None
     """Its place among the policies that `advise` tries by default."""
+    by_page_number: bool = False
+    """The numbers of pages decide, such as their erase blocks: its keys are integers."""
+    lru_of_reads: bool = False
+    """Keeps the order of last accesses, and nothing else, as long as nothing is written."""
+    ordered: bool = False
+    """It has an order of eviction: `Cache.next_victims` shows it."""
 
     @property
     def year(self) -> int | None:

@@ -40,7 +40,7 @@ pub use device::{Blind, DeviceView, NominalTimes, Unfinished};
 pub use inside::Part;
 pub use list::List;
 pub use near::Near;
-pub use pages::{Dense, Directory, Hashed, Node, Pages, PerSlot};
+pub use pages::{Changes, Dense, Directory, Hashed, Node, Pages, PerSlot};
 pub use plan::{Evicted, Group, Pad, PadRun, Pads, Plan};
 pub use policy::{Completion, Policy, Requirements};
 pub use queue::{Places, Queue};

@@ -14,6 +14,8 @@ use crate::types::{Page, Slot};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::ops::{Index, IndexMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// State of one page: its list, its dirty bit, and room for a policy's own bits.
 ///
@@ -111,12 +113,67 @@ pub struct Hashed {
     slots: HashMap<u64, u32, FixedState>,
     names: Vec<u64>,
     free: Vec<u32>,
+    changes: Option<Arc<Changes>>,
+}
+
+/// Pages that a [`Hashed`] directory has come to know and has forgotten, for whoever keeps
+/// something beside each known page, ghosts too.
+#[derive(Debug)]
+pub struct Changes {
+    inserted: AtomicU64,
+    removals: AtomicU64,
+    removed: Mutex<Vec<Page>>,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Changes {
+            inserted: AtomicU64::new(Changes::NONE),
+            removals: AtomicU64::new(0),
+            removed: Mutex::default(),
+        }
+    }
+}
+
+impl Changes {
+    const NONE: u64 = u64::MAX;
+
+    fn insert(&self, page: Page) {
+        self.inserted.store(page.0, Ordering::Relaxed);
+    }
+
+    fn remove(&self, page: Page) {
+        if self.inserted.load(Ordering::Relaxed) == page.0 {
+            self.inserted.store(Changes::NONE, Ordering::Relaxed);
+        }
+        self.removals.fetch_add(1, Ordering::Relaxed);
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(page);
+    }
+
+    /// Moves the pages forgotten since the last call to `removed`. Returns the page that became
+    /// known last and still is; one access makes no other page known.
+    pub fn take(&self, removed: &mut Vec<Page>) -> Option<Page> {
+        if self.removals.load(Ordering::Relaxed) > 0 {
+            self.removals.store(0, Ordering::Relaxed);
+            removed.append(&mut self.removed.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        let inserted = self.inserted.load(Ordering::Relaxed);
+        if inserted != Changes::NONE {
+            self.inserted.store(Changes::NONE, Ordering::Relaxed);
+        }
+        (inserted != Changes::NONE).then_some(Page(inserted))
+    }
 }
 
 impl Hashed {
     /// Empty; grows with the pages that the policy knows at a time.
     pub fn new() -> Self {
         Hashed::default()
+    }
+
+    /// Empty, and tells `changes` of every page that becomes known or is forgotten.
+    pub fn telling(changes: Arc<Changes>) -> Self {
+        Hashed { changes: Some(changes), ..Hashed::default() }
     }
 }
 
@@ -140,11 +197,18 @@ impl Directory for Hashed {
         self.names[slot as usize] = page.0;
         let before = self.slots.insert(page.0, slot);
         debug_assert!(before.is_none(), "a page has one slot");
+        if let Some(changes) = &self.changes {
+            changes.insert(page);
+        }
         Slot(slot)
     }
     fn remove(&mut self, slot: Slot) {
-        self.slots.remove(&self.names[slot.index()]);
+        let page = self.names[slot.index()];
+        self.slots.remove(&page);
         self.free.push(slot.0);
+        if let Some(changes) = &self.changes {
+            changes.remove(Page(page));
+        }
     }
     fn page(&self, slot: Slot) -> Page {
         Page(self.names[slot.index()])
@@ -397,6 +461,23 @@ mod tests {
         assert_eq!(pages.remove(slot), Page(1 << 60));
         assert_eq!(pages.find(Page(1 << 60)), None);
         assert_eq!(pages.insert(Page(5)), slot, "slots are used again");
+    }
+
+    #[test]
+    fn changes_name_the_pages_that_are_forgotten_and_the_one_that_is_new() {
+        let changes = Arc::new(Changes::default());
+        let mut pages = Hashed::telling(Arc::clone(&changes));
+        let (mut removed, [a, b]) = (Vec::new(), [Page(7), Page(9)]);
+        let slot = pages.insert(a);
+        assert_eq!(changes.take(&mut removed), Some(a));
+        pages.remove(slot);
+        let slot = pages.insert(a); // a ghost that comes in again
+        assert_eq!((changes.take(&mut removed), &removed[..]), (Some(a), &[a][..]));
+        removed.clear();
+        pages.remove(slot);
+        let slot = pages.insert(b);
+        pages.remove(slot);
+        assert_eq!((changes.take(&mut removed), &removed[..]), (None, &[a, b][..]));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! ```text
 //!  run           one run after defaults, and many side by side
 //!  result        the result of a run: one schema, one table of metrics
+//!  stepped       a policy without a trace, one access at a time
 //!  options       options of a run                     mounted   a drive that is ready to run
 //!  checked       wraps a policy and asserts the laws
 //!  decisions     every decision of a run, as JSON lines
@@ -27,3 +28,4 @@ pub mod run;
 pub mod series;
 pub mod sizes;
 pub mod spec;
+pub mod stepped;

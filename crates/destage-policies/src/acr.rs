@@ -414,6 +414,16 @@ impl<D: Directory> Policy for Acr<D> {
         resident.then_some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "CT" => self.c.top.iter(&self.pages),
+        "CB" => self.c.bottom.iter(&self.pages),
+        "CH" => self.c.ghosts.iter(&self.pages),
+        "DT" => self.d.top.iter(&self.pages),
+        "DB" => self.d.bottom.iter(&self.pages),
+        "DH" => self.d.ghosts.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch, prefetch_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {

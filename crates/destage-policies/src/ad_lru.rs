@@ -167,6 +167,14 @@ impl<D: Directory> Policy for AdLru<D> {
         self.pages: [self.cold.clean, self.cold.dirty, self.hot.clean, self.hot.dirty]
     }
 
+    shows! {
+        self.pages;
+        "cold clean" => self.cold.clean.iter(&self.pages),
+        "cold dirty" => self.cold.dirty.iter(&self.pages),
+        "hot clean" => self.hot.clean.iter(&self.pages),
+        "hot dirty" => self.hot.dirty.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {

@@ -8,6 +8,7 @@
 //!   in_unit_lists! { self.lists; frames: self.frames }                resident: in UnitLists
 //!   in_frames! { self.pages; frames: self.frames }                    resident: in Frames
 //!   counted! { self: self.resident, of self.frames }                  resident: so many
+//!   shows! { self.pages; "T1" => self.t1.iter(&self.pages) }          inside: these lists
 //!   linked! { ClusterState: 1 => links }                              links of an entry, by list
 //!   hints! { self.pages: prefetch, prefetch_links; beside: self.places }   each hint in turn
 //! ```
@@ -54,6 +55,20 @@ macro_rules! forgets_on_lists {
                 $self.$pages.remove(slot);
             })+)?
             None
+        }
+    };
+}
+
+/// [`inside`](destage_core::Policy::inside) of a policy: lists of slots, each under its name,
+/// newest first; a clock's from its hand on.
+macro_rules! shows {
+    ($self:ident.$pages:ident; $($name:literal => $slots:expr),+) => {
+        fn inside(&$self) -> Vec<(&'static str, destage_core::Part)> {
+            let pages = &$self.$pages;
+            let shown = |slots: &mut dyn Iterator<Item = destage_core::Slot>| {
+                destage_core::Part::pages(slots.map(|slot| pages.page(slot)))
+            };
+            vec![$(($name, shown(&mut $slots))),+]
         }
     };
 }

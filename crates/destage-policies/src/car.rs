@@ -190,6 +190,14 @@ impl<D: Directory> Policy for Car<D> {
         resident.then_some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "T1" => self.t1.iter(&self.pages),
+        "T2" => self.t2.iter(&self.pages),
+        "B1" => self.b1.iter(&self.pages),
+        "B2" => self.b2.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {

@@ -40,6 +40,7 @@ pub static INFO: Info = Info {
     source: "Ou, Härder, IDEAS 2010",
     about: "Clean and dirty pages share the cache; hits weighted by cost move the border.",
     flash_aware: true,
+    lru_of_reads: true,
     time: "O(1)",
     params: &[
         Param {
@@ -170,6 +171,12 @@ impl<D: Directory> Policy for Casa<D> {
     on_lists! { self.pages: [self.clean, self.dirty]; frames: self.frames }
 
     forgets_on_lists! { self.pages: [self.clean, self.dirty] }
+
+    shows! {
+        self.pages;
+        "clean" => self.clean.iter(&self.pages),
+        "dirty" => self.dirty.iter(&self.pages)
+    }
 
     hints! { self.pages: prefetch, prefetch_links }
 

@@ -113,6 +113,12 @@ impl<D: Directory> Policy for CcfLru<D> {
 
     forgets_on_lists! { self.pages: [self.cold_clean, self.mixed] }
 
+    shows! {
+        self.pages;
+        "cold-clean" => self.cold_clean.iter(&self.pages),
+        "mixed" => self.mixed.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {

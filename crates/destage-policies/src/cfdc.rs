@@ -62,6 +62,7 @@ pub static INFO: Info = Info {
              management. DaMoN 2009",
     about: "Clean pages first; dirty pages leave in clusters of neighbouring page numbers.",
     flash_aware: true,
+    page_numbers: true,
     time: "O(log c), c clusters; once per cluster O(pairs of size and distance)",
     params: &[
         Param {

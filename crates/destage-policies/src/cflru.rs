@@ -46,6 +46,7 @@ pub static INFO: Info = Info {
              CASES 2006",
     about: "Evict clean pages first, within a window of cold pages.",
     flash_aware: true,
+    lru_of_reads: true,
     time: "O(1)",
     params: &[Param {
         name: "window_fraction",
@@ -214,6 +215,13 @@ impl<D: Directory> Policy for Cflru<D> {
         self.pages.remove(slot);
         self.fill_window();
         Some(dirty)
+    }
+
+    shows! {
+        self.pages;
+        "working" => self.working.iter(&self.pages),
+        "clean" => self.clean.iter(&self.pages),
+        "dirty" => self.dirty.iter(&self.pages)
     }
 
     hints! { self.pages: prefetch, prefetch_links }

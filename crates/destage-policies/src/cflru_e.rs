@@ -27,6 +27,7 @@ pub static INFO: Info = Info {
              2006; with the window of ECR, section 4.2",
     about: "Evict the oldest clean page, a dirty one only if all are.",
     flash_aware: true,
+    lru_of_reads: true,
     time: "O(1)",
     interval_frames: INTERVAL_FRAMES_ADAPTIVE,
     ..Info::BLANK
@@ -93,6 +94,12 @@ impl<D: Directory> Policy for CflruE<D> {
     on_lists! { self.pages: [self.clean, self.dirty]; frames: self.frames }
 
     forgets_on_lists! { self.pages: [self.clean, self.dirty] }
+
+    shows! {
+        self.pages;
+        "clean" => self.clean.iter(&self.pages),
+        "dirty" => self.dirty.iter(&self.pages)
+    }
 
     hints! { self.pages: prefetch, prefetch_links }
 

@@ -164,6 +164,12 @@ impl<D: Directory> Policy for Clock<D> {
         Some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "ring" => self.iter(),
+        "referenced" => self.iter().filter(|&slot| self.pages[slot].mark() == REF)
+    }
+
     hints! { self.pages: prefetch }
 
     fn check(&self) {

@@ -45,7 +45,8 @@
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{Gauge, Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Page, Pages, Part, PerSlot, Plan, Policy, Request, Slot,
+    share,
 };
 
 /// Catalogue entry.
@@ -392,6 +393,18 @@ impl<D: Directory> Policy for ClockPro<D> {
         self.unlink(slot);
         self.pages.remove(slot);
         resident.then_some(dirty)
+    }
+
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        let shown = |kinds: &[u16]| {
+            let list = self.list.iter(&self.pages).filter(|&slot| kinds.contains(&self.kind(slot)));
+            Part::pages(list.map(|slot| self.pages.page(slot)))
+        };
+        vec![
+            ("hot", shown(&[HOT])),
+            ("cold", shown(&[COLD, TEST])),
+            ("test", shown(&[TEST, GHOST])),
+        ]
     }
 
     hints! { self.pages: prefetch; beside: self.placed }

@@ -131,6 +131,12 @@ impl<D: Directory> Policy for DualQueue<D> {
 
     forgets_on_lists! { self.pages: [self.first, self.second] }
 
+    shows! {
+        self.pages;
+        "first" => self.first.iter(&self.pages),
+        "second" => self.second.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch }
 
     fn check(&self) {

@@ -100,6 +100,8 @@ impl<D: Directory> Policy for Fifo<D> {
         Some(dirty)
     }
 
+    shows! { self.pages; "fifo" => self.fifo.iter().rev().copied() }
+
     hints! { self.pages: prefetch }
 
     fn check(&self) {

@@ -23,6 +23,11 @@ pub struct Info {
     pub ghosts: bool,
     /// Gathers pages by erase block and destages a block's pages together.
     pub clusters: bool,
+    /// Decides by the numbers of pages in another way.
+    pub page_numbers: bool,
+    /// Keeps the order of last accesses, and nothing else, as long as nothing is written: a second
+    /// access to a page that has just come in counts as no reuse.
+    pub lru_of_reads: bool,
     /// May bypass a page; a bypassed write goes through to flash.
     pub admission: bool,
     /// When it pads its destages to whole blocks, with its parameters at their defaults.
@@ -75,6 +80,11 @@ impl Info {
         }
     }
 
+    /// Whether the numbers of pages decide, and not only which pages are the same.
+    pub fn by_page_number(&self) -> bool {
+        self.clusters || self.page_numbers
+    }
+
     /// Nothing but the page decides, and nothing is adapted: what a policy leaves unsaid.
     pub const BLANK: Info = Info {
         name: "",
@@ -84,6 +94,8 @@ impl Info {
         flash_aware: false,
         ghosts: false,
         clusters: false,
+        page_numbers: false,
+        lru_of_reads: false,
         admission: false,
         pads: Pads::Never,
         time: "",

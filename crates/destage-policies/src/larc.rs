@@ -148,6 +148,8 @@ impl<D: Directory> Policy for Larc<D> {
 
     forgets_on_lists! { self.pages: [self.q], ghosts: [self.ghosts] }
 
+    shows! { self.pages; "Q" => self.q.iter(&self.pages), "Qr" => self.ghosts.iter(&self.pages) }
+
     hints! { self.pages: prefetch, prefetch_links }
 
     fn writes_through(&self) -> bool {

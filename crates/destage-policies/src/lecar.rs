@@ -267,6 +267,13 @@ impl<D: Directory> Policy for Lecar<D> {
         resident.then_some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "recency" => self.recency.iter(&self.pages),
+        "H_LRU" => self.h_lru.iter(&self.pages),
+        "H_LFU" => self.h_lfu.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch, prefetch_links; beside: self.counts }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {

@@ -121,7 +121,16 @@ pub fn dense(name: &str, setup: &Setup, pages: u32) -> Result<AnyPolicy, BuildEr
 ///
 /// Those of [`build`].
 pub fn hashed(name: &str, setup: &Setup) -> Result<AnyPolicy, BuildError> {
-    build(name, setup, Hashed::new(), Erase)
+    hashed_with(name, setup, Hashed::new())
+}
+
+/// [`hashed`], over a directory that may [tell its changes](Hashed::telling).
+///
+/// # Errors
+///
+/// Those of [`build`].
+pub fn hashed_with(name: &str, setup: &Setup, pages: Hashed) -> Result<AnyPolicy, BuildError> {
+    build(name, setup, pages, Erase)
 }
 
 struct Erase;

@@ -258,6 +258,8 @@ impl<D: Directory> Policy for Lirs<D> {
         (mark != GHOST).then_some(dirty)
     }
 
+    shows! { self.pages; "S" => self.s.iter(&self.pages), "Q" => self.q.iter().rev() }
+
     hints! { self.pages: prefetch, prefetch_links; beside: self.places }
 
     fn check(&self) {

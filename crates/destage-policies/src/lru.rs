@@ -18,6 +18,7 @@ pub static INFO: Info = Info {
     title: "Least Recently Used",
     source: "Belady, IBM Systems Journal 5(2), 1966",
     about: "Evict the page unused for longest.",
+    lru_of_reads: true,
     time: "O(1)",
     interval_frames: INTERVAL_FRAMES,
     stack_order: Some(StackOrder::Recency),
@@ -75,6 +76,8 @@ impl<D: Directory> Policy for Lru<D> {
     on_lists! { self.pages: [self.list]; frames: self.frames }
 
     forgets_on_lists! { self.pages: [self.list] }
+
+    shows! { self.pages; "list" => self.list.iter(&self.pages) }
 
     hints! { self.pages: prefetch, prefetch_links }
 

@@ -27,6 +27,7 @@ pub static INFO: Info = Info {
              reordering for flash memory. IEEE Transactions on Consumer Electronics 54(3), 2008",
     about: "Give dirty pages that are not cold a second chance.",
     flash_aware: true,
+    lru_of_reads: true,
     time: "O(1) amortised",
     interval_frames: INTERVAL_FRAMES,
     advised: Some(12),
@@ -107,6 +108,8 @@ impl<D: Directory> Policy for LruWsr<D> {
     }
 
     forgets_on_lists! { self.pages: [self.list] }
+
+    shows! { self.pages; "list" => self.list.iter(&self.pages) }
 
     hints! { self.pages: prefetch, prefetch_links }
 

@@ -26,7 +26,8 @@ use crate::params::{IfAbsent, Kind, Param};
 use crate::ring::Ring;
 use crate::{Info, Setup};
 use destage_core::{
-    DeviceView, Directory, Entry, Lookup, NEVER, Page, Plan, Policy, Request, Slot, Table, share,
+    DeviceView, Directory, Entry, Lookup, NEVER, Page, Part, Plan, Policy, Request, Slot, Table,
+    share,
 };
 
 /// Catalogue entry.
@@ -249,6 +250,13 @@ impl<D: Directory> Policy for Mq<D> {
         let resident = usize::from(queue) < self.m;
         self.resident -= u32::from(resident);
         resident.then_some(dirty)
+    }
+
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        let page = |slot| self.pages.page(Slot(slot));
+        let shown = |queue: &Ring| Part::pages(queue.iter().rev().map(page));
+        let (qout, queues) = self.queues.split_last().expect("Qout");
+        vec![("queues", Part::list(queues.iter().map(shown))), ("Qout", shown(qout))]
     }
 
     #[inline(always)]

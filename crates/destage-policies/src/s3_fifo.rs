@@ -224,6 +224,13 @@ impl<D: Directory> Policy for S3Fifo<D> {
         (!is_ghost).then_some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "small" => self.small.iter().rev().copied(),
+        "main" => self.main.iter().rev().copied(),
+        "ghost" => self.ghost.iter().rev()
+    }
+
     hints! { self.pages: prefetch; beside: self.places }
 
     fn check(&self) {

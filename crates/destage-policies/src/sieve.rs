@@ -63,7 +63,7 @@ impl<D: Directory> Sieve<D> {
     }
 
     /// Pages from tail to head.
-    fn iter(&self) -> impl Iterator<Item = Slot> {
+    fn iter(&self) -> impl DoubleEndedIterator<Item = Slot> {
         self.passed.iter().chain(&self.ahead).copied()
     }
 }
@@ -127,6 +127,12 @@ impl<D: Directory> Policy for Sieve<D> {
         }
         self.pages.remove(slot);
         Some(dirty)
+    }
+
+    shows! {
+        self.pages;
+        "queue" => self.iter().rev(),
+        "visited" => self.iter().rev().filter(|&slot| self.pages[slot].mark() == VISITED)
     }
 
     hints! { self.pages: prefetch }

@@ -30,7 +30,7 @@ use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{Info, Setup};
 use destage_core::{
-    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, share,
+    DeviceView, Directory, List, Lookup, Page, Pages, Part, Plan, Policy, Request, Slot, share,
 };
 
 /// Catalogue entry.
@@ -144,6 +144,12 @@ impl<D: Directory> Policy for Slru<D> {
         self.pages.remove(slot);
         self.resident -= 1;
         Some(dirty)
+    }
+
+    fn inside(&self) -> Vec<(&'static str, Part)> {
+        let page = |slot| self.pages.page(slot);
+        let shown = |segment: &List| Part::pages(segment.iter(&self.pages).map(page));
+        vec![("segments", Part::list(self.segments.iter().map(shown)))]
     }
 
     hints! { self.pages: prefetch, prefetch_links }

@@ -193,6 +193,13 @@ impl<D: Directory> Policy for TwoQ<D> {
         (list != A1OUT).then_some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "A1in" => self.a1in.iter().rev().copied(),
+        "Am" => self.am.iter(&self.pages),
+        "A1out" => self.a1out.iter().rev()
+    }
+
     hints! { self.pages: prefetch, prefetch_links; beside: self.places }
 
     fn check(&self) {

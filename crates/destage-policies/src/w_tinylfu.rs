@@ -264,6 +264,13 @@ impl<D: Directory> Policy for WTinyLfu<D> {
         Some(dirty)
     }
 
+    shows! {
+        self.pages;
+        "window" => self.window.iter(&self.pages),
+        "probation" => self.probation.iter(&self.pages),
+        "protected" => self.protected.iter(&self.pages)
+    }
+
     hints! { self.pages: prefetch, prefetch_links }
 
     fn check(&self) {

@@ -7,7 +7,7 @@ use destage_engine::result::{METRIC_GROUPS, METRICS};
 use destage_engine::run::requirements;
 use destage_engine::spec::PolicySpec;
 use destage_keys::Field;
-use destage_policies::{Info, POLICIES, info};
+use destage_policies::{Info, ORDERED, POLICIES, info};
 use destage_ssd::ftl::FTLS;
 use destage_trace::options::{OPTIONS, takes};
 use destage_trace::{FORMATS, ReaderOptions};
@@ -51,6 +51,9 @@ fn describe(info: &Info) -> Value {
         "flash_aware": info.flash_aware,
         "ghosts": info.ghosts,
         "clusters": info.clusters,
+        "by_page_number": info.by_page_number(),
+        "lru_of_reads": info.lru_of_reads,
+        "ordered": ORDERED.iter().any(|ordered| ordered.name == info.name),
         "admission": info.admission,
         "pads": info.pads,
         "time": info.time,

@@ -16,6 +16,7 @@
 //!  sets       result sets
 //!  policy     a policy written in Python, as one written in Rust
 //!  told       what such a policy is told and answers
+//!  cache      a native policy that Python steps           keys   what its pages are called
 //!  blocks     lists of pages that it can be made of
 //!  ghosts     and lists of pages that left
 //!  drive      drives: presets, files, prepared states
@@ -30,6 +31,7 @@
 
 mod arguments;
 mod blocks;
+mod cache;
 mod catalogue;
 mod columns;
 mod compare;
@@ -40,6 +42,7 @@ mod drive;
 mod errors;
 mod ghosts;
 mod interruptible;
+mod keys;
 #[cfg(unix)]
 mod memory;
 mod output;
@@ -80,6 +83,8 @@ mod _destage {
     };
     #[pymodule_export]
     use crate::blocks::{PageList, Shelf};
+    #[pymodule_export]
+    use crate::cache::{Access, Cache};
     #[pymodule_export]
     use crate::catalogue::{formats, ftls, metrics, nearest, policies, policy, reader_options};
     #[pymodule_export]

@@ -115,6 +115,17 @@ impl Counters {
         }
     }
 
+    /// Sums up the pages read from and written to flash.
+    pub fn add_up(&mut self, fetch_on_write_miss: bool) {
+        let fetches = if fetch_on_write_miss { self.write_misses } else { 0 };
+        self.physical_reads = self.read_misses + fetches + self.padding_reads;
+        self.physical_writes = self.destaged_pages
+            + self.padding_writes
+            + self.written_through
+            + self.idle_writes.unwrap_or(0)
+            + self.end_flushes;
+    }
+
     /// Misses whose page was taken in.
     pub fn admissions(&self) -> u64 {
         self.misses() - self.bypasses

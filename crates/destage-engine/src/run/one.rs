@@ -49,7 +49,8 @@ pub(super) fn run_beside(
     supplies(spec, options.drive.is_some())?;
     options.suit(spec)?;
     let params = spec.params(&options.says())?;
-    let mut setup = options.setup(frames.frames, params.clone(), input.columns.lpns.len() as u64);
+    let trace_pages = Some(input.columns.lpns.len() as u64);
+    let mut setup = options.setup(frames.frames, params.clone(), trace_pages);
     if clusters(spec) {
         let lpns = || input.columns.lpns.iter().copied();
         let found = blocks.0.get_or_init(|| EraseBlocks::new(lpns(), setup.pages_per_block).into());

@@ -24,11 +24,5 @@ pub(super) struct Outcome {
 
 /// Counts the pages that went to flash, by the options of the run.
 pub(super) fn physical(counters: &mut Counters, options: &RunOptions) {
-    let fetches = if options.fetch_on_write_miss { counters.write_misses } else { 0 };
-    counters.physical_reads = counters.read_misses + fetches + counters.padding_reads;
-    counters.physical_writes = counters.destaged_pages
-        + counters.padding_writes
-        + counters.written_through
-        + counters.idle_writes.unwrap_or(0)
-        + counters.end_flushes;
+    counters.add_up(options.fetch_on_write_miss);
 }

@@ -36,9 +36,9 @@ impl RunOptions {
         said
     }
 
-    /// The setup that a policy is built from.
-    pub(super) fn setup(&self, frames: u32, params: Params, trace_pages: u64) -> Setup {
-        let mut setup = Setup { params, trace_pages: Some(trace_pages), ..Setup::new(frames) };
+    /// The setup that a policy is built from; `trace_pages` where a trace is replayed.
+    pub(crate) fn setup(&self, frames: u32, params: Params, trace_pages: Option<u64>) -> Setup {
+        let mut setup = Setup { params, trace_pages, ..Setup::new(frames) };
         if let Some(pages) = self.pages_per_block {
             setup.pages_per_block = pages;
         }

@@ -1,0 +1,536 @@
+//! A native policy that Python steps (`docs/spec/tiers.md` 10): any hashable key is a page.
+//!
+//! A key lives as long as the policy knows its page, resident or remembered. Python code can run
+//! where a key is compared and where one is dropped: comparing comes before anything is changed,
+//! and what is released is dropped when the cache is free again.
+
+use crate::errors::{Kind, error, raise, raise_usage, usage};
+use crate::keys::{Kept, Keys, State};
+use destage_core::{Op, Page, Part};
+use destage_engine::options::RunOptions;
+use destage_engine::spec::PolicySpec;
+use destage_engine::stepped::{Ended, Stepped};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+/// One page access: what it found and what left the cache.
+#[pyclass(frozen, module = "destage")]
+pub struct Access {
+    /// The page was resident.
+    #[pyo3(get)]
+    hit: bool,
+    /// This access took it in.
+    #[pyo3(get)]
+    admitted: bool,
+    /// Keys that left the cache, in order.
+    #[pyo3(get)]
+    evicted: Py<PyTuple>,
+    /// Keys that were written to flash, in order.
+    #[pyo3(get)]
+    destaged: Py<PyTuple>,
+    /// The same, a tuple for each flush group.
+    #[pyo3(get)]
+    groups: Py<PyTuple>,
+}
+
+#[pymethods]
+impl Access {
+    fn __bool__(&self) -> bool {
+        self.hit
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let truth = |value: bool| if value { "True" } else { "False" };
+        let keys = |tuple: &Py<PyTuple>| tuple.bind(py).repr().map(|text| text.to_string());
+        Ok(format!(
+            "Access(hit={}, admitted={}, evicted={}, destaged={}, groups={})",
+            truth(self.hit),
+            truth(self.admitted),
+            keys(&self.evicted)?,
+            keys(&self.destaged)?,
+            keys(&self.groups)?
+        ))
+    }
+}
+
+impl Access {
+    fn plain(py: Python<'_>, hit: bool, admitted: bool) -> PyResult<Py<Access>> {
+        let none = || PyTuple::empty(py).unbind();
+        let (evicted, destaged, groups) = (none(), none(), none());
+        Py::new(py, Access { hit, admitted, evicted, destaged, groups })
+    }
+}
+
+/// A native policy that a program steps, one access at a time: any hashable key is a page. It
+/// holds no values.
+#[pyclass(frozen, module = "destage", weakref)]
+pub struct Cache {
+    inside: Mutex<Inside>,
+    hit: Py<Access>,
+    miss: Py<Access>,
+    bypass: Py<Access>,
+}
+
+struct Inside {
+    policy: Stepped,
+    keys: Keys,
+    forgotten: Vec<Page>, // kept for its memory
+    changes: u64,         // calls that may have changed something
+}
+
+impl Inside {
+    fn key<'py>(&self, py: Python<'py>, page: Page) -> Bound<'py, PyAny> {
+        self.keys.kept(page).key.bind(py).clone()
+    }
+
+    fn tuple<'py>(&self, py: Python<'py>, pages: &[Page]) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, pages.iter().map(|&page| self.key(py, page)))
+    }
+
+    /// The result of an access at which pages left, or were written.
+    fn told(&self, py: Python<'_>, ended: Ended) -> PyResult<Py<Access>> {
+        let plan = self.policy.plan();
+        let evicted = plan.evicted().iter().map(|evicted| self.key(py, evicted.page));
+        let evicted = PyTuple::new(py, evicted)?;
+        let (destaged, groups) = match (plan.flushed(), plan.evicted()) {
+            ([], _) => (PyTuple::empty(py), PyTuple::empty(py)),
+            // The one page that most policies evict.
+            ([_], [one]) if one.dirty => (evicted.clone(), PyTuple::new(py, [&evicted])?),
+            (flushed, _) => {
+                let groups = plan.groups().map(|(pages, _)| self.tuple(py, pages));
+                let groups = PyTuple::new(py, groups.collect::<PyResult<Vec<_>>>()?)?;
+                (self.tuple(py, flushed)?, groups)
+            }
+        };
+        Py::new(
+            py,
+            Access {
+                hit: ended == Ended::Hit,
+                admitted: ended == Ended::Admitted,
+                evicted: evicted.unbind(),
+                destaged: destaged.unbind(),
+                groups: groups.unbind(),
+            },
+        )
+    }
+
+    /// The states of the pages after an access.
+    fn settle_states(&mut self, page: Page, ended: Ended, write: bool) {
+        for &flushed in self.policy.plan().flushed() {
+            self.keys.set_state(flushed, State::Clean);
+        }
+        for evicted in self.policy.plan().evicted() {
+            self.keys.set_state(evicted.page, State::Remembered);
+        }
+        match ended {
+            Ended::Hit if write => self.keys.set_state(page, State::Dirty),
+            Ended::Admitted => {
+                self.keys.set_state(page, if write { State::Dirty } else { State::Clean });
+            }
+            Ended::Hit | Ended::Bypassed => {}
+        }
+    }
+
+    /// Takes out the keys that the policy has forgotten. Of a page that was accessed: whether it is
+    /// resident, or was known before.
+    fn release(&mut self, accessed: Option<(Page, bool, bool)>) -> Released {
+        let inserted = self.policy.changes(&mut self.forgotten);
+        let mut released = Released::default();
+        if let Some((page, is_resident, was_known)) = accessed {
+            let remembered = was_known && !self.forgotten.contains(&page);
+            self.forgotten.retain(|&other| other != page);
+            if !is_resident && inserted != Some(page) && !remembered {
+                released.push(self.keys.remove(page));
+            }
+        }
+        self.forgotten.drain(..).for_each(|page| released.push(self.keys.remove(page)));
+        released
+    }
+
+    /// The resident keys; the dirty ones only.
+    fn resident(&self, py: Python<'_>, dirty_only: bool) -> Vec<Py<PyAny>> {
+        let mut keys = Vec::new();
+        self.policy.for_each_resident(&mut |page, dirty| {
+            if dirty || !dirty_only {
+                keys.push(self.keys.kept(page).key.clone_ref(py));
+            }
+        });
+        keys
+    }
+
+    /// What a list of the policy has, with keys in place of pages.
+    fn part<'py>(&self, py: Python<'py>, part: &Part) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match part {
+            Part::Count(count) => count.into_pyobject(py)?.into_any(),
+            Part::Real(real) => real.into_pyobject(py)?.into_any(),
+            Part::Word(word) => word.into_pyobject(py)?.into_any(),
+            Part::Page(page) => self.key(py, *page),
+            Part::List(parts) => {
+                let parts = parts.iter().map(|part| self.part(py, part));
+                PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any()
+            }
+        })
+    }
+
+    /// The first `n` pages of the order of eviction that are not in `protected`.
+    fn victims(
+        &self,
+        py: Python<'_>,
+        n: usize,
+        protected: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Page>> {
+        let mut pages = Vec::new();
+        let mut raised = None;
+        let shown = self.policy.next_victims(&mut |page| {
+            if pages.len() == n {
+                return false;
+            }
+            match protected.map_or(Ok(false), |keys| keys.contains(self.key(py, page))) {
+                Ok(true) => {}
+                Ok(false) => pages.push(page),
+                Err(error) => raised = Some(error),
+            }
+            pages.len() < n && raised.is_none()
+        });
+        raise(py, shown)?;
+        raised.map_or(Ok(pages), Err)
+    }
+}
+
+/// Keys to drop; the first one apart, since most accesses release no other.
+#[derive(Default)]
+struct Released {
+    first: Option<Kept>,
+    others: Vec<Kept>,
+}
+
+impl Released {
+    fn push(&mut self, kept: Option<Kept>) {
+        if self.first.is_none() {
+            self.first = kept;
+        } else {
+            self.others.extend(kept);
+        }
+    }
+}
+
+impl Cache {
+    fn enter(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inside>> {
+        self.inside.try_lock().map_err(|refused| match refused {
+            TryLockError::WouldBlock => PyRuntimeError::new_err(
+                "destage.Cache serves one thread at a time, and another call is in it",
+            ),
+            TryLockError::Poisoned(_) => {
+                error(py, Kind::Internal, "destage.Cache: an earlier call has failed inside")
+            }
+        })
+    }
+}
+
+#[pymethods]
+impl Cache {
+    #[new]
+    #[pyo3(signature = (
+        policy, frames, *, pages_per_block = None, device_pages = None, cost = None
+    ))]
+    fn new(
+        py: Python<'_>,
+        policy: &Bound<'_, PyAny>,
+        frames: &Bound<'_, PyAny>,
+        pages_per_block: Option<&Bound<'_, PyAny>>,
+        device_pages: Option<&Bound<'_, PyAny>>,
+        cost: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Cache> {
+        let spec = spec_of(py, policy)?;
+        let Some(frames) = frames.extract::<u32>().ok().filter(|&frames| frames > 0) else {
+            let (got, most) = (frames.repr()?, u32::MAX);
+            return Err(usage(py, format!("frames = {got}: expected an integer 1..{most}")));
+        };
+        let options =
+            [("pages_per_block", pages_per_block), ("device_pages", device_pages), ("cost", cost)];
+        let policy = raise(py, Stepped::new(spec, frames, options_of(py, options)?))?;
+        let info = policy.info();
+        let keys = Keys::new(info.by_page_number().then_some(info.name));
+        Ok(Cache {
+            inside: Mutex::new(Inside { policy, keys, forgotten: Vec::new(), changes: 0 }),
+            hit: Access::plain(py, true, false)?,
+            miss: Access::plain(py, false, true)?,
+            bypass: Access::plain(py, false, false)?,
+        })
+    }
+
+    /// One page access: a read, or a write of the whole page. Returns an `Access`.
+    #[pyo3(signature = (key, write = false))]
+    fn access(&self, key: &Bound<'_, PyAny>, write: bool) -> PyResult<Py<Access>> {
+        let py = key.py();
+        let mut inside = self.enter(py)?;
+        let found = inside.keys.find(key)?;
+        let page = inside.keys.page(found, key);
+        let ended = inside.policy.access(page, if write { Op::Write } else { Op::Read });
+        inside.changes += 1;
+        let plan = inside.policy.plan();
+        let told = if !plan.evicted().is_empty() || plan.group_count() > 0 {
+            inside.told(py, ended)
+        } else {
+            let plain = match ended {
+                Ended::Hit => &self.hit,
+                Ended::Admitted => &self.miss,
+                Ended::Bypassed => &self.bypass,
+            };
+            Ok(plain.clone_ref(py))
+        };
+        inside.settle_states(page, ended, write);
+        let is_resident = ended != Ended::Bypassed;
+        let released = inside.release(Some((page, is_resident, found.page.is_some())));
+        drop(inside);
+        drop(released);
+        told
+    }
+
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.state(key)? != State::Remembered)
+    }
+
+    /// `"clean"` or `"dirty"` for a resident key, else the default.
+    #[pyo3(signature = (key, default = None))]
+    fn get(&self, key: &Bound<'_, PyAny>, default: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
+        let py = key.py();
+        Ok(match self.state(key)? {
+            State::Clean => pyo3::intern!(py, "clean").clone().into_any().unbind(),
+            State::Dirty => pyo3::intern!(py, "dirty").clone().into_any().unbind(),
+            State::Remembered => default.unwrap_or_else(|| py.None()),
+        })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.enter(py)?.policy.resident() as usize)
+    }
+
+    fn __iter__(this: &Bound<'_, Self>) -> PyResult<CacheIterator> {
+        let py = this.py();
+        let inside = this.get().enter(py)?;
+        let keys = inside.resident(py, false);
+        Ok(CacheIterator {
+            cache: this.clone().unbind(),
+            changes: inside.changes,
+            keys: keys.into_iter(),
+        })
+    }
+
+    /// The resident keys that are dirty, in any order.
+    #[getter]
+    fn dirty(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        Ok(self.enter(py)?.resident(py, true))
+    }
+
+    /// The key leaves without being written. Its dirty bit; None if it was not resident.
+    fn forget(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+        let mut inside = self.enter(key.py())?;
+        let Some(page) = inside.keys.find(key)?.page else { return Ok(None) };
+        inside.changes += 1;
+        let held = inside.policy.forget(page);
+        inside.keys.set_state(page, State::Remembered);
+        let released = inside.release(None);
+        drop(inside);
+        drop(released);
+        Ok(held)
+    }
+
+    /// The first `n` keys that would leave, one after the other, if only new pages were written.
+    fn next_victims(&self, py: Python<'_>, n: i64) -> PyResult<Vec<Py<PyAny>>> {
+        let n = whole(py, n)?;
+        let inside = self.enter(py)?;
+        let pages = inside.victims(py, n, None)?;
+        Ok(pages.into_iter().map(|page| inside.keys.kept(page).key.clone_ref(py)).collect())
+    }
+
+    /// Evicts the first `n` keys of that order that are not in `protected`, and returns them; None,
+    /// and nothing has changed, if there are fewer.
+    #[pyo3(signature = (n, protected = None))]
+    fn evict(
+        &self,
+        py: Python<'_>,
+        n: i64,
+        protected: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Vec<Py<PyAny>>>> {
+        let n = whole(py, n)?;
+        let mut inside = self.enter(py)?;
+        let pages = inside.victims(py, n, protected)?;
+        if pages.len() < n {
+            return Ok(None);
+        }
+        inside.changes += u64::from(n > 0);
+        let evicted = pages.iter().map(|&page| inside.keys.kept(page).key.clone_ref(py)).collect();
+        for &page in &pages {
+            inside.policy.evict(page);
+            inside.keys.set_state(page, State::Remembered);
+        }
+        let released = inside.release(None);
+        drop(inside);
+        drop(released);
+        Ok(Some(evicted))
+    }
+
+    /// As new: history, targets, counters and random numbers too.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        let mut inside = self.enter(py)?;
+        inside.policy.clear();
+        inside.changes += 1;
+        let released = inside.keys.clear();
+        drop(inside);
+        drop(released);
+        Ok(())
+    }
+
+    /// Counters under the names of a run's result, the policy's own among them.
+    #[getter]
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inside = self.enter(py)?;
+        let counters = PyDict::new(py);
+        let shared = serde_json::to_value(inside.policy.counters()).unwrap_or_default();
+        for (name, count) in shared.as_object().into_iter().flatten() {
+            counters.set_item(name, count.as_u64())?;
+        }
+        let mut own = Vec::new();
+        inside.policy.own_counters(&mut |name, count| own.push((name, count)));
+        own.into_iter().try_for_each(|(name, count)| counters.set_item(name, count))?;
+        Ok(counters)
+    }
+
+    /// Values that the policy adapts, such as ARC's `p`, by name.
+    #[getter]
+    fn gauges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inside = self.enter(py)?;
+        let mut shown = Vec::new();
+        inside.policy.gauges(&mut |name, value| shown.push((name, value)));
+        let gauges = PyDict::new(py);
+        shown.into_iter().try_for_each(|(name, value)| gauges.set_item(name, value))?;
+        Ok(gauges)
+    }
+
+    /// Lists of the policy and other state, by name; newest first, a clock from its hand on.
+    #[getter]
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inside = self.enter(py)?;
+        let lists = PyDict::new(py);
+        for (name, part) in inside.policy.inside() {
+            lists.set_item(name, inside.part(py, &part)?)?;
+        }
+        Ok(lists)
+    }
+
+    /// The policy as a user would type it.
+    #[getter]
+    fn policy(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.enter(py)?.policy.label())
+    }
+
+    /// Frames of the cache.
+    #[getter]
+    fn frames(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.enter(py)?.policy.frames())
+    }
+
+    /// Keys that are kept alive, resident or remembered.
+    #[getter]
+    fn _known(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.enter(py)?.keys.len())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let inside = self.enter(py)?;
+        let (policy, frames) = (inside.policy.label(), inside.policy.frames());
+        Ok(format!("Cache({policy:?}, frames={frames}, resident={})", inside.policy.resident()))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a destage.Cache cannot be copied or pickled"))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.inside.try_lock().map_or(Ok(()), |inside| inside.keys.traverse(&visit))
+    }
+
+    fn __clear__(&self) {
+        let released = self.inside.try_lock().map(|mut inside| {
+            inside.policy.clear();
+            inside.keys.clear()
+        });
+        drop(released);
+    }
+}
+
+impl Cache {
+    /// The state of a key; one that is not known is remembered of nobody.
+    fn state(&self, key: &Bound<'_, PyAny>) -> PyResult<State> {
+        let inside = self.enter(key.py())?;
+        let page = inside.keys.find(key)?.page;
+        Ok(page.map_or(State::Remembered, |page| inside.keys.kept(page).state))
+    }
+}
+
+/// The keys that were resident when the iteration began.
+#[pyclass(module = "destage")]
+pub struct CacheIterator {
+    cache: Py<Cache>,
+    changes: u64,
+    keys: std::vec::IntoIter<Py<PyAny>>,
+}
+
+#[pymethods]
+impl CacheIterator {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        if self.cache.get().enter(py)?.changes != self.changes {
+            return Err(PyRuntimeError::new_err("destage.Cache changed during iteration"));
+        }
+        Ok(self.keys.next())
+    }
+}
+
+/// A policy as it is written on the command line.
+fn spec_of(py: Python<'_>, policy: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
+    let Ok(text) = policy.extract::<String>() else {
+        let got = policy.repr()?;
+        return Err(usage(
+            py,
+            format!("policy: expected the name of a native policy, such as \"lru\", got {got}"),
+        ));
+    };
+    let trust = py.import("destage.user_policies.trust")?;
+    if trust.call_method1("is_in_a_file", (&text,))?.is_truthy()? {
+        let what = format!("policy {text}: destage.Cache steps native policies only");
+        return Err(usage(py, what));
+    }
+    let naming = py.import("destage.model.naming")?;
+    let text: String = naming.call_method1("canonical", (text,))?.extract()?;
+    raise(py, PolicySpec::parse(&text))
+}
+
+/// Options of a run, of those that are given.
+fn options_of(
+    py: Python<'_>,
+    given: [(&str, Option<&Bound<'_, PyAny>>); 3],
+) -> PyResult<RunOptions> {
+    let options = PyDict::new(py);
+    for (name, value) in given {
+        if let Some(value) = value {
+            options.set_item(name, value)?;
+        }
+    }
+    let dumps = py.import("json")?.getattr("dumps")?;
+    let json = dumps.call1((&options,)).and_then(|text| text.extract::<String>());
+    let json = json.map_err(|_| usage(py, format!("expected numbers and texts, got {options}")))?;
+    raise_usage(py, RunOptions::from_json(&json))
+}
+
+/// A number of keys.
+fn whole(py: Python<'_>, n: i64) -> PyResult<usize> {
+    usize::try_from(n).map_err(|_| usage(py, format!("n = {n}: expected an integer >= 0")))
+}
