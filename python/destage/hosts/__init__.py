@@ -1,0 +1,1 @@
+"""Destage's policies inside other systems, a module each."""
