@@ -159,9 +159,13 @@ def test_ctrl_c_ends_a_query(store: Path) -> None:
     assert err.decode() == "destage: interrupted\n"
 
 
+#: Would be three statements.
+ATTACK_ON_A_CONDITION = "1 = 1); copy runs to '/tmp/x'; select (1 = 1"
+
+
 def test_a_refused_condition_says_why_and_nothing_of_queries(destage: Destage, store: Path) -> None:
     file = "policy = (select content from read_text('/etc/passwd'))"
-    for condition in (file, "nothing_such = 3", "frames > (", "frames = 1; select 2"):
+    for condition in (file, "nothing_such = 3", "frames > (", ATTACK_ON_A_CONDITION):
         done = destage("results", store, "--where", condition)
         assert done.status == 2, done
         assert "is no condition: " in done.err, done

@@ -18,7 +18,7 @@ from destage.options import thread_count
 from destage.tables.frames import Tabled
 from destage.tables.table import Cell, Column, Table
 
-__all__ = ["Answer", "asked_in_sql"]
+__all__ = ["ADVICE", "Answer", "asked_in_sql"]
 
 
 class Answer(Tabled):
@@ -52,6 +52,12 @@ class Answer(Tabled):
 _MOST = 50_000_000
 #: Rows that are fetched at a time.
 _PIECE = 10_000
+
+#: What a query that reaches further is told.
+ADVICE = (
+    "; a query reaches the table runs and nothing else: write its answer with --csv, --json or"
+    " --parquet, or give --sql-unrestricted (unrestricted=True)"
+)
 
 #: Settings under which a query reaches the table and nothing else: no file, no network, no
 #: extension, and no way to change that. The last one locks the others.
@@ -112,11 +118,7 @@ def asked_in_sql(
                             " or give --sql-unrestricted (unrestricted=True)"
                         )
             except duckdb.PermissionException as e:
-                raise UsageError(
-                    f"sql: {e}; a query reaches the table runs and nothing else: write its answer"
-                    " with --csv, --json or --parquet, or give --sql-unrestricted"
-                    " (unrestricted=True)"
-                ) from None
+                raise UsageError(f"sql: {e}{ADVICE}") from None
             except duckdb.Error as e:
                 raise UsageError(f"sql: {e}") from None
     return Answer(names, [tuple(map(_plain, row)) for row in rows])

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage.errors import UsageError
-from destage.experiment.answer import asked_in_sql
+from destage.experiment.answer import ADVICE, asked_in_sql
 from destage.experiment.memory import SIZE, UNITS
 
 __all__ = ["rows_where"]
@@ -48,13 +48,16 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
     columns["cache_percent"] = [_percent(row["cache"]) for row in rows]
     columns["place"] = list(range(len(rows)))
     for text in conditions:
+        if ";" in _IN_QUOTES.sub("", text):
+            raise UsageError(f"{text!r} is no condition: expected one expression, found a ;")
         try:
             found = asked_in_sql(
                 columns, f"SELECT place FROM runs WHERE ({_TOKENS.sub(_translated, text)}\n)"
             )
         except UsageError as e:
             # Without the query that was made of it, and without advice on `--sql`.
-            said = " ".join(str(e).removeprefix("sql: ").partition("\n\nLINE ")[0].split())
+            said = str(e).removeprefix("sql: ").removesuffix(ADVICE).partition("\n\nLINE ")[0]
+            said = " ".join(said.split())
             raise UsageError(f"{text!r} is no condition: {said}") from None
         wanted = {place for (place,) in found.rows}
         kept = [k for k, place in enumerate(columns["place"]) if place in wanted]
