@@ -17,6 +17,7 @@ from conftest import ROOT, Destage
 
 import destage as ds
 from destage.user_policies.processes import CAN_FORK, side_by_side
+from destage.user_policies.rust import new_rust_policy
 
 MINE = """
 import destage
@@ -392,6 +393,39 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
     page = (ROOT / "docs/add-a-policy.md").read_text(encoding="utf-8")
     for path in changed:
         assert f"| `{path.replace('my_own', 'NAME')}` |" in page, path
+
+
+@pytest.mark.slow
+def test_a_policy_that_was_begun_passes_the_tests_of_every_policy() -> None:
+    """In a copy of the crates: `new-policy --rust` alone makes all that a policy needs.
+
+    The copy is always in the same place and shares the build's folder, so that other people's
+    crates are not built again.
+    """
+    if shutil.which("cargo") is None:
+        pytest.skip("no cargo")
+    copy = ROOT / "target" / "added"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(ROOT / "crates", copy / "crates")
+    shutil.copytree(ROOT / "tests" / "vectors", copy / "tests" / "vectors")
+    shutil.copytree(ROOT / "docs" / "spec", copy / "docs" / "spec")
+    for name in ("Cargo.toml", "Cargo.lock", "README.md"):
+        shutil.copy2(ROOT / name, copy / name)
+    new_rust_policy("My_Own", copy)
+    settings = {"CARGO_TARGET_DIR": str(ROOT / "target"), "PROPTEST_CASES": "8"}
+    for crate in ("destage-policies", "destage-reference"):
+        tested = subprocess.run(
+            ["cargo", "test", "--offline", "--locked", "-p", crate, "--test", "it"],
+            cwd=copy,
+            env={**os.environ, **settings},
+            capture_output=True,
+            check=False,
+        )
+        said = tested.stdout.decode()[-4000:] + tested.stderr.decode()[-2000:]
+        assert tested.returncode == 0, said
+        if crate == "destage-policies":
+            assert "reference::my_own_decides_as_its_model ... ok" in tested.stdout.decode()
+    shutil.rmtree(copy)
 
 
 def test_a_policy_in_rust_is_only_begun_in_the_repository(destage: Destage, tmp_path: Path) -> None:
