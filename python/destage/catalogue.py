@@ -52,7 +52,7 @@ class Param:
     unit: str
     """Unit of the value."""
     about: str
-    """What it does, and where the default comes from."""
+    """Effect of the parameter, and the source of its default."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Counter:
     unit: str
     """The unit of the counter."""
     about: str
-    """What it counts."""
+    """Definition of the counter."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Gauge:
     name: str
     """Name, as in the periods of a run."""
     title: str
-    """What the paper calls it, and what it is."""
+    """Name in the paper, and definition."""
     unit: str
     """Unit; empty for shares and ratios."""
 
@@ -110,9 +110,9 @@ class PolicyInfo:
     admission: bool = False
     """It may refuse a page; a write that it refuses goes through to flash."""
     counters: tuple[Counter, ...] = ()
-    """What only it counts; empty if that is nothing."""
+    """Counters of this policy alone; may be empty."""
     gauges: tuple[Gauge, ...] = ()
-    """What it adapts, as `run(..., series=N)` shows it; empty if that is nothing."""
+    """Values that the policy adapts, as `run(..., series=N)` shows them; may be empty."""
     pads: str = "never"
     """When it pads what it destages to whole blocks: `never`, `always` or `with_device`."""
     family: str = "classic"
@@ -171,7 +171,7 @@ class DeviceInfo:
     name: str
     """As in `device=`."""
     about: str
-    """What it is, in one line."""
+    """Description in one line."""
     source: str
     """Where its values come from."""
     toml: str
@@ -229,7 +229,7 @@ class DeviceKey:
     unit: str
     """Unit of the value."""
     about: str
-    """What it is."""
+    """Description."""
 
 
 def device_keys() -> tuple[DeviceKey, ...]:
@@ -252,7 +252,7 @@ class FtlInfo:
     source: str
     """Where it is from."""
     about: str
-    """What it does."""
+    """Description."""
     params: tuple[DeviceKey, ...]
     """Keys of its table `[ftl]`; empty if it has none."""
 
@@ -327,7 +327,7 @@ class ReaderOption:
     default: str
     """Default, as it would be written."""
     about: str
-    """What it does."""
+    """Effect of the option."""
     formats: tuple[str, ...]
     """Formats it means something to; empty for all."""
 

@@ -78,7 +78,7 @@ def drive_of(device: DeviceLike | None, options: Mapping[str, Any]) -> Drive | N
 
 @dataclass
 class Exclusions:
-    """What a grid leaves out, since it excludes itself; of two sentences that are alike, one."""
+    """Configurations that a grid skips, as their options exclude each other; each reason once."""
 
     why: dict[str, ExcludedError] = field(default_factory=dict)
 
@@ -180,7 +180,7 @@ def asked(
 
 
 def _of_file(drive: Drive, check: Callable[[], T]) -> T:
-    """What is wrong here is wrong in the drive's file."""
+    """Raise errors as errors of the drive's file."""
     try:
         return check()
     except UsageError as e:

@@ -128,7 +128,7 @@ def conform(
 
 
 def conform_emit(vectors: PathLike) -> bytes:
-    """What every line of a file of vectors decides, as JSON lines; compares nothing.
+    """Decisions of every line of a file of vectors, as JSON lines; compares nothing.
 
     Raises as `conform`.
     """

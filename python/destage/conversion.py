@@ -55,7 +55,7 @@ class Converted:
     records: int
     """Records written."""
     losses: Mapping[str, int]
-    """What `lossy` allowed, each with the number of requests."""
+    """Losses that `lossy` allowed, each with its number of requests."""
     notes: tuple[str, ...]
     """Fields that the format cannot hold."""
 

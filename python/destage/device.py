@@ -69,7 +69,7 @@ class Drive:
 
     @cached_property
     def size(self) -> Mapping[str, Any]:
-        """What follows from the geometry.
+        """Sizes that follow from the geometry.
 
         `units`, `planes`, `raw_pages`, `raw_bytes`, `logical_pages`, `logical_bytes`, `op`; with
         `ftl = page` also what random writes make of it: `effective_op` (less what collection keeps
@@ -104,7 +104,7 @@ class Drive:
 
     @property
     def placement(self) -> str:
-        """Who assigns the handle of a written page, as one types it: `"none"`, `"sepbit"`."""
+        """The placement policy, as one types it: `"none"`, `"sepbit"`."""
         return self.raw.placement
 
     @property

@@ -85,7 +85,7 @@ class Share:
 
     @property
     def saved(self) -> float:
-        """What B has less of than A; negative: more."""
+        """Savings of B against A; negative: B has more."""
         return self.a - self.b
 
 

@@ -60,7 +60,7 @@ class RunOptions(TypedDict, total=False):
     """Cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit: gives
     `running_time`, and is the default of parameters that policies call a cost."""
     warmup: str | None
-    """What is replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"` or `"full"`."""
+    """Warm-up, replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"` or `"full"`."""
     fetch_on_write_miss: bool
     """A write miss reads the page first; counts, never decides."""
     flush_at_end: bool
@@ -71,7 +71,7 @@ class RunOptions(TypedDict, total=False):
     device_pages: int | None
     """Pages that exist and may be padded; all unless given, and the drive's with a device."""
     trim: str | None
-    """What the trace's trims (discards) do: nothing (`"ignore"`), or `"drop"` their pages, which
+    """Effect of the trace's trims (discards): nothing (`"ignore"`), or `"drop"` their pages, which
     then leave the cache unwritten."""
     check: bool
     """Assert every law of caching at every access; some ten times slower."""

@@ -222,7 +222,7 @@ class ListPolicy(Policy):
 
 @dataclass(frozen=True)
 class OwnPolicy:
-    """What `compare`, `run` and `conform` make of a class: how it is called, and how it is made."""
+    """A class as `compare`, `run` and `conform` take it: its name, and a function that makes it."""
 
     name: str
     factory: Callable[..., Policy]
@@ -244,7 +244,7 @@ class OwnPolicy:
             raise
 
     def _parameters(self) -> str:
-        """What it takes, in brackets, if it was given something else; else nothing."""
+        """Parameters in brackets, where they differ from the defaults."""
         try:
             takes = list(inspect.signature(self.factory).parameters.values())[1:]
         except (TypeError, ValueError):

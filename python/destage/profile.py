@@ -81,7 +81,7 @@ class TraceInfo:
 
 @dataclass(frozen=True, repr=False)
 class TraceProfile(Tidy):
-    """What figures 2 to 6 of BPAC and 1 to 3 of AALRU show, of one trace; docs/profile.md.
+    """Statistics of figures 2 to 6 of BPAC and 1 to 3 of AALRU, of one trace; docs/profile.md.
 
     Distances count references, in virtual time: page writes, or all accesses.
     """

@@ -131,7 +131,7 @@ def _parts(
     left: Exclusions,
     grid: bool,
 ) -> list[_Part]:
-    """What runs on each drive; in a `grid` without policies that it excludes."""
+    """Policies and sizes of each drive; in a `grid` without policies that it excludes."""
     parts: list[_Part] = []
     for one, drive in pairs:
         specs, sizes = asked(policies, cache, drive)
@@ -246,7 +246,7 @@ class Recorded:
     results: Results
     """The same as results, to be written or drawn."""
     series: tuple[Mapping[str, int | float], ...]
-    """What each period counted, if a series was asked for: `first_access`, every counter, and where
+    """Counts of each period, if a series was requested: `first_access`, every counter, and where
     the policy had adapted to at the end of the period, such as ARC's `p` (`PolicyInfo.gauges`)."""
 
     def __getitem__(self, metric: str) -> Any:

@@ -232,7 +232,7 @@ WRAPS = ("error", "modulo", "extend")
 
 
 def _wrap(word: str) -> str:
-    """What the reader takes a word for: capitals do not matter, and `none` was `error` once."""
+    """The reader's value of a word: capitals do not matter, and `none` was `error` once."""
     plain = str(word).lower()
     return "error" if plain == "none" else plain
 

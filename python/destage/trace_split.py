@@ -101,7 +101,7 @@ def split_trace(
 
 
 def _by(text: str) -> _By:
-    """What `by` says. Raises `UsageError`."""
+    """The kind of split and its value in `by`. Raises `UsageError`."""
     word, equals, value = (part.strip() for part in str(text).partition("="))
     if word == "volume" and not equals:
         return _By(lambda _, row: row[1])

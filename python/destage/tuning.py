@@ -205,7 +205,7 @@ def _interrupted(
     before: Sequence[Mapping[str, Any]] = (),
     trials: int | None = None,
 ) -> Interrupted:
-    """What to raise: the curve of what had ended, which `before` is if a search was interrupted."""
+    """The exception with the finished runs: `before`, if a search was interrupted."""
     found = e.results if isinstance(e, Interrupted) else Results([])
     if trials is not None:
         sets = [one for one in (*before, *found.sets) if one["runs"]]

@@ -1,4 +1,4 @@
-"""What advice is asked for, held to what can be before anything runs."""
+"""Arguments of advice, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Sizes:
     budget: int | None
     """Pages of the budget."""
     notes: tuple[str, ...]
-    """What a reader should know of them."""
+    """Notes on the candidates."""
 
     @property
     def asked(self) -> list[str]:

@@ -44,7 +44,7 @@ SEEDS = 3
 
 @dataclass(frozen=True, repr=False)
 class Advice(Advised, Tabled):
-    """What is advised, why, how sure it is, and every run behind it.
+    """Advice with its reasons, its confidence and every run behind it.
 
     As a table it has one row a run.
     """
@@ -197,7 +197,7 @@ class _Search:
     def _told(
         self, results: Results, kept: Sequence[Spec], every: Sequence[Spec], budget: int | None
     ) -> Advice:
-        """What the runs of the grid say, with the runs that this takes."""
+        """The answer from the runs of the grid, after the runs that it needs."""
         runner, goals, within = self.runner, self.goals, self.within
         mine = _candidates(results, kept)
         found = [choose(mine, results.runs, goal, within) for goal in goals]

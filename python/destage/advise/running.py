@@ -111,7 +111,7 @@ def screened(
 def settings(
     runner: Runner, known: Sequence[Run], choices: Sequence[Choice], advised: Run, within: float
 ) -> tuple[Setting, ...]:
-    """What to type into each deployed system, and how far its nearest policy is from the best."""
+    """Settings for each deployed system, and the distance of its nearest policy from the best."""
     made: dict[tuple[str, int, bool], Run | str] = {
         (run.label, run.frames, False): run for run in known
     }

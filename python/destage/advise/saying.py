@@ -176,7 +176,7 @@ def notes_of(
     flushed: bool,
     warnings: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
-    """What a reader must know of how it was made."""
+    """Notes on how the advice was made."""
     ran = advised.ran
     where = "in front of the drive" if advised.drive else "without a drive"
     if ran.screened:

@@ -69,7 +69,7 @@ _POINTS = ("Trans.", "al.")
 
 
 def _short(source: str) -> str:
-    """Who, and where: `Jung et al., IEEE Transactions on Consumer Electronics 54(3)`."""
+    """Authors and journal: `Jung et al., IEEE Transactions on Consumer Electronics 54(3)`."""
     kept = source
     for word in _POINTS:
         kept = kept.replace(f"{word} ", f"{word}\u00a0")

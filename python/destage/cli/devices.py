@@ -116,7 +116,7 @@ def _ftl(record: Mapping[str, Any]) -> str:
 
 
 def _collection(sizes: Mapping[str, Any]) -> str:
-    """What over-provisioning is worth under random writes."""
+    """Effect of over-provisioning under random writes."""
     left, rate = _percent(sizes["effective_op"]), number(round(sizes["page_writes_per_s"]))
     waf = f"{sizes['greedy_waf']:.2f}"
     return f"effective over-provisioning {left}; random writes: WAF {waf}, at most {rate} pages/s"
@@ -191,7 +191,7 @@ def _eviction_wait(cache: Mapping[str, Any]) -> str:
 
 
 def _origins(toml: str) -> list[str]:
-    """What a preset's file says of its sources, and of each key where it is from."""
+    """Sources of a preset, and of each of its keys, from its file."""
     text = toml.partition("[device]")[0]
     paragraphs = re.split(r"^#\s*$", text, flags=re.M)
     sources = " ".join(

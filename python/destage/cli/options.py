@@ -142,7 +142,7 @@ def _flag_of(param: click.Parameter) -> str:
 
 
 def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
-    """What a command writes and what it reads, as far as its arguments say."""
+    """Outputs and inputs of a command, from its arguments."""
     outputs: list[Named] = []
     inputs = [Named.input("the file of --config", ctx.meta[CONFIG])] if CONFIG in ctx.meta else []
     for param in ctx.command.params:

@@ -166,7 +166,7 @@ def look_at(name: str) -> None:
 
 @contextmanager
 def _seen(name: str) -> Iterator[None]:
-    """What the system says of a name as an error of that output: it is too long, or a loop."""
+    """Error of an output whose name the system refuses: too long, or a loop."""
     try:
         yield
     except OutputError:

@@ -1,4 +1,4 @@
-"""What `compare --dry-run` shows: the runs, and how long they and the drives take."""
+"""Output of `compare --dry-run`: the runs, and the time of runs and drives."""
 
 from __future__ import annotations
 

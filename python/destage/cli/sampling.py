@@ -20,7 +20,7 @@ SEED = flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample
 
 
 def sampled(arguments: Mapping[str, Any]) -> tuple[float | Literal["auto"] | None, float | None]:
-    """What `--sample` and `--error` say."""
+    """Arguments of `--sample` and `--error`."""
     text = arguments["sample"]
     error = _share("--error", arguments["error"])
     if error is not None and text != "auto":

@@ -50,12 +50,12 @@ def is_heard() -> bool:
 
 
 def status() -> int:
-    """What to exit with after a signal; 130 if there was none (`KeyboardInterrupt` of others)."""
+    """Exit status after a signal; 130 if there was none (`KeyboardInterrupt` of others)."""
     return 128 + int(_first or signal.SIGINT)
 
 
 def said() -> str:
-    """What to tell the user after a signal."""
+    """Message after a signal."""
     return SIGNALS[_first or signal.SIGINT]
 
 

@@ -74,7 +74,7 @@ def sweep(spec: str, **arguments: Any) -> None:
 
 
 def _said(done: SweepResult) -> str:
-    """What has become of a sweep, in a line."""
+    """Outcome of a sweep, in a line."""
     parts = [f"{counted(done.done, 'run')} made"]
     parts += [f"{done.before:,} there before"] if done.before else []
     parts += [f"{done.failed:,} failed"] if done.failed else []

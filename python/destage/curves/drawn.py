@@ -43,7 +43,7 @@ class Curves(Tabled):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of these numbers must know."""
+        """Notes for a reader of these numbers."""
         return tuple(self.data["mrc"]["warnings"])
 
     @cached_property

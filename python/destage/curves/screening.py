@@ -31,7 +31,7 @@ DECIDES = ("hit_ratio", "physical_writes")
 
 @dataclass(frozen=True)
 class Screened:
-    """What `screen` found."""
+    """Result of `screen`."""
 
     curves: Curves
     """Every policy at every size, from samples where they serve."""
@@ -42,7 +42,7 @@ class Screened:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """What was run exactly, and what was not: a sentence for each."""
+        """Exact runs and skipped runs: a sentence for each."""
         points = self.curves.result_set.runs
         writes = ", or in flash writes incl. owed" if len(_deciding(points)) > 1 else ""
         said = [
@@ -143,7 +143,7 @@ def check_finalists(finalists: int | None) -> None:
 
 
 def _deciding(runs: Sequence[Run]) -> list[Metric]:
-    """What a finalist may be best in. In a trace of reads nobody is in writes."""
+    """Metrics in which a finalist may be best; a trace of reads has none in writes."""
     some = {"hit_ratio"} | {name for name in DECIDES if any(run[name] for run in runs)}
     return [metric for metric in METRICS if metric.name in some]
 

@@ -1,4 +1,4 @@
-"""What DuckDB says to a query over the rows of stores."""
+"""DuckDB's answer to a query over the rows of stores."""
 
 from __future__ import annotations
 

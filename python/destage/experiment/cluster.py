@@ -274,7 +274,7 @@ class _Driver:
             room -= 1
 
     def _take(self, future: Future[Any]) -> int:
-        """What has become of a task; page accesses that are done with it."""
+        """Take the outcome of a task; return the page accesses that are done with it."""
         found = self.running.pop(future, None)
         if found is None:
             return 0

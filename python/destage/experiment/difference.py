@@ -70,7 +70,7 @@ class Difference:
 
 
 class Differences(Tabled):
-    """What two stores, or results, differ in."""
+    """Difference of two stores or results."""
 
     def __init__(
         self, every: Sequence[Difference], only_a: int, only_b: int, names: tuple[str, str]

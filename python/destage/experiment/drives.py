@@ -98,7 +98,7 @@ def _ftl(given: str | None) -> tuple[str | None, list[tuple[str, str]]]:
 
 
 def _placement(given: str) -> dict[str, str]:
-    """What a placement policy, with its keys, changes in a drive. Raises `UsageError`."""
+    """Keys of a drive that a placement policy changes. Raises `UsageError`."""
     name, keys = _with_keys(given, "placement")
     return {"device.placement": name, **{f"placement.{key}": value for key, value in keys}}
 

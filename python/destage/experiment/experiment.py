@@ -66,7 +66,7 @@ class Unfinished(KeyboardInterrupt):
 
 @dataclass
 class SweepResult:
-    """What a store has of an experiment after its tasks were done."""
+    """State of a store after an experiment's tasks were done."""
 
     store: Path
     """Where its results are."""

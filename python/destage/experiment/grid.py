@@ -18,7 +18,7 @@ Point = dict[str, Any]
 
 @dataclass(frozen=True)
 class Axis:
-    """What takes several values in turn."""
+    """An axis of the grid: a key with several values."""
 
     name: str
     """As in SPEC: `traces`, `device.gc_mode`."""

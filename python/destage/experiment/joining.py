@@ -19,7 +19,7 @@ ROWS = 4096
 
 @dataclass(frozen=True)
 class Packed:
-    """What packing has done."""
+    """Result of packing a store."""
 
     before: int
     """Parts that there were."""

@@ -82,7 +82,7 @@ def stored_table(
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:
-    """What a reader of the table should know."""
+    """Notes for a reader of the table."""
     failed = [row for row in rows if row["status"] == FAILED]
     yield f"{counted(len(rows), 'run')}" + (f", {number(len(failed))} failed" if failed else "")
     for reason, count in _reasons(failed).items():

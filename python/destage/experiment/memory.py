@@ -68,7 +68,7 @@ def available() -> int:
 
 
 def _of_the_group() -> int:
-    """What a container may take, if it is one."""
+    """Memory limit of the container, if there is one."""
     try:
         text = Path("/sys/fs/cgroup/memory.max").read_text().strip()
         used = int(Path("/sys/fs/cgroup/memory.current").read_text())

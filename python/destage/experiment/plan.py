@@ -211,7 +211,7 @@ class _Opened:
 def _values(
     point: Point, opened: _Opened, asked: DriveAsked | None, policy: PolicyAsked
 ) -> dict[str, Any]:
-    """What the names of a condition are worth."""
+    """Values of the names in a condition."""
     recipe = opened.recipe
     params = {f"params.{key}": value for key, value in json.loads(policy.params).items()}
     axes = {k: v for k, v in point.items() if k not in ("traces", "policies")}

@@ -84,7 +84,7 @@ class PolicyAsked:
 
     @classmethod
     def of(cls, spec: Spec) -> PolicyAsked:
-        """What `policy_specs` makes of a policy."""
+        """The policy as `policy_specs` returns it."""
         if not isinstance(spec, OwnPolicy):
             return cls(spec[0], spec[1], spec_label(spec))
         params = json.dumps(spec.params, sort_keys=True)
@@ -105,7 +105,7 @@ class PolicyAsked:
 
     @property
     def identity(self) -> list[Any]:
-        """What of it determines results. Raises `UsageError` for a class that is in no file."""
+        """Data that determine results. Raises `UsageError` for a class in no file."""
         given = json.loads(self.params)
         if self.file is None:
             if self.given is not None:

@@ -133,7 +133,7 @@ class DriveRecipe:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What of it determines results: neither its name, nor what runs are told by themselves."""
+        """Keys that determine results, without its name and options that runs carry themselves."""
         known = dict(self.known)
         for key in ("name", "preset", "states_address_mode", "trace"):
             known.pop(key, None)

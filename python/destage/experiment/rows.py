@@ -174,7 +174,7 @@ def _of_trace(task: Task) -> Row:
 
 
 def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
-    """What a run was called when it was asked for: results may say it with paths."""
+    """Label of a run as it was requested: results may have it with paths."""
     return {
         "id": task.id_of(policy, size.frames),
         "trace": task.trace_name,
@@ -195,7 +195,7 @@ def key_of_row(row: Mapping[str, Any]) -> Key:
 
 
 def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What rows are sorted by: never by who made them, or when."""
+    """Sort key of rows: neither the machine nor the time is part of it."""
     return (
         *(str(row.get(name) or "") for name in ("trace", "device", "ftl")),
         row.get("queue_depth") or 0,

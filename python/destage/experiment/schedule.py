@@ -1,4 +1,4 @@
-"""Who does the tasks of an experiment: threads and processes of this machine, or a Dask cluster.
+"""Schedulers of an experiment's tasks: threads and processes of this machine.
 
 A thread is enough for a policy of the table: a run leaves the interpreter alone. Threads share the
 mapped trace and the filled drive. Large tasks begin first, and as many at a time as there is memory
@@ -35,7 +35,7 @@ _EVERY_S = 0.1
 
 @dataclass(frozen=True)
 class Finished:
-    """What became of a task."""
+    """Outcome of a task."""
 
     task: Task
     part: bytes | None

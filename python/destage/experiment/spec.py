@@ -65,7 +65,7 @@ class Place:
         return f"{self.called}: [{self.table}]" + (f" {self.key}" if self.key else "")
 
     def wrong(self, expected: str, found: object) -> DataError:
-        """What to raise for a value that is something else."""
+        """The error for a value of another type."""
         return DataError(f"{self}: expected {expected}, found {_shown(found)}")
 
 
@@ -82,7 +82,7 @@ class SweepSpec:
     """A sweep as it was asked for."""
 
     called: str
-    """What messages call it."""
+    """Name of the specification in messages."""
     folder: Path
     """Where its relative paths begin."""
     data: Mapping[str, Any]

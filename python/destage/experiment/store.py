@@ -49,7 +49,7 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class StoredSweep:
-    """What a sweep planned, as the store keeps it."""
+    """Plan of a sweep, as the store keeps it."""
 
     id: str
     called: str
@@ -215,7 +215,7 @@ class Store:
         return {key_of_row(row) for row in rows if failed_too or row["status"] == "done"}
 
     def sweeps(self) -> list[StoredSweep]:
-        """What sweeps have planned; one whose file is damaged is left out."""
+        """Plans of the sweeps; one whose file is damaged is left out."""
         found = []
         for path in sorted(self.folder.glob(f"{_SWEEP}*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError):
@@ -276,7 +276,7 @@ class Store:
             file.write(line)
 
     def times(self) -> list[dict[str, Any]]:
-        """What `note` was told, by every process; a line that was cut off is left out."""
+        """Notes of every process (`note`); a line that was cut off is left out."""
         found: list[dict[str, Any]] = []
         for path in sorted(self.folder.glob(f"{_TIMES}*.jsonl")):
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -285,7 +285,7 @@ class Store:
         return found
 
     def side_files(self) -> list[Path]:
-        """What is beside the parts: planned sweeps, and times."""
+        """Files beside the parts: planned sweeps, and times."""
         each = (self.folder.glob(pattern) for pattern in (f"{_SWEEP}*.json", f"{_TIMES}*.jsonl"))
         return sorted(path for paths in each for path in paths)
 

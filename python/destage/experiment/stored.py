@@ -60,7 +60,7 @@ class Stored:
     damaged: int = 0
     """Parts that cannot be read; their runs are missing."""
     there: frozenset[Key] = frozenset()
-    """What the stores have, before anything was filtered: that is no hole."""
+    """Keys of all rows of the stores: a filtered row is not missing."""
     filters: tuple[Filter, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -107,7 +107,7 @@ class Stored:
 
     @property
     def holes(self) -> tuple[Hole, ...]:
-        """What is missing of the sweeps that the stores have begun, task by task."""
+        """Missing runs of the sweeps that the stores have begun, task by task."""
         return tuple(
             Hole(
                 sweep.called,
@@ -205,7 +205,7 @@ def _is_among(row: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> bo
 
 
 def _values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the names of a condition are worth for a row."""
+    """Values of the names in a condition, for a row."""
     params = json.loads(row["params"] or "{}")
     options = json.loads(row.get("options") or "{}")
     return {

@@ -62,7 +62,7 @@ class Question:
     kind: str
     """Part of the id: `mrc`, `why`."""
     asked: str
-    """What decides the answer beside the task, as JSON; part of the id."""
+    """Parameters of the answer beside the task, as JSON; part of the id."""
     answer: Callable[[Task, int, ProgressCallback | None], Mapping[str, Any]]
     """Answers a task on so many threads. A function of a module, so that it can travel."""
     rows: Callable[[Task, Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]
@@ -76,7 +76,7 @@ class Task:
     trace_name: str
     trace: TraceRecipe
     device: str | None
-    """What rows call the drive."""
+    """Name of the drive in rows."""
     ftl: str | None
     drive: DriveRecipe | None
     queue_depth: int | None

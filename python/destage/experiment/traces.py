@@ -27,7 +27,7 @@ class TraceAsked:
     """One trace of a sweep."""
 
     name: str
-    """What rows call it."""
+    """Name of the trace in rows."""
     paths: tuple[Path, ...] = ()
     """Its files; none of a workload."""
     synth: str | None = None

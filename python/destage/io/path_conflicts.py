@@ -59,7 +59,7 @@ def file_of(source: str) -> str:
 
 
 def identity(file: str | int) -> Identity | None:
-    """What a file is, links followed; None if nothing stays in it: `/dev/null`, a pipe."""
+    """Identity of a file, links followed; None if nothing stays in it: `/dev/null`, a pipe."""
     try:
         status = os.fstat(file) if isinstance(file, int) else os.stat(file)
     except (OSError, ValueError):
@@ -98,7 +98,7 @@ def refuse(outputs: Sequence[Named], inputs: Sequence[Named]) -> None:
 
 @dataclass
 class _Watched:
-    """What the command that runs writes, and what was read since it began."""
+    """Outputs of the command that runs, and inputs since it began."""
 
     outputs: Sequence[Named]
     read: dict[Identity, Named] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""What runs leave behind, as rows of numbers with units, and the words for those numbers."""
+"""Results of runs as rows of numbers with units, and the words for those numbers."""

@@ -1,4 +1,4 @@
-"""What to do, told from runs: the smallest cache and the policy near the best, and how surely.
+"""Advice from runs: the smallest cache and the policy near the best, with confidence.
 
 Everything here is worked out from runs that are there; `destage.advise` makes them.
 """
@@ -76,7 +76,7 @@ class Rival:
     told: bool
     """Whether the trace tells the two apart."""
     parts_name: str
-    """What the parts of the trace are compared in, as the head of a column."""
+    """Head of the column that compares parts of the trace."""
     parts: tuple[tuple[float | None, float | None], ...]
     """The number of both in equal parts of the trace, one warm run each."""
     seeds: tuple[tuple[float | None, float | None], ...] = ()
@@ -136,7 +136,7 @@ class Choice:
     curve: tuple[SizePoint, ...]
     """By cache size, the smallest first."""
     plain: Run
-    """What would be advised if what is owed, or comes too late, cost nothing."""
+    """The advice if pending or late writes cost nothing."""
     skipped: tuple[Run, ...]
     """Candidates that have no number, or owe too much for one."""
     rival: Rival | None = None

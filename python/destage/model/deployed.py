@@ -32,7 +32,7 @@ class System:
     least_bytes: int
     """The smallest that it takes."""
     command: str
-    """What one types: `{size}`, `{kib}`, `{mib}`, `{bytes}` stand for the size."""
+    """The setting to type: `{size}`, `{kib}`, `{mib}`, `{bytes}` stand for the size."""
     lacks: str
     """Parts of the policy that the system does not have, in plain words."""
     source: str

@@ -1,4 +1,4 @@
-"""What a run in front of a drive leaves to be drawn: distributions, periods, units over time.
+"""Data for charts of a run in front of a device: distributions, periods, units over time.
 
 Rows are few and hold lists, which a chart takes apart: so a page stays small. Times are in
 microseconds to four digits, one more than the engine's histograms have.

@@ -27,7 +27,7 @@ STEPS = 600
 
 @dataclass(frozen=True)
 class EverySize:
-    """What a policy counts at every cache size from one page on: arrays of 64-bit numbers.
+    """Counts of a policy at every cache size from one page on: arrays of 64-bit numbers.
 
     Index k is a cache of k + 1 pages; one that is larger than the last counts as the last does.
     """

@@ -1,4 +1,4 @@
-"""What advice is to make small or large: a metric of runs, or dollars a year.
+"""Objectives of advice: a metric of runs, or dollars a year.
 
 A number that leaves out writes, since they are owed at the end or come after the last request, is
 judged at what it would be had those cost what the others did (`model.winners`): no cache is advised

@@ -1,4 +1,4 @@
-"""What a run in front of a drive of today leaves to be drawn: an SLC cache over time, handles.
+"""Data for charts of an SLC cache over time and of placement handles.
 
 Rows are as those of `model.drive`.
 """
@@ -17,7 +17,7 @@ __all__ = ["handle_wafs", "parts_of_today", "slc_developments"]
 
 
 def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[str, str]:
-    """What a drive has of `docs/spec/device-today.md`, each part in words; empty if nothing."""
+    """The drive's parts of `docs/spec/device-today.md`, each in words; empty if it has none."""
     found: dict[str, str] = {}
     front = []
     if command_ns := finite(device.get("command_ns")):

@@ -28,4 +28,4 @@ class Planned:
     ftl: str | None = None
     """Its flash translation layer."""
     placement: str | None = None
-    """Who assigns the handles of written pages; `none` where nobody does."""
+    """The placement policy; `none` without one."""

@@ -1,4 +1,4 @@
-"""What a cache costs in a year: its memory, written off, and the wear of the drive behind it.
+"""Yearly cost of a cache: its memory, written off, and the wear of the drive behind it.
 
     dollars a year = dram * GiB / years  +  drive * (share of its life that a year takes)
 

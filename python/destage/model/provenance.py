@@ -1,4 +1,4 @@
-"""What made a result: version, commit, and the command line of the command that runs."""
+"""Origin of a result: version, commit, and the command line of the command that runs."""
 
 from __future__ import annotations
 

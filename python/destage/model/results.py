@@ -131,7 +131,7 @@ class ResultSet:
 
     @property
     def writes_metric(self) -> str:
-        """What writes are judged by: those owed among them, where the runs say what is owed."""
+        """The metric that judges writes: with pending writes, where the runs have them."""
         owed = any(run[WRITES] is not None for run in self.runs if WRITES in run.metrics)
         return WRITES if owed else "physical_writes"
 

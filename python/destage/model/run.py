@@ -112,7 +112,7 @@ class Run:
     ftl: str | None = None
     """Flash translation layer of the drive; None without one."""
     placement: str | None = None
-    """Who assigns the handles of written pages, as one types it; None without a drive."""
+    """The placement policy, as one types it; None without a drive."""
     eviction_wait: str | None = None
     """What a page that needs a frame waits for: `staged, 64 pages`; None without a drive."""
     queue_depth: int | None = None
@@ -127,7 +127,7 @@ class Run:
     sampled: bool = False
     """Its numbers are estimates, from a sample of the pages."""
     windows: Mapping[str, Any] | None = None
-    """What was counted in sixty parts of the run, equal in requests; None of a short run."""
+    """Counts of sixty parts of the run, equal in requests; None of a short run."""
     steady: Mapping[str, Any] | None = None
     """Whether the run had settled: `verdict` (`filling`, `changing`, `steady`), and its halves."""
     life: Life | None = None

@@ -128,7 +128,7 @@ def known_metrics(rows: Sequence[Row]) -> list[Metric]:
 
 
 def usual_pair(known: Sequence[Metric]) -> tuple[str, str]:
-    """What is weighed against each other unasked: what a write costs, and what a reader waits."""
+    """The default objectives: the cost of a write, and the waiting time of a reader."""
     names = [metric.name for metric in known]
     asked = ("response_ns_p99", WRITES) if "response_ns_p99" in names else (WRITES, "hit_ratio")
     x, y = (name if name in names else None for name in asked)

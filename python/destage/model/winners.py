@@ -1,4 +1,4 @@
-"""Who is best: the one rule behind every mark in a table and every sentence.
+"""The best policy: the one rule behind every mark in a table and every sentence.
 
 A difference counts if its interval leaves zero out (`model.differences`): the trace tells the two
 apart. A number that has no interval beside others that have one decides nothing. Only where a
@@ -25,7 +25,7 @@ TIE = 0.01
 
 @dataclass(frozen=True)
 class Winner:
-    """Who is best in one metric at one cache size."""
+    """The best policy in one metric at one cache size."""
 
     metric: Metric
     frames: int

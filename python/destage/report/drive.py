@@ -114,7 +114,7 @@ def _described(device: Mapping[str, Any]) -> list[Pair]:
 
 
 def _saturation(result: ResultSet) -> list[Pair]:
-    """What collection has to work with, and how much the drive takes beside what the trace asks.
+    """Free space of garbage collection, and the device's capacity beside the trace's demand.
 
     Only where a closed form is known: for the page-mapped FTL.
     """

@@ -1,4 +1,4 @@
-"""What BPAC and AALRU look for in a trace, for the report: charts in the order of their figures."""
+"""Workload statistics of the BPAC and AALRU papers, in the order of their figures."""
 
 from __future__ import annotations
 

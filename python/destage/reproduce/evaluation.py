@@ -51,7 +51,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Swing:
-    """What the claims become under each value of a knob."""
+    """Outcomes of the claims under each value of a knob."""
 
     knob: Sensitivity
     verdicts: Mapping[str, Mapping[str, Verdict]]

@@ -114,7 +114,7 @@ class _Search:
         self.intervals.append(_Interval(start, end, fetch, chain))
 
     def _real(self, kept: Sequence[bool]) -> int:
-        """What a choice of intervals costs."""
+        """Cost of a choice of intervals."""
         cost = self.fixed + sum(
             i.fetch for i, stays in zip(self.intervals, kept, strict=True) if not stays
         )

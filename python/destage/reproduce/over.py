@@ -23,7 +23,7 @@ Spec = dict[str, Any]
 
 
 def spec_of(chart: Any) -> Spec:
-    """What a part of a figure specifies.
+    """Specification of a part of a figure.
 
     Altair copies everything that is in a chart whenever that goes into another one: for figures of
     many panels most of the time. So parts are put together as what they specify.

@@ -218,7 +218,7 @@ def _chart(drawn: Drawing, found: Sums) -> Spec:
 
 
 def _notes(drawn: Drawing, found: Sums) -> list[str]:
-    """What one has to know to read the figure."""
+    """Notes for a reader of the figure."""
     notes = []
     if len(drawn.panel_order) > 1 and drawn.figure.mark != "cdf":
         notes.append("The panels of a row share their scale.")
@@ -377,7 +377,7 @@ class _Panels:
         return [bars, rule]
 
     def _numbers(self, base: Any, row: _Row, x: Any) -> list[Any]:
-        """What bars that are cut off come to, on top of them."""
+        """Values of bars that are cut off, as labels on top of them."""
         if row.most is None:
             return []
         text = base.transform_filter("isValid(datum.cut)").mark_text(

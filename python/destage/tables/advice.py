@@ -96,7 +96,7 @@ def title_of(name: str) -> str:
 
 
 def choice_lines(choice: Choice, within: float) -> list[str]:
-    """What is advised for one objective, and which numbers stand behind it."""
+    """The advice for one objective, and its numbers."""
     goal, run, best = choice.goal, choice.run, choice.best
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
     lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}"
@@ -368,7 +368,7 @@ def advice_tables(advised: Advised) -> list[Table]:
 
 
 def head_of(advised: Advised) -> str:
-    """What was looked at."""
+    """The runs behind the advice."""
     trace = advised.trace
     front = f", in front of {advised.drive}" if advised.drive else ""
     budget = ""

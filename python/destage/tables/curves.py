@@ -116,7 +116,7 @@ def _hits(run: Run | None) -> str:
 
 
 def _how_sure(curves: ResultSet) -> str:
-    """What the intervals are, and what a mark stands for."""
+    """Notes on intervals and marks."""
     said = "a ± b: the whole trace has a - b to a + b, with 95 % confidence"
     if any(run.sampled and not run.bounds for run in curves.runs):
         said += "; ± ?: no interval is known (docs/sampling.md)"

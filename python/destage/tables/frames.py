@@ -87,7 +87,7 @@ def _written(text: str, path: Destination | None) -> str:
 
 
 class Tidy(ABC):
-    """What has a tidy table: one row a case, the units in the names of its columns."""
+    """An object with a tidy table: one row a case, the units in the names of its columns."""
 
     @abstractmethod
     def columns(self) -> dict[str, list[Any]]:
@@ -99,7 +99,7 @@ class Tidy(ABC):
 
     @abstractmethod
     def _provenance(self) -> Mapping[str, str]:
-        """What the Parquet form says beside its columns: JSON by key."""
+        """Metadata of the Parquet form: JSON by key."""
 
     def to_polars(self) -> polars.DataFrame:
         """Return the tidy table as a polars data frame.
@@ -150,7 +150,7 @@ class Tidy(ABC):
 
 
 class Tabled(Tidy):
-    """What also has a table for people."""
+    """An object that also has a table for people."""
 
     @abstractmethod
     def as_table(self) -> Table:

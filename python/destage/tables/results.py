@@ -186,7 +186,7 @@ def life_texts(life: Life | None) -> tuple[str, str]:
 
 
 def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
-    """What the marks say, and how the running time is made."""
+    """Notes on marks and on the cost model."""
     # Said of every run, and of the table as a whole.
     missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
     notes = list(dict.fromkeys(missing))

@@ -96,7 +96,7 @@ def who(winner: Winner) -> str:
 
 
 def _share(winner: Winner) -> str:
-    """What those do that share a best value: what is measured may differ and not be told."""
+    """Verb for policies that share a best value; measured ones need not tie."""
     if winner.sole:
         return "has"
     return "are not distinguishable on this trace in" if winner.measured else "tie for"
@@ -136,7 +136,7 @@ def _over_sizes(result: ResultSet, contests: dict[str, list[Winner]]) -> list[st
 
 
 def outcome(result: ResultSet, found: list[Winner]) -> str:
-    """Who wins at which sizes, as the end of a sentence."""
+    """The best policies by size, as the end of a sentence."""
     if _nothing_written(found):
         return "nothing was written to flash"
     tie = "not distinguishable on this trace" if any(w.measured for w in found) else "a tie"

@@ -118,7 +118,7 @@ def _gaps(gaps: Data) -> str:
 
 
 def _pages(data: Data) -> Iterable[Line]:
-    """What is touched, and where."""
+    """Lines on the pages that the trace touches."""
     counts = data["counts"]
     yield (
         "pages",

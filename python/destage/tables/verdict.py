@@ -1,4 +1,4 @@
-"""What runs in front of a drive say in plain words: which policy, how large a cache, and why.
+"""Conclusions from runs in front of a device, in words: which policy, how large a cache, and why.
 
 Who wins is decided by the rule of `model.winners`. What lies
 behind a difference is not proven here; the sentences put beside it what moved with it.
@@ -81,7 +81,7 @@ def _begun(sentence: str) -> str:
 
 
 def _fastest(result: ResultSet, found: list[Winner]) -> str:
-    """Who answers fastest where."""
+    """The policy with the shortest response time at each size."""
     on = _on(result)
     if len(found) == 1:
         first = found[0]

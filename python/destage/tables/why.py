@@ -1,4 +1,4 @@
-"""What `destage why` prints: where two policies part, page by page, and what it cost."""
+"""Tables of `destage why`: the first difference of two policies, page by page, and its cost."""
 
 from __future__ import annotations
 

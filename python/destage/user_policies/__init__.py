@@ -1,1 +1,1 @@
-"""What comes with policies of one's own: files, processes, beginnings of new ones."""
+"""Support for user policies: files, processes, templates of new ones."""

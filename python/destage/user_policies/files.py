@@ -154,6 +154,6 @@ def blame(error: BaseException, where: str) -> None:
 
 
 def blamed(error: BaseException) -> str | None:
-    """What `blame` wrote."""
+    """The policy that `blame` noted."""
     found = getattr(error, _BLAMED, None)
     return found if isinstance(found, str) else None

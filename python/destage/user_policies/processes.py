@@ -144,7 +144,7 @@ def _ended(status: int) -> str:
 
 
 def _received(receiver: Connection) -> tuple[Any, ...]:
-    """What a process sent; nothing if it ended without."""
+    """Result that a process sent; empty if it ended without one."""
     with receiver:
         try:
             return (receiver.recv(),)

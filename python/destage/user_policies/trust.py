@@ -25,7 +25,7 @@ _NAMED = re.compile(r"(?P<path>[^\[\]]+\.py)(?::(?P<name>[^\[\]:]*))?(?:\[(?P<pa
 
 @dataclass(frozen=True)
 class _Rules:
-    """What may run, while names come from data."""
+    """Permission to run code, while names come from data."""
 
     source: str
     """The file that names policies, as messages call it."""
