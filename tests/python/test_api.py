@@ -360,9 +360,11 @@ def test_the_cache_keeps_and_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_all_vectors_pass_and_none_is_skipped() -> None:
-    report = ds.conform(sorted(VECTORS.glob("*.jsonl")))
+    files = sorted(VECTORS.glob("*.jsonl"))
+    report = ds.conform(files)
     assert report.ok, report
-    assert report.passed == 204 + 119 + 23 + 30 + 8 + 27 + 40 + 40 + 66 + 16 + 13 + 48
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    assert report.passed == lines >= 658
     assert report.skipped == 0
 
 

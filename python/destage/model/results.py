@@ -204,7 +204,7 @@ def _run(
 
 
 def _eviction_wait(cache: Mapping[str, Any]) -> str | None:
-    """What a page that needs a frame waits for, of the record of a drive's cache."""
+    """Event that an eviction waits for, from the record of a drive's cache."""
     wait = cache.get("evict_wait")
     if wait is None:
         return None

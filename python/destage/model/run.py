@@ -114,7 +114,7 @@ class Run:
     placement: str | None = None
     """The placement policy, as one types it; None without a drive."""
     eviction_wait: str | None = None
-    """What a page that needs a frame waits for: `staged, 64 pages`; None without a drive."""
+    """Event that an eviction waits for: `staged, 64 pages`; None without a drive."""
     queue_depth: int | None = None
     """Requests outstanding in a closed loop; None if they came when the trace said so."""
     destage_pages: Mapping[str, Any] | None = None

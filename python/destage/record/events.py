@@ -1,4 +1,4 @@
-"""What a block event of the kernel says (`docs/spec/fit.md` 13.3)."""
+"""Fields of a block event of the kernel (`docs/spec/fit.md` 13.3)."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _WAIT_S = 1.0
 
 @dataclass
 class Recording:
-    """What was recorded."""
+    """Result of a recording."""
 
     files: tuple[str, ...]
     devices: tuple[str, ...]
