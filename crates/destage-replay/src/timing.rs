@@ -72,6 +72,9 @@ pub(crate) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceC
             *all -= before;
         }
     }
+    if let (Some(all), Some(before)) = (&mut all.suspensions, before.suspensions) {
+        *all -= before;
+    }
     if let (Some(all), Some(before)) = (&mut all.today, &before.today) {
         *all = std::mem::take(all).since(before);
     }

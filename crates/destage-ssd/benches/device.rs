@@ -6,9 +6,10 @@
 //!     --only steady,reads
 //! ```
 //!
-//! Cases from `interface` on and `large-handles` are drives of today
+//! Cases from `interface` to `slc-fold` and `large-handles` are drives of today
 //! (`docs/spec/device-today.md`): promised are 10 M page operations with handles, buffer and link,
-//! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB.
+//! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB. Cases `gc-*` are
+//! collectors, collection in steps and suspension: promised is 0.7 of the rate of `steady`.
 //!
 //! The drive is the preset `ecr`: 64 GiB raw on 64 chips, 4-KiB pages, random writes over the whole
 //! drive, 2 L of them before the clock starts. `--blocks` makes its planes smaller.
@@ -329,6 +330,20 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         ("sepbit", writes, [handles(6, "assigned"), vec![("op_permille", int(400))]].concat()),
         ("slc-idle", Load { gap_ns: 40_000, ..writes }, slc("direct")),
         ("slc-fold", Load { gap_ns: 40_000, ..writes }, slc("fold")),
+        // Collectors, each beside "steady", which is greedy.
+        ("gc-fifo", writes, vec![("gc_victim", word("fifo"))]),
+        ("gc-random", writes, vec![("gc_victim", word("random"))]),
+        ("gc-d-choices", writes, vec![("gc_victim", word("d-choices"))]),
+        ("gc-windowed-greedy", writes, vec![("gc_victim", word("windowed-greedy"))]),
+        ("gc-cost-benefit", writes, vec![("gc_victim", word("cost-benefit"))]),
+        ("gc-2r-fifo", writes, vec![("gc_victim", word("2r-fifo"))]),
+        ("gc-own-stream", writes, vec![("gc_stream", word("own"))]),
+        ("gc-steps", writes, vec![("gc_step_pages", word("auto"))]),
+        (
+            "gc-suspend",
+            Load { writes_permille: 300, gap_ns: 10_000, ..writes },
+            vec![("sched", word("read_first")), ("suspend", word("program"))],
+        ),
     ];
     let mut prepared: Option<(DeviceConfig, Device)> = None;
     for (case, load, keys) in cases {

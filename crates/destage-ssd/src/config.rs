@@ -8,6 +8,7 @@ mod keys;
 mod limits;
 mod placement;
 mod slc;
+mod steps;
 mod streams;
 mod table;
 mod words;
@@ -20,11 +21,12 @@ pub use keys::{COUNT, key, takes};
 pub use limits::{LAST_NS, LONGEST_NS, MOST_PAGES};
 pub use placement::PlacementConfig;
 pub use slc::SlcConfig;
+pub use steps::{GcStepsConfig, StepPages};
 pub use streams::StreamsConfig;
 pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
     AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode, Isolation,
-    LinkDuplex, Precondition, QueueLevel, ReadWait, Sched, SlcPolicy, Steps, Striping, TrimMode,
-    UnmappedRead, Writer,
+    LinkDuplex, Precondition, QueueLevel, ReadWait, Sched, SlcPolicy, Steps, Striping, Suspend,
+    TrimMode, UnmappedRead, Writer,
 };

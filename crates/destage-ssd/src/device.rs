@@ -45,6 +45,9 @@ pub struct DeviceCounters {
     pub channel_programs: Vec<u64>,
     pub block_erases_max: u64,
     pub block_erases_min: u64,
+    /// Of a drive that suspends operations (`docs/spec/gc-steps.md` 7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspensions: Option<u64>,
     /// Those of an FTL of `docs/spec/ftl.md` (its section 1.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlCounters>,
@@ -306,6 +309,7 @@ impl Device {
             channel_programs: channels.iter().map(|c| c.programs).collect(),
             block_erases_max: self.ftl.erase_counts().iter().copied().max().unwrap_or(0).into(),
             block_erases_min: self.ftl.erase_counts().iter().copied().min().unwrap_or(0).into(),
+            suspensions: self.queues.suspensions(),
             ftl: self.ftl.counters(),
             today: self.counts_today.then(|| self.today()),
         }

@@ -11,7 +11,7 @@ mod unfinished;
 pub use counts::{ChannelCounters, Totals};
 
 use crate::bus::Reservations;
-use crate::config::{Bus, DeviceConfig, GcMode, Sched};
+use crate::config::{Bus, DeviceConfig, GcMode, GcStepsConfig, Sched, Suspend};
 use crate::geometry::{Geometry, Place};
 use crate::pending_time::{PendingTime, PendingTimes};
 use crate::read_first::Lane;
@@ -71,6 +71,8 @@ pub struct Queues {
     fronted: bool,
     ready: Nanos,
     undone: Option<Undone>,
+    steps: GcStepsConfig,
+    suspensions: u64,
 }
 
 /// A host operation of which it is not known yet when the host sees it done.
@@ -130,6 +132,8 @@ impl Queues {
             fronted: false,
             ready: 0,
             undone: None,
+            steps: config.steps,
+            suspensions: 0,
         }
     }
 
@@ -248,8 +252,11 @@ impl Queues {
                         if let Some(name) = op.end {
                             times.set(name, end);
                         }
+                        if let (Some(name), Some(ns)) = (op.transferred, op.transferred_ns) {
+                            times.set(name, ns);
+                        }
                         if let (Some(ends), Some(submission)) = (ends.as_mut(), op.submission) {
-                            ends.push(Reverse((end, submission, end - start)));
+                            ends.push(Reverse((end, submission, op.duration_ns)));
                         }
                         if let (Some(recorder), Some(number)) = (recorder.as_mut(), op.number)
                             && let Some(record) = recorder.waiting.remove(&number)
@@ -301,6 +308,11 @@ impl Queues {
             program_wait_ns: self.program_wait_ns,
             read_latency_ns: self.read_latency_ns,
         }
+    }
+
+    /// Operations that reads have interrupted, each time; `None` where nothing is suspended.
+    pub fn suspensions(&self) -> Option<u64> {
+        (self.steps.suspend != Suspend::None).then_some(self.suspensions)
     }
 
     /// Per channel: the sums of its units, which are numbered in a row. O(units).

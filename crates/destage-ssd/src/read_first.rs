@@ -2,8 +2,10 @@
 //!
 //! A unit that becomes free takes the oldest waiting read whose page has been programmed, else the
 //! oldest waiting operation that is no read. Only the order changes, never the amount of work: the
-//! backlog is that of `fcfs` and is kept there.
+//! backlog is that of `fcfs` and is kept there. With suspension (`docs/spec/gc-steps.md` 6) a read
+//! interrupts what is in service, and the work grows by what that costs.
 
+use crate::config::{GcStepsConfig, Suspend};
 use crate::geometry::Ppn;
 use crate::pending_time::PendingTime;
 use crate::timing::{Kind, Operation};
@@ -16,8 +18,20 @@ pub(crate) struct Waiting {
     pub(crate) kind: Kind,
     pub(crate) collection: bool,
     pub(crate) ppn: Ppn,
+    /// From start to end, suspensions included, but for reads served meanwhile.
     pub(crate) duration_ns: Nanos,
     pub(crate) submitted_ns: Nanos,
+    /// Begin of its service; right once it is served.
+    pub(crate) start_ns: Nanos,
+    /// What it needs, what of that is left, and what of it comes before its data are transferred.
+    work_ns: Nanos,
+    rest_ns: Nanos,
+    pub(crate) transfer_ns: Nanos,
+    /// Its data are transferred; right once it has ended.
+    pub(crate) transferred_ns: Option<Nanos>,
+    /// Name of that instant, if someone asked for it and it does not follow from the end.
+    pub(crate) transferred: Option<PendingTime>,
+    suspensions: u32,
     /// Name of its end, if someone asked for it.
     pub(crate) end: Option<PendingTime>,
     /// Number among the host's operations, if it is one.
@@ -38,6 +52,13 @@ impl Waiting {
             ppn: op.ppn,
             duration_ns,
             submitted_ns,
+            start_ns: 0,
+            work_ns: duration_ns,
+            rest_ns: duration_ns,
+            transfer_ns: duration_ns,
+            transferred_ns: None,
+            transferred: None,
+            suspensions: 0,
             end: None,
             submission: None,
             counts_latency: false,
@@ -47,12 +68,26 @@ impl Waiting {
     }
 }
 
+impl Waiting {
+    /// So much of the rest has been served, in a stretch that would end it at this instant.
+    fn serve(&mut self, would_end: Nanos, progress: Nanos) {
+        let served = self.work_ns - self.rest_ns;
+        if self.transferred_ns.is_none() && self.transfer_ns <= served + progress {
+            self.transferred_ns = Some(would_end - self.rest_ns + self.transfer_ns - served);
+        }
+        self.rest_ns -= progress;
+    }
+}
+
 /// The queues of one unit.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Lane {
     reads: VecDeque<Waiting>,
     others: VecDeque<Waiting>, // W, M, S, E: in their own order
     serving: Option<(Waiting, Nanos)>,
+    // What gave way to reads, and what it costs to go on with it.
+    suspended: Option<(Waiting, Nanos)>,
+    suspending_until: Option<Nanos>,
     others_submitted: u64,
     others_ended: u64,
     collections: u32, // collection operations that have not ended
@@ -64,8 +99,13 @@ impl Lane {
     /// Serves what ends at or before `now`, and starts what follows. `ended` is told of each
     /// operation with its start and end.
     pub(crate) fn advance(&mut self, now: Nanos, mut ended: impl FnMut(&Waiting, Nanos, Nanos)) {
-        while let Some((op, end)) = self.serving.take_if(|(_, end)| *end <= now) {
-            ended(&op, end - op.duration_ns, end);
+        loop {
+            if let Some(until) = self.suspending_until.take_if(|until| *until <= now) {
+                self.start(until);
+            }
+            let Some((mut op, end)) = self.serving.take_if(|(_, end)| *end <= now) else { break };
+            op.serve(end, op.rest_ns);
+            ended(&op, op.start_ns, end);
             if op.kind != Kind::Read {
                 self.others_ended += 1;
                 if self.programs.get(&op.ppn) == Some(&self.others_ended) {
@@ -81,9 +121,38 @@ impl Lane {
         let eligible = self.reads.iter().position(|read| read.after <= self.others_ended);
         let next = match eligible {
             Some(at) => self.reads.remove(at),
-            None => self.others.pop_front(),
+            None => {
+                if let Some((op, resume_ns)) = self.suspended.take() {
+                    self.serving = Some((op, now + resume_ns + op.rest_ns));
+                    return;
+                }
+                self.others.pop_front()
+            }
         };
-        self.serving = next.map(|op| (op, now + op.duration_ns));
+        self.serving = next.map(|op| (Waiting { start_ns: now, ..op }, now + op.duration_ns));
+    }
+
+    /// A read that has been taken in interrupts what is in service, if it may: by how much that
+    /// lengthens the work of the unit.
+    pub(crate) fn suspend(&mut self, now: Nanos, steps: &GcStepsConfig) -> Option<Nanos> {
+        let read = self.reads.back().filter(|read| read.after <= self.others_ended);
+        let may = |op: &Waiting, end: Nanos| {
+            let named = match op.kind {
+                Kind::Read => false,
+                Kind::Erase => steps.suspend != Suspend::None,
+                _ => steps.suspend == Suspend::Program,
+            };
+            named && op.suspensions < steps.suspend_max && end > now + steps.suspend_ns
+        };
+        let (mut op, end) = self.serving.take_if(|(op, end)| read.is_some() && may(op, *end))?;
+        let rest = op.rest_ns.min(end - now);
+        op.serve(end, op.rest_ns - rest);
+        op.suspensions += 1;
+        let longer = steps.suspend_ns + steps.resume_ns + rest - (end - now);
+        op.duration_ns += longer;
+        self.suspended = Some((op, steps.resume_ns));
+        self.suspending_until = Some(now + steps.suspend_ns);
+        Some(longer)
     }
 
     /// Takes an operation in; the lane has been advanced to `now`.
@@ -99,14 +168,14 @@ impl Lane {
             }
             self.others.push_back(op);
         }
-        if self.serving.is_none() {
+        if self.is_idle() {
             self.start(now);
         }
     }
 
     /// Everything has ended.
     pub(crate) fn is_idle(&self) -> bool {
-        self.serving.is_none()
+        self.serving.is_none() && self.suspending_until.is_none()
     }
 
     /// A collection operation has not ended.
@@ -117,8 +186,8 @@ impl Lane {
     /// What has not ended, by kind.
     pub(crate) fn unfinished(&self) -> Unfinished {
         let mut counts = Unfinished::default();
-        let serving = self.serving.as_ref().map(|(op, _)| op);
-        for op in self.reads.iter().chain(&self.others).chain(serving) {
+        let begun = self.serving.iter().chain(&self.suspended).map(|(op, _)| op);
+        for op in self.reads.iter().chain(&self.others).chain(begun) {
             count(&mut counts, op.kind);
         }
         counts
@@ -139,6 +208,7 @@ pub(crate) fn count(counts: &mut Unfinished, kind: Kind) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::StepPages;
 
     fn op(kind: Kind, ppn: Ppn, now: Nanos) -> Waiting {
         let op = Operation {
@@ -169,6 +239,35 @@ mod tests {
         let order: Vec<_> = ends(&mut lane, 1000).into_iter().map(|(k, p, _)| (k, p)).collect();
         let (r, w) = (Kind::Read, Kind::Write);
         assert_eq!(order, [(w, 1), (r, 9), (w, 2), (r, 2), (w, 3)]);
+    }
+
+    #[test]
+    fn a_read_suspends_an_erase_as_the_document_works_out() {
+        let steps = GcStepsConfig {
+            gc_step_pages: StepPages::WholeBlocks,
+            suspend: Suspend::Erase,
+            suspend_ns: 10,
+            resume_ns: 20,
+            suspend_max: 4,
+        };
+        let timed = |kind, duration, now| {
+            let mut op = op(kind, 0, now);
+            (op.duration_ns, op.work_ns, op.rest_ns) = (duration, duration, duration);
+            op
+        };
+        let (mut lane, mut longer) = (Lane::default(), 0);
+        lane.submit(timed(Kind::Erase, 1000, 0), 0);
+        let mut found = Vec::new();
+        for now in [100, 105, 215] {
+            lane.advance(now, |op, start, end| found.push((op.kind, start, end, op.duration_ns)));
+            lane.submit(timed(Kind::Read, 50, now), now);
+            longer += lane.suspend(now, &steps).unwrap_or(0);
+        }
+        lane.advance(2000, |op, start, end| found.push((op.kind, start, end, op.duration_ns)));
+        let reads = [(110, 160), (160, 210), (225, 275)].map(|(s, e)| (Kind::Read, s, e, 50));
+        assert_eq!(found, [&reads[..], &[(Kind::Erase, 0, 1195, 1045)]].concat());
+        assert_eq!(longer, 45);
+        assert!(lane.is_idle());
     }
 
     #[test]

@@ -36,6 +36,11 @@ fn every_vector_of_staging_pages_passes() {
 }
 
 #[test]
+fn every_vector_of_collection_in_steps_passes() {
+    all_pass(&["gc-steps.jsonl"], 24);
+}
+
+#[test]
 fn every_vector_of_the_papers_drives_passes() {
     let names = ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl", "writer.jsonl"];
     all_pass(&names, 27 + 30 + 8 + 13);

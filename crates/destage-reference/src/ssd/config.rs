@@ -3,6 +3,7 @@
 
 use super::collectors::Rule;
 use super::host_interface::Today;
+use super::steps::Steps;
 use crate::{Params, ftl};
 use destage_ssd::config::Table;
 use destage_ssd::{CacheConfig, ConfigError, DeviceConfig, HostConfig};
@@ -73,6 +74,8 @@ pub(crate) struct Config {
     pub(crate) today: Today,
     /// Which block is collected next (`docs/spec/collectors.md`).
     pub(crate) rule: Rule,
+    /// How much of a block at once, and what reads interrupt (`docs/spec/gc-steps.md`).
+    pub(crate) steps: Steps,
 }
 
 /// Name and parameters of an FTL of `docs/spec/ftl.md`.
@@ -200,6 +203,7 @@ impl Config {
             ftl,
             today,
             rule: Rule::of(&s),
+            steps: Steps::of(&s),
         }
     }
 

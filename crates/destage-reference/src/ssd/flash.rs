@@ -13,6 +13,7 @@ use super::host_interface::Isolation;
 use super::operation::Kind;
 use super::placement::{Event, HostWrite};
 use super::queue::{Full, Ssd};
+use super::steps::Open;
 
 /// One page that has been programmed since the last erase.
 #[derive(Clone, Copy)]
@@ -34,6 +35,12 @@ pub(crate) struct Block {
     pub(crate) touched: u64,
 }
 
+impl Block {
+    pub(super) fn lpn(&self, page: usize) -> u64 {
+        self.pages[page].lpn
+    }
+}
+
 /// A block is free if nothing is programmed, active if the plane says so, else sealed.
 pub(crate) struct Plane {
     /// The main area, then the SLC cache.
@@ -45,6 +52,8 @@ pub(crate) struct Plane {
     /// (`docs/spec/collectors.md` 3).
     pub(crate) queue: Vec<usize>,
     pub(crate) generator: u64,
+    /// The collection that goes on in steps.
+    pub(super) collecting: Option<Open>,
     slc_active: Option<usize>,
     /// Sealed blocks of the SLC cache; at the front that which was sealed first.
     pub(crate) slc_sealed: VecDeque<usize>,
@@ -59,6 +68,7 @@ impl Plane {
             active: vec![None; config.today.write_points()],
             queue: Vec::new(),
             generator: config.rule.seed.wrapping_add(number as u64),
+            collecting: None,
             slc_active: None,
             slc_sealed: VecDeque::new(),
         }
@@ -104,7 +114,7 @@ impl Plane {
 
 /// The content of the next page of an active block of the main area.
 #[derive(Clone, Copy)]
-enum Source {
+pub(super) enum Source {
     /// The host's, whose data are there at this instant.
     Host { ready: u64 },
     /// Moved from this page of a victim.
@@ -153,7 +163,7 @@ impl Ssd {
 
     /// The block that a collection would take if a host page write to the plane came next
     /// (`docs/spec/collectors.md` 5).
-    fn next_victim(&self, plane: usize) -> usize {
+    pub(super) fn next_victim(&self, plane: usize) -> usize {
         let next = self.choose(plane, self.clock + 1, &mut self.planes[plane].generator.clone());
         next.expect("a collection that is due has a victim")
     }
@@ -193,14 +203,6 @@ impl Ssd {
         let unit = units.min_by_key(key).expect("a plane with room for a valid page");
         let planes = self.config.planes_of(unit).filter(open);
         planes.min_by_key(|&plane| (Reverse(self.free_pages(plane)), plane)).expect("an open plane")
-    }
-
-    /// Whether the next program on a plane starts a collection (5.3 step 2, 6).
-    pub(crate) fn collection_is_due(&self, plane: usize) -> bool {
-        self.mapped.is_none()
-            && self.config.gc_mode != GcMode::Background
-            && self.free_pages(plane) <= self.config.gc_low_pages
-            && self.victim(plane).is_some()
     }
 
     /// Reads a page for the host, not before `ready`; the operation, unless it was never written
@@ -253,14 +255,14 @@ impl Ssd {
             }
         }
         if self.config.gc_mode != GcMode::Background {
-            self.collect_while_low(plane);
+            self.make_room(plane);
         }
         if !self.preconditioning {
             self.tallies.handle_programs[handle] += 1;
         }
         let program = self.program(lpn, plane, handle, Source::Host { ready });
         if self.config.gc_mode == GcMode::Background {
-            self.collect_while_low(plane);
+            self.make_room(plane);
         }
         Ok(program)
     }
@@ -277,14 +279,14 @@ impl Ssd {
         was_mapped
     }
 
-    fn collect_while_low(&mut self, plane: usize) {
+    pub(super) fn collect_while_low(&mut self, plane: usize) {
         while self.free_pages(plane) <= self.config.gc_low_pages && self.victim(plane).is_some() {
             self.collect(plane);
         }
     }
 
     /// Steps 3 to 5 of 5.3: a page goes to a write point of a plane.
-    fn program(
+    pub(super) fn program(
         &mut self,
         lpn: u64,
         plane: usize,
@@ -329,7 +331,16 @@ impl Ssd {
     }
 
     /// Collects one block of a plane (5.4), which has a victim.
-    pub(crate) fn collect(&mut self, plane: usize) {
+    pub(super) fn collect(&mut self, plane: usize) {
+        let (victim, write_point) = self.begin_collection(plane);
+        for page in self.valid_pages(plane, victim) {
+            self.move_page(plane, victim, write_point, page);
+        }
+        self.end_collection(plane, victim);
+    }
+
+    /// The rule names the victim, which this write point had opened.
+    pub(super) fn begin_collection(&mut self, plane: usize) -> (usize, usize) {
         let mut generator = self.planes[plane].generator;
         let victim = self.choose(plane, self.clock, &mut generator);
         let victim = victim.expect("a collection has a victim");
@@ -338,19 +349,16 @@ impl Ssd {
         let block = &self.planes[plane].blocks[victim];
         let (write_point, opened) = (block.write_point, block.opened);
         self.placement.victim(write_point, opened, self.clock);
-        for page in self.valid_pages(plane, victim) {
-            let Programmed { lpn, .. } = self.planes[plane].blocks[victim].pages[page];
-            let to = self.destination(write_point, lpn);
-            self.program(lpn, plane, to, Source::Victim(page as u64));
-            if !self.preconditioning {
-                self.tallies.handle_moves[self.handles[index(lpn)]] += 1;
-            }
-        }
-        self.submit(Kind::E { slc: false }, plane, true, None, 0);
-        self.erase(plane, victim);
         if !self.preconditioning {
             self.tallies.gc_runs += 1;
         }
+        (victim, write_point)
+    }
+
+    /// The victim has no valid page any more.
+    pub(super) fn end_collection(&mut self, plane: usize, victim: usize) {
+        self.submit(Kind::E { slc: false }, plane, true, None, 0);
+        self.erase(plane, victim);
     }
 
     fn erase(&mut self, plane: usize, block: usize) {
@@ -361,7 +369,7 @@ impl Ssd {
 
     /// Where a page of a victim goes that this write point had filled
     /// (`docs/spec/device-today.md` 7.3).
-    fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
+    pub(super) fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
         let handles = self.config.today.handles;
         let own = self.config.today.own_gc_stream;
         let later = write_point >= handles; // collected before
@@ -374,7 +382,7 @@ impl Ssd {
             Isolation::Initial => handles - 1,
             Isolation::Persistent if own => handles + write_point % handles,
             Isolation::Persistent => write_point,
-            Isolation::Assigned => self.placement.moved(lpn, self.clock),
+            Isolation::Assigned => self.placement.moved(lpn, write_point, self.clock),
         }
     }
 
@@ -410,11 +418,11 @@ impl Ssd {
         for page in self.valid_pages(plane, block) {
             let Programmed { lpn, .. } = self.planes[plane].blocks[block].pages[page];
             if self.config.gc_mode != GcMode::Background {
-                self.collect_while_low(plane);
+                self.make_room(plane);
             }
             self.program(lpn, plane, 0, Source::Slc(page as u64));
             if self.config.gc_mode == GcMode::Background {
-                self.collect_while_low(plane);
+                self.make_room(plane);
             }
         }
         self.submit(Kind::E { slc: true }, plane, true, None, 0);
@@ -427,10 +435,10 @@ impl Ssd {
         if !self.collection_is_due(plane) {
             return 0;
         }
-        let victim = self.next_victim(plane);
+        let (moves, erases) = self.next_moves(plane);
         let mut to = self.planes[plane].active_pages().unwrap_or(0);
         let mut cost = 0;
-        for from in self.valid_pages(plane, victim) {
+        for from in moves {
             cost += self.config.private_duration(Kind::M { from: from as u64, to, fold: false });
             to += 1;
             if to == self.config.data_pages {
@@ -440,13 +448,8 @@ impl Ssd {
                 }
             }
         }
-        cost + self.config.private_duration(Kind::E { slc: false })
-    }
-
-    /// Valid pages of the block that the next collection of a plane takes.
-    pub(crate) fn valid_pages_of_victim(&self, plane: usize) -> u64 {
-        let victim = self.next_victim(plane);
-        self.valid_pages(plane, victim).len() as u64
+        let erase = self.config.private_duration(Kind::E { slc: false });
+        cost + if erases { erase } else { 0 }
     }
 
     /// Pages of the active block not yet programmed, the summary page included; a whole block

@@ -23,6 +23,7 @@
 //! | `host_interface.rs` | `docs/spec/device-today.md` 3: keys |
 //! | `way.rs` | 5, 6 there: commands, link, write buffer |
 //! | `flash.rs` | 4.1, 7, 9 there: trims, write points, the SLC cache |
+//! | `steps.rs` | `docs/spec/gc-steps.md`: collection in steps, suspension |
 //! | `placement.rs` | 8 there: who assigns the handle |
 //! | `host.rs` | 4.2, 5.3, 6.4 there: what a trim, a flush and the host's waiting mean |
 //! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `docs/spec/device-policies.md` |
@@ -42,6 +43,7 @@ mod placement;
 mod policies;
 mod queue;
 mod sac;
+mod steps;
 mod way;
 
 pub use host::{COUNTERS_OF_TODAY, simulate};

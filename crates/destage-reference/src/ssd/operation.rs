@@ -41,19 +41,38 @@ pub(crate) struct Operation {
     pub(crate) ready: u64,
     /// How long its unit does nothing before it, because it is not ready.
     pub(crate) gap: u64,
-    /// From start to end, waiting for a shared bus included.
+    /// From start to end, waiting for a shared bus and suspensions included, but for the reads that
+    /// were served meanwhile.
     pub(crate) duration: u64,
     /// From start to the end of the last bus phase.
     pub(crate) until_transferred: u64,
     /// The operation that programs the page an R reads, if it belongs to this run.
     pub(crate) reads_after: Option<usize>,
+    /// When it is first served.
     pub(crate) start: Option<u64>,
+    /// When it ends unless it is suspended; known while it is served.
+    pub(crate) ends_at: Option<u64>,
     pub(crate) end: Option<u64>,
+    /// What it needs, and what of that has not been served (`docs/spec/gc-steps.md` 6).
+    pub(crate) work: u64,
+    pub(crate) rest: u64,
+    pub(crate) suspensions: u64,
+    /// When its last bus phase was served.
+    pub(crate) transferred: Option<u64>,
     /// When the host sees it done, if that is not its end (`docs/spec/device-today.md` 5.3).
     pub(crate) done: Option<u64>,
 }
 
 impl Operation {
+    /// So much of the rest has been served, in a stretch that would end it at this instant.
+    pub(crate) fn serve(&mut self, would_end: u64, progress: u64) {
+        let served = self.work - self.rest;
+        if self.transferred.is_none() && self.until_transferred <= served + progress {
+            self.transferred = Some(would_end - self.rest + self.until_transferred - served);
+        }
+        self.rest -= progress;
+    }
+
     /// When the host has seen it done, if it has by now.
     pub(crate) fn done_by(&self, now: u64) -> Option<u64> {
         self.done.or(self.end).filter(|&done| done <= now)

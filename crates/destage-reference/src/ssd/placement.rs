@@ -31,8 +31,8 @@ pub(crate) trait Placement {
     /// A block is about to be collected that this write point opened at the clock `opened`.
     fn victim(&mut self, _write_point: usize, _opened: u64, _clock: u64) {}
 
-    /// The write point for a page of that block.
-    fn moved(&mut self, page: u64, _clock: u64) -> usize {
+    /// The write point for a page of a block that this write point had opened.
+    fn moved(&mut self, page: u64, _write_point: usize, _clock: u64) -> usize {
         unreachable!("page {page} is moved by a policy that does not assign it")
     }
 
@@ -79,7 +79,6 @@ struct SepBit {
     /// The sum of the lifetimes of the last full window, `window * l`; infinite at first.
     sum: Option<u64>,
     lifetimes: Vec<u64>, // of the window that is being filled
-    victim_of_class_0: bool,
 }
 
 impl SepBit {
@@ -98,8 +97,7 @@ impl Placement for SepBit {
     }
 
     fn victim(&mut self, write_point: usize, opened: u64, clock: u64) {
-        self.victim_of_class_0 = write_point == 0;
-        if !self.victim_of_class_0 {
+        if write_point != 0 {
             return;
         }
         self.lifetimes.push(clock - opened);
@@ -109,8 +107,8 @@ impl Placement for SepBit {
         }
     }
 
-    fn moved(&mut self, page: u64, clock: u64) -> usize {
-        if self.victim_of_class_0 {
+    fn moved(&mut self, page: u64, write_point: usize, clock: u64) -> usize {
+        if write_point == 0 {
             return 2;
         }
         let age = clock - self.last[&page];
@@ -166,7 +164,7 @@ impl Placement for FutureKnowledge {
         self.class(write.clock, write.clock)
     }
 
-    fn moved(&mut self, page: u64, clock: u64) -> usize {
+    fn moved(&mut self, page: u64, _write_point: usize, clock: u64) -> usize {
         self.class(self.last[&page], clock)
     }
 }
@@ -210,7 +208,6 @@ pub(crate) fn placement(vector: &Value, config: &Config, history: &[Event]) -> B
             last: BTreeMap::new(),
             sum: None,
             lifetimes: Vec::new(),
-            victim_of_class_0: false,
         }),
         Some("fk") => Box::new(FutureKnowledge {
             handles,

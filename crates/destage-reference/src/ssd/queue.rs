@@ -14,7 +14,11 @@ use super::way::Way;
 pub(crate) struct Unit {
     waiting: VecDeque<usize>, // in the order of submission
     waiting_ns: u64,          // the sum of their durations, and of the gaps before them
-    in_service: Option<usize>,
+    pub(super) in_service: Option<usize>,
+    /// The operation that gave way to reads, and until when the unit prepares for them
+    /// (`docs/spec/gc-steps.md` 6).
+    pub(super) suspended: Option<usize>,
+    pub(super) suspending_until: Option<u64>,
     /// When the unit, idle since before, may collect on its own.
     timer: Option<u64>,
 }
@@ -73,7 +77,14 @@ impl Ssd {
     pub(crate) fn new(config: Config, placement: Box<dyn Placement>) -> Result<Ssd, Full> {
         // "at the start of the run, for gc_idle_ns"
         let timer = config.has_timers().then_some(config.gc_idle_ns);
-        let unit = || Unit { waiting: VecDeque::new(), waiting_ns: 0, in_service: None, timer };
+        let unit = || Unit {
+            waiting: VecDeque::new(),
+            waiting_ns: 0,
+            in_service: None,
+            suspended: None,
+            suspending_until: None,
+            timer,
+        };
         let logical_pages = usize::try_from(config.logical_pages).expect("few pages");
         let mut ssd = Ssd {
             now: 0,
@@ -137,13 +148,21 @@ impl Ssd {
             by_timer: self.timer_fires,
             reads_after,
             start: None,
+            ends_at: None,
             end: None,
+            work: duration,
+            rest: duration,
+            suspensions: 0,
+            transferred: None,
             done: None,
         });
         self.units[unit].timer = None;
         self.units[unit].waiting.push_back(number);
         self.units[unit].waiting_ns += gap + duration;
-        if self.units[unit].in_service.is_none() {
+        if matches!(kind, Kind::R { .. }) {
+            self.suspend(unit, number);
+        }
+        if self.units[unit].in_service.is_none() && self.units[unit].suspending_until.is_none() {
             self.serve_next(unit);
         }
         // An operation that takes no time is over before anything else is submitted.
@@ -180,14 +199,14 @@ impl Ssd {
     fn serve_next(&mut self, unit: usize) {
         let waiting = &self.units[unit].waiting;
         let at = if self.config.read_first {
-            let eligible = |number: &usize| {
-                let operation = &self.operations[*number];
-                let programmed =
-                    operation.reads_after.is_none_or(|w| self.operations[w].end.is_some());
-                matches!(operation.kind, Kind::R { .. }) && programmed
-            };
+            let eligible = |number: &usize| self.is_eligible(*number);
             let other = |number: &usize| !matches!(self.operations[*number].kind, Kind::R { .. });
-            waiting.iter().position(eligible).or_else(|| waiting.iter().position(other))
+            let read = waiting.iter().position(eligible);
+            if read.is_none() && self.units[unit].suspended.is_some() {
+                self.resume(unit);
+                return;
+            }
+            read.or_else(|| waiting.iter().position(other))
         } else {
             (!waiting.is_empty()).then_some(0)
         };
@@ -200,33 +219,59 @@ impl Ssd {
         self.units[unit].waiting_ns -= operation.gap + operation.duration;
         self.units[unit].in_service = Some(next);
         // "one whose data are still on the way holds up those behind it"
-        operation.start = Some(operation.ready.max(self.now));
+        let start = operation.ready.max(self.now);
+        operation.start = Some(start);
+        operation.ends_at = Some(start + operation.duration);
     }
 
-    /// The earliest end of all operations in service.
+    /// A read whose page has been programmed.
+    pub(super) fn is_eligible(&self, number: usize) -> bool {
+        let operation = &self.operations[number];
+        let programmed = operation.reads_after.is_none_or(|w| self.operations[w].end.is_some());
+        matches!(operation.kind, Kind::R { .. }) && programmed
+    }
+
+    /// The operation that gave way to reads goes on.
+    fn resume(&mut self, unit: usize) {
+        let number = self.units[unit].suspended.take().expect("one is suspended");
+        let x = &mut self.operations[number];
+        x.ends_at = Some(self.now + self.config.steps.resume_ns + x.rest);
+        self.units[unit].in_service = Some(number);
+    }
+
+    /// The earliest end of all operations in service, or of the preparation for reads.
     fn next_end(&self) -> Option<u64> {
-        self.units.iter().filter_map(|unit| self.end_of_service(unit)).min()
+        self.units.iter().filter_map(|unit| self.next_choice(unit)).min()
     }
 
-    fn end_of_service(&self, unit: &Unit) -> Option<u64> {
-        let operation = &self.operations[unit.in_service?];
-        Some(operation.start.expect("in service") + operation.duration)
+    /// When a unit chooses what it does next.
+    fn next_choice(&self, unit: &Unit) -> Option<u64> {
+        unit.suspending_until.or_else(|| self.end_of_service(unit))
+    }
+
+    pub(super) fn end_of_service(&self, unit: &Unit) -> Option<u64> {
+        Some(self.operations[unit.in_service?].ends_at.expect("in service"))
     }
 
     /// Ends the operation that ends first; its unit goes on or becomes idle.
     fn end_one(&mut self) {
         let end = self.next_end().expect("something is in service");
-        let first = self.units.iter().position(|unit| self.end_of_service(unit) == Some(end));
+        let first = self.units.iter().position(|unit| self.next_choice(unit) == Some(end));
         let unit = first.expect("one ends then");
         self.now = end;
+        if self.units[unit].suspending_until.take().is_some() {
+            self.serve_next(unit);
+            return;
+        }
         let ended = self.units[unit].in_service.take().expect("in service");
-        self.operations[ended].end = Some(end);
+        let operation = &mut self.operations[ended];
+        operation.serve(end, operation.rest);
+        operation.end = Some(end);
         self.serve_next(unit);
         self.went_idle |= self.units[unit].in_service.is_none();
         if self.units[unit].in_service.is_none() && self.config.has_timers() {
-            // "without another idle time"
-            let ended = &self.operations[ended];
-            let again = matches!(ended.kind, Kind::E { .. }) && ended.by_timer;
+            // "without another idle time": the last operation of what a timer started.
+            let again = self.operations[ended].by_timer;
             self.units[unit].timer = Some(if again { end } else { end + self.config.gc_idle_ns });
         }
     }
@@ -256,12 +301,12 @@ impl Ssd {
             return;
         }
         let worth_it = |&plane: &usize| {
-            self.free_pages(plane) < self.config.gc_high_pages && self.victim(plane).is_some()
+            self.free_pages(plane) < self.config.gc_high_pages && self.has_collection(plane)
         };
         let planes = self.config.planes_of(unit).filter(worth_it);
         if let Some(plane) = planes.min_by_key(|&plane| (self.free_pages(plane), plane)) {
             self.timer_fires = true;
-            self.collect(plane);
+            self.collect_idle(plane);
             self.timer_fires = false;
         }
     }
@@ -303,14 +348,17 @@ impl Ssd {
     /// Operations of a unit that have not ended.
     pub(crate) fn unfinished(&self, unit: usize) -> impl Iterator<Item = &Operation> {
         let unit = &self.units[unit];
-        unit.in_service.iter().chain(&unit.waiting).map(|&number| &self.operations[number])
+        let begun = unit.in_service.iter().chain(&unit.suspended);
+        begun.chain(&unit.waiting).map(|&number| &self.operations[number])
     }
 
     /// The remaining work of a unit (4.5).
     pub(crate) fn backlog(&self, unit: usize) -> u64 {
         // A sum that is kept: an overloaded drive has tens of thousands of them waiting.
         let unit = &self.units[unit];
-        unit.waiting_ns + self.end_of_service(unit).map_or(0, |end| end - self.now)
+        let choice = self.next_choice(unit).map_or(0, |at| at - self.now);
+        let resumed = |number: usize| self.config.steps.resume_ns + self.operations[number].rest;
+        unit.waiting_ns + choice + unit.suspended.map_or(0, resumed)
     }
 
     /// Whether a unit is in GC (4.6).

@@ -7,6 +7,7 @@ mod common;
 mod corners;
 mod device_vectors;
 mod ftl_vectors;
+mod gc_steps;
 mod lists;
 mod vectors;
 mod writer;

@@ -4,6 +4,7 @@ use super::ftl::FtlConfig;
 use super::interface::InterfaceConfig;
 use super::placement::PlacementConfig;
 use super::slc::SlcConfig;
+use super::steps::{GcStepsConfig, StepPages};
 use super::streams::StreamsConfig;
 use super::words::{
     AddressMode, Alloc, Bus, GcMode, GcVictim, Isolation, Precondition, QueueLevel, Sched,
@@ -56,6 +57,8 @@ pub struct DeviceConfig {
     pub slc: Option<SlcConfig>,
     #[serde(flatten)]
     pub streams: StreamsConfig,
+    #[serde(flatten)]
+    pub steps: GcStepsConfig,
     /// The table `[placement]`, which stands by itself.
     #[serde(skip)]
     pub placement: PlacementConfig,
@@ -112,10 +115,11 @@ impl DeviceConfig {
         self.blocks_per_plane * data - self.gc_low_pages - self.streams.write_points() * data
     }
 
-    /// One open block a plane, the greedy collector, and no SLC cache.
+    /// One open block a plane, the greedy collector over whole blocks, and no SLC cache.
     pub(crate) fn is_plain(&self) -> bool {
         self.streams.write_points() == 1
             && self.streams.gc_victim == GcVictim::Greedy
+            && self.steps.gc_step_pages == StepPages::WholeBlocks
             && self.slc.is_none()
             && self.placement.is_none()
     }

@@ -201,6 +201,18 @@ words! {
 }
 
 words! {
+    /// What a read interrupts (`docs/spec/gc-steps.md` 6).
+    Suspend {
+        /// Nothing.
+        None = "none",
+        /// Erases.
+        Erase = "erase",
+        /// Erases and programs.
+        Program = "program",
+    }
+}
+
+words! {
     /// What becomes of the trace's trims (`docs/spec/device-today.md` 4).
     TrimMode {
         /// They are no part of the run.

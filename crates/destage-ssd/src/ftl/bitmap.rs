@@ -19,6 +19,19 @@ pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     })
 }
 
+/// So many of the bits that are set, the lowest ones.
+#[inline(always)]
+pub(crate) fn lowest(word: u64, count: u32) -> u64 {
+    if word.count_ones() <= count {
+        return word;
+    }
+    let mut rest = word;
+    for _ in 0..count {
+        rest &= rest - 1;
+    }
+    word & !rest
+}
+
 /// The pages whose bits are set in the words of a block, ascending.
 #[inline(always)]
 pub(crate) fn pages(words: &[u64]) -> impl Iterator<Item = u32> {

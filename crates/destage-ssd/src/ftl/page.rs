@@ -16,6 +16,8 @@
 //! ```text
 //!  state       the tables above, and how a block is programmed
 //!  collection  one block of a plane                                5.4, 6
+//!  steps       collections of several steps         `docs/spec/gc-steps.md`
+//!  stepping    a few pages before each program                     ditto
 //!  gc          which block that is                   `docs/spec/collectors.md`
 //!  writing     where a page goes                                   5.2, 5.3
 //!  points      several open blocks a plane        `docs/spec/device-today.md` 7
@@ -35,6 +37,8 @@ mod image;
 mod points;
 mod slc;
 mod state;
+mod stepping;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -243,9 +247,12 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         let planes = self.geometry.planes_of(unit);
         let chosen = planes
             .map(|plane| (self.planes[plane.index()].free_pages, plane))
-            .filter(|&(free, plane)| u64::from(free) < self.high && self.has_victim(plane))
+            .filter(|&(free, plane)| u64::from(free) < self.high && self.has_collection(plane))
             .min();
-        chosen.is_some_and(|(_, plane)| self.collect(plane, sink))
+        chosen.is_some_and(|(_, plane)| match &self.steps {
+            Some(_) if TODAY => self.step(plane, sink),
+            _ => self.collect(plane, sink),
+        })
     }
 
     #[inline(always)]

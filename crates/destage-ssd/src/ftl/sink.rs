@@ -9,6 +9,9 @@ pub trait Sink {
     /// What is known of a submitted operation.
     type Served: Copy;
 
+    /// A drive is being prepared: nobody waits for anything.
+    const IN_NO_TIME: bool = false;
+
     /// Appends an operation to its unit's queue.
     fn submit(&mut self, op: Operation) -> Self::Served;
 
@@ -70,6 +73,7 @@ pub struct Instantly;
 
 impl Sink for Instantly {
     type Served = ();
+    const IN_NO_TIME: bool = true;
     #[inline(always)]
     fn submit(&mut self, _: Operation) {}
     #[inline(always)]

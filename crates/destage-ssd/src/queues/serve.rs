@@ -2,6 +2,7 @@
 
 use super::counts::add;
 use super::{Order, Queues, Served, Undone};
+use crate::config::Suspend;
 use crate::ftl::{Moves, Sink};
 use crate::geometry::Place;
 use crate::pending_time::PendingTime;
@@ -137,10 +138,29 @@ impl Queues {
             waiting.counts_latency = self.counts_latencies;
             waiting.submission = Some(submission);
         }
+        if submission != NEVER && op.kind == Kind::Write && self.steps.suspend == Suspend::Program {
+            waiting.transfer_ns -= after;
+            waiting.transferred = Some(self.times.unknown());
+        }
         let Order::ReadFirst(lanes) = &mut self.order else { unreachable!("reads go first") };
-        lanes[place.unit.index()].submit(waiting, self.now);
+        let at = place.unit.index();
+        lanes[at].submit(waiting, self.now);
+        if op.kind == Kind::Read
+            && self.steps.suspend != Suspend::None
+            && let Some(longer) = lanes[at].suspend(self.now, &self.steps)
+        {
+            self.suspensions += 1;
+            self.tails[at] += longer;
+            self.units[at].busy += longer;
+        }
         match waiting.end {
-            Some(end) => Served { end, transferred: self.times.before(end, after), submission },
+            Some(end) => {
+                let transferred = match waiting.transferred {
+                    Some(transferred) => transferred,
+                    None => self.times.before(end, after),
+                };
+                Served { end, transferred, submission }
+            }
             None => {
                 Served { end: PendingTime::at(end), transferred: PendingTime::at(end), submission }
             }

@@ -3,8 +3,8 @@
 use super::host_interface;
 use super::keys::reader;
 use crate::config::{
-    Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, Info, LONGEST_NS, MOST_PAGES,
-    PlacementConfig, Reader, Sched, StreamsConfig, Striping, Table,
+    Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, GcStepsConfig, Info, LONGEST_NS, MOST_PAGES,
+    PlacementConfig, Reader, Sched, StepPages, StreamsConfig, Striping, Suspend, Table,
 };
 use crate::ftl::{AnyFtl, FTLS, Ftl};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -154,6 +154,7 @@ impl DeviceConfig {
         AnyFtl::room(&config, source).map_err(|what| keys.impossible(what))?;
         config.check_times(&keys)?;
         config.check_order()?;
+        config.check_steps()?;
         config.check_interface(&keys)?;
         Ok(config)
     }
@@ -202,6 +203,7 @@ impl DeviceConfig {
             interface: host_interface::interface(keys)?,
             slc: host_interface::slc(keys, (sizes.planes(), sizes.pages, sizes.raw))?,
             streams,
+            steps: steps(keys)?,
             placement: PlacementConfig::None,
         })
     }
@@ -219,6 +221,21 @@ impl DeviceConfig {
         }
         if self.gc_mode == GcMode::Idle {
             return excluded("gc_mode = idle", "gc_mode = foreground or background");
+        }
+        Ok(())
+    }
+
+    /// What steps and suspension exclude (`docs/spec/gc-steps.md` 2).
+    fn check_steps(&self) -> Result<(), ConfigError> {
+        let excluded =
+            |one, other, need| Err(ConfigError::Together { table: "device", one, other, need });
+        if self.steps.gc_step_pages != StepPages::WholeBlocks && self.ftl.info().name != "page" {
+            let need = "ftl = page, or gc_step_pages = 0: other FTLs have rules of their own";
+            return excluded("gc_step_pages", "ftl", need);
+        }
+        if self.steps.suspend != Suspend::None && self.sched != Sched::ReadFirst {
+            let need = "sched = read_first, or suspend = none: nothing overtakes otherwise";
+            return excluded("suspend", "sched = fcfs", need);
         }
         Ok(())
     }
@@ -248,6 +265,17 @@ impl DeviceConfig {
         }
         Ok(())
     }
+}
+
+/// Collection in steps, and suspension.
+fn steps(keys: &Reader<'_>) -> Result<GcStepsConfig, ConfigError> {
+    Ok(GcStepsConfig {
+        gc_step_pages: keys.get("gc_step_pages")?,
+        suspend: keys.get("suspend")?,
+        suspend_ns: keys.get("suspend_ns")?,
+        resume_ns: keys.get("resume_ns")?,
+        suspend_max: keys.get("suspend_max")?,
+    })
 }
 
 impl<'de> Deserialize<'de> for DeviceConfig {

@@ -7,7 +7,7 @@ use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
     AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode,
     IfAbsent, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, PlacementConfig,
-    Precondition, QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Table, TrimMode,
+    Precondition, QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Suspend, Table, TrimMode,
     UnmappedRead, Writer, key,
 };
 use crate::ftl::{FTLS, NAMES};
@@ -143,6 +143,17 @@ static DEVICE: &[Key] = &[
     key("gc_limit_permille", Kind::int(1, 1000), Int(700), "1/1000 of D",
         "2r-fifo: share of valid pages below which a block is collected at once"),
     key("gc_seed", ANY, Int(1), "", "seed of random and d-choices"),
+    key("gc_step_pages", Kind::Form("integer 0..4294967294, or auto"), Int(0), "pages",
+        "collection in steps: most pages that are moved before a program to the plane; 0: whole \
+         blocks; auto: as few as free a block in time"),
+    key("suspend", Kind::Choice(Suspend::NAMES), word("none"), "",
+        "what a read interrupts: nothing, erases, or erases and programs (needs sched = \
+         read_first)"),
+    key("suspend_ns", NS, Int(20_000), "ns", "from the interruption to the first read"),
+    key("resume_ns", NS, Int(20_000), "ns",
+        "from the last read to the rest of what it interrupted"),
+    key("suspend_max", Kind::int(1, u32::MAX as u64), Int(4), "",
+        "most interruptions of one operation"),
 ];
 
 #[rustfmt::skip] // as above

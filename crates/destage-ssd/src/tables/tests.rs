@@ -3,7 +3,8 @@
 use super::*;
 use crate::config::{
     ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, Info, InterfaceConfig, Isolation,
-    Key, Kind, LONGEST_NS, LinkDuplex, PlacementConfig, StreamsConfig, Table, Value, takes,
+    Key, Kind, LONGEST_NS, LinkDuplex, PlacementConfig, StepPages, StreamsConfig, Suspend, Table,
+    Value, takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -243,7 +244,12 @@ fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, Config
             // So are those of an SLC cache of a drive that has none.
             let of_the_slc = key.name.starts_with("slc_") && key.name != "slc_blocks";
             let blocks = of_the_slc.then(|| ("slc_blocks".into(), Value::Int(2)));
-            let given = given.into_iter().chain(blocks).collect();
+            // And suspension has a scheduler that it works with.
+            let of_suspension = key.name.starts_with("suspend") || key.name == "resume_ns";
+            let first = of_suspension.then(|| ("sched".into(), word("read_first")));
+            let suspends =
+                (of_suspension && key.name != "suspend").then(|| ("suspend".into(), word("erase")));
+            let given = given.into_iter().chain(blocks).chain(first).chain(suspends).collect();
             DeviceConfig::from_table(&given).map(|c| json(serde_json::to_value(c)))
         }
         "placement" => {
@@ -303,6 +309,8 @@ fn the_list_of_keys_is_that_of_the_tables() {
         gc_limit_permille: 1,
         gc_seed: 2,
     };
+    device.steps.gc_step_pages = StepPages::Auto;
+    device.steps.suspend = Suspend::Erase;
     let names = |json: serde_json::Result<serde_json::Value>| {
         json.expect("JSON").as_object().expect("a table").keys().cloned().collect::<Vec<_>>()
     };

@@ -88,3 +88,63 @@ fn every_rule_keeps_the_state_and_predicts_its_next_collection() {
         }
     }
 }
+
+/// WAF of writes of which `written` per cent go to `hot` per cent of the pages, as the table of
+/// `docs/validity.md` has it: twelve overwrites of a full plane, the last eighth counts.
+fn skewed_waf(keys: &[(&str, Value)], points: i128, (written, hot): (u32, u32)) -> f64 {
+    let low = ("gc_low_pages", Value::Int(256 * points));
+    let keys: Vec<_> = keys.iter().cloned().chain([low]).collect();
+    let mut device = device(2048, 256, 458_752, &keys);
+    let pages = device.geometry().logical_pages;
+    let (writes, hot) = (12 * pages, (u64::from(pages) * u64::from(hot) / 100) as u32);
+    let mut random = SplitMix64::new(95);
+    let mut before = 0;
+    for at in 0..writes {
+        if at == writes / 8 * 7 {
+            before = device.ftl().flash_state().programs;
+        }
+        let is_hot = hot < pages && random.below(100) < written;
+        let lpn = if is_hot {
+            random.below(hot)
+        } else {
+            hot % pages + random.below(pages - hot % pages)
+        };
+        device.advance(0);
+        device.write(DriveLpn(lpn));
+    }
+    (device.ftl().flash_state().programs - before) as f64 / f64::from(writes - writes / 8 * 7)
+}
+
+#[test]
+#[ignore = "takes minutes: the rows of docs/validity.md"]
+fn skewed_writes_amplify_as_the_page_says() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validity.md");
+    let page = std::fs::read_to_string(page).expect("docs/validity.md");
+    let stream = |name: &str| ("gc_stream", Value::Text(name.into()));
+    let loads = [(100, 100), (80, 20), (90, 10), (95, 5)];
+    for (name, rule, streams, points) in [
+        ("greedy", "greedy", "shared", 1),
+        ("greedy", "greedy", "own", 2),
+        ("d-choices", "d-choices", "shared", 1),
+        ("cost-benefit", "cost-benefit", "own", 2),
+        ("2r-fifo", "2r-fifo", "by-generation", 3),
+    ] {
+        let starts = format!("| `{name}`");
+        let is_row =
+            |line: &&str| line.starts_with(&starts) && line.contains(&format!("`{streams}`"));
+        let row = page.lines().find(is_row).expect("a row of the page");
+        let printed: Vec<f64> = row
+            .split('|')
+            .skip(3)
+            .take(4)
+            .map(|cell| {
+                cell.split_whitespace().next().expect("a number").parse().expect("a number")
+            })
+            .collect();
+        for (load, printed) in loads.into_iter().zip(printed) {
+            let waf = skewed_waf(&[victim(rule), stream(streams)], points, load);
+            println!("{name} {streams} {load:?}: {waf:.2}");
+            assert!((waf / printed - 1.0).abs() < 0.02, "{name} {streams} {load:?}: {waf}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod collectors;
 mod devices_doc;
 mod ftls;
 mod ftls_on_a_drive;
+mod gc_steps;
 mod host_interface;
 mod laws;
 mod prepare;

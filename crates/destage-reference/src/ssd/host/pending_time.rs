@@ -51,6 +51,17 @@ impl When {
         let mut when = When::at(self.at_least);
         for &(number, until) in &self.operations {
             let operation = &ssd.operations[number];
+            if ssd.config.steps.suspends_programs {
+                let passed = match until {
+                    Until::Transferred => operation.transferred,
+                    Until::Ended => operation.end,
+                };
+                match passed {
+                    Some(at) => when.at_least = when.at_least.max(at),
+                    None => when.operations.push((number, until)),
+                }
+                continue;
+            }
             match ssd.start(number) {
                 Some(start) => {
                     let take = match until {

@@ -127,6 +127,10 @@ impl Host {
             results["written"] = json!(self.written);
             results["counters"]["idle_writes"] = self.written.len().into();
         }
+        if ssd.config.steps.suspends_erases {
+            let suspensions: u64 = ssd.operations.iter().map(|o| o.suspensions).sum();
+            results["counters"]["suspensions"] = suspensions.into();
+        }
         match &ssd.mapped {
             Some(mapped) => results["counters"]["ftl"] = json!(mapped.counters()),
             None => {

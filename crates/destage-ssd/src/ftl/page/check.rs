@@ -67,6 +67,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                     assert_eq!(sealed, OUT, "an active block is not sealed");
                     assert!(end <= open.next && open.next < data, "the rest is not programmed");
                     free_pages += data - open.next;
+                } else if self.open_collection(number).is_some_and(|open| open.local == local) {
+                    assert!(sealed == OUT && end <= data, "what is collected is no candidate");
                 } else {
                     let key = u64::from(counted) << 32 | erases;
                     assert_eq!(sealed, key, "a sealed block has its key");
@@ -75,7 +77,11 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             }
             assert_eq!((free_pages, valid), (plane.free_pages, plane.valid), "sums of a plane");
             assert!(valid <= self.cap, "a plane holds at most cap valid pages");
-            assert!(free_pages + data > self.low, "free pages near threshold");
+            let is_low = match self.steps {
+                Some(_) => free_pages < self.points_of(number).len() as u32 * data,
+                None => free_pages + data <= self.low,
+            };
+            assert!(!is_low, "free pages near threshold");
             let unit = &mut units[self.geometry.place(number).unit.index()];
             unit.free_pages += u64::from(free_pages);
             unit.open_planes += u32::from(valid < self.cap);

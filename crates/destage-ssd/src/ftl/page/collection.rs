@@ -5,8 +5,9 @@ use super::gc::{Candidates, Collector, SealedBlock};
 use super::points::{NONE, Point};
 use super::state::PageFtl;
 use crate::config::{Alloc, GcMode};
-use crate::ftl::bitmap::bits;
+use crate::ftl::bitmap::{bits, lowest};
 use crate::ftl::sink::{Moves, Sink};
+use crate::placement::Victim;
 use crate::timing::{Kind, Operation, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId};
@@ -25,6 +26,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.collectable(key).map(|valid| (local, valid))
     }
 
+    /// The plane has a collection to go on with or to begin.
+    #[inline]
+    pub(super) fn has_collection(&self, plane: PlaneId) -> bool {
+        self.open_collection(plane).is_some() || self.has_victim(plane)
+    }
+
     /// The plane has a block to collect. Under every rule that is so if the emptiest one has an
     /// invalid page.
     #[inline]
@@ -41,7 +48,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
 
     /// A collection would precede the next program to the plane, if there is a victim (6).
     #[inline(always)]
-    fn is_due(&self, plane: PlaneId) -> bool {
+    pub(super) fn is_due(&self, plane: PlaneId) -> bool {
         let free_pages = self.planes[plane.index()].free_pages;
         self.gc_mode != GcMode::Background && free_pages <= self.low
     }
@@ -55,6 +62,9 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// equation 3), so that nobody looks which block it is.
     pub(super) fn next_victim_pages(&self, plane: PlaneId) -> Option<u32> {
         if TODAY {
+            if let Some(open) = self.open_collection(plane).filter(|_| self.is_due(plane)) {
+                return Some(self.valid_pages(self.geometry.block(plane, open.local)));
+            }
             return self.next_victim(plane).map(|(_, valid)| valid);
         }
         let least = if self.is_due(plane) { self.sealed.least_key(plane) } else { None };
@@ -63,20 +73,51 @@ impl<const TODAY: bool> PageFtl<TODAY> {
 
     /// Collects one block of the plane (5.4). False if there is nothing to collect.
     pub(super) fn collect<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) -> bool {
-        let clock = self.points.clock;
-        let Some((local, valid)) = self.victim_at(plane, clock) else { return false };
-        sink.collection();
-        self.sealed.remove(plane, local); // it takes no part in its own collection
+        let Some((local, valid)) = self.begin_collection(plane, sink) else { return false };
         let block = self.geometry.block(plane, local);
+        let victim = if TODAY { Some(self.points.collects(block)) } else { None };
+        self.move_pages(plane, local, victim, valid, sink);
+        self.end_collection(plane, local, sink);
+        true
+    }
+
+    /// The victim, and its valid pages: it takes no part in its own collection.
+    #[inline(always)]
+    pub(super) fn begin_collection<S: Sink>(
+        &mut self,
+        plane: PlaneId,
+        sink: &mut S,
+    ) -> Option<(u32, u32)> {
+        let (local, valid) = self.victim_at(plane, self.points.clock)?;
+        sink.collection();
+        self.sealed.remove(plane, local);
         if TODAY {
+            let block = self.geometry.block(plane, local);
             self.collector.collects(SealedBlock { plane, local, block });
         }
+        Some((local, valid))
+    }
+
+    /// Moves so many valid pages of a victim, those with the lowest indices.
+    #[inline(always)]
+    pub(super) fn move_pages<S: Sink>(
+        &mut self,
+        plane: PlaneId,
+        local: u32,
+        victim: Option<Victim>,
+        pages: u32,
+        sink: &mut S,
+    ) {
+        let block = self.geometry.block(plane, local);
         let first = self.geometry.first_page(block);
         let words = self.words_of(block);
         // The map is written in no order: bring all that is needed near, side by side.
         let mut moving = std::mem::take(&mut self.moving);
         for (word, start) in words.zip((0..).step_by(64)) {
-            for bit in bits(std::mem::take(&mut self.valid[word])) {
+            let left = pages - moving.slots.len() as u32;
+            let taken = lowest(self.valid[word], left);
+            self.valid[word] &= !taken;
+            for bit in bits(taken) {
                 let slot = self.owners[(first + start + bit) as usize];
                 prefetch(&self.map, slot as usize);
                 if TODAY {
@@ -86,7 +127,9 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                 moving.slots.push(slot);
             }
         }
-        let victim = if TODAY { Some(self.points.collects(block, &moving.slots)) } else { None };
+        if let Some(victim) = victim {
+            self.points.moves(victim, &moving.slots);
+        }
         let mut moved = 0;
         while moved < moving.slots.len() {
             let (slots, from) = (&moving.slots[moved..], &moving.from[moved..]);
@@ -101,17 +144,27 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         moving.from.clear();
         moving.slots.clear();
         self.moving = moving;
+        if self.alloc == Alloc::Dynamic {
+            let unit = self.geometry.place(plane).unit.index();
+            self.units[unit].free_pages -= u64::from(pages);
+        }
+    }
+
+    /// The victim has no valid page any more: it is erased.
+    #[inline(always)]
+    pub(super) fn end_collection<S: Sink>(&mut self, plane: PlaneId, local: u32, sink: &mut S) {
+        let block = self.geometry.block(plane, local);
+        let ppn = self.geometry.first_page(block);
         let kind = Kind::Erase;
-        sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn: first });
+        sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn });
         let erases = &mut self.erases[block.index()];
         *erases += 1;
         self.free.lower(plane, local, (*erases).into());
         self.planes[plane.index()].free_pages += self.geometry.data_pages;
         if self.alloc == Alloc::Dynamic {
             let unit = self.geometry.place(plane).unit.index();
-            self.units[unit].free_pages += u64::from(self.geometry.data_pages - valid);
+            self.units[unit].free_pages += u64::from(self.geometry.data_pages);
         }
-        true
     }
 
     /// As many moved pages as the active block takes (5.3, steps 3 to 5). Returns how many.
@@ -159,10 +212,10 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
     }
 
-    /// Time of the collection that would precede the next program to the plane (6), with one write
-    /// point; no policy asks for it with more.
+    /// Time of the collection, or of its step, that would precede the next program to the plane
+    /// (6), with one write point; no policy asks for it with more.
     pub(super) fn next_collection_ns(&self, plane: PlaneId, timing: &Timing) -> Nanos {
-        let Some((local, valid)) = self.next_victim(plane) else { return 0 };
+        let Some((local, moves, erases)) = self.next_moves(plane) else { return 0 };
         let data_pages = self.geometry.data_pages;
         let Point { active, next } = self.points_of(plane)[0];
         let mut index = if active == NONE { 0 } else { next };
@@ -171,16 +224,16 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             let op = Operation { kind, collection: true, plane, index, from, ppn };
             timing.duration_ns(&op)
         };
-        let seals = self.summary_page && index + valid >= data_pages;
+        let seals = self.summary_page && index + moves >= data_pages;
         let summary = if seals { op(Kind::Summary, data_pages, data_pages) } else { 0 };
-        let cost = op(Kind::Erase, 0, 0) + summary;
+        let cost = if erases { op(Kind::Erase, 0, 0) } else { 0 } + summary;
         if timing.is_uniform() {
-            return cost + u64::from(valid) * op(Kind::Move, 0, 0);
+            return cost + u64::from(moves) * op(Kind::Move, 0, 0);
         }
         let words = &self.valid[self.words_of(self.geometry.block(plane, local))];
         let pages = words.iter().zip((0..).step_by(64));
-        let moves = pages.flat_map(|(&word, start)| bits(word).map(move |bit| start + bit));
-        moves.fold(cost, |cost, from| {
+        let valid = pages.flat_map(|(&word, start)| bits(word).map(move |bit| start + bit));
+        valid.take(moves as usize).fold(cost, |cost, from| {
             let to = index;
             index = if index + 1 == data_pages { 0 } else { index + 1 };
             cost + op(Kind::Move, to, from)

@@ -61,7 +61,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             return false;
         }
         if self.gc_mode != GcMode::Background {
-            self.collect_down_to_threshold(plane, sink);
+            self.make_room(plane, sink);
         }
         let Some(slc) = &mut self.slc else { return false };
         let Some((old, slot)) = slc.first_valid(block) else { return false };
@@ -75,7 +75,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         sink.submit(Operation { kind, collection: true, plane, index, from, ppn });
         self.seal_if_full(plane, 0, true, sink);
         if self.gc_mode == GcMode::Background {
-            self.collect_down_to_threshold(plane, sink);
+            self.make_room(plane, sink);
         }
         true
     }

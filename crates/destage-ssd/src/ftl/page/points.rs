@@ -139,11 +139,16 @@ impl Points {
         }
     }
 
-    /// A block is going to be collected, and these pages with it.
-    pub(super) fn collects(&mut self, block: BlockId, slots: &[u32]) -> Victim {
+    /// A block is going to be collected.
+    pub(super) fn collects(&mut self, block: BlockId) -> Victim {
         let opened = self.opened.get(block.index()).copied().unwrap_or(0);
         let victim = Victim { point: self.openers[block.index()].into(), opened };
         self.placement.collected(victim, self.clock);
+        victim
+    }
+
+    /// These pages of it are moved.
+    pub(super) fn moves(&mut self, victim: Victim, slots: &[u32]) {
         let moves = &mut self.counts.handle_moves;
         if !self.handles.is_empty() {
             for &slot in slots {
@@ -159,7 +164,6 @@ impl Points {
                 moves[handle as usize] += 1;
             }
         }
-        victim
     }
 
     /// Brings near what is said of a page.

@@ -4,6 +4,7 @@
 use super::gc::{AnyCollector, Collector, SealedBlock};
 use super::points::{NONE, Point, Points};
 use super::slc::Slc;
+use super::steps::Steps;
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
 use crate::divisor::Divisor;
 use crate::ftl::bitmap::below;
@@ -56,6 +57,7 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) points: Points,
     pub(super) slc: Option<Slc>,
     pub(super) collector: AnyCollector,
+    pub(super) steps: Option<Steps>,
     pub(super) page_bytes: u32,
 }
 
@@ -121,6 +123,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                 Points::none()
             },
             collector: AnyCollector::new(config),
+            steps: Steps::new(config),
             slc: config.slc.map(|slc| Slc::new(slc, config, geometry)),
             page_bytes: config.page_bytes,
             geometry: geometry.clone(),

@@ -85,7 +85,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         sink: &mut S,
     ) -> S::Served {
         if self.gc_mode != GcMode::Background {
-            self.collect_down_to_threshold(plane, sink);
+            self.make_room(plane, sink);
         }
         let old = self.map[slot as usize]; // after the collection, which may have moved it
         if old != UNMAPPED {
@@ -102,7 +102,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let served = sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
         self.seal_if_full(plane, point, false, sink);
         if self.gc_mode == GcMode::Background {
-            self.collect_down_to_threshold(plane, sink);
+            self.make_room(plane, sink);
         }
         served
     }

@@ -29,6 +29,24 @@ pub struct Drive {
     strict: bool,
     ftl: Option<Ftl>,
     write_points: u64, // of a plane
+    steps: Steps,
+}
+
+/// Keys of `docs/spec/gc-steps.md`; times in ticks.
+#[derive(Clone, Debug)]
+struct Steps {
+    /// 0: `auto`.
+    pages: Option<u64>,
+    suspend: Option<(&'static str, u64, u64, u64)>,
+}
+
+fn steps() -> impl Strategy<Value = Steps> {
+    let pages = prop_oneof![1 => Just(None), 2 => (0..6_u64).prop_map(Some)];
+    let times = (0..3_u64, 0..3_u64, prop_oneof![3 => 1..4_u64, 1 => Just(100)]);
+    let suspend = (select(vec!["erase", "program"]), times);
+    let suspend = suspend.prop_map(|(word, (to, from, most))| (word, to, from, most));
+    let suspend = prop_oneof![1 => Just(None), 3 => suspend.prop_map(Some)];
+    (pages, suspend).prop_map(|(pages, suspend)| Steps { pages, suspend })
 }
 
 /// An FTL of `docs/spec/ftl.md`; each takes of the parameters what it has.
@@ -130,19 +148,19 @@ pub fn drive() -> impl Strategy<Value = Drive> {
     let placement = (prop_oneof![2 => Just(1), 1 => 1..6_u64], striping(), any::<bool>());
     let level = select(vec!["chip", "channel", "die", "plane"]);
     let fill = prop_oneof![1 => Just(1000), 2 => 850..1000_u64, 1 => 1..1000_u64];
-    let low = prop_oneof![2 => Just(None), 1 => any::<Index>().prop_map(Some)];
+    let low = prop_oneof![1 => Just(None), 1 => any::<Index>().prop_map(Some)];
     let high = prop_oneof![1 => Just(None), 2 => (0..80_u64).prop_map(Some)];
     let idle = prop_oneof![1 => Just(0), 4 => 1..60_u64];
     let before = select(vec!["random", "sequential", "none"]);
     let precondition = (before, any::<Index>(), prop_oneof![0..100_u64, any::<u64>()]);
     let rest = (any::<bool>(), select(vec!["home", "free"]), any::<bool>(), any::<bool>());
     let first = (geometry, sizes, placement, level, modes(), fill);
-    let second = (low, high, idle, precondition, times(), rest);
+    let second = (low, high, idle, precondition, times(), rest, steps());
     (first, second).prop_map(|(first, second)| {
         let (geometry, sizes, placement, level, modes, fill_permille) = first;
         let ((blocks, pages), summary_page) = sizes;
         let (stripe_pages, striping, dynamic) = placement;
-        let (low, high, idle, precondition, times, rest) = second;
+        let (low, high, idle, precondition, times, rest, steps) = second;
         let (copyback, unmapped, strict, by_permille) = rest;
         let (channels, chips, dies, planes) = geometry;
         // Many planes or pages make the reference model slow and collections rare.
@@ -174,6 +192,7 @@ pub fn drive() -> impl Strategy<Value = Drive> {
             strict,
             ftl: None,
             write_points: 1,
+            steps,
         }
     })
 }
@@ -389,9 +408,20 @@ impl Drive {
             add("precondition_writes", writes as u64);
             add("precondition_seed", seed);
         }
+        if let Some((_, to, from, most)) = self.steps.suspend.filter(|_| self.read_first()) {
+            add("suspend_ns", to * tick);
+            add("resume_ns", from * tick);
+            add("suspend_max", most);
+        }
         if self.summary_page {
             add("summary_bytes", self.times.summary_bytes * self.page_bytes() / 2);
             table["summary_page"] = true.into();
+        }
+        if let Some(pages) = self.steps.pages.filter(|_| self.ftl.is_none()) {
+            table["gc_step_pages"] = if pages == 0 { "auto".into() } else { pages.into() };
+        }
+        if let Some((word, ..)) = self.steps.suspend.filter(|_| self.read_first()) {
+            table["suspend"] = word.into();
         }
         if self.strict {
             table["address_mode"] = "error".into();
