@@ -8,8 +8,8 @@
 //!
 //! Cases from `interface` to `slc-fold` and `large-handles` are drives of today
 //! (`docs/spec/device-today.md`): promised are 10 M page operations with handles, buffer and link,
-//! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB. Cases `gc-*` are
-//! collectors, collection in steps and suspension: promised is 0.7 of the rate of `steady`.
+//! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB. Cases `gc-*`
+//! are collectors, collection in steps and suspension: promised is 0.7 of the rate of `steady`.
 //!
 //! The drive is the preset `ecr`: 64 GiB raw on 64 chips, 4-KiB pages, random writes over the whole
 //! drive, 2 L of them before the clock starts. `--blocks` makes its planes smaller.
